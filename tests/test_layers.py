@@ -14,7 +14,18 @@ import pliant
 ROOT = Path(__file__).parents[1]
 SOURCE = Path(pliant.__file__).parent
 
-OPTIONAL = {"IPython", "PIL", "control", "cycler", "distributed", "matplotlib", "meshio", "sympy", "viser", "websockets"}
+OPTIONAL = {
+    "IPython",
+    "PIL",
+    "control",
+    "cycler",
+    "distributed",
+    "matplotlib",
+    "meshio",
+    "sympy",
+    "viser",
+    "websockets",
+}
 """Packages that need not be there: they are imported where they are used."""
 SLOW = {"cli/common.py": "rich", "solve/netcdf_files.py": "xarray", "solve/labelled.py": "xarray"}
 """Packages that would make every start wait for what few calls need."""
