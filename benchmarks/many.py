@@ -3,7 +3,8 @@
     python benchmarks/many.py [--runs 10000] [--json]
 
 One core and all cores take turns, a part of the runs each time, so that other work on the machine touches both alike.
-`python_share` is the share of one core's time during which Python's lock is held: everything but calls of the runtime that release it.
+`python_share` is the share of one core's time during which Python's lock is held: everything but calls of the runtime that release
+it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,12 @@ from pliant.study.execution import cores
 UNTIL = 10.0
 TURNS = 10
 COMPARED = 25
-PARAMETERS = {"youngs_modulus": "80:200 kPa", "length": "40:50 mm", "damping_time": "10:30 ms", "sensor_mass": "10:20 g"}
+PARAMETERS = {
+    "youngs_modulus": "80:200 kPa",
+    "length": "40:50 mm",
+    "damping_time": "10:30 ms",
+    "sensor_mass": "10:20 g",
+}
 PRESSURES = {"p1": "0:30 kPa", "p2": "0:30 kPa", "p3": "0:30 kPa"}
 
 

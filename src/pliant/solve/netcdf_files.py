@@ -42,7 +42,7 @@ def save_dataset(dataset: xarray.Dataset, path: str | os.PathLike[str], kind: st
 def _by_this_thread() -> AbstractContextManager[Any]:
     """Keep xarray from asking a Dask cluster for locks, which it does where a client of one exists; nothing here is Dask's."""
     dask = sys.modules.get("dask")
-    return nullcontext() if dask is None else dask.config.set(scheduler="synchronous")  # type: ignore[no-any-return]
+    return nullcontext() if dask is None else dask.config.set(scheduler="synchronous")
 
 
 def load_dataset(path: str | os.PathLike[str], expected: str) -> xarray.Dataset:

@@ -104,6 +104,14 @@ def failed(reason: Exception) -> Outcome:
     return Outcome(FAILED, str(reason) if known else f"{type(reason).__name__}: {reason}", {})
 
 
+def _safely(function: Callable[..., Outcome], *arguments: Any) -> Outcome:
+    """An outcome, also where the function raises: one case is not to end the others."""
+    try:
+        return function(*arguments)
+    except Exception as reason:
+        return failed(reason)
+
+
 def _named(eqs: Equations) -> dict[str, Any]:
     return {"coordinate": eqs.coordinates, "rate": eqs.rates, "constraint": eqs.constraint_names, "input": eqs.inputs}
 
@@ -148,31 +156,28 @@ class Simulate(Analysis):
         own = self.options.get("start")
         own = eqs.model.spec.start if own is None else own
         as_placed = self.options.get("start") is None and own == INITIAL
-        here = eqs.at_each([(x.parameters, x.inputs) if isinstance(x, Values) else ({}, {}) for x in given])
-        starts = [own if case.start is None else case.start for case in cases]
+        here: list[Any] = eqs.at_each([(x.parameters, x.inputs) if isinstance(x, Values) else ({}, {}) for x in given])
         with one_blas_thread():
-            states = _states(here, starts, request.begin)
+            states = _states(here, [own if case.start is None else case.start for case in cases], request.begin)
             quick = WholeRuns(request, eqs, kept)
             rates = _rates(quick, here, states)
-            for k, (case, bound, state) in enumerate(zip(given, here, states, strict=True)):
+
+            def outcome(k: int) -> Outcome:
+                for wrong in (given[k], here[k], states[k]):
+                    if isinstance(wrong, Exception):
+                        return failed(wrong)
+                whole = quick.run(here[k], states[k], rates[k], partial(room, k)) if quick.worthwhile else None
+                if whole is not None:
+                    return Outcome(COMPLETED, end_message(whole[0]), whole[1])
+                acting = request.acting(eqs, cases[k].parameters)
+                run = request.run(here[k], states[k], acting, as_placed=as_placed and cases[k].start is None)
+                return Outcome(str(run.status), run.message, _of_motion(run, request.times, kept))
+
+            for k in range(len(cases)):
                 if stop():
                     return
-                wrong = next((x for x in (case, bound, state) if isinstance(x, Exception)), None)
-                if wrong is not None:
-                    finished(k, failed(wrong))
-                    continue
-                try:
-                    whole = quick.run(bound, state, rates[k], partial(room, k)) if quick.worthwhile else None
-                    if whole is not None:
-                        outcome = Outcome(COMPLETED, end_message(whole[0]), whole[1])
-                    else:
-                        acting = request.acting(eqs, case.parameters)
-                        run = request.run(bound, state, acting, as_placed=as_placed and cases[k].start is None)
-                        outcome = Outcome(str(run.status), run.message, _of_motion(run, request.times, kept))
-                except Exception as reason:  # one case is not to end the others
-                    outcome = failed(reason)
-                here[k] = states[k] = None  # type: ignore[call-overload]
-                finished(k, outcome)
+                finished(k, _safely(outcome, k))
+                here[k] = states[k] = None  # their memory is needed no longer
 
     def _values(self, eqs: Equations, case: Values, request: Request) -> Values | Exception:
         """A case with inputs over time as numbers and series, those of all cases among them."""
@@ -199,7 +204,7 @@ def _states(here: Sequence[Any], starts: Sequence[Any], begin: float) -> list[An
         if isinstance(eqs, Equations) and isinstance(starts[k], str) and starts[k] == INITIAL
     ]
     for k in plain:
-        found[k] = _or_reason(lambda k=k: here[k].initial_state(t=begin))
+        found[k] = _or_reason(here[k].initial_state, t=begin)
     plain = [k for k in plain if not isinstance(found[k], Exception)]
     if plain:
         beyond = outside_laws(here[plain[0]].model, [(here[k].binding, found[k].q) for k in plain])
@@ -207,7 +212,7 @@ def _states(here: Sequence[Any], starts: Sequence[Any], begin: float) -> list[An
             found[k] = found[k] if reason is None else reason
     for k, eqs in enumerate(here):
         if found[k] is None and isinstance(eqs, Equations):
-            found[k] = _or_reason(lambda k=k, eqs=eqs: state_at(eqs, starts[k], begin, where="start"))
+            found[k] = _or_reason(state_at, eqs, starts[k], begin, where="start")
     return found
 
 
@@ -220,9 +225,10 @@ def _rates(quick: WholeRuns, here: Sequence[Any], states: Sequence[Any]) -> np.n
     return found
 
 
-def _or_reason(function: Callable[[], Any]) -> Any:
+def _or_reason(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """What a function returns, or what it raises."""
     try:
-        return function()
+        return function(*arguments, **options)
     except Exception as reason:
         return reason
 
@@ -279,11 +285,7 @@ class _OneByOne(Analysis):
                     finished(k, failed(bound))
                     continue
                 options = shared if case.start is None else {**shared, self.start: case.start}
-                try:
-                    outcome = self.found(bound, options)
-                except Exception as reason:  # one case is not to end the others
-                    outcome = failed(reason)
-                finished(k, outcome)
+                finished(k, _safely(self.found, bound, options))
 
     start = "start"
     """How the analysis calls the state that it begins at."""

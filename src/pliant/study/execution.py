@@ -122,13 +122,17 @@ def run_on_executor(work: Work, executor: Executor, workers: int | None, done: D
     at_once = whole("workers", workers, least=1) if workers is not None else _workers_of(executor)
     pace = _Pace(len(work.cases), at_once)
     robots = [packed(eqs) for eqs in work.structures.equations]
-    blocks, lost = work.blocks(pace.size), []
+    blocks = work.blocks(pace.size)
+    lost: list[tuple[list[int], int]] = []
     flying: dict[Any, tuple[list[int], int]] = {}
 
     def send() -> None:
         while len(flying) < AHEAD * at_once:
-            block, tries = lost.pop() if lost else (next(blocks, None), 0)
-            if block is None:
+            if lost:
+                block, tries = lost.pop()
+            elif (fresh := next(blocks, None)) is not None:
+                block, tries = fresh, 0
+            else:
                 return
             values = [work.structures.values[case] for case in block]
             key, data = robots[work.structures.which[block[0]]]
@@ -215,7 +219,7 @@ def _unpacked(key: str, data: bytes) -> Equations:
 
 def run_block(key: str, data: bytes, analysis: Analysis, values: Sequence[Values]) -> tuple[float, list[Outcome]]:
     """Do some cases here, wherever that is: how long it took [s], and their outcomes."""
-    begin, found = time.perf_counter(), {}
+    begin, found = time.perf_counter(), dict[int, Outcome]()
     analysis.run(_unpacked(key, data), values, found.__setitem__, lambda: False)
     return time.perf_counter() - begin, [found[k] for k in range(len(values))]
 

@@ -173,7 +173,7 @@ def _plain(value: Any) -> Any:
 
 def _refuse_other(path: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     """Refuse to go on with another sweep than the one that the folder holds."""
-    pairs = [
+    pairs: list[tuple[Any, ...]] = [
         (key, there.get(key), wanted.get(key))
         for key in ("model", "analysis", "vary", "sample", "seed", "options", "keep")
     ]

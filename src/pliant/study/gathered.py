@@ -74,7 +74,7 @@ class Gathered:
         if outcome.arrays:
             self._usual = (id(labels), shapes, outcome.labels) if whole else None
 
-    def room(self, case: int, name: str, axes: tuple[str, ...], shape: tuple[int, ...], labels: Labels) -> np.ndarray:
+    def room(self, labels: Labels, case: int, name: str, axes: tuple[str, ...], shape: tuple[int, ...]) -> np.ndarray:
         """Where the values of a case will lie, to be written by whoever computes them; to be handed to `put` afterwards."""
         known = self.arrays.get(name)
         if known is not None and known[1].shape[1:] == shape and (name, id(labels)) in self._fitting:

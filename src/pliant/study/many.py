@@ -126,7 +126,7 @@ class Study:
         return False
 
     def _room(self, into: Gathered, case: int, *what: Any) -> Any:
-        return into.room(case, *what, self.labels[self.structures.which[case]])
+        return into.room(self.labels[self.structures.which[case]], case, *what)
 
     def gathered(self) -> Gathered:
         """Room for the outcomes of all cases."""
