@@ -9,6 +9,8 @@ from .equations.equations import Equations as Equations
 from .equations.state import State as State
 from .gradient.differentiable import Differentiable as Differentiable
 from .gradient.differentiable import differentiable as differentiable
+from .gradient.optimize import Optimum as Optimum
+from .gradient.optimize import optimize as optimize
 from .io.results import load_path as load_path
 from .io.results import load_result as load_result
 from .language.arguments import ArgumentError as ArgumentError

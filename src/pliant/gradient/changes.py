@@ -40,6 +40,27 @@ def derivative(function: Callable[[dict[str, float]], np.ndarray], eqs: Equation
     return found
 
 
+class ParameterSides:
+    """Equations with one parameter raised and lowered, made when they are first asked for."""
+
+    def __init__(self, eqs: Equations) -> None:
+        self._eqs = eqs
+        self._made: dict[str, list[Equations]] = {}
+
+    def of(self, name: str) -> list[Equations]:
+        """In the order of OFFSETS."""
+        if name not in self._made:
+            sides = varied(self._eqs, name)
+            self._made[name] = [self._eqs.at(parameters=side, within_limits=False) for side in sides]
+        return self._made[name]
+
+    def constants(self, name: str) -> np.ndarray:
+        """How the constants of the equations change with a parameter, per unit of it."""
+        step = step_of(value_of(self._eqs, name))
+        found: np.ndarray = WEIGHTS @ np.array([here.binding.constants for here in self.of(name)]) / step
+        return found
+
+
 def parameter_changes(eqs: Equations, names: Sequence[str]) -> ParameterChanges:
     """Constants and parameters of the equations as they change with some parameters."""
     model = eqs.model

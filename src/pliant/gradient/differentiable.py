@@ -13,7 +13,7 @@ from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_function, output_names
 from pliant.equations.state import rate_name
-from pliant.gradient.changes import derivative
+from pliant.gradient.changes import ParameterSides
 from pliant.gradient.jax_function import jax_function
 from pliant.gradient.motion import MotionCotangents, RecordedMotion, recorded_motion, refuse
 from pliant.gradient.outputs import output_cotangents, refuse_others
@@ -145,7 +145,8 @@ class Differentiable:
         values = self._complete(values)
         if self.analysis == "equilibrium":
             rest = equilibrium(self.eqs, **self._options_at(values))
-            return self._of_rest(rest), lambda given: self._rest_pullback(rest, self._checked(given))
+            sides = ParameterSides(rest.equations)
+            return self._of_rest(rest), lambda given: self._rest_pullback(rest, sides, self._checked(given))
         options = self._options_at(values)
         motion = recorded_motion(self.eqs, options.pop("until"), **options)
         found = {name: np.reshape(motion.run[name].values, self.shapes[name]) for name in self.of}
@@ -270,16 +271,16 @@ class Differentiable:
     def _of_rest(self, rest: Equilibrium) -> Arrays:
         return {name: np.reshape(np.asarray(rest.outputs[name], dtype=float), self.shapes[name]) for name in self.of}
 
-    def _rest_pullback(self, rest: Equilibrium, given: Arrays) -> Arrays:
+    def _rest_pullback(self, rest: Equilibrium, sides: ParameterSides, given: Arrays) -> Arrays:
         eqs = rest.equations
         zero = np.zeros((1, len(eqs.rates)))
         states = rest.q[None], zero, zero, rest.multipliers[None]
         found = output_cotangents(eqs, states, {name: np.reshape(x, (1, -1)) for name, x in given.items()})
         by_q, by_multipliers = found.samples.q[0], found.samples.multipliers[0]
         out: Arrays = {}
-        back = RestCotangents(eqs, rest.time, rest.q, by_q, rest.multipliers, by_multipliers)
+        back = RestCotangents(eqs, rest.time, rest.q, by_q, rest.multipliers, by_multipliers, sides)
         for name in self._parameters:
-            out[name] = np.asarray(back.parameter(name) + constants_change(eqs, name) @ found.constants)
+            out[name] = np.asarray(back.parameter(name) + sides.constants(name) @ found.constants)
         for name in self._inputs:
             out[name] = np.asarray(back.input(name, _held(eqs, name)))
         return {name: out[name] for name in self.by}
@@ -294,12 +295,6 @@ def _held(eqs: Equations, name: str) -> float:
             "give it in `inputs`, as a number or as (times, values)",
         )
     return float(bound.held[index])
-
-
-def constants_change(eqs: Equations, name: str) -> np.ndarray:
-    """How the constants of the equations change with a parameter."""
-    model = eqs.model
-    return derivative(lambda p: model.system.constants.values(model.parameter_vector(p)), eqs, name)
 
 
 def _shares(t: float, times: np.ndarray, interpolation: str) -> np.ndarray:

@@ -10,7 +10,7 @@ import scipy
 
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
-from pliant.gradient.changes import OFFSETS, WEIGHTS, derivative, step_of
+from pliant.gradient.changes import OFFSETS, WEIGHTS, ParameterSides, step_of, value_of
 
 
 class RestAdjoint:
@@ -63,20 +63,19 @@ class RestCotangents:
 
     def __init__(
         self, eqs: Equations, t: float, q: np.ndarray, by_q: np.ndarray, multipliers: np.ndarray | None = None,
-        by_multipliers: np.ndarray | None = None,
+        by_multipliers: np.ndarray | None = None, sides: ParameterSides | None = None,
     ) -> None:  # fmt: skip
         bound = eqs.binding
         if multipliers is None:
             multipliers = bound.program.calls.forward(bound, t, q, np.zeros(bound.nv))[1]
+        self._sides = sides or ParameterSides(eqs)
         self._eqs, self._adjoint = eqs, RestAdjoint(bound, t, q, multipliers)
         self._w, self._y = self._adjoint.solve(by_q, np.zeros(bound.m) if by_multipliers is None else by_multipliers)
 
     def parameter(self, name: str) -> float:
         """By a parameter."""
-        eqs = self._eqs
-        return -float(
-            derivative(lambda values: self._paired(eqs.at(parameters=values, within_limits=False)), eqs, name)[0]
-        )
+        paired = np.array([self._paired(here)[0] for here in self._sides.of(name)])
+        return -float(WEIGHTS @ paired / step_of(value_of(self._eqs, name)))
 
     def input(self, name: str, value: float) -> float:
         """By an input, which has this value at rest."""

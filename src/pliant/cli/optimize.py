@@ -1,0 +1,85 @@
+"""The command `optimize`: the best values of parameters and inputs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from pliant.cli.answers import answering, write_json
+from pliant.cli.common import Choices, CommandError, Json, Model, console, print_json, say
+from pliant.cli.subject import load_model
+from pliant.gradient.optimize import Optimum
+from pliant.gradient.optimize import optimize as run_search
+from pliant.solve.status import Status
+from pliant.spec.derive import derive
+
+
+def optimize(
+    model: Model,
+    minimize: Annotated[
+        str, typer.Option("--minimize", metavar="EXPR", help='What is to be smallest, such as "(tip.x - 20 cm)^2".')
+    ],
+    vary: Annotated[
+        list[str],
+        typer.Option("--vary", metavar="NAME=LOW:HIGH", help='A parameter or input and its range, "length=10:20 cm".'),
+    ],
+    subject_to: Annotated[
+        list[str] | None, typer.Option("--subject-to", metavar="COND", help='A condition, such as "tip.z >= 10 cm".')
+    ] = None,
+    analysis: Annotated[str, typer.Option("--analysis", help="equilibrium, or simulate.")] = "equilibrium",
+    until: Annotated[float | None, typer.Option("--until", help="End of the motion [s], for simulate.")] = None,
+    method: Annotated[
+        str, typer.Option("--method", help="slsqp or ipopt, by gradients; optuna, by samples.")
+    ] = "slsqp",
+    evaluations: Annotated[int, typer.Option("--evaluations", help="Most steps of the search, or samples.")] = 200,
+    seed: Annotated[int, typer.Option("--seed", help="Of samples.")] = 0,
+    *,
+    choices: Choices,
+    out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="File to write: .json.")] = None,
+    json: Json = False,
+) -> int:
+    """Find the values of parameters and inputs at which an expression of outputs is smallest."""
+    ranges = dict(_range(text) for text in vary)
+    if analysis == "simulate" and until is None:
+        raise CommandError("a motion needs its end", "write --until 2")
+    if analysis != "simulate" and until is not None:
+        raise CommandError("--until is the end of a motion", "write --analysis simulate")
+    options: dict[str, Any] = {} if until is None else {"until": until}
+    eqs = derive(load_model(model, choices))
+
+    def work() -> Optimum:
+        return run_search(
+            eqs, minimize, ranges, subject_to=subject_to or (), analysis=analysis,  # type: ignore[arg-type]
+            method=method, evaluations=evaluations, seed=seed, on_failure="return",  # type: ignore[arg-type]
+            progress=lambda x: say(f"{x.objective:.6g}" + (f", conditions missed by {x.missed:.2%}" if x.missed else "")),
+            **options,
+        )  # fmt: skip
+
+    try:
+        found: Optimum = answering(work)
+    except ModuleNotFoundError as reason:
+        raise CommandError(str(reason)) from None
+    answer = {"model": model, **_as_data(found)}
+    write_json(out, answer)
+    if json:
+        print_json(answer)
+    else:
+        console().print(str(found), markup=False, highlight=False)
+    return 0 if found.status != Status.FAILED else 2
+
+
+def _range(text: str) -> tuple[str, str]:
+    name, equals, given = text.partition("=")
+    if not equals or not name.strip() or not given.strip():
+        raise CommandError(f"cannot read --vary '{text}'", 'write --vary "length=10:20 cm"')
+    return name.strip(), given.strip()
+
+
+def _as_data(found: Optimum) -> dict[str, Any]:
+    return {
+        "status": str(found.status), "message": found.message, "minimize": found.minimize, "objective": found.objective,
+        "before": found.before, "values": found.values, "start": found.start, "spare": found.spare,
+        "at_bounds": list(found.at_bounds), "way": [asdict(visit) for visit in found.way],
+    }  # fmt: skip

@@ -1,0 +1,234 @@
+"""The best values of parameters and inputs: an expression of outputs is minimized while conditions hold."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from pliant.equations.equations import Equations
+from pliant.gradient.differentiable import Analysis
+from pliant.gradient.problem import Problem, Visit
+from pliant.gradient.quantity import condition, quantity
+from pliant.gradient.searches import SEARCHES
+from pliant.language.arguments import ArgumentError, choice, is_number, mapping, name_tuple, need_equations, number
+from pliant.language.dimension import Dimension
+from pliant.language.environment import parameter_dimensions
+from pliant.language.syntax import ExpressionError, Number, parse
+from pliant.language.words import describe, suggestion
+from pliant.solve.status import AnalysisFailed, Status
+
+Search = Literal["slsqp", "ipopt", "optuna"]
+RANGE = 'give a range: (0.1, 0.2) in SI units, or "10:20 cm"'
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """What `optimize` has found.
+
+    Attributes:
+        values: best values of what varies, by name (SI units); start: those that the search began with.
+        objective: what was minimized, there [its SI unit]; before: at the start.
+        spare: by condition, what it has to spare as a share of its size; below zero where it is missed.
+        at_bounds: names of values that lie on a bound of their range.
+        status, message: how the search ended, in words.
+        way: all places where it has looked, in order.
+        equations: with the best values of parameters and inputs in force.
+    """
+
+    minimize: str
+    values: dict[str, float]
+    start: dict[str, float]
+    objective: float
+    before: float
+    spare: dict[str, float]
+    at_bounds: tuple[str, ...]
+    status: Status
+    message: str
+    way: tuple[Visit, ...]
+    equations: Equations
+
+    def __str__(self) -> str:
+        """The report: what was found, and the way there."""
+        width = max(map(len, self.values))
+        lines = [f"minimize {self.minimize}: {self.before:.6g} at the start, {self.objective:.6g} at the end"]
+        for name, x in self.values.items():
+            bound = "  (at its bound)" if name in self.at_bounds else ""
+            lines.append(f"  {name:{width}}  {self.start[name]:>12.6g}  ->  {x:.6g}{bound}")
+        lines += [f"  {text}: {_words(spare)}" for text, spare in self.spare.items()]
+        lines += [self.message, "", "the best so far, by evaluation:"]
+        best: Visit | None = None
+        for k, visit in enumerate(self.way, 1):
+            if best is None or _is_better(visit, best):
+                best = visit
+                missed = f", conditions missed by {visit.missed:.2%}" if visit.missed else ""
+                lines.append(f"  {k:5d}  {visit.objective:.6g}{missed}")
+        return "\n".join(lines)
+
+
+def _words(spare: float) -> str:
+    if spare < -1e-6:
+        return f"missed by {-spare:.2%}"
+    return "holds, nothing to spare" if spare < 1e-6 else f"holds, {spare:.2%} to spare"
+
+
+def _is_better(one: Visit, other: Visit) -> bool:
+    """Whether it misses less, or, where conditions hold, is lower."""
+    return (one.missed, one.objective) < (other.missed, other.objective)
+
+
+def optimize(
+    eqs: Equations,
+    minimize: str,
+    vary: Mapping[str, Any],
+    *,
+    subject_to: Sequence[str] | str = (),
+    analysis: Analysis = "equilibrium",
+    method: Search = "slsqp",
+    evaluations: int = 200,
+    seed: int = 0,
+    progress: Callable[[Visit], None] | None = None,
+    on_failure: Literal["raise", "return"] = "raise",
+    **options: Any,
+) -> Optimum:
+    """Find the values of parameters and held inputs at which an expression of outputs is smallest.
+
+    minimize: an expression of outputs, their components and parameters, as in model files: "(tip.x - 20 cm)^2 + 0.1*far1^2/N^2".
+    vary: the range of each parameter or input, by name: (low, high) in SI units, or text, "10:20 cm". The search starts from the
+        value that the equations have, or from the middle of the range where that lies outside.
+    subject_to: conditions, "tip.z >= 10 cm" or "tip.x == 0".
+    analysis: "equilibrium", or "simulate" with its options (`until` is needed): outputs are those at the end, or at the times
+        `save_at`, over which the mean is minimized and at each of which conditions hold.
+    method: "slsqp" (SciPy) or "ipopt", by gradients; "optuna", by samples, for what has no derivatives (contacts, events).
+    evaluations: at most so many steps of a search by gradients, or so many samples. seed: of samples.
+
+    Raises AnalysisFailed where no place was found at which the conditions hold.
+
+    Example::
+
+        best = pliant.optimize(pliant.derive("trunk"), "far1^2", {"far1": "0:20 N", "far_offset": "5:10 mm"},
+                               subject_to="tip.x >= 10 cm")
+        print(best)
+    """
+    need_equations(eqs)
+    choice("analysis", analysis, ("simulate", "equilibrium"))
+    choice("method", method, tuple(SEARCHES))
+    choice("on_failure", on_failure, ("raise", "return"))
+    most = int(number("evaluations", evaluations, at_least=1))
+    bounds = {name: _range(eqs, name, given) for name, given in mapping("vary", vary).items()}
+    if not bounds:
+        raise ArgumentError("nothing varies", 'write vary={"length": "10:20 cm"}')
+    if analysis == "simulate" and "until" not in options:
+        raise ArgumentError("a motion needs its end", "write until=2.0")
+    names = tuple(bounds)
+    conditions = tuple(condition(eqs, text, names) for text in name_tuple(subject_to) or ())
+    problem = Problem(eqs, quantity(eqs, minimize, names), conditions, bounds, analysis, options, progress)
+    if not problem.outputs:
+        known = ", ".join(list(eqs.model.spec.outputs)[:12]) or "none: add some to the model"
+        raise ArgumentError("no output of the robot is named", f"outputs are {known}")
+    start = _start(eqs, bounds, options)
+    stopped = _searched(problem, SEARCHES[method], start, most, seed)
+    ended = Status.COMPLETED if method == "optuna" else Status.CONVERGED
+    found = _optimum(problem, minimize, start, stopped, ended)
+    if on_failure == "raise" and found.status == Status.FAILED:
+        raise AnalysisFailed(found.message, found)
+    return found
+
+
+def _searched(problem: Problem, search: Any, start: np.ndarray, most: int, seed: int) -> str:
+    """Why the search has stopped early, or nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of SciPy, about places a rounding error outside the bounds
+        try:
+            return str(search(problem, start, most, seed))
+        except AnalysisFailed as reason:
+            if not problem.way:
+                raise
+            return str(reason)
+
+
+def _optimum(problem: Problem, minimize: str, start: np.ndarray, stopped: str, ended: Status) -> Optimum:
+    if not problem.way:
+        raise ArgumentError("no evaluation has succeeded", "try one with pliant.equilibrium or pliant.simulate")
+    best = problem.way[0]
+    for visit in problem.way[1:]:
+        if _is_better(visit, best):
+            best = visit
+    eqs, count = problem.eqs, len(problem.way)
+    at_bounds = tuple(
+        name for name, (low, high) in problem.bounds.items()
+        if min(best.values[name] - low, high - best.values[name]) < 1e-6 * (high - low)
+    )  # fmt: skip
+    spare = dict(best.spare)
+    if best.missed:
+        status, ending = (
+            Status.FAILED,
+            f"no place was found at which all conditions hold; the nearest misses by {best.missed:.2%}",
+        )
+        ending += f" ({stopped})" if stopped else ""
+    elif stopped:
+        status, ending = Status.STOPPED, f"stopped after {count} evaluations: {stopped}"
+    else:
+        status, ending = ended, f"{ended} after {count} evaluations" + ("; all conditions hold" if spare else "")
+    inputs = {n: x for n, x in best.values.items() if n in eqs.inputs}
+    parameters = {n: x for n, x in best.values.items() if n not in inputs}
+    return Optimum(
+        minimize, dict(best.values), problem.values(start), best.objective, problem.way[0].objective, spare, at_bounds,
+        status, ending, tuple(problem.way), eqs.at(inputs=inputs, parameters=parameters),
+    )  # fmt: skip
+
+
+def _start(eqs: Equations, bounds: Mapping[str, tuple[float, float]], options: Mapping[str, Any]) -> np.ndarray:
+    """Where the search begins, as shares of the ranges."""
+    given = {**mapping("parameters", options.get("parameters")), **mapping("inputs", options.get("inputs"))}
+    shares = []
+    for name, (low, high) in bounds.items():
+        held = eqs.binding.held[eqs.inputs.index(name)] if name in eqs.inputs else None
+        value = given.get(name, eqs.parameters[name] if held is None else held)
+        if not is_number(value):
+            raise ArgumentError(
+                f"'{name}' follows a function of time here; only numbers can vary", "leave it out of `inputs`"
+            )
+        share = (float(value) - low) / (high - low)
+        shares.append(share if 0 <= share <= 1 else 0.5)
+    return np.array(shares)
+
+
+def _range(eqs: Equations, name: str, given: Any) -> tuple[float, float]:
+    """Low and high [SI units] of what varies."""
+    known = [*eqs.parameters, *eqs.inputs]
+    if name not in known:
+        raise ArgumentError(f"there is no parameter or input '{name}'", suggestion(name, known, ""))
+    if isinstance(given, str):
+        low, high = _read_range(eqs, name, given)
+    elif isinstance(given, Sequence) and len(given) == 2 and all(map(is_number, given)):
+        low, high = map(float, given)
+    else:
+        raise ArgumentError(f"the range of '{name}' cannot be {describe(given)}", RANGE)
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise ArgumentError(f"the range of '{name}' is empty: it goes from {low:g} to {high:g}", RANGE)
+    return low, high
+
+
+def _read_range(eqs: Equations, name: str, text: str) -> tuple[float, float]:
+    parts = text.split(":")
+    try:
+        if len(parts) != 2:
+            raise ExpressionError("it has no two ends")
+        high = parse(parts[1].strip())
+        low = parse(parts[0].strip())
+        if not isinstance(low, Number) or not isinstance(high, Number):
+            raise ExpressionError("ends of ranges are numbers")
+        if low.unit is None and high.unit is not None:
+            low = Number(low.value * high.unit.factor, high.unit)
+        expected = parameter_dimensions(eqs.model.spec.parameters)[0].get(name)
+        for end in (low, high):
+            wrong = end.unit is not None and isinstance(expected, Dimension) and end.unit.dimension != expected
+            if wrong:
+                raise ExpressionError(f"its unit is not one of {expected}")
+    except ExpressionError as reason:
+        raise ArgumentError(f"cannot read the range '{text}' of '{name}': {reason}", reason.hint or RANGE) from None
+    return low.value, high.value

@@ -1,0 +1,152 @@
+"""Best values: against what is known in closed form and against each other's methods; conditions; words for bad input."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from gradient_systems import equations, rod
+
+import pliant
+from pliant.cli import run
+
+SPRING = """
+pliant: 1
+parameters: {k: 100 N/m, mass: 2 kg, pull: {value: 0 N, input: true}, twice: =2*k}
+bodies: {block: {mass: =mass}}
+joints: {slide: {type: prismatic, child: block, axis: z, displacement: {spring: =k, input: =pull}}}
+outputs: {at: {frame: block}, z: {coordinate: slide}}
+"""
+
+
+def stretch(k: float, pull: float, mass: float = 2.0) -> float:
+    return (pull - mass * 9.81) / k
+
+
+@pytest.mark.parametrize("method", ["slsqp", "ipopt"])
+def test_a_spring_under_conditions(method: Any) -> None:
+    """Least pull and stiffness that keep the block at most 5 cm low, with the exact optimum on the condition."""
+    eqs = equations(SPRING)
+    best = pliant.optimize(
+        eqs, "(pull/(10 N))^2 + (twice/(200 N/m))^2", {"pull": "-5:30 N", "k": (50.0, 400.0)},
+        subject_to=["z >= -5 cm", "at.norm <= 1 m"], method=method,
+    )  # fmt: skip
+    # on the condition pull = m g - k/20: minimize by hand
+    k = np.linspace(50, 400, 2_000_001)
+    by_hand = ((2 * 9.81 - 0.05 * k) / 10) ** 2 + (k / 100) ** 2
+    assert best.status == "converged"
+    assert best.objective == pytest.approx(by_hand.min(), rel=1e-6)
+    assert best.values["k"] == pytest.approx(k[by_hand.argmin()], rel=1e-3)
+    assert stretch(best.values["k"], best.values["pull"]) == pytest.approx(-0.05, abs=1e-6)
+    assert best.spare["z >= -5 cm"] == pytest.approx(0, abs=1e-6)
+    assert best.spare["at.norm <= 1 m"] > 0.9
+    assert best.before == pytest.approx(1.0)
+    assert pliant.equilibrium(best.equations).outputs["z"] == pytest.approx(-0.05, abs=1e-6)
+
+
+def test_an_equality_and_a_bound() -> None:
+    best = pliant.optimize(
+        equations(SPRING), "pull^2/(1 N)^2", {"pull": "-5:30 N", "k": "50:200 N/m"}, subject_to="z == -8 cm"
+    )
+    assert best.values["k"] == pytest.approx(200)
+    assert best.at_bounds == ("k",)
+    assert best.values["pull"] == pytest.approx(2 * 9.81 - 0.08 * 200, rel=1e-6)
+    report = str(best)
+    assert "(at its bound)" in report
+    assert "z == -8 cm: holds, nothing to spare" in report
+    assert f"converged after {len(best.way)} evaluations; all conditions hold" in report
+
+
+def test_motions_at_one_time_and_at_several() -> None:
+    eqs = equations(rod("{kind: pcs, elements: 2}"))
+    options = {"analysis": "simulate", "until": 0.06, "step": 4e-3}
+    times = [0.03, 0.06]
+    f = pliant.differentiable(eqs, "tip", "push", until=0.06, step=4e-3, save_at=times)
+    there = f({"push": 0.03})["tip"][:, 0]
+    vary = {"push": "0:0.1 N"}
+    best = pliant.optimize(eqs, f"(1e3*tip.x/(1 m) - {1e3 * there[1]})^2", vary, **options)
+    assert best.values["push"] == pytest.approx(0.03, rel=1e-3)
+    # a condition holds at each time, and what is minimized is the mean over them
+    held = pliant.optimize(eqs, "tip.x/(1 m)", vary, subject_to=f"tip.x >= {there.max()} m", save_at=times, **options)
+    found = f({"push": held.values["push"]})["tip"][:, 0]
+    assert found.min() == pytest.approx(there.max(), rel=1e-5)
+    assert held.objective == pytest.approx(found.mean(), rel=1e-9)
+
+
+def test_samples_where_there_are_no_derivatives() -> None:
+    pytest.importorskip("optuna", reason="needs optuna: pip install 'pliant[optuna]'")
+    eqs = equations(SPRING)
+    vary = {"pull": "-5:30 N", "k": "50:400 N/m"}
+    best = pliant.optimize(
+        eqs, "pull^2/(1 N)^2", vary, subject_to="z >= -10 cm", method="optuna", evaluations=80, seed=1
+    )
+    again = pliant.optimize(
+        eqs, "pull^2/(1 N)^2", vary, subject_to="z >= -10 cm", method="optuna", evaluations=80, seed=1
+    )
+    assert best.values == again.values
+    assert best.status == "completed"
+    assert len(best.way) == 80
+    assert best.objective < 4.0  # 0 is the best there is
+    assert stretch(best.values["k"], best.values["pull"]) >= -0.1 - 1e-9
+
+
+def test_what_cannot_be_is_said() -> None:
+    eqs = equations(SPRING)
+    with pytest.raises(pliant.AnalysisFailed, match="no place was found at which all conditions hold") as failed:
+        pliant.optimize(eqs, "pull/(1 N)", {"pull": "0:1 N"}, subject_to="z >= 1 m")
+    assert failed.value.result.spare["z >= 1 m"] < 0
+    returned = pliant.optimize(eqs, "pull/(1 N)", {"pull": "0:1 N"}, subject_to="z >= 1 m", on_failure="return")
+    assert returned.status == "failed"
+
+
+@pytest.mark.parametrize(
+    ("minimize", "vary", "options", "words"),
+    [
+        ("z/(1 m)", {}, {}, "nothing varies"),
+        ("z/(1 m)", {"kk": "1:2"}, {}, "there is no parameter or input 'kk'"),
+        ("z/(1 m)", {"k": "3:2 N/m"}, {}, "the range of 'k' is empty: it goes from 3 to 2"),
+        ("z/(1 m)", {"k": "3:2:1 N/m"}, {}, "it has no two ends"),
+        ("z/(1 m)", {"k": "1:2 kg"}, {}, "its unit is not one of"),
+        ("z/(1 m)", {"k": 3.0}, {}, "the range of 'k' cannot be"),
+        ("z + 1 N", {"k": "1:2 N/m"}, {}, "'z \\+ 1 N'"),
+        ("zz", {"k": "1:2 N/m"}, {}, "zz"),
+        ("z +", {"k": "1:2 N/m"}, {}, "cannot read 'z \\+'"),
+        ("at.w", {"k": "1:2 N/m"}, {}, "there is no 'at.w'"),
+        ("at", {"k": "1:2 N/m"}, {}, "is a vector, not a number"),
+        ("k/(1 N/m)", {"k": "1:2 N/m"}, {}, "no output of the robot is named"),
+        ("z", {"k": "1:2 N/m"}, {"subject_to": "z"}, "'z' is no condition"),
+        ("z", {"k": "1:2 N/m"}, {"subject_to": "z >= 1 N"}, "'z - 1 N'|'1 N - z'"),
+        ("z", {"k": "1:2 N/m"}, {"analysis": "simulate"}, "a motion needs its end"),
+        ("z", {"k": "1:2 N/m"}, {"method": "newton"}, "method"),
+        ("z", {"pull": "1:2 N"}, {"inputs": {"pull": ([0, 1], [0, 1])}}, "follows a function of time here"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_said_in_words(minimize: str, vary: Any, options: Any, words: str) -> None:
+    with pytest.raises(pliant.ArgumentError, match=words):
+        pliant.optimize(equations(SPRING), minimize, vary, **options)
+
+
+def test_contacts_need_samples() -> None:
+    with pytest.raises(pliant.ArgumentError, match=r"poses in contact have no derivatives here"):
+        pliant.optimize(pliant.derive("gripper"), "ball.z", {"friction": (0.3, 0.6)})
+
+
+def test_the_command(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "spring.yaml"
+    file.write_text(SPRING)
+    words = ["optimize", str(file), "--minimize", "pull^2/(1 N)^2", "--vary", "pull=-5:30 N", "--vary", "k=50:200 N/m"]
+    assert run([*words, "--subject-to", "z == -8 cm", "--json", "--out", str(tmp_path / "best.json")]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["status"] == "converged"
+    assert answer["at_bounds"] == ["k"]
+    assert answer["values"]["pull"] == pytest.approx(2 * 9.81 - 0.08 * 200, rel=1e-6)
+    assert json.loads((tmp_path / "best.json").read_text())["values"] == answer["values"]
+    assert run([*words, "--subject-to", "z == -8 cm"]) == 0
+    assert "-> " in capsys.readouterr().out
+    assert run([*words, "--subject-to", "z >= 1 m"]) == 2
+    assert run([*words, "--until", "1"]) == 2
+    assert "--until is the end of a motion" in capsys.readouterr().err
+    assert run(["optimize", str(file), "--minimize", "z", "--vary", "pull"]) == 2
+    assert "cannot read --vary 'pull'" in capsys.readouterr().err
