@@ -86,7 +86,7 @@ class Fit:
     @on_one_blas_thread
     def profile(self, name: str, values: Sequence[float] | np.ndarray | None = None) -> Profile:
         """How much worse the fit gets with one parameter held at other values and all others fitted anew: confidence where the
-        problem is far from linear. values: where to hold it (SI units); otherwise eleven around the one found."""
+        problem is far from linear. values: where to hold it (SI units); otherwise outward as far as the interval reaches."""
         check_names("fitted parameter", [name], self.parameters)
         if name in self.at_bounds:
             raise RecordingError(f"'{name}' ended on a bound: its profile has one side only; widen the bound")
