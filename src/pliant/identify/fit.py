@@ -241,7 +241,7 @@ def _errors(
                 float(np.sqrt(np.mean(np.sum((path - samples.measured)[samples.fitted][:, block] ** 2, axis=1))))
                 for path in (before[k], after[k])
             ]
-            errors.append(OutputError(target.label, name, *rms, found.deviations[k, name], units[name]))
+            errors.append(OutputError(target.label, name, rms[0], rms[1], found.deviations[k, name], units[name]))
     return tuple(errors)
 
 
