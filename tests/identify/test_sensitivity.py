@@ -119,6 +119,29 @@ def test_soft_arm_at_rest_under_pressure():
         np.testing.assert_allclose(found[1][0, :, k], expected, atol=1e-6 * np.abs(expected).max())
 
 
+HANGING = """
+pliant: 1
+start: equilibrium
+parameters: {stiffness: 40 N/m, damping: 0.8 N*s/m, mass: 1 kg, push: {value: 0 N, input: true}}
+bodies: {weight: {mass: =mass}}
+joints:
+  rail: {type: prismatic, child: weight, axis: z, displacement: {spring: =stiffness, damper: =damping, input: =push}}
+inputs: {push: "=3 N*sin(4*t/1 s)"}
+outputs: {tip: {frame: weight, component: z}}
+"""
+
+
+def test_motions_that_start_at_rest_change_with_where_that_is():
+    eqs = derive(load_text(HANGING))
+    names, times = ["stiffness", "damping", "mass"], np.linspace(0, 2, 21)
+    found = output_sensitivity(eqs, names, (0, 2), outputs=["tip"], times=times, method=TIGHT)
+    assert found.derivatives[0, 0, 0] == pytest.approx(9.81 / 40**2, rel=1e-6)
+    assert found.derivatives[0, 0, 2] == pytest.approx(-9.81 / 40, rel=1e-6)
+    expected = differences(eqs, names, times, "tip")
+    size = np.abs(expected).max(axis=(0, 1))
+    np.testing.assert_allclose(found.derivatives / size, expected / size, atol=5e-5)
+
+
 def test_where_there_are_none_it_says_why():
     assert why_not(derive(load_text(CART)), ["tip"]) == ""
     assert "accelerations" in why_not(derive(load_text(CART)), ["push"])

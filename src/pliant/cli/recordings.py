@@ -13,11 +13,15 @@ from rich.text import Text
 from pliant.cli.answers import answering, check_picture, drawing, write_json
 from pliant.cli.common import Choices, CommandError, Folder, Json, Model, Set, Variant, console, print_json, say
 from pliant.cli.reporting import Report, check_report, save_report
-from pliant.cli.subject import load_model
+from pliant.cli.subject import load_model, read_value
+from pliant.equations.core import check_names
+from pliant.equations.equations import Equations
 from pliant.identify.compare import ARRAYS, Comparison
 from pliant.identify.compare import compare as run_comparison
 from pliant.identify.fit import cycles
 from pliant.identify.fit import fit as run_fit
+from pliant.identify.held_out import HeldOut, Profile
+from pliant.identify.measurement import Measurement
 from pliant.identify.recording import plateaus, read_recording, undriven
 from pliant.spec.derive import derive
 from pliant.view import plot as draw
@@ -152,60 +156,135 @@ def _times(words: str | None) -> list[float] | None:
 def fit(
     model: Model,
     parameters: Annotated[str, typer.Option("--parameters", help="Parameters to fit, by comma.")],
-    against: Against = None,
-    output: OutputName = "tip",
+    against: Annotated[
+        list[str] | None, typer.Option("--against", metavar="FILE", help="Recording; may be given several times.")
+    ] = None,
+    rests: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rests", metavar="FILE", help="Recording whose states at rest are fitted beside motions; several."
+        ),
+    ] = None,
+    output: Annotated[
+        list[str] | None,
+        typer.Option("--output", metavar="NAME=COLUMNS", help="Output, with its columns: p1=p1_x,p1_y,p1_z; else tip."),
+    ] = None,
     columns: Columns = None,
     begin: Begin = None,
     end: End = None,
     hold_out: Annotated[str | None, typer.Option("--hold-out", help="even or odd loading cycles, to test on.")] = None,
     at_rest: Annotated[bool, typer.Option("--at-rest", help="Fit states at rest instead of the motion.")] = False,
     static_at: StaticAt = None,
+    prior: Annotated[
+        list[str] | None,
+        typer.Option("--prior", metavar="NAME=MEAN,DEVIATION", help='What is known: "density=1200,50 kg/m^3".'),
+    ] = None,
+    folds: Annotated[int | None, typer.Option("--folds", help="Score on left-out samples, in so many folds.")] = None,
+    profile: Annotated[str | None, typer.Option("--profile", help="Parameters to profile, by comma.")] = None,
     *,
     choices: Choices,
     out: Out = None,
     report: Report = None,
     json: Json = False,
 ) -> int:
-    """Find physical parameters so that the model follows a recording."""
-    if against is None:
+    """Find physical parameters so that the model follows recordings."""
+    if not against and not rests:
         raise CommandError("there is nothing to fit to", "give a recording with --against FILE")
     check_report(report)
     if hold_out not in (None, "even", "odd"):
         raise CommandError(f"unknown cycles '{hold_out}'", "write --hold-out even or --hold-out odd")
     eqs = derive(load_model(model, choices))
+    outputs = _outputs(output, columns)
+    options = {"outputs": outputs, "window": _window(begin, end)}
+    priors = _priors(eqs, prior)
 
     def work() -> Any:
-        recording = read_recording(against)
-        driven = [name for name in eqs.inputs if name in recording.columns]
-        for note in undriven(recording, driven):
-            say(f"pliant: {note}")
-        use = None
-        if hold_out is not None:
-            use = cycles(recording, driven) % 2 == (1 if hold_out == "even" else 0)
-        rests = _times(static_at)
-        if at_rest and rests is None:
-            rests = plateaus(recording, driven)
-        return run_fit(
-            eqs,
-            [name.strip() for name in parameters.split(",")],
-            recording,
-            output=output,
-            columns=_names(columns),
-            use=use,
-            window=_window(begin, end),
-            rest_at=rests,
+        given = [_measurement(eqs, file, options, hold_out, at_rest, _times(static_at)) for file in against or ()]
+        given += [_measurement(eqs, file, options, hold_out, True, None) for file in rests or ()]
+        found = run_fit(
+            eqs, [name.strip() for name in parameters.split(",")], given, priors=priors,
             progress=lambda count, error: say(f"evaluation {count}: mean error {error:.3f} mm"),
-        )
+        )  # fmt: skip
+        left_out = None if folds is None else found.cross_validate(folds)
+        profiles = [found.profile(name.strip()) for name in profile.split(",")] if profile else []
+        return found, left_out, profiles
 
-    found = answering(work)
+    found, left_out, profiles = answering(work)
     answer = {"model": model, **found.data()}
+    if left_out is not None:
+        answer["held_out"] = {
+            "folds": folds, "rms": left_out.rms, "spread": left_out.spread, "parameters": left_out.parameters
+        }  # fmt: skip
+    if profiles:
+        answer["profiles"] = [one.__dict__ for one in profiles]
     write_json(out, answer)
     save_report(report, eqs, [found])
     if json:
         print_json(answer)
     else:
         _print_fit(found)
+        _print_checks(left_out, profiles)
     return 0
+
+
+def _outputs(given: Sequence[str] | None, columns: str | None) -> dict[str, list[str]]:
+    """Outputs with their columns, from NAME or NAME=COLUMN,COLUMN."""
+    if not given:
+        return {"tip": _names(columns)}
+    found = {}
+    for word in given:
+        name, equals, listed = word.partition("=")
+        if equals and columns is not None:
+            raise CommandError("--columns go with one --output without columns of its own")
+        found[name.strip()] = _names(listed if equals else columns)
+    return found
+
+
+def _priors(eqs: Equations, given: Sequence[str] | None) -> dict[str, tuple[float, float]]:
+    """Means and deviations [SI]; a unit that is written once is that of both."""
+    found = {}
+    example = 'write --prior "density=1200,50 kg/m^3"'
+    for word in given or ():
+        name, equals, values = word.partition("=")
+        name, (mean, comma, deviation) = name.strip(), values.partition(",")
+        if not equals or not comma:
+            raise CommandError(f"cannot read --prior {word!r}", example)
+        check_names("parameter", [name], eqs.parameters)
+        unit = deviation.strip().partition(" ")[2]
+        mean = mean.strip() if " " in mean.strip() else f"{mean.strip()} {unit}".strip()
+        found[name] = (read_value(eqs, name, mean), read_value(eqs, name, deviation.strip()))
+    return found
+
+
+def _measurement(
+    eqs: Equations, file: str, options: dict[str, Any], hold_out: str | None, at_rest: bool, rests: list[float] | None
+) -> Measurement:
+    recording = read_recording(file)
+    driven = [name for name in eqs.inputs if name in recording.columns]
+    for note in undriven(recording, driven):
+        say(f"pliant: {note}")
+    use = None
+    if hold_out is not None:
+        use = cycles(recording, driven) % 2 == (1 if hold_out == "even" else 0)
+    if at_rest and rests is None:
+        rests = plateaus(recording, driven)
+        if not rests:
+            raise CommandError(f"no input stands still in {file}", "say where it is at rest with --static-at")
+    return Measurement(recording, use=use, rest_at=rests, **options)
+
+
+def _print_checks(left_out: HeldOut | None, profiles: Sequence[Profile]) -> None:
+    out = console()
+    if left_out is not None:
+        errors = ", ".join(f"{name} {1e3 * rms:.3g}" for name, rms in left_out.rms.items())
+        out.print(f"left out and predicted, root mean square in thousandths: {errors}", markup=False)
+        table = Table("parameter", "spread over the folds (SI)", box=None)
+        for name, spread in left_out.spread.items():
+            table.add_row(name, f"{spread:.3g}")
+        out.print(table)
+    for one in profiles:
+        low, high = one.interval
+        out.print(f"{one.name}: 95 % interval by its profile {low:.5g} to {high:.5g}", markup=False)
 
 
 def _print_fit(found: Any) -> None:

@@ -10,8 +10,11 @@ from pliant.cli.answers import answering
 from pliant.cli.common import Choices, CommandError
 from pliant.io.results import load_result
 from pliant.language.arguments import ArgumentError
+from pliant.language.environment import to_node
+from pliant.language.expected import wrong_dimension
 from pliant.language.faults import SpecError
 from pliant.language.source import SET_FILE
+from pliant.language.syntax import ExpressionError
 from pliant.spec.derive import derive
 from pliant.spec.reader import load, load_text
 from pliant.spec.rod_switch import with_rod_model
@@ -58,6 +61,19 @@ def read_settings(
         except ValueError:
             found[name.strip()] = value.strip()
     return found
+
+
+def read_value(eqs: Equations, name: str, text: str) -> float:
+    """A number, or a number with a unit of the parameter's dimension [SI]."""
+    environment = eqs.model.environment
+    try:
+        expected = environment.dimension(name)
+        problem = None if expected is None else wrong_dimension(to_node(text), expected, {})
+        if problem is None:
+            return float(environment.value(text))
+    except ExpressionError as reason:
+        raise CommandError(f"cannot read {text!r} for '{name}': {reason}") from None
+    raise CommandError(f"{name} = {text}: {problem[0]}", problem[1])
 
 
 @dataclass(frozen=True)

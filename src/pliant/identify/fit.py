@@ -86,7 +86,7 @@ class Fit:
     @on_one_blas_thread
     def profile(self, name: str, values: Sequence[float] | np.ndarray | None = None) -> Profile:
         """How much worse the fit gets with one parameter held at other values and all others fitted anew: confidence where the
-        problem is far from linear. values: where to hold it (SI units); otherwise eleven around the one found."""
+        problem is far from linear. values: where to hold it (SI units); otherwise outward as far as the interval reaches."""
         check_names("fitted parameter", [name], self.parameters)
         if name in self.at_bounds:
             raise RecordingError(f"'{name}' ended on a bound: its profile has one side only; widen the bound")
@@ -241,7 +241,7 @@ def _errors(
                 float(np.sqrt(np.mean(np.sum((path - samples.measured)[samples.fitted][:, block] ** 2, axis=1))))
                 for path in (before[k], after[k])
             ]
-            errors.append(OutputError(target.label, name, *rms, found.deviations[k, name], units[name]))
+            errors.append(OutputError(target.label, name, rms[0], rms[1], found.deviations[k, name], units[name]))
     return tuple(errors)
 
 

@@ -10,6 +10,9 @@ import numpy as np
 from pliant.identify.recording import RecordingError
 from pliant.identify.search import Search, Solution
 
+# A profile goes outward by quarters of the interval of a linear problem until it has risen enough, and no further than this.
+MOST_STEPS = 16
+
 
 @dataclass(frozen=True)
 class HeldOut:
@@ -108,23 +111,31 @@ def cross_validate(
 def profile(search: Search, best: Solution, name: str, values: np.ndarray | None) -> Profile:
     """Hold one parameter at values around the best, and fit the others; deviations stay those of the best fit."""
     k = search.unknowns.labels.index(name)
-    at = float(best.x[k])
-    if values is None:
-        deviation = float(np.sqrt(best.covariance[list(best.free).index(k)][list(best.free).index(k)]))
-        values = at + 1.25 * best.reach * deviation * np.linspace(-1, 1, 11)
-        values = values[(values >= search.unknowns.low[k]) & (values <= search.unknowns.high[k])]
-    values = np.unique(np.append(values, at))
-    free = np.delete(best.free, list(best.free).index(k))
-    rise = np.zeros(len(values))
-    middle = int(np.searchsorted(values, at))
-    for way in (range(middle + 1, len(values)), range(middle - 1, -1, -1)):
+    place = list(best.free).index(k)
+    at, deviation = float(best.x[k]), float(np.sqrt(best.covariance[place, place]))
+    free = np.delete(best.free, place)
+    found = {at: 0.0}
+    for side in (1, -1):
         x = best.x
-        for i in way:
+        for value in _outward(search, k, at, side * best.reach * deviation / 4, values):
             x = x.copy()
-            x[k] = values[i]
+            x[k] = value
             held = search.solve(x, free=free, deviations=best.deviations)
-            x, rise[i] = held.x, max(held.cost - best.cost, 0.0)
-    return Profile(name, values, rise, _interval(values, rise, middle, best.reach))
+            x, found[value] = held.x, max(held.cost - best.cost, 0.0)
+            if values is None and found[value] > (1.05 * best.reach) ** 2:
+                break
+    held_at = np.array(sorted(found))
+    rise = np.array([found[value] for value in held_at])
+    return Profile(name, held_at, rise, _interval(held_at, rise, int(np.argmax(held_at == at)), best.reach))
+
+
+def _outward(search: Search, k: int, at: float, step: float, values: np.ndarray | None) -> list[float]:
+    """Where to hold a parameter on one side of its best value, the nearest first."""
+    if values is not None:
+        side = values[(values - at) * step > 0]
+        return [float(value) for value in side[np.argsort(np.abs(side - at))]]
+    steps = at + step * np.arange(1, MOST_STEPS + 1)
+    return [float(value) for value in steps if search.unknowns.low[k] <= value <= search.unknowns.high[k]]
 
 
 def _interval(values: np.ndarray, rise: np.ndarray, middle: int, reach: float) -> tuple[float, float]:

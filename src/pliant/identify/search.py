@@ -19,6 +19,8 @@ DIFFERENCE = 1e-3
 TOLERANCE = 1e-5
 # Deviations that are estimated from what a fit leaves over, and the fit that they weigh, are repeated until they agree to this.
 SETTLED, ROUNDS = 0.02, 8
+# Evaluations that are kept: those of one step are asked for again and again, those of long ago hardly ever.
+REMEMBERED = 64
 # What stands for a simulation that breaks down, in units of the deviation: worse than any other.
 BROKEN = 1e6
 
@@ -286,6 +288,8 @@ class Search:
         """Values, and their derivatives where they are exact: most steps are accepted, so that these will be needed."""
         key = x.tobytes()
         if key not in self._known:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
             self._known[key] = [self._of_target(target, x) for target in self.targets]
             self.count += 1
             self._tell(x)

@@ -1,0 +1,204 @@
+"""Fits to several recordings, in motion and at rest, with priors, profiles and cross-validation."""
+
+import json
+
+import numpy as np
+import pytest
+
+from pliant import derive, equilibrium, load_text, simulate
+from pliant.cli import run as command
+from pliant.identify.fit import fit
+from pliant.identify.measurement import Measurement
+from pliant.identify.recording import Recording, RecordingError
+from pliant.identify.sensitivity import rest_sensitivity, why_not
+
+CART = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+parameters:
+  stiffness: 30 N/m
+  damping: 2 N*s/m
+  hardening: 1 N/m^3
+  zero: 0 mm
+  push: {value: 0 N, input: true}
+bodies: {cart: {mass: 1 kg, frames: {mark: {position: [=zero, 0, 0]}}}}
+joints:
+  rail: {type: prismatic, child: cart, axis: x,
+         displacement: {spring: =stiffness + hardening*displacement^2, damper: =damping, input: =push}}
+outputs: {mark: {frame: cart.mark, component: x}}
+"""
+LINEAR = CART.replace("=stiffness + hardening*displacement^2", "=stiffness")
+COLUMNS = {"mark": ["x"]}
+
+
+def poses(push, x, **options):
+    time = np.arange(float(len(push)))
+    columns = {"push": np.asarray(push, dtype=float), "x": np.asarray(x, dtype=float)}
+    return Measurement(Recording("poses", time, columns), COLUMNS, rest_at=time, **options)
+
+
+def motion(stiffness=50.0, damping=3.0):
+    """An answer of the cart to a push."""
+    time = np.linspace(0, 3, 151)
+    push = 5 * np.sin(np.pi * time / 2) ** 2
+    made = derive(load_text(LINEAR)).at(
+        inputs={"push": (time, push, "cubic")}, parameters={"stiffness": stiffness, "damping": damping}
+    )
+    run = simulate(made, 3.0, rtol=1e-9, save_at=time)
+    return Measurement(Recording("motion", time, {"push": push, "x": run["mark"].values.ravel()}), COLUMNS)
+
+
+def test_motion_and_rest_together_find_what_each_alone_cannot():
+    """Stiffness from poses, the place of the mark from both, damping from the motion; the mark was moved in between."""
+    rests = poses([2.0, 5.0, 8.0], np.array([2.0, 5.0, 8.0]) / 50.0 + 4e-3, own=["zero"], label="still")
+    found = fit(
+        derive(load_text(LINEAR)), ["stiffness", "damping", "zero"], [motion(), rests], priors={"zero": (0.0, 0.01)}
+    )
+    assert found.derivatives == "exact"
+    assert found.parameters["stiffness"] == pytest.approx(50.0, rel=1e-3)
+    assert found.parameters["damping"] == pytest.approx(3.0, rel=1e-3)
+    assert found.parameters["zero@still"] == pytest.approx(4e-3, rel=1e-2)
+    assert found.parameters["zero"] == pytest.approx(0.0, abs=2e-5)
+    assert [error.measurement for error in found.errors] == ["1", "still"]
+
+
+def test_a_prior_and_data_are_weighed_as_gauss_has_it():
+    """x = zero + push/stiffness with the stiffness held: the mean of measured and believed, by their variances."""
+    rng = np.random.default_rng(1)
+    x = 2.0 / 50.0 + 3e-3 + rng.normal(scale=1e-3, size=8)
+    given = poses(np.full(8, 2.0), x, parameters={"stiffness": 50.0}, deviations={"mark": 1e-3})
+    found = fit(derive(load_text(LINEAR)), ["zero"], given, priors={"zero": (0.0, 5e-4)})
+    weights = np.array([8 / 1e-6, 1 / 25e-8])
+    expected = weights @ [x.mean() - 0.04, 0.0] / weights.sum()
+    assert found.parameters["zero"] == pytest.approx(expected, rel=1e-6)
+    assert found.deviations["zero"] == pytest.approx(weights.sum() ** -0.5, rel=1e-6)
+
+
+def test_stated_deviations_are_those_of_repeated_fits():
+    eqs = derive(load_text(LINEAR))
+    push = np.linspace(1, 8, 8)
+    rng = np.random.default_rng(5)
+    found = []
+    for _ in range(12):
+        given = poses(push, push / 50.0 + 3e-3 + rng.normal(scale=1e-3, size=8))
+        found.append(fit(eqs, ["stiffness", "zero"], given, priors={"zero": (0.0, 0.1)}))
+    for name, true in {"stiffness": 50.0, "zero": 3e-3}.items():
+        values = np.array([one.parameters[name] for one in found])
+        assert values.std(ddof=1) == pytest.approx(np.mean([one.deviations[name] for one in found]), rel=0.5)
+        assert np.mean([low < true < high for low, high in (one.intervals[name] for one in found)]) >= 0.8
+
+
+def test_the_profile_of_a_linear_problem_is_its_parabola():
+    push = np.linspace(1, 8, 12)
+    x = push / 30.0 + 3e-3 + np.random.default_rng(2).normal(scale=1e-3, size=12)
+    given = poses(push, x, deviations={"mark": 1e-3})
+    found = fit(derive(load_text(LINEAR)), ["zero"], given, priors={"zero": (0.0, 1.0)})
+    profile = found.profile("zero")
+    off = (profile.values - found.parameters["zero"]) / found.deviations["zero"]
+    np.testing.assert_allclose(profile.rise, off**2, atol=1e-6)
+    np.testing.assert_allclose(profile.interval, found.intervals["zero"], rtol=1e-6)
+
+
+def test_the_profile_of_a_curved_problem_is_not():
+    """Compliance is what poses measure: intervals of the stiffness are those of its reciprocal, longer towards the stiff side."""
+    push = np.array([0.5, 1.0, 1.5, 2.0])
+    x = push / 50.0 + np.array([4e-3, -4e-3, 4e-3, -4e-3])
+    found = fit(derive(load_text(LINEAR)), ["stiffness"], poses(push, x, deviations={"mark": 6e-3}))
+    low, high = found.profile("stiffness").interval
+    best, compliance = found.parameters["stiffness"], 6e-3 / np.linalg.norm(push)
+    reach = (found.intervals["stiffness"][1] - best) / found.deviations["stiffness"]
+    assert low == pytest.approx(1 / (1 / best + reach * compliance), rel=0.02)
+    assert high == pytest.approx(1 / (1 / best - reach * compliance), rel=0.02)
+    assert high - best > 1.2 * (best - low)
+
+
+def test_cross_validation_picks_the_model_that_made_the_poses():
+    rng = np.random.default_rng(3)
+    push = np.linspace(1, 12, 16)
+    spring = np.array([np.roots([400.0, 0, 40.0, -f]) for f in push])
+    x = np.array([root[np.abs(root.imag) < 1e-9].real[0] for root in spring]) + rng.normal(scale=1e-3, size=16)
+    given = poses(push, x)
+    names = {LINEAR: ["stiffness"], CART: ["stiffness", "hardening"]}
+    left_out = {
+        text: fit(derive(load_text(text)), some, given, bounds={"hardening": (0.0, 1e4)} if len(some) > 1 else None)
+        .cross_validate(4)
+        for text, some in names.items()
+    }  # fmt: skip
+    assert left_out[CART].rms["mark"] < 1.5e-3 < 3e-3 < left_out[LINEAR].rms["mark"]
+    assert len(left_out[CART].parameters) == 4
+    assert left_out[CART].spread["stiffness"] < 3.0
+
+
+def test_a_sample_that_is_left_out_does_not_help_to_predict_itself():
+    """With one wild pose, its own fold is as wrong as it is wild, and groups keep what belongs together in one fold."""
+    push = np.linspace(1, 8, 8)
+    x = push / 50.0
+    x[3] += 0.05
+    found = fit(derive(load_text(LINEAR)), ["stiffness"], poses(push, x))
+    far = found.cross_validate(8).distances["1"]["mark"]
+    assert far[3] == pytest.approx(0.05, rel=0.02)
+    together = found.cross_validate(2, groups=[np.arange(8) // 4])
+    assert together.parameters[0] != together.parameters[1]
+    with pytest.raises(RecordingError, match="too few samples for 9 folds"):
+        found.cross_validate(9)
+
+
+def test_closed_loops_at_rest_have_exact_derivatives():
+    eqs = derive("four_bar")
+    names = ["length1", "length2", "length3"]
+    assert why_not(eqs, ["pin"], at_rest=True) == ""
+    found = rest_sensitivity(eqs, names, [0.0], outputs=["pin"])
+    assert found is not None
+    begin = found[0][0].q
+    for k, name in enumerate(names):
+        value = eqs.parameters[name]
+        sides = [
+            np.array(equilibrium(eqs, start=begin, parameters={name: value * s}).outputs["pin"])
+            for s in (1 + 1e-4, 1 - 1e-4)
+        ]
+        expected = (sides[0] - sides[1]) / (2e-4 * value)
+        assert np.abs(expected).max() > 0
+        np.testing.assert_allclose(found[1][0, :, k], expected, atol=1e-6 * np.abs(expected).max())
+
+
+def test_faults_are_said():
+    eqs = derive(load_text(LINEAR))
+    given = poses([1.0, 2.0], [0.02, 0.04])
+    with pytest.raises(RecordingError, match="must not start at zero"):
+        fit(eqs, ["zero"], given)
+    with pytest.raises(RecordingError, match="deviation of a prior must be above zero"):
+        fit(eqs, ["stiffness"], given, priors={"stiffness": (50.0, 0.0)})
+    with pytest.raises(RecordingError, match="a measurement gives it a value"):
+        fit(eqs, ["stiffness"], poses([1.0, 2.0], [0.02, 0.04], parameters={"stiffness": 3.0}))
+    with pytest.raises(RecordingError, match="too few to fit"):
+        fit(eqs, ["stiffness", "damping"], given)
+    with pytest.raises(RecordingError, match="nothing to fit to"):
+        fit(eqs, ["stiffness"], [])
+
+
+def test_the_command_takes_several_recordings_priors_folds_and_profiles(tmp_path, capsys):
+    (tmp_path / "cart.yaml").write_text(LINEAR)
+    for name, scale in (("one", 1.0), ("two", 1.5)):
+        time = np.linspace(0, 20, 201)
+        push = scale * np.repeat([2.0, 4.0, 6.0, 8.0], [50, 50, 50, 51])
+        x = push / 50.0 + 1e-3 * np.sin(7 * push)
+        np.savetxt(
+            tmp_path / f"{name}.csv",
+            np.column_stack([time, push, x]),
+            delimiter=",",
+            header="t_s,push_N,x_m",
+            comments="",
+        )
+    words = ["fit", str(tmp_path / "cart.yaml"), "--parameters", "stiffness,zero", "--output", "mark=x"]
+    words += ["--rests", str(tmp_path / "one.csv"), "--rests", str(tmp_path / "two.csv")]
+    words += ["--prior", "zero=0,5 mm", "--folds", "2", "--profile", "stiffness"]
+    assert command([*words, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["parameters"]["stiffness"] == pytest.approx(50.0, rel=0.03)
+    assert 0 < answer["held_out"]["rms"]["mark"] < 5e-3
+    assert (
+        answer["profiles"][0]["interval"][0] < answer["parameters"]["stiffness"] < answer["profiles"][0]["interval"][1]
+    )
+    assert [error["measurement"] for error in answer["errors"]] == ["1", "2"]
+    assert command([*words[:-6], "--prior", "zero=0,5 kg"]) != 0
+    assert "expected a length" in capsys.readouterr().err
