@@ -41,7 +41,7 @@ enum {
   PL_ROUTE_POINT = 11, /* numbers kept for each point of a routed line */
   PL_FRICTION_POINT = 7, /* and of one with friction */
   PL_SERIES_TERMS = 6, /* coefficients of each piece of a series, constant term first */
-  PL_LOCAL = 18, /* numbers that a kernel gives for a node, columns of its subspace apart: see motion.c */
+  PL_LOCAL = 18, /* numbers that a kernel gives for a node, columns of its subspace apart: see motion_kernels.h */
   PL_PATH_ROWS = 26 /* rows kept for each coordinate on a path in pl_tangent */
 };
 
@@ -61,8 +61,9 @@ typedef struct pl_saddle {
 /* Temporary arrays of single functions, for the largest element of the robot: k rates, F frames, m rows, s signals,
  * n numbers in W of an inertia. Functions that call each other use different ones. */
 typedef struct pl_temporary {
-  double *lanes_motion;                       /* pl_kinematics: what kernels give for nodes, PL_LOCAL + 6 x k on lanes */
+  double *lanes_motion;                       /* motion_kernels.c: what kernels give for nodes, on lanes */
   double *P, *Q, *W, *Y;                      /* columns of an element in tangent.c: 6 x k, Q 3 x k */
+  double *own_rows;                           /* and rows of its blocks of M, K, C, k each on lanes */
   double *block;                              /* pl_own_block: k x k */
   double *rows;                               /* derivatives.c: k rows of lanes */
   double *f, *dq, *dv, *ds;                   /* coordinate forces: k, k x k, k x k, k x s */
@@ -98,7 +99,7 @@ typedef struct pl_work {
   /* kinematics, per node */
   double *R, *p, *V, *A, *c, *S;
   double *R0, *p0; /* where motions by kernels start from */
-  double *local;   /* and what those say; see motion.c */
+  double *local;   /* and what those say; see motion_kernels.h */
   double *inertia, *momentum, *bias; /* of each node's own mass: 10, 6, 6 */
   double *force;                     /* wrench carried by each node, 6 */
   double *wrench;                    /* external wrench per node, 6 */
@@ -108,6 +109,7 @@ typedef struct pl_work {
   double *IA, *pA, *U, *D, *u; /* D holds D^-1; see articulated.c */
   /* tangents */
   double *B, *Vq, *Av, *Aq, *path;
+  double *kernel_blocks; /* own blocks of nodes moved by kernels; see motion_kernels.h */
   double *BA, *HB, *lanes, *lanes_eta, *lanes_a; /* derivatives of accelerations, several columns at a time */
   int *lanes_node;
   double *K, *C, *M;                 /* nnz values on the system pattern */
@@ -174,8 +176,12 @@ void pl_signals(pl_work *, double t);
 
 /* motion.c */
 void pl_kinematics(pl_work *, const double *q, const double *v);
-void pl_node_tangent(pl_work *, int element, int node, const double *q, const double *v, const double *a);
-void pl_own_block(pl_work *, int element, int node, const double *q, double *block);
+/* Vq, Av and Aq of a node, and where its own block stands until the next is asked for; both after pl_kernel_tangents. */
+void pl_node_tangent(pl_work *, int element, int node, const double *v, const double *a);
+const double *pl_own_block(pl_work *, int element, int node);
+
+/* motion_kernels.c: both of all nodes that kernels move, in the state whose accelerations and wrenches were evaluated last */
+void pl_kernel_tangents(const pl_work *, const double *q, const double *v, const double *a);
 
 /* tree.c */
 void pl_ground_acceleration(pl_work *);
