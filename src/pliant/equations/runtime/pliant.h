@@ -75,6 +75,7 @@ typedef struct pl_temporary {
   double *lanes_numbers, *lanes_by_signals, *single; /* lane_pairs.h: constants and signals, 6 x s; one lane of all */
   double *rate, *column, *Y_W, *Z; /* inertia.c: n, n, n x n, n x n */
   double *inertia_lanes; /* tangents on lanes: n, n x n, n x n */
+  double *inertia_columns; /* some columns of M, C and K on lanes: n each */
 } pl_temporary;
 
 /* What a part of an evaluation in several threads has of its own; see work_parts.c. */
@@ -116,7 +117,7 @@ typedef struct pl_work {
   double *Jval;                      /* nnz of the constraint Jacobian */
   double *phi, *phi_rate, *gamma;    /* m */
   double *lambda;                    /* m */
-  const double *zero;                /* zeros, for nv rates, m multipliers or the frames of a constraint */
+  const double *zero;                /* zeros, for nv rates and a twist, m multipliers or the frames of a constraint */
   double *q_new;                     /* nq */
   double *kernel_w;
   long long *kernel_iw;
@@ -138,7 +139,7 @@ typedef struct pl_work {
   double *inertia_pose, *inertia_M, *inertia_W, *inertia_h;
   double *inertia_lanes;    /* the same, several side by side; the others are filled from it when they are asked for */
   int inertia_singled;      /* whether they are */
-  double *inertia_J, *inertia_MJ, *inertia_K, *inertia_C; /* columns of the movers of one inertia */
+  double *inertia_J;        /* columns of the movers of one inertia */
   double *own;              /* its generalized forces on coordinates, nv */
   double *own_H, *own_m;    /* its coupling, nv columns as in spatial.h, and mass in the blocks of D, for articulated bodies */
   double *route_point, *route_sum, *route_gradient, *route_tension; /* routed lines; see route.c */

@@ -61,7 +61,7 @@ static void place_temporary(const pl_tables *T, pl_temporary *x, pl_memory *m) {
   /* beside numbers: 36 arguments and 360 results at most, those of a motion, and those of an inertia's tangent */
   x->single = pl_doubles(m, 400 + 18 * k + k * k + T->max_lane_numbers + 6 * signals + (T->n_inertia ? 8 * n + 2 * n * n : 0));
   if (!T->n_inertia) return;
-  x->inertia_lanes = pl_doubles(m, PL_WIDTH * (n + 2 * n * n));
+  x->inertia_lanes = pl_doubles(m, PL_WIDTH * (n + 2 * n * n)), x->inertia_columns = pl_doubles(m, PL_WIDTH * 3 * n);
   x->rate = pl_doubles(m, n), x->column = pl_doubles(m, n);
   x->Y_W = pl_doubles(m, n * n), x->Z = pl_doubles(m, n * n);
 }
@@ -69,7 +69,7 @@ static void place_temporary(const pl_tables *T, pl_temporary *x, pl_memory *m) {
 static void place(pl_work *w, pl_memory *m) {
   const pl_tables *T = w->T;
   const size_t nodes = T->n_node, nv = T->nv, rows = T->m, inputs = T->n_input, signals = T->n_signal;
-  const size_t inertias = T->n_inertia, n = T->max_inertia, columns = n * T->inertia_columns;
+  const size_t inertias = T->n_inertia, n = T->max_inertia;
   place_temporary(T, &w->temporary, m);
   w->signal = pl_doubles(m, signals), w->signal_rate = pl_doubles(m, signals);
   w->signal_acceleration = pl_doubles(m, signals);
@@ -97,7 +97,7 @@ static void place(pl_work *w, pl_memory *m) {
   w->Jval = pl_doubles(m, T->nnz_j);
   w->phi = pl_doubles(m, rows), w->phi_rate = pl_doubles(m, rows), w->gamma = pl_doubles(m, rows);
   w->lambda = pl_doubles(m, rows);
-  w->zero = pl_doubles(m, largest(largest(nv, rows), largest(T->max_rows, 6 * (size_t)T->max_frames)));
+  w->zero = pl_doubles(m, largest(largest(nv + 6, rows), largest(T->max_rows, 6 * (size_t)T->max_frames)));
   w->q_new = pl_doubles(m, T->nq);
   w->kernel_w = pl_doubles(m, T->kernel_w), w->kernel_iw = pl_place(m, (size_t)T->kernel_iw * sizeof(long long));
   for (int i = 0; w->in_parts && i < PL_WORK_PARTS; ++i) {
@@ -110,8 +110,7 @@ static void place(pl_work *w, pl_memory *m) {
   w->inertia_pose = pl_doubles(m, 12 * inertias), w->inertia_M = pl_doubles(m, n * n * inertias);
   w->inertia_W = pl_doubles(m, n * inertias), w->inertia_h = pl_doubles(m, n * inertias);
   w->inertia_lanes = pl_doubles(m, PL_WIDTH * (12 + n * (n + 2)) * (inertias / PL_WIDTH + T->n_inertia_run + 1));
-  w->inertia_J = pl_doubles(m, columns), w->inertia_MJ = pl_doubles(m, columns);
-  w->inertia_K = pl_doubles(m, columns), w->inertia_C = pl_doubles(m, columns);
+  w->inertia_J = pl_doubles(m, 6 * (size_t)T->inertia_columns);
   w->own = pl_doubles(m, nv), w->own_H = pl_doubles(m, COLUMN * nv), w->own_m = pl_doubles(m, T->n_d);
 }
 

@@ -144,12 +144,8 @@ typedef struct side {
 } side;
 
 /* Those columns out of S, Vq, Av or Aq of a node. */
-PL_INLINE void get_columns(const int k, const side *x, const double *from, pl_lanes *out) {
+static inline void get_columns(const side *x, const double *from, pl_lanes *out) {
   const double *column[PL_WIDTH];
-  if (k == 1) {
-    for (int i = 0; i < 6; ++i) out[i] = pl_lanes_of(from[i]);
-    return;
-  }
   for (int l = 0; l < PL_WIDTH; ++l) column[l] = from + 6 * (x->first + (l < x->count ? l : x->count - 1));
   lanes_gather(column, 6, out);
 }
@@ -206,34 +202,35 @@ PL_INLINE void add_rows(const int k, int first, const double *S, const pl_lanes 
 PL_INLINE void add_node(const int k, const pl_work *w, int g, side *x) {
   const double *S = w->S + w->T->node_s[g], *I = w->inertia + RIGID * g, *B = w->B + RATE * g;
   pl_lanes s[6], rate[6], y[6];
-  get_columns(k, x, S, s);
+  get_columns(x, S, s);
   lanes_rigid_times(I, s, y);
   add_rows(k, x->first, S, y, x->M, x->P);
   if (!x->K) return;
   lanes_add_rate_transposed(B, s, x->Q);
-  get_columns(k, x, w->Aq + w->T->node_s[g], rate);
+  get_columns(x, w->Aq + w->T->node_s[g], rate);
   lanes_rigid_times(I, rate, y);
-  get_columns(k, x, w->Vq + w->T->node_s[g], rate);
+  get_columns(x, w->Vq + w->T->node_s[g], rate);
   lanes_add_rate_times(B, rate + 3, y);
   lanes_add_turned_wrench(s, w->force + 6 * g, y);
   add_rows(k, 0, S, y, x->K, x->W);
-  get_columns(k, x, w->Av + w->T->node_s[g], rate);
+  get_columns(x, w->Av + w->T->node_s[g], rate);
   lanes_rigid_times(I, rate, y);
   lanes_add_rate_times(B, s + 3, y);
   add_rows(k, 0, S, y, x->C, x->Y);
 }
 
-/* Columns of an element's block of X, from row `top` on. */
-PL_INLINE void put_block(const int k, const pl_tables *T, int e, const side *x, const pl_lanes *block, int top, double *X) {
+/* So many rows of these columns into a matrix whose columns are `stride` apart. */
+PL_INLINE void put_columns(const side *x, int rows, const pl_lanes *from, int stride, double *X) {
   double *to[PL_WIDTH];
-  for (int l = 0; l < x->count; ++l) to[l] = X + T->elem_pos[e] + T->elem_stride[e] * (x->first + l) + top;
-  lanes_take(block + top, k - top, x->count, to);
+  for (int l = 0; l < x->count; ++l) to[l] = X + stride * (x->first + l);
+  lanes_take(from, rows, x->count, to);
 }
 
-static void put_sums(const side *x, const pl_lanes *of, int rows, double *sum) {
-  double *to[PL_WIDTH];
-  for (int l = 0; l < x->count; ++l) to[l] = sum + rows * (x->first + l);
-  lanes_take(of, rows, x->count, to);
+/* What the element's path needs; those on the ground have none. */
+static inline void put_sums(const side *x, int tangents, const sums *out) {
+  put_columns(x, 6, x->P, 6, out->P);
+  if (!tangents) return;
+  put_columns(x, 3, x->Q, 3, out->Q), put_columns(x, 6, x->W, 6, out->W), put_columns(x, 6, x->Y, 6, out->Y);
 }
 
 /* Adds the blocks of nodes whose subspace turns with the coordinates, from column `still` on. */
@@ -248,10 +245,40 @@ PL_INLINE void add_own_blocks(const int k, pl_work *w, int e, int still) {
   }
 }
 
+static inline void add_to(int n, const double *x, double *sum) {
+  for (int i = 0; i < n; ++i) sum[i] += x[i];
+}
+
+/* As own_blocks for one coordinate, which would fill one lane of four. */
+static void own_numbers(pl_work *w, int e, int tangents, const sums *out) {
+  const pl_tables *T = w->T;
+  double M = 0, K = 0, C = 0, P[6] = {0}, Q[3] = {0}, W[6] = {0}, Y[6] = {0};
+  for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
+    const int at = T->node_s[g];
+    const double *S = w->S + at, *I = w->inertia + RIGID * g, *B = w->B + RATE * g;
+    double x[6], y[6], z[6];
+    rigid_times(I, S, x);
+    add_to(6, x, P), M += dot6(S, x);
+    if (!tangents) continue;
+    rate_times_transposed(B, S, y), add_to(3, y, Q);
+    rigid_times(I, w->Aq + at, x), rate_times(B, w->Vq + at + 3, y), cross_wrench(S, w->force + 6 * g, z);
+    for (int i = 0; i < 6; ++i) x[i] += y[i] + z[i];
+    add_to(6, x, W), K += dot6(S, x);
+    rigid_times(I, w->Av + at, x), rate_times(B, S + 3, y);
+    add_to(6, y, x), add_to(6, x, Y), C += dot6(S, x);
+    if (!T->node_constant[g]) K += *pl_own_block(w, e, g);
+  }
+  w->M[T->elem_pos[e]] = M, memcpy(out->P, P, sizeof P);
+  if (!tangents) return;
+  w->K[T->elem_pos[e]] = K, w->C[T->elem_pos[e]] = C;
+  memcpy(out->Q, Q, sizeof Q), memcpy(out->W, W, sizeof W), memcpy(out->Y, Y, sizeof Y);
+}
+
 /* The element's own blocks, of M and with `tangents` of K and C, and its sums. */
 PL_INLINE void own_blocks(const int k, pl_work *w, int e, int tangents, const sums *out) {
   const pl_tables *T = w->T;
-  const int first = T->elem_node[e], end = first + T->elem_nodes[e];
+  const int first = T->elem_node[e], end = first + T->elem_nodes[e], stride = T->elem_stride[e];
+  double *M = w->M + T->elem_pos[e], *K = w->K + T->elem_pos[e], *C = w->C + T->elem_pos[e];
   const size_t bytes = k * sizeof(pl_lanes);
   int still = tangents ? pl_still_columns(T, e, first) : k;
   for (int g = first + 1; tangents && g < end; ++g)
@@ -263,16 +290,21 @@ PL_INLINE void own_blocks(const int k, pl_work *w, int e, int tangents, const su
     side x = {.first = j, .count = count, .M = rows, .K = j < still ? NULL : rows + k, .C = rows + 2 * k};
     memset(rows, 0, (x.K ? 3 : 1) * bytes);
     for (int g = first; g < end; ++g) add_node(k, w, g, &x);
-    put_block(k, T, e, &x, x.M, j, w->M), put_sums(&x, x.P, 6, out->P);
+    put_columns(&x, k - j, x.M + j, stride, M + j);
+    if (T->elem_base[e]) put_sums(&x, tangents, out);
     if (!tangents) continue;
     if (!x.K) memset(x.K = rows + k, 0, 2 * bytes);
-    put_block(k, T, e, &x, x.K, 0, w->K), put_block(k, T, e, &x, x.C, 0, w->C);
-    put_sums(&x, x.Q, 3, out->Q), put_sums(&x, x.W, 6, out->W), put_sums(&x, x.Y, 6, out->Y);
+    put_columns(&x, k, x.K, stride, K), put_columns(&x, k, x.C, stride, C);
   }
-  double *M = w->M + T->elem_pos[e];
   for (int j = 0; j < k; ++j)
-    for (int i = 0; i < j; ++i) M[T->elem_stride[e] * j + i] = M[T->elem_stride[e] * i + j];
+    for (int i = 0; i < j; ++i) M[stride * j + i] = M[stride * i + j];
   if (tangents) add_own_blocks(k, w, e, still);
+}
+
+static void blocks_of(pl_work *w, int e, int tangents, const sums *out) {
+  const int k = w->T->elem_k[e];
+  if (k == 1) own_numbers(w, e, tangents, out);
+  else PL_BY_SIZE(own_blocks, k, w, e, tangents, out);
 }
 
 /* M on the system pattern by composite inertias. */
@@ -286,7 +318,7 @@ void pl_mass_matrix(pl_work *w) {
   pl_composite(T, w->inertia, RIGID);
   for (int e = 0; e < T->n_elem; ++e) {
     const int k = T->elem_k[e];
-    PL_BY_SIZE(own_blocks, k, w, e, 0, &own);
+    blocks_of(w, e, 0, &own);
     if (!T->elem_base[e]) continue;
     follow(w, &p, e);
     for (int i = 0; i < k; ++i) {
@@ -334,7 +366,7 @@ static void some_tangents(pl_work *w, const pl_elements *of, const void *now) {
   for (int e = of->begin; e < of->end; ++e) {
     const int k = T->elem_k[e];
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) pl_node_tangent(w, e, g, at->v, at->a);
-    PL_BY_SIZE(own_blocks, k, w, e, 1, &own);
+    blocks_of(w, e, 1, &own);
     if (!T->elem_base[e]) continue;
     follow(w, &p, e);
     for (int i = 0; i < k; ++i) {
