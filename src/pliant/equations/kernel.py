@@ -95,12 +95,11 @@ def motion_kernels(motion: Motion) -> Kernels:
     """Kernels of a motion, in base axes.
 
     kinematics  (q, v, constants) -> R, p, s, c: c = s_dot v, the acceleration that the rates alone cause
-    tangent     (q, v, a, constants) -> vq, av, aq: eta_dot = vq dq + s dv, eta_ddot = aq dq + av dv + s da, both
-                for a base at rest
-    own         (q, constants, wrench) -> d(s' wrench)/dq for a wrench fixed in the base
+    tangent     (q, v, a, constants, wrench) -> vq, av, aq: eta_dot = vq dq + s dv, eta_ddot = aq dq + av dv + s da, both
+                for a base at rest; and d(s' wrench)/dq for a wrench fixed in the base
     """
-    purposes = ("kinematics", "tangent", "own")
-    return Kernels(f"motion_{motion.name}", purposes, partial(_motion_functions, motion), lanes=1)
+    purposes = ("kinematics", "tangent")
+    return Kernels(f"motion_{motion.name}", purposes, partial(_motion_functions, motion), lanes=2)
 
 
 def _motion_functions(motion: Motion) -> tuple[ca.Function, ...]:
@@ -115,12 +114,11 @@ def _motion_functions(motion: Motion) -> tuple[ca.Function, ...]:
     if motion.acceleration is not None:
         convection = motion.acceleration(q, theta, v)
     name = f"motion_{motion.name}"
+    tangents = [x @ A for x in tangent.call([z, y, z_dot, z_ddot, theta])]
+    block = A.T @ own.call([z, y, theta, wrench])[0] @ A
     return (
         dense_function(f"{name}_kinematics", [q, v, theta], [R, p, s @ A, convection]),
-        dense_function(
-            f"{name}_tangent", [q, v, a, theta], [x @ A for x in tangent.call([z, y, z_dot, z_ddot, theta])]
-        ),
-        dense_function(f"{name}_own", [q, theta, wrench], [A.T @ own.call([z, y, theta, wrench])[0] @ A]),
+        dense_function(f"{name}_tangent", [q, v, a, theta, wrench], [*tangents, block]),
     )
 
 

@@ -65,7 +65,7 @@ INTEGERS = (
 """Arrays of integers in `pl_tables`."""
 
 KERNELS = (
-    "motion_kinematics motion_tangent motion_own cforce_value cforce_tangent fforce_value fforce_tangent "
+    "motion_kinematics motion_tangent cforce_value cforce_tangent fforce_value fforce_tangent "
     "rel_value rel_tangent shared_value shared_tangent shared_mass con_value con_tangent input_kernel signal_kernel "
     "inertia_value inertia_tangent route_value route_tangent"
 ).split()

@@ -44,7 +44,7 @@ from pliant.model.contact_shapes import contact_tables
 from pliant.model.inputs import InputPlan
 from pliant.model.system import Element, InertiaInstance, System
 
-PURPOSES = {"motion": ("kinematics", "tangent", "own"), "shared": ("value", "tangent", "mass")}
+PURPOSES = {"motion": ("kinematics", "tangent"), "shared": ("value", "tangent", "mass")}
 """Functions of each kind, in order, where there are not a `value` and a `tangent`."""
 
 
@@ -200,7 +200,7 @@ def _largest(system: System) -> dict[str, int]:
         "max_friction": [len(r.nodes) for r in system.routes if r.has_friction],
         "max_lane_numbers": [f.kind.constants + f.kind.signals for f in system.frame_forces]
         + [inert.kind.constants + inert.kind.q_size for inert in system.inertias]
-        + [m.constants + m.q_size + m.v_size for m in {node.motion for node in system.nodes if node is not None}],
+        + [m.constants + m.q_size + 2 * m.v_size for m in {node.motion for node in system.nodes if node is not None}],
     }
     return {name: max([1, *values]) for name, values in sizes.items()}
 

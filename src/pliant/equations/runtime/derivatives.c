@@ -101,15 +101,14 @@ static double *reach(pl_work *w, int g) {
 }
 
 /* The element's own columns: x onto its nodes, -own into u. */
-static void start(pl_work *w, const columns *c, int e, const double *q) {
+static void start(pl_work *w, const columns *c, int e) {
   const pl_tables *T = w->T;
   const int k = T->elem_k[e], at = T->elem_v[e];
   const int from = at > c->first ? 0 : c->first - at, past = c->first + c->count - at, to = k < past ? k : past;
   for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
     const double *S = w->S + T->node_s[g], *IA = w->IA + FULL * g, *BA = w->BA + 3 * COLUMN * g;
-    double *p = reach(w, g), *block = w->temporary.block;
-    const int own = c->by_q && !T->node_constant[g];
-    if (own) pl_own_block(w, e, g, q, block);
+    double *p = reach(w, g);
+    const double *own = c->by_q && !T->node_constant[g] ? pl_own_block(w, e, g) : NULL;
     for (int j = from; j < to; ++j) {
       const int lane = at + j - c->first;
       const double *rate = c->eta_dot + T->node_s[g] + 6 * j + 3;
@@ -123,7 +122,7 @@ static void start(pl_work *w, const columns *c, int e, const double *q) {
         for (int i = 0; i < 6; ++i) x[ROW(i)] += turn[i];
       }
       for (int i = 0; i < 6; ++i) p[LANES * i + lane] += x[ROW(i)];
-      for (int i = 0; own && i < k; ++i) w->lanes_a[LANES * (at + i) + lane] -= block[k * j + i];
+      for (int i = 0; own && i < k; ++i) w->lanes_a[LANES * (at + i) + lane] -= own[k * j + i];
     }
   }
 }
@@ -200,7 +199,7 @@ PL_INLINE void element_out(const int k, swept x, const double *Ab, const double 
 }
 
 /* Wrenches from the columns' elements to the ground; leaves D^-1 u of every element reached in w->lanes_a. */
-static void sweep_in(pl_work *w, const columns *c, const double *q) {
+static void sweep_in(pl_work *w, const columns *c) {
   const pl_tables *T = w->T;
   int *reached = w->lanes_node;
   memset(w->lanes_a, 0, (size_t)LANES * T->nv * sizeof(double));
@@ -210,7 +209,7 @@ static void sweep_in(pl_work *w, const columns *c, const double *q) {
         w->lanes_a[LANES * T->row[n] + l] -= c->forces[n];
   for (int e = c->forces ? T->n_elem - 1 : c->e_last; e >= 0; --e) {
     const int first = T->elem_node[e], end = first + T->elem_nodes[e];
-    if (e >= c->e_first && e <= c->e_last) start(w, c, e, q);
+    if (e >= c->e_first && e <= c->e_last) start(w, c, e);
     int any = c->forces != 0;
     for (int g = first; g < end; ++g) any |= reached[g];
     if (!any) continue;
@@ -290,8 +289,9 @@ int pl_forward_derivatives(pl_work *w, double t, const double *q, const double *
   pl_wrenches(w, w->rhs);
   pl_rate_matrices(w);
   articulate_rates(w);
+  pl_kernel_tangents(w, q, v, a);
   for (int e = 0; e < T->n_elem; ++e)
-    for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) pl_node_tangent(w, e, g, q, v, a);
+    for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) pl_node_tangent(w, e, g, v, a);
   const int forces = T->n_cforce || T->n_fforce || T->n_rel_kind || T->n_route;
   if (forces) {
     memset(w->K, 0, T->nnz * sizeof(double));
@@ -307,7 +307,7 @@ int pl_forward_derivatives(pl_work *w, double t, const double *q, const double *
     for (c.by_q = 1; c.by_q >= 0; --c.by_q) {
       c.eta_dot = c.by_q ? w->Vq : w->S, c.eta_ddot = c.by_q ? w->Aq : w->Av;
       c.forces = forces ? (c.by_q ? w->K : w->C) : 0;
-      sweep_in(w, &c, q);
+      sweep_in(w, &c);
       sweep_out(w, &c, c.by_q ? da_dq : da_dv);
     }
   }

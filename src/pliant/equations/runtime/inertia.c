@@ -250,41 +250,122 @@ void pl_inertia_articulated(pl_work *w) {
   }
 }
 
-/* One coordinate's share of W by way of the frame: `from` holds world twists at the nodes (S, Vq, ...). */
-static void local_column(const pl_work *w, const inertia *x, int mover, int j, const double *from, double *out) {
-  memset(out, 0, x->n * sizeof(double));
-  const int g = w->T->mover_node[mover];
-  if (g) twist_to_local(x->pose, from + w->T->node_s[g] + 6 * j, out);
+/* Some columns of the movers of one inertia side by side. */
+typedef struct columns {
+  int count, mover[PL_WIDTH], j[PL_WIDTH]; /* which of whose; lanes beyond `count` repeat the last one */
+  int in_frame;                            /* whether any of them moves the frame */
+  pl_lanes pose[12], V[6];                 /* of the frame, alike in all lanes */
+  pl_lanes *M, *C, *K;                     /* forces by accelerations, rates, coordinates: n each; K null for M alone */
+} columns;
+
+/* The next columns after (mover, j), which moves on; none when all are done. */
+static int next_columns(const pl_tables *T, const inertia *x, int *mover, int *j, columns *c) {
+  c->count = c->in_frame = 0;
+  for (; *mover < T->inertia_begin[x->i + 1] && c->count < PL_WIDTH; ++*mover, *j = 0)
+    for (; *j < T->elem_k[T->mover_elem[*mover]]; ++*j) {
+      if (c->count == PL_WIDTH) return c->count;
+      c->mover[c->count] = *mover, c->j[c->count++] = *j;
+      c->in_frame |= T->mover_node[*mover] != 0;
+    }
+  for (int l = c->count; c->count && l < PL_WIDTH; ++l) c->mover[l] = c->mover[c->count - 1], c->j[l] = c->j[c->count - 1];
+  return c->count;
 }
 
-/* J of all movers; returns how many columns. */
-static int jacobian(const pl_work *w, const inertia *x, double *J) {
+/* What they have of X (n numbers for each rate of the inertia's own), zeros for other coordinates. */
+static void own_columns(const pl_work *w, const inertia *x, const columns *c, const double *X, pl_lanes *out) {
+  const double *from[PL_WIDTH];
+  for (int l = 0; l < PL_WIDTH; ++l) {
+    const int own = w->T->mover_own[c->mover[l]];
+    from[l] = own < 0 ? w->zero : X + x->n * (own + c->j[l]);
+  }
+  lanes_gather(from, x->n, out);
+}
+
+/* World twists at the nodes (S, Vq, ...) of the movers of the frame. */
+static void frame_columns(const pl_work *w, const columns *c, const double *twists, pl_lanes *out) {
+  const double *from[PL_WIDTH];
+  for (int l = 0; l < PL_WIDTH; ++l) {
+    const int g = w->T->mover_node[c->mover[l]];
+    from[l] = g ? twists + w->T->node_s[g] + 6 * c->j[l] : w->zero;
+  }
+  lanes_gather(from, 6, out);
+}
+
+/* y += A x for the first six columns of A, which has n rows */
+static void add_frame_product(int n, const double *A, const pl_lanes *x, pl_lanes *y) {
+  for (int i = 0; i < n; ++i)
+    y[i] += (A[i] * x[0] + A[n + i] * x[1] + A[2 * n + i] * x[2]) + (A[3 * n + i] * x[3] + A[4 * n + i] * x[4] + A[5 * n + i] * x[5]);
+}
+
+/* y += M (eta_ddot + eta_dot x V) */
+static void add_acceleration(const inertia *x, const columns *c, const pl_lanes *eta_ddot, const pl_lanes *eta_dot, pl_lanes *y) {
+  pl_lanes change[6], local[6];
+  lanes_cross_twist(eta_dot, c->V, change);
+  for (int i = 0; i < 6; ++i) change[i] += eta_ddot[i];
+  lanes_see(c->pose, change, local);
+  add_frame_product(x->n, x->M, local, y);
+}
+
+/* The columns of M J, and with Y and Z those of dr/dv and dr/dq. */
+static void fill_columns(const pl_work *w, const inertia *x, const double *Y, const double *Z, columns *c) {
+  pl_lanes S[6], Vq[6], rate[6], local[6];
+  own_columns(w, x, c, x->M + 6 * x->n, c->M);
+  if (c->K) own_columns(w, x, c, Y + 6 * x->n, c->C), own_columns(w, x, c, Z, c->K);
+  if (!c->in_frame) return;
+  frame_columns(w, c, w->S, S);
+  lanes_see(c->pose, S, local);
+  add_frame_product(x->n, x->M, local, c->M);
+  if (!c->K) return;
+  add_frame_product(x->n, Y, local, c->C);
+  frame_columns(w, c, w->Av, rate);
+  add_acceleration(x, c, rate, S, c->C);
+  frame_columns(w, c, w->Vq, Vq), frame_columns(w, c, w->Aq, rate);
+  lanes_see(c->pose, Vq, local);
+  add_frame_product(x->n, Y, local, c->K);
+  add_acceleration(x, c, rate, Vq, c->K);
+}
+
+/* values += J' X on the system's pattern; J is what all movers do to the frame, six numbers each. */
+static void scatter(const pl_work *w, const inertia *x, const double *J, const columns *c, const pl_lanes *X, double *values) {
   const pl_tables *T = w->T;
-  int column = 0;
+  const int begin = T->inertia_begin[x->i], movers = T->inertia_begin[x->i + 1] - begin;
+  pl_lanes *rows = (pl_lanes *)w->temporary.own_rows;
+  for (int a = begin; a < begin + movers; ++a) {
+    const int k = T->elem_k[T->mover_elem[a]], own = T->mover_own[a];
+    double *to[PL_WIDTH];
+    for (int i = 0; i < k; ++i, J += 6) {
+      rows[i] = own < 0 ? pl_lanes_of(0) : X[6 + own + i];
+      if (T->mover_node[a])
+        rows[i] += (J[0] * X[0] + J[1] * X[1] + J[2] * X[2]) + (J[3] * X[3] + J[4] * X[4] + J[5] * X[5]);
+    }
+    for (int l = 0; l < c->count; ++l) {
+      const int b = c->mover[l], at = T->mover_pos[T->inertia_pair[x->i] + movers * (b - begin) + a - begin];
+      to[l] = values + at + T->elem_stride[T->mover_elem[b]] * c->j[l];
+    }
+    lanes_add(rows, k, c->count, to);
+  }
+}
+
+/* What all movers do to the frame, six numbers each. */
+static void jacobian(const pl_work *w, const inertia *x, double *J) {
+  const pl_tables *T = w->T;
   for (int n = T->inertia_begin[x->i]; n < T->inertia_begin[x->i + 1]; ++n)
-    for (int j = 0; j < T->elem_k[T->mover_elem[n]]; ++j, ++column) {
-      double *out = J + x->n * column;
-      local_column(w, x, n, j, w->S, out);
-      if (T->mover_own[n] >= 0) out[6 + T->mover_own[n] + j] += 1;
-    }
-  return column;
+    for (int j = 0; j < T->elem_k[T->mover_elem[n]]; ++j, J += 6)
+      if (T->mover_node[n]) twist_to_local(x->pose, w->S + T->node_s[T->mover_node[n]] + 6 * j, J);
 }
 
-/* values += J' X on the system's pattern, block by block */
-static void scatter(const pl_work *w, const inertia *x, const double *J, const double *X, double *values) {
-  const pl_tables *T = w->T;
-  const int begin = T->inertia_begin[x->i], end = T->inertia_begin[x->i + 1];
-  const int *pos = T->mover_pos + T->inertia_pair[x->i];
-  for (int b = begin; b < end; ++b) {
-    const int eb = T->mover_elem[b], stride = T->elem_stride[eb];
-    const double *left = J;
-    for (int a = begin; a < end; ++a, ++pos) {
-      const int ka = T->elem_k[T->mover_elem[a]];
-      for (int j = 0; j < T->elem_k[eb]; ++j)
-        for (int i = 0; i < ka; ++i) values[*pos + stride * j + i] += dot(x->n, left + x->n * i, X + x->n * j);
-      left += x->n * ka;
-    }
-    X += x->n * T->elem_k[eb];
+/* Adds J' M J to M, and with Y and Z what one inertia has in K and C. */
+static void add_columns(pl_work *w, const inertia *x, const double *Y, const double *Z) {
+  double *J = w->inertia_J;
+  columns c;
+  c.M = (pl_lanes *)w->temporary.inertia_columns, c.C = c.M + x->n, c.K = Y ? c.C + x->n : NULL;
+  for (int i = 0; i < 12; ++i) c.pose[i] = pl_lanes_of(x->pose[i]);
+  for (int i = 0; i < 6; ++i) c.V[i] = pl_lanes_of(w->V[6 * x->node + i]);
+  jacobian(w, x, J);
+  for (int mover = w->T->inertia_begin[x->i], j = 0; next_columns(w->T, x, &mover, &j, &c);) {
+    fill_columns(w, x, Y, Z, &c);
+    scatter(w, x, J, &c, c.M, w->M);
+    if (Y) scatter(w, x, J, &c, c.C, w->C), scatter(w, x, J, &c, c.K, w->K);
   }
 }
 
@@ -293,25 +374,8 @@ void pl_inertia_mass(pl_work *w) {
   single_out(w);
   for (int i = 0; i < w->T->n_inertia; ++i) {
     const inertia x = get(w, i);
-    double *J = w->inertia_J, *MJ = w->inertia_MJ;
-    const int columns = jacobian(w, &x, J);
-    memset(MJ, 0, (size_t)x.n * columns * sizeof(double));
-    for (int c = 0; c < columns; ++c) add_product(x.n, x.n, x.M, J + x.n * c, MJ + x.n * c);
-    scatter(w, &x, J, MJ, w->M);
+    add_columns(w, &x, NULL, NULL);
   }
-}
-
-/* M (eta_ddot + eta_dot x V), both given as world twists at the nodes, into `out`. */
-static void add_acceleration(const pl_work *w, const inertia *x, int mover, int j, const double *eta_ddot,
-                             const double *eta_dot, double *out) {
-  const pl_tables *T = w->T;
-  const int g = T->mover_node[mover], at = g ? T->node_s[g] + 6 * j : 0;
-  double y[6], change[6];
-  if (!g) return;
-  cross_twist(eta_dot + at, w->V + 6 * x->node, y);
-  for (int i = 0; i < 6; ++i) y[i] += eta_ddot[at + i];
-  twist_to_local(x->pose, y, change);
-  add_product(x->n, 6, x->M, change, out);
 }
 
 /* Y and Z of a batch in w->temporary.inertia_lanes. */
@@ -338,28 +402,6 @@ static void tangents_of_one(pl_work *w, const inertia *one, const double *q, con
   tangents(w, &x, q, a, res);
 }
 
-/* Adds what one inertia has by Y and Z. */
-static void add_tangent(pl_work *w, const inertia *x, const double *Y, const double *Z) {
-  const pl_tables *T = w->T;
-  double *column = w->temporary.column, *J = w->inertia_J, *MJ = w->inertia_MJ, *K = w->inertia_K, *C = w->inertia_C;
-  const size_t bytes = (size_t)x->n * jacobian(w, x, J) * sizeof(double);
-  memset(MJ, 0, bytes), memset(K, 0, bytes), memset(C, 0, bytes);
-  for (int n = T->inertia_begin[x->i], c = 0; n < T->inertia_begin[x->i + 1]; ++n)
-    for (int j = 0; j < T->elem_k[T->mover_elem[n]]; ++j, ++c) {
-      const double *Jc = J + x->n * c;
-      double *Kc = K + x->n * c, *Cc = C + x->n * c;
-      add_product(x->n, x->n, x->M, Jc, MJ + x->n * c);
-      add_product(x->n, x->n, Y, Jc, Cc);
-      add_acceleration(w, x, n, j, w->Av, w->S, Cc);
-      local_column(w, x, n, j, w->Vq, column);
-      add_product(x->n, 6, Y, column, Kc);
-      add_acceleration(w, x, n, j, w->Aq, w->Vq, Kc);
-      if (T->mover_own[n] >= 0)
-        for (int r = 0; r < x->n; ++r) Kc[r] += Z[x->n * (T->mover_own[n] + j) + r];
-    }
-  scatter(w, x, J, MJ, w->M), scatter(w, x, J, K, w->K), scatter(w, x, J, C, w->C);
-}
-
 /* Adds to K, C and M (after pl_tangent, which leaves S, Vq, Av, Aq and A). */
 void pl_inertia_tangent(pl_work *w, const double *q, const double *a) {
   double *Y = w->temporary.Y_W, *Z = w->temporary.Z;
@@ -372,7 +414,7 @@ void pl_inertia_tangent(pl_work *w, const double *q, const double *a) {
     for (int l = 0; l < b.count; ++l) {
       const inertia one = get(w, b.first + l);
       take_lane(res[0], l, x.n * x.n, Y), take_lane(res[1], l, x.n * x.k, Z);
-      add_tangent(w, &one, Y, Z);
+      add_columns(w, &one, Y, Z);
     }
   }
 }

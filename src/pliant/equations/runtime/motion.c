@@ -1,8 +1,8 @@
 /* How nodes move against their bases: poses, subspaces, twists, and their tangents.
  *
  * A node sits where its base's pose and its placement put it (R0, p0) and moves from there by the element's coordinates.
- * Common motions are written out here, in world axes from the start; all others are kernels, which work in the axes of
- * (R0, p0). For a base at rest, S is the node's twist per rate, and an increment dq gives
+ * Common motions are written out here, in world axes from the start; all others are kernels (motion_kernels.c), which
+ * work in the axes of (R0, p0). For a base at rest, S is the node's twist per rate, and an increment dq gives
  *
  *   eta_dot = vq dq + S dv,   eta_ddot = aq dq + av dv + S da;
  *
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lane_pairs.h"
+#include "motion_kernels.h"
 #include "spatial.h"
 #include "work_parts.h"
 
@@ -176,39 +176,13 @@ PL_INLINE void columns_to_world(const int k, moved *x, const lever *arm, const d
   put_part(x->twist, &moving), put_part(x->twist + 3, &turning);
 }
 
-/* What kernels say of a node in the axes of (R0, p0): rotation, position, convective acceleration, columns of the subspace. */
-static inline double *local_motion(const pl_work *w, int g) { return w->local + PL_LOCAL * (size_t)g + w->T->node_s[g]; }
-
-/* All of them, several of one kind at once: none depends on another. */
-static void call_kernels(const pl_work *w, const double *q, const double *v) {
-  const pl_tables *T = w->T;
-  PL_EACH_BATCH(b, T->n_motion, T->motion_begin) {
-    const int e = T->node_elem[T->motion_node[b.first]], k = T->elem_k[e], constants = T->motion_constants[b.kind];
-    const int size = (e + 1 < T->n_elem ? T->elem_q[e + 1] : T->nq) - T->elem_q[e];
-    pl_lanes *numbers = (pl_lanes *)w->temporary.lanes_numbers, *rates = numbers + size, *theta = rates + k;
-    pl_lanes *R = (pl_lanes *)w->temporary.lanes_motion, *res[4] = {R, R + 9, R + PL_LOCAL, R + 12};
-    const double *from_q[PL_WIDTH], *from_v[PL_WIDTH], *from_theta[PL_WIDTH];
-    double *to[PL_WIDTH];
-    for (int l = 0; l < PL_WIDTH; ++l) {
-      const int g = T->motion_node[pl_instance(&b, l)], own = T->node_elem[g];
-      from_q[l] = q + T->elem_q[own], from_v[l] = v + T->elem_v[own], from_theta[l] = w->theta + T->node_theta[g] + 12;
-      to[l] = local_motion(w, g);
-    }
-    lanes_gather(from_q, size, numbers), lanes_gather(from_v, k, rates), lanes_gather(from_theta, constants, theta);
-    const pl_lanes *arg[3] = {numbers, rates, theta};
-    const int in[3] = {size, k, constants}, out[4] = {9, 3, 6 * k, 6};
-    pl_call_lanes(w, T->motion_kinematics + b.kind, 3, in, arg, 4, out, res);
-    lanes_take(R, PL_LOCAL + 6 * k, b.count, to);
-  }
-}
-
 /* Keeps where the motion starts from: its tangents ask for it. */
 static void by_kernel(const pl_work *w, moved *x) {
   const pl_tables *T = w->T;
   double *R0 = w->R0 + 9 * x->g, *p0 = w->p0 + 3 * x->g;
   for (int j = 0; j < 3; ++j) put_part(R0 + 3 * j, x->R0 + j);
   put_part(p0, &x->p0);
-  const double *local = local_motion(w, x->g);
+  const double *local = pl_local_motion(w, x->g);
   const part p = PART_SUM(x->p0, turned(x->R0, local + 9));
   const lever arm = lever_of(&x->p0);
   turn(x, local);
@@ -264,7 +238,7 @@ static void move_some(pl_work *w, const pl_elements *of, const void *now) {
 
 void pl_kinematics(pl_work *w, const double *q, const double *v) {
   const state at = {q, v};
-  call_kernels(w, q, v);
+  pl_kernel_motions(w, q, v);
   pl_over_elements(w, !w->on_ground, move_some, &at);
   pl_inertia_values(w, q, v);
 }
@@ -294,28 +268,12 @@ static inline void displaced_rates(const double *S, int count, const double *v, 
   }
 }
 
-static void kernel_rates(const pl_work *w, int e, int g, const double *q, const double *v, const double *a, rates x) {
-  const pl_tables *T = w->T;
-  const double *arg[4] = {q, v, a, w->theta + T->node_theta[g] + 12};
-  double *res[3] = {x.vq, x.av, x.aq}, y[6];
-  pl_call(T->motion_tangent + T->node_kind[g], arg, res, w);
-  for (int n = 0; n < 3; ++n)
-    for (int j = 0; j < T->elem_k[e]; ++j) {
-      memcpy(y, res[n] + 6 * j, sizeof y);
-      twist_to_world(w->R0 + 9 * g, w->p0 + 3 * g, y, res[n] + 6 * j);
-    }
-}
-
 /* Fills all columns of x; those of a constant subspace are zero. */
-static void own_rates(const pl_work *w, int e, int g, const double *q, const double *v, const double *a, rates x) {
+static void own_rates(const pl_work *w, int e, int g, const double *v, const double *a, rates x) {
   const pl_tables *T = w->T;
   const int form = T->node_form[g];
   const double *S = w->S + T->node_s[g], *p = w->p + 3 * g, *R = w->R + 9 * g;
   double turning[3];
-  if (form == PL_MOTION_KERNEL && !T->node_constant[g]) {
-    kernel_rates(w, e, g, q, v, a, x);
-    return;
-  }
   const size_t bytes = 6 * T->elem_k[e] * sizeof(double);
   memset(x.vq, 0, bytes), memset(x.av, 0, bytes), memset(x.aq, 0, bytes);
   if (form == PL_MOTION_ROTATION) {
@@ -330,26 +288,25 @@ static void own_rates(const pl_work *w, int e, int g, const double *q, const dou
 }
 
 /* World matrices Vq, Av, Aq of one node: eta_dot = Vq dq + S dv, eta_ddot = Aq dq + Av dv + S da. */
-void pl_node_tangent(pl_work *w, int e, int g, const double *q, const double *v, const double *a) {
+void pl_node_tangent(pl_work *w, int e, int g, const double *v, const double *a) {
   const pl_tables *T = w->T;
   const int k = T->elem_k[e], b = T->elem_base[e], at = T->node_s[g];
   const double *Vb = w->V + 6 * b, *Ab = w->A + 6 * b;
   const rates own = {w->Vq + at, w->Av + at, w->Aq + at};
-  own_rates(w, e, g, q + T->elem_q[e], v + T->elem_v[e], a + T->elem_v[e], own);
+  if (pl_has_kernel_tangent(T, g)) return; /* placed by pl_kernel_tangents */
+  own_rates(w, e, g, v + T->elem_v[e], a + T->elem_v[e], own);
   for (int j = 0; j < 6 * k; j += 6) {
     const double *S = w->S + at + j;
-    double *Vq = own.vq + j, *Av = own.av + j, *Aq = own.aq + j, x[6], y[6];
+    double *Vq = own.vq + j, *Av = own.av + j, *Aq = own.aq + j, x[6], y[6], z[6];
     if (!b) { /* the ground does not move; its acceleration stands for gravity */
       add_cross3(Ab, S + 3, Aq);
       continue;
     }
-    cross_twist(Vb, Vq, y);
-    for (int i = 0; i < 6; ++i) Aq[i] += 2 * y[i];
     cross_twist(Vb, S, x);
-    for (int i = 0; i < 6; ++i) Vq[i] += x[i], Av[i] += 2 * x[i];
-    cross_twist(Vb, x, y);
+    for (int i = 0; i < 6; ++i) y[i] = 2 * Vq[i] + x[i], Vq[i] += x[i], Av[i] += 2 * x[i];
+    cross_twist(Vb, y, z);
     cross_twist(Ab, S, x);
-    for (int i = 0; i < 6; ++i) Aq[i] += x[i] + y[i];
+    for (int i = 0; i < 6; ++i) Aq[i] += x[i] + z[i];
   }
 }
 
@@ -373,27 +330,17 @@ static inline void lever_block(const double *S, const double *F, int displacemen
   }
 }
 
-static void kernel_block(pl_work *w, int e, int g, const double *q, double *block) {
-  const pl_tables *T = w->T;
-  double f[6];
-  wrench_to_local(w->R0 + 9 * g, w->p0 + 3 * g, w->force + 6 * g, f);
-  const double *arg[3] = {q + T->elem_q[e], w->theta + T->node_theta[g] + 12, f};
-  double *res[1] = {block};
-  pl_call(T->motion_own + T->node_kind[g], arg, res, w);
-}
-
 /* d(s' F)/dq of one node for a wrench F fixed in its base, k x k; not of a node whose subspace is constant. */
-void pl_own_block(pl_work *w, int e, int g, const double *q, double *block) {
+const double *pl_own_block(pl_work *w, int e, int g) {
   const int form = w->T->node_form[g], k = w->T->elem_k[e], turns = form == PL_MOTION_FREE ? 3 : 1;
   const double *S = w->S + w->T->node_s[g], *F = w->force + 6 * g;
-  if (form == PL_MOTION_KERNEL) {
-    kernel_block(w, e, g, q, block);
-    return;
-  }
+  double *block = w->temporary.block;
+  if (form == PL_MOTION_KERNEL) return pl_kernel_block(w, g);
   memset(block, 0, k * k * sizeof(double));
   if (form != PL_MOTION_ROTATION) lever_block(S, F, k - turns, turns, block);
   if (form == PL_MOTION_ROTATION || form == PL_MOTION_FREE) {
     const double *turned = S + 6 * (k - 3), f[3] = {dot6(turned, F), dot6(turned + 6, F), dot6(turned + 12, F)};
     rotation_block(f, k, block + (k - 3) * (k + 1));
   }
+  return block;
 }

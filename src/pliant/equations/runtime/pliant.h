@@ -41,7 +41,7 @@ enum {
   PL_ROUTE_POINT = 11, /* numbers kept for each point of a routed line */
   PL_FRICTION_POINT = 7, /* and of one with friction */
   PL_SERIES_TERMS = 6, /* coefficients of each piece of a series, constant term first */
-  PL_LOCAL = 18, /* numbers that a kernel gives for a node, columns of its subspace apart: see motion.c */
+  PL_LOCAL = 18, /* numbers that a kernel gives for a node, columns of its subspace apart: see motion_kernels.h */
   PL_PATH_ROWS = 26 /* rows kept for each coordinate on a path in pl_tangent */
 };
 
@@ -61,8 +61,9 @@ typedef struct pl_saddle {
 /* Temporary arrays of single functions, for the largest element of the robot: k rates, F frames, m rows, s signals,
  * n numbers in W of an inertia. Functions that call each other use different ones. */
 typedef struct pl_temporary {
-  double *lanes_motion;                       /* pl_kinematics: what kernels give for nodes, PL_LOCAL + 6 x k on lanes */
+  double *lanes_motion;                       /* motion_kernels.c: what kernels give for nodes, on lanes */
   double *P, *Q, *W, *Y;                      /* columns of an element in tangent.c: 6 x k, Q 3 x k */
+  double *own_rows;                           /* and rows of its blocks of M, K, C, k each on lanes */
   double *block;                              /* pl_own_block: k x k */
   double *rows;                               /* derivatives.c: k rows of lanes */
   double *f, *dq, *dv, *ds;                   /* coordinate forces: k, k x k, k x k, k x s */
@@ -74,6 +75,7 @@ typedef struct pl_temporary {
   double *lanes_numbers, *lanes_by_signals, *single; /* lane_pairs.h: constants and signals, 6 x s; one lane of all */
   double *rate, *column, *Y_W, *Z; /* inertia.c: n, n, n x n, n x n */
   double *inertia_lanes; /* tangents on lanes: n, n x n, n x n */
+  double *inertia_columns; /* some columns of M, C and K on lanes: n each */
 } pl_temporary;
 
 /* What a part of an evaluation in several threads has of its own; see work_parts.c. */
@@ -98,7 +100,7 @@ typedef struct pl_work {
   /* kinematics, per node */
   double *R, *p, *V, *A, *c, *S;
   double *R0, *p0; /* where motions by kernels start from */
-  double *local;   /* and what those say; see motion.c */
+  double *local;   /* and what those say; see motion_kernels.h */
   double *inertia, *momentum, *bias; /* of each node's own mass: 10, 6, 6 */
   double *force;                     /* wrench carried by each node, 6 */
   double *wrench;                    /* external wrench per node, 6 */
@@ -108,13 +110,14 @@ typedef struct pl_work {
   double *IA, *pA, *U, *D, *u; /* D holds D^-1; see articulated.c */
   /* tangents */
   double *B, *Vq, *Av, *Aq, *path;
+  double *kernel_blocks; /* own blocks of nodes moved by kernels; see motion_kernels.h */
   double *BA, *HB, *lanes, *lanes_eta, *lanes_a; /* derivatives of accelerations, several columns at a time */
   int *lanes_node;
   double *K, *C, *M;                 /* nnz values on the system pattern */
   double *Jval;                      /* nnz of the constraint Jacobian */
   double *phi, *phi_rate, *gamma;    /* m */
   double *lambda;                    /* m */
-  const double *zero;                /* zeros, for nv rates, m multipliers or the frames of a constraint */
+  const double *zero;                /* zeros, for nv rates and a twist, m multipliers or the frames of a constraint */
   double *q_new;                     /* nq */
   double *kernel_w;
   long long *kernel_iw;
@@ -136,7 +139,7 @@ typedef struct pl_work {
   double *inertia_pose, *inertia_M, *inertia_W, *inertia_h;
   double *inertia_lanes;    /* the same, several side by side; the others are filled from it when they are asked for */
   int inertia_singled;      /* whether they are */
-  double *inertia_J, *inertia_MJ, *inertia_K, *inertia_C; /* columns of the movers of one inertia */
+  double *inertia_J;        /* columns of the movers of one inertia */
   double *own;              /* its generalized forces on coordinates, nv */
   double *own_H, *own_m;    /* its coupling, nv columns as in spatial.h, and mass in the blocks of D, for articulated bodies */
   double *route_point, *route_sum, *route_gradient, *route_tension; /* routed lines; see route.c */
@@ -174,8 +177,12 @@ void pl_signals(pl_work *, double t);
 
 /* motion.c */
 void pl_kinematics(pl_work *, const double *q, const double *v);
-void pl_node_tangent(pl_work *, int element, int node, const double *q, const double *v, const double *a);
-void pl_own_block(pl_work *, int element, int node, const double *q, double *block);
+/* Vq, Av and Aq of a node, and where its own block stands until the next is asked for; both after pl_kernel_tangents. */
+void pl_node_tangent(pl_work *, int element, int node, const double *v, const double *a);
+const double *pl_own_block(pl_work *, int element, int node);
+
+/* motion_kernels.c: both of all nodes that kernels move, in the state whose accelerations and wrenches were evaluated last */
+void pl_kernel_tangents(const pl_work *, const double *q, const double *v, const double *a);
 
 /* tree.c */
 void pl_ground_acceleration(pl_work *);

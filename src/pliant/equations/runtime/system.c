@@ -43,8 +43,9 @@ static size_t largest(size_t a, size_t b) { return a > b ? a : b; }
 
 static void place_temporary(const pl_tables *T, pl_temporary *x, pl_memory *m) {
   const size_t k = T->max_k, frames = T->max_frames, rows = T->max_rows, signals = T->max_signals, n = T->max_inertia;
-  x->lanes_motion = pl_doubles(m, PL_WIDTH * (PL_LOCAL + 6 * k));
+  x->lanes_motion = pl_doubles(m, PL_WIDTH * (PL_LOCAL + 24 * k + k * k)); /* tangents, own block and S */
   x->P = pl_doubles(m, 6 * k), x->Q = pl_doubles(m, 3 * k), x->W = pl_doubles(m, 6 * k), x->Y = pl_doubles(m, 6 * k);
+  x->own_rows = pl_doubles(m, 3 * PL_WIDTH * k);
   x->block = pl_doubles(m, k * k), x->rows = pl_doubles(m, PL_LANES * k);
   x->f = pl_doubles(m, k), x->dq = pl_doubles(m, k * k), x->dv = pl_doubles(m, k * k), x->ds = pl_doubles(m, k * signals);
   x->pose = pl_doubles(m, 12 * frames), x->twist = pl_doubles(m, 6 * frames);
@@ -58,9 +59,9 @@ static void place_temporary(const pl_tables *T, pl_temporary *x, pl_memory *m) {
   x->lanes_numbers = pl_doubles(m, (size_t)PL_WIDTH * T->max_lane_numbers);
   x->lanes_by_signals = pl_doubles(m, 6 * PL_WIDTH * signals);
   /* beside numbers: 36 arguments and 360 results at most, those of a motion, and those of an inertia's tangent */
-  x->single = pl_doubles(m, 400 + 6 * k + T->max_lane_numbers + 6 * signals + (T->n_inertia ? 8 * n + 2 * n * n : 0));
+  x->single = pl_doubles(m, 400 + 18 * k + k * k + T->max_lane_numbers + 6 * signals + (T->n_inertia ? 8 * n + 2 * n * n : 0));
   if (!T->n_inertia) return;
-  x->inertia_lanes = pl_doubles(m, PL_WIDTH * (n + 2 * n * n));
+  x->inertia_lanes = pl_doubles(m, PL_WIDTH * (n + 2 * n * n)), x->inertia_columns = pl_doubles(m, PL_WIDTH * 3 * n);
   x->rate = pl_doubles(m, n), x->column = pl_doubles(m, n);
   x->Y_W = pl_doubles(m, n * n), x->Z = pl_doubles(m, n * n);
 }
@@ -68,7 +69,7 @@ static void place_temporary(const pl_tables *T, pl_temporary *x, pl_memory *m) {
 static void place(pl_work *w, pl_memory *m) {
   const pl_tables *T = w->T;
   const size_t nodes = T->n_node, nv = T->nv, rows = T->m, inputs = T->n_input, signals = T->n_signal;
-  const size_t inertias = T->n_inertia, n = T->max_inertia, columns = n * T->inertia_columns;
+  const size_t inertias = T->n_inertia, n = T->max_inertia;
   place_temporary(T, &w->temporary, m);
   w->signal = pl_doubles(m, signals), w->signal_rate = pl_doubles(m, signals);
   w->signal_acceleration = pl_doubles(m, signals);
@@ -82,6 +83,7 @@ static void place(pl_work *w, pl_memory *m) {
   w->R0 = pl_doubles(m, 9 * nodes), w->p0 = pl_doubles(m, 3 * nodes), w->c = pl_doubles(m, 6 * nodes);
   w->local = pl_doubles(m, T->n_motion ? PL_LOCAL * nodes + T->n_s : 0);
   w->S = pl_doubles(m, T->n_s);
+  w->kernel_blocks = pl_doubles(m, T->n_motion ? (size_t)T->max_k * (T->n_s / 6) : 0);
   w->Vq = pl_doubles(m, T->n_s), w->Av = pl_doubles(m, T->n_s), w->Aq = pl_doubles(m, T->n_s);
   w->inertia = pl_doubles(m, RIGID * nodes), w->momentum = pl_doubles(m, 6 * nodes), w->bias = pl_doubles(m, 6 * nodes);
   w->force = pl_doubles(m, 6 * nodes), w->wrench = pl_doubles(m, 6 * nodes), w->tau = pl_doubles(m, nv);
@@ -95,7 +97,7 @@ static void place(pl_work *w, pl_memory *m) {
   w->Jval = pl_doubles(m, T->nnz_j);
   w->phi = pl_doubles(m, rows), w->phi_rate = pl_doubles(m, rows), w->gamma = pl_doubles(m, rows);
   w->lambda = pl_doubles(m, rows);
-  w->zero = pl_doubles(m, largest(largest(nv, rows), largest(T->max_rows, 6 * (size_t)T->max_frames)));
+  w->zero = pl_doubles(m, largest(largest(nv + 6, rows), largest(T->max_rows, 6 * (size_t)T->max_frames)));
   w->q_new = pl_doubles(m, T->nq);
   w->kernel_w = pl_doubles(m, T->kernel_w), w->kernel_iw = pl_place(m, (size_t)T->kernel_iw * sizeof(long long));
   for (int i = 0; w->in_parts && i < PL_WORK_PARTS; ++i) {
@@ -108,8 +110,7 @@ static void place(pl_work *w, pl_memory *m) {
   w->inertia_pose = pl_doubles(m, 12 * inertias), w->inertia_M = pl_doubles(m, n * n * inertias);
   w->inertia_W = pl_doubles(m, n * inertias), w->inertia_h = pl_doubles(m, n * inertias);
   w->inertia_lanes = pl_doubles(m, PL_WIDTH * (12 + n * (n + 2)) * (inertias / PL_WIDTH + T->n_inertia_run + 1));
-  w->inertia_J = pl_doubles(m, columns), w->inertia_MJ = pl_doubles(m, columns);
-  w->inertia_K = pl_doubles(m, columns), w->inertia_C = pl_doubles(m, columns);
+  w->inertia_J = pl_doubles(m, 6 * (size_t)T->inertia_columns);
   w->own = pl_doubles(m, nv), w->own_H = pl_doubles(m, COLUMN * nv), w->own_m = pl_doubles(m, T->n_d);
 }
 

@@ -10,9 +10,11 @@
  */
 #include <string.h>
 
-#include "pliant.h"
+#include "lane_pairs.h"
 #include "spatial.h"
 #include "work_parts.h"
+
+enum { FEW = 6 }; /* coordinates of an element that PL_BY_SIZE knows */
 
 /* Momentum l and G of every node's own mass. */
 static void some_rate_matrices(pl_work *w, const pl_elements *of, const void *unused) {
@@ -128,46 +130,199 @@ static void spread_above(const pl_tables *T, int e, int i, int depth, const doub
   }
 }
 
-static void clear_block(const pl_tables *T, int e, double *X) {
-  for (int j = 0; j < T->elem_k[e]; ++j) memset(X + T->elem_pos[e] + T->elem_stride[e] * j, 0, T->elem_k[e] * sizeof(double));
+/* What an element has with itself and on its path: P = I S, Q = B'S, and the columns W and Y that dr/dq and dr/dv have, summed over
+ * its nodes. */
+typedef struct sums {
+  double *P, *Q, *W, *Y; /* 6 x k, Q 3 x k */
+} sums;
+
+/* The same of some columns of one element side by side, with what these have in the element's own blocks, row by row. */
+typedef struct side {
+  int first, count; /* columns; lanes beyond `count` repeat the last one */
+  pl_lanes P[6], Q[3], W[6], Y[6];
+  pl_lanes *M, *K, *C; /* k each; null where nothing is wanted */
+} side;
+
+/* Those columns out of S, Vq, Av or Aq of a node. */
+static inline void get_columns(const side *x, const double *from, pl_lanes *out) {
+  const double *column[PL_WIDTH];
+  for (int l = 0; l < PL_WIDTH; ++l) column[l] = from + 6 * (x->first + (l < x->count ? l : x->count - 1));
+  lanes_gather(column, 6, out);
 }
 
-/* The element's own block of M; and P = I S, summed over its nodes. */
-PL_INLINE void own_mass(const int k, pl_work *w, int e, double *P) {
+static inline void lanes_rigid_times(const double *I, const pl_lanes *x, pl_lanes *y) {
+  const double *h = I + 1, *J = I + 4;
+  const pl_lanes *z = x + 3;
+  y[0] = I[0] * x[0] + z[1] * h[2] - z[2] * h[1];
+  y[1] = I[0] * x[1] + z[2] * h[0] - z[0] * h[2];
+  y[2] = I[0] * x[2] + z[0] * h[1] - z[1] * h[0];
+  y[3] = J[0] * z[0] + J[3] * z[1] + J[4] * z[2] + h[1] * x[2] - h[2] * x[1];
+  y[4] = J[3] * z[0] + J[1] * z[1] + J[5] * z[2] + h[2] * x[0] - h[0] * x[2];
+  y[5] = J[4] * z[0] + J[5] * z[1] + J[2] * z[2] + h[0] * x[1] - h[1] * x[0];
+}
+
+static inline void lanes_add_rate_times(const double *B, const pl_lanes *x, pl_lanes *y) {
+  const double *G = B + 3;
+  y[0] += 2 * (x[1] * B[2] - x[2] * B[1]);
+  y[1] += 2 * (x[2] * B[0] - x[0] * B[2]);
+  y[2] += 2 * (x[0] * B[1] - x[1] * B[0]);
+  for (int i = 0; i < 3; ++i) y[3 + i] += G[i] * x[0] + G[3 + i] * x[1] + G[6 + i] * x[2];
+}
+
+/* += the angular part of B' x */
+static inline void lanes_add_rate_transposed(const double *B, const pl_lanes *x, pl_lanes *y) {
+  const double *G = B + 3;
+  y[0] += 2 * (B[1] * x[2] - B[2] * x[1]) + G[0] * x[3] + G[1] * x[4] + G[2] * x[5];
+  y[1] += 2 * (B[2] * x[0] - B[0] * x[2]) + G[3] * x[3] + G[4] * x[4] + G[5] * x[5];
+  y[2] += 2 * (B[0] * x[1] - B[1] * x[0]) + G[6] * x[3] + G[7] * x[4] + G[8] * x[5];
+}
+
+/* += x x* F */
+static inline void lanes_add_turned_wrench(const pl_lanes *x, const double *F, pl_lanes *y) {
+  const pl_lanes *z = x + 3;
+  const double *n = F + 3;
+  y[0] += z[1] * F[2] - z[2] * F[1];
+  y[1] += z[2] * F[0] - z[0] * F[2];
+  y[2] += z[0] * F[1] - z[1] * F[0];
+  y[3] += (z[1] * n[2] - z[2] * n[1]) + (x[1] * F[2] - x[2] * F[1]);
+  y[4] += (z[2] * n[0] - z[0] * n[2]) + (x[2] * F[0] - x[0] * F[2]);
+  y[5] += (z[0] * n[1] - z[1] * n[0]) + (x[0] * F[1] - x[1] * F[0]);
+}
+
+/* rows from `first` on of a block += S' x, sum += x */
+PL_INLINE void add_rows(const int k, int first, const double *S, const pl_lanes *x, pl_lanes *block, pl_lanes *sum) {
+  for (int i = 0; i < 6; ++i) sum[i] += x[i];
+  for (int i = first; i < k; ++i) {
+    const double *s = S + 6 * i;
+    block[i] += (s[0] * x[0] + s[1] * x[1] + s[2] * x[2]) + (s[3] * x[3] + s[4] * x[4] + s[5] * x[5]);
+  }
+}
+
+/* Adds what one node has. M is symmetric: rows above the first column follow from others. */
+PL_INLINE void add_node(const int k, const pl_work *w, int g, side *x) {
+  const double *S = w->S + w->T->node_s[g], *I = w->inertia + RIGID * g, *B = w->B + RATE * g;
+  pl_lanes s[6], rate[6], y[6];
+  get_columns(x, S, s);
+  lanes_rigid_times(I, s, y);
+  add_rows(k, x->first, S, y, x->M, x->P);
+  if (!x->K) return;
+  lanes_add_rate_transposed(B, s, x->Q);
+  get_columns(x, w->Aq + w->T->node_s[g], rate);
+  lanes_rigid_times(I, rate, y);
+  get_columns(x, w->Vq + w->T->node_s[g], rate);
+  lanes_add_rate_times(B, rate + 3, y);
+  lanes_add_turned_wrench(s, w->force + 6 * g, y);
+  add_rows(k, 0, S, y, x->K, x->W);
+  get_columns(x, w->Av + w->T->node_s[g], rate);
+  lanes_rigid_times(I, rate, y);
+  lanes_add_rate_times(B, s + 3, y);
+  add_rows(k, 0, S, y, x->C, x->Y);
+}
+
+/* So many rows of these columns into a matrix whose columns are `stride` apart. */
+PL_INLINE void put_columns(const side *x, int rows, const pl_lanes *from, int stride, double *X) {
+  double *to[PL_WIDTH];
+  for (int l = 0; l < x->count; ++l) to[l] = X + stride * (x->first + l);
+  lanes_take(from, rows, x->count, to);
+}
+
+/* What the element's path needs; those on the ground have none. */
+static inline void put_sums(const side *x, int tangents, const sums *out) {
+  put_columns(x, 6, x->P, 6, out->P);
+  if (!tangents) return;
+  put_columns(x, 3, x->Q, 3, out->Q), put_columns(x, 6, x->W, 6, out->W), put_columns(x, 6, x->Y, 6, out->Y);
+}
+
+/* Adds the blocks of nodes whose subspace turns with the coordinates, from column `still` on. */
+PL_INLINE void add_own_blocks(const int k, pl_work *w, int e, int still) {
   const pl_tables *T = w->T;
-  const int stride = T->elem_stride[e];
-  double *M = w->M + T->elem_pos[e];
-  clear_block(T, e, w->M);
-  memset(P, 0, 6 * k * sizeof(double));
+  double *K = w->K + T->elem_pos[e];
   for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
-    const double *S = w->S + T->node_s[g];
-    for (int j = 0; j < k; ++j) {
-      double x[6];
-      rigid_times(w->inertia + RIGID * g, S + 6 * j, x);
-      for (int i = 0; i < 6; ++i) P[6 * j + i] += x[i];
-      for (int i = j; i < k; ++i) M[stride * j + i] += dot6(S + 6 * i, x);
-    }
+    if (T->node_constant[g]) continue;
+    const double *block = pl_own_block(w, e, g);
+    for (int j = still; j < k; ++j)
+      for (int i = 0; i < k; ++i) K[T->elem_stride[e] * j + i] += block[k * j + i];
+  }
+}
+
+static inline void add_to(int n, const double *x, double *sum) {
+  for (int i = 0; i < n; ++i) sum[i] += x[i];
+}
+
+/* As own_blocks for one coordinate, which would fill one lane of four. */
+static void own_numbers(pl_work *w, int e, int tangents, const sums *out) {
+  const pl_tables *T = w->T;
+  double M = 0, K = 0, C = 0, P[6] = {0}, Q[3] = {0}, W[6] = {0}, Y[6] = {0};
+  for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
+    const int at = T->node_s[g];
+    const double *S = w->S + at, *I = w->inertia + RIGID * g, *B = w->B + RATE * g;
+    double x[6], y[6], z[6];
+    rigid_times(I, S, x);
+    add_to(6, x, P), M += dot6(S, x);
+    if (!tangents) continue;
+    rate_times_transposed(B, S, y), add_to(3, y, Q);
+    rigid_times(I, w->Aq + at, x), rate_times(B, w->Vq + at + 3, y), cross_wrench(S, w->force + 6 * g, z);
+    for (int i = 0; i < 6; ++i) x[i] += y[i] + z[i];
+    add_to(6, x, W), K += dot6(S, x);
+    rigid_times(I, w->Av + at, x), rate_times(B, S + 3, y);
+    add_to(6, y, x), add_to(6, x, Y), C += dot6(S, x);
+    if (!T->node_constant[g]) K += *pl_own_block(w, e, g);
+  }
+  w->M[T->elem_pos[e]] = M, memcpy(out->P, P, sizeof P);
+  if (!tangents) return;
+  w->K[T->elem_pos[e]] = K, w->C[T->elem_pos[e]] = C;
+  memcpy(out->Q, Q, sizeof Q), memcpy(out->W, W, sizeof W), memcpy(out->Y, Y, sizeof Y);
+}
+
+/* The element's own blocks, of M and with `tangents` of K and C, and its sums. */
+PL_INLINE void own_blocks(const int k, pl_work *w, int e, int tangents, const sums *out) {
+  const pl_tables *T = w->T;
+  const int first = T->elem_node[e], end = first + T->elem_nodes[e], stride = T->elem_stride[e];
+  double *M = w->M + T->elem_pos[e], *K = w->K + T->elem_pos[e], *C = w->C + T->elem_pos[e];
+  const size_t bytes = k * sizeof(pl_lanes);
+  int still = tangents ? pl_still_columns(T, e, first) : k;
+  for (int g = first + 1; tangents && g < end; ++g)
+    if (pl_still_columns(T, e, g) < still) still = pl_still_columns(T, e, g);
+  pl_lanes few[3 * FEW], *rows = k <= FEW ? few : (pl_lanes *)w->temporary.own_rows;
+  for (int j = 0, count; j < k; j += count) {
+    const int past = j < still ? still : k;
+    count = past - j < PL_WIDTH ? past - j : PL_WIDTH;
+    side x = {.first = j, .count = count, .M = rows, .K = j < still ? NULL : rows + k, .C = rows + 2 * k};
+    memset(rows, 0, (x.K ? 3 : 1) * bytes);
+    for (int g = first; g < end; ++g) add_node(k, w, g, &x);
+    put_columns(&x, k - j, x.M + j, stride, M + j);
+    if (T->elem_base[e]) put_sums(&x, tangents, out);
+    if (!tangents) continue;
+    if (!x.K) memset(x.K = rows + k, 0, 2 * bytes);
+    put_columns(&x, k, x.K, stride, K), put_columns(&x, k, x.C, stride, C);
   }
   for (int j = 0; j < k; ++j)
     for (int i = 0; i < j; ++i) M[stride * j + i] = M[stride * i + j];
+  if (tangents) add_own_blocks(k, w, e, still);
+}
+
+static void blocks_of(pl_work *w, int e, int tangents, const sums *out) {
+  const int k = w->T->elem_k[e];
+  if (k == 1) own_numbers(w, e, tangents, out);
+  else PL_BY_SIZE(own_blocks, k, w, e, tangents, out);
 }
 
 /* M on the system pattern by composite inertias. */
 void pl_mass_matrix(pl_work *w) {
   const pl_tables *T = w->T;
   double *out = w->path + w->path_stride * PATH_RESULTS;
-  double *P = w->temporary.P;
+  const sums own = {.P = w->temporary.P};
   path p = {0};
   if (!w->pattern_is_tree) memset(w->M, 0, T->nnz * sizeof(double));
   pl_inertias(w);
   pl_composite(T, w->inertia, RIGID);
   for (int e = 0; e < T->n_elem; ++e) {
     const int k = T->elem_k[e];
-    PL_BY_SIZE(own_mass, k, w, e, P);
+    blocks_of(w, e, 0, &own);
     if (!T->elem_base[e]) continue;
     follow(w, &p, e);
     for (int i = 0; i < k; ++i) {
-      mass_products(w->path, w->path_stride, p.depth, P + 6 * i, out);
+      mass_products(w->path, w->path_stride, p.depth, own.P + 6 * i, out);
       spread_below(T, e, i, p.depth, out, w->M);
       spread_above(T, e, i, p.depth, out, w->M);
     }
@@ -187,41 +342,8 @@ int pl_still_columns(const pl_tables *T, int e, int g) {
   }
 }
 
-/* The element's own blocks of K and C; and, summed over its nodes, Q = B'S and the columns W and Y that dr/dq and dr/dv have
- * on its path. */
-PL_INLINE void own_tangent(const int k, pl_work *w, int e, const double *q, double *Q, double *W, double *Y) {
-  const pl_tables *T = w->T;
-  const int stride = T->elem_stride[e];
-  double *K = w->K + T->elem_pos[e], *C = w->C + T->elem_pos[e], *block = w->temporary.block;
-  clear_block(T, e, w->K), clear_block(T, e, w->C);
-  memset(Q, 0, 3 * k * sizeof(double)), memset(W, 0, 6 * k * sizeof(double)), memset(Y, 0, 6 * k * sizeof(double));
-  for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
-    const double *S = w->S + T->node_s[g], *I = w->inertia + RIGID * g, *B = w->B + RATE * g, *F = w->force + 6 * g;
-    const double *Vq = w->Vq + T->node_s[g], *Av = w->Av + T->node_s[g], *Aq = w->Aq + T->node_s[g];
-    const int still = pl_still_columns(T, e, g);
-    for (int j = still; j < k; ++j) {
-      double x[6], y[6], z[6];
-      rate_times_transposed(B, S + 6 * j, y);
-      for (int i = 0; i < 3; ++i) Q[3 * j + i] += y[i];
-      rigid_times(I, Aq + 6 * j, x);
-      rate_times(B, Vq + 6 * j + 3, y);
-      cross_wrench(S + 6 * j, F, z);
-      for (int i = 0; i < 6; ++i) x[i] += y[i] + z[i], W[6 * j + i] += x[i];
-      for (int i = 0; i < k; ++i) K[stride * j + i] += dot6(S + 6 * i, x);
-      rigid_times(I, Av + 6 * j, x);
-      rate_times(B, S + 6 * j + 3, y);
-      for (int i = 0; i < 6; ++i) x[i] += y[i], Y[6 * j + i] += x[i];
-      for (int i = 0; i < k; ++i) C[stride * j + i] += dot6(S + 6 * i, x);
-    }
-    if (T->node_constant[g]) continue;
-    pl_own_block(w, e, g, q, block);
-    for (int j = still; j < k; ++j)
-      for (int i = 0; i < k; ++i) K[stride * j + i] += block[k * j + i];
-  }
-}
-
 typedef struct motion {
-  const double *q, *v, *a;
+  const double *v, *a;
 } motion;
 
 /* K = dr/dq, C = dr/dv, M on the system pattern for the tree itself (call after pl_residual at the same state).
@@ -234,7 +356,7 @@ static void some_tangents(pl_work *w, const pl_elements *of, const void *now) {
   const motion *at = now;
   const int width = w->path_stride;
   double *all[3] = {w->M, w->K, w->C}, *out = w->path + width * PATH_RESULTS;
-  double *P = w->temporary.P, *Q = w->temporary.Q, *W = w->temporary.W, *Y = w->temporary.Y;
+  const sums own = {w->temporary.P, w->temporary.Q, w->temporary.W, w->temporary.Y};
   path p = {.rates = 1};
   if (!w->pattern_is_tree)
     for (int n = 0; n < 3; ++n) {
@@ -243,13 +365,12 @@ static void some_tangents(pl_work *w, const pl_elements *of, const void *now) {
     }
   for (int e = of->begin; e < of->end; ++e) {
     const int k = T->elem_k[e];
-    for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) pl_node_tangent(w, e, g, at->q, at->v, at->a);
-    PL_BY_SIZE(own_mass, k, w, e, P);
-    PL_BY_SIZE(own_tangent, k, w, e, at->q, Q, W, Y);
+    for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) pl_node_tangent(w, e, g, at->v, at->a);
+    blocks_of(w, e, 1, &own);
     if (!T->elem_base[e]) continue;
     follow(w, &p, e);
     for (int i = 0; i < k; ++i) {
-      path_products(w->path, width, p.depth, P + 6 * i, Q + 3 * i, W + 6 * i, Y + 6 * i, out);
+      path_products(w->path, width, p.depth, own.P + 6 * i, own.Q + 3 * i, own.W + 6 * i, own.Y + 6 * i, out);
       spread_below(T, e, i, p.depth, out, w->M), spread_above(T, e, i, p.depth, out, w->M);
       spread_below(T, e, i, p.depth, out + width, w->K), spread_above(T, e, i, p.depth, out + 3 * width, w->K);
       spread_below(T, e, i, p.depth, out + 2 * width, w->C), spread_above(T, e, i, p.depth, out + 4 * width, w->C);
@@ -258,8 +379,9 @@ static void some_tangents(pl_work *w, const pl_elements *of, const void *now) {
 }
 
 void pl_tangent(pl_work *w, const double *q, const double *v, const double *a) {
-  const motion at = {q, v, a};
+  const motion at = {v, a};
   pl_rate_matrices(w);
+  pl_kernel_tangents(w, q, v, a);
   pl_composite(w->T, w->inertia, RIGID);
   pl_composite(w->T, w->B, RATE);
   pl_over_elements(w, !w->on_ground, some_tangents, &at);

@@ -273,12 +273,12 @@ void pl_tree_linearize(pl_work *w, const double *q, const double *v, const doubl
   clear(t);
   keep(w);
   pl_rate_matrices(w);
+  pl_kernel_tangents(w, q, v, a);
   for (int e = 0; e < T->n_elem; ++e)
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
-      pl_node_tangent(w, e, g, q, v, a);
-      if (T->node_constant[g]) continue;
-      pl_own_block(w, e, g, q, w->temporary.block);
-      add_turned(T->elem_k[e], T->elem_k[e], 1, w->temporary.block, T->elem_k[e], t->stride[e], t->own_K + t->at_own[e]);
+      const int k = T->elem_k[e];
+      pl_node_tangent(w, e, g, v, a);
+      if (!T->node_constant[g]) add_turned(k, k, 1, pl_own_block(w, e, g), k, t->stride[e], t->own_K + t->at_own[e]);
     }
   add_inertias(w, q, a);
   add_coordinate_forces(w, q, v);
