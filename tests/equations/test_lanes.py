@@ -94,3 +94,25 @@ def test_numbers_of_instances_that_do_not_fill_the_lanes(count: int):
     kinetic, potential = ((first[k] - second[k]) / (2 * step) for k in (0, 1))
     here = eqs.binding.energies(0.0, q, v)
     assert kinetic + potential == pytest.approx(here[3] - here[2], abs=1e-6 * abs(kinetic))
+
+
+@pytest.mark.parametrize("model", ["pcs:1", "pcs:5", "polynomial:3", "pcc_cog:3", "pcc:5"])
+def test_tangents_of_relative_rods_are_derivatives_of_their_forces(model: str):
+    """Nodes that do not fill the lanes, elements of more than six coordinates, inertia that is not rigid."""
+    eqs = pliant.derive(with_rod_model(pliant.load("cantilever"), "rod", model))
+    binding, rng = eqs.binding, np.random.default_rng(1)
+    x, v, a = rng.normal(size=(3, binding.nv))
+    q = binding.increment(eqs.initial_state().q, 0.1 * x)
+    found = binding.linearized(0.0, q, v, a, np.zeros(binding.m))
+    force = np.abs(found.residual).max()
+    # forces are quadratic in v and linear in a: differences are exact there, and steps may be long
+    for order, (matrix, step) in enumerate(((found.stiffness, 1e-5), (found.damping, 1.0), (found.mass, 1.0))):
+        dense = matrix.toarray()
+        for j in range(binding.nv):
+            unit = step * np.eye(3 * binding.nv)[order * binding.nv + j].reshape(3, -1)
+            ahead, behind = (
+                binding.inverse(0.0, binding.increment(q, s * unit[0]), v + s * unit[1], a + s * unit[2])
+                for s in (1, -1)
+            )
+            noise = 1e-14 * force / step + 1e-7 * np.abs(dense).max()
+            assert dense[:, j] == pytest.approx((ahead - behind) / (2 * step), rel=1e-5, abs=noise), (order, j)
