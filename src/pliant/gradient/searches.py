@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -108,7 +109,9 @@ def by_optuna(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
         trial.set_user_attr("rows", [float(r) for r in beyond])
         return value
 
-    sampler = optuna.samplers.TPESampler(seed=seed, constraints_func=conditions if problem.conditions else None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # newer versions have another way to say conditions, older ones this alone
+        sampler = optuna.samplers.TPESampler(seed=seed, constraints_func=conditions if problem.conditions else None)
     study = optuna.create_study(sampler=sampler)
     study.enqueue_trial(dict(zip(problem.bounds, map(float, start), strict=True)))
     study.optimize(objective, n_trials=most)
