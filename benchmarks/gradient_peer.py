@@ -78,6 +78,7 @@ def main() -> None:
 
     run_s = fastest(run)
     steps = int(run(waves)[1])
+    print(f"the run: {run_s:.3f} s, {steps} steps", file=sys.stderr, flush=True)
     gradient_s = fastest(gradient)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     found = {"run_s": run_s, "gradient_s": gradient_s, "ratio": gradient_s / run_s, "memory_mb": memory, "steps": steps}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -44,7 +45,7 @@ def by_ipopt(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
     first = problem.look(start)
     size, n, m = abs(first.objective) or 1.0, len(start), len(first.conditions)
 
-    class Rows(ca.Callback):  # type: ignore[misc]
+    class Rows(ca.Callback):
         """Objective and conditions, or with `slopes` their derivatives."""
 
         def __init__(self, slopes: bool) -> None:
@@ -77,11 +78,12 @@ def by_ipopt(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
     kept: list[Any] = []  # CasADi does not keep them alive
     rows, x = Rows(slopes=False), ca.MX.sym("x", n)
     both = rows(x)
-    options = {
+    options: Any = {
         "print_time": False, "ipopt.print_level": 0, "ipopt.sb": "yes", "ipopt.max_iter": most, "ipopt.tol": TOLERANCE,
         "ipopt.hessian_approximation": "limited-memory", "ipopt.constr_viol_tol": 0.1 * HOLDS,
     }  # fmt: skip
-    solver = ca.nlpsol("search", "ipopt", {"x": x, "f": both[0], "g": both[1:]}, options)
+    program: Any = {"x": x, "f": both[0], "g": both[1:]}
+    solver = ca.nlpsol("search", "ipopt", program, options)
     solver(x0=start, lbx=0, ubx=1, lbg=np.where(problem.equal, 0.0, -np.inf), ubg=np.zeros(m))
     status = solver.stats()
     return "" if status["success"] else str(status["return_status"]).replace("_", " ").lower()
@@ -108,7 +110,11 @@ def by_optuna(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
         trial.set_user_attr("rows", [float(r) for r in beyond])
         return value
 
-    sampler = optuna.samplers.TPESampler(seed=seed, constraints_func=conditions if problem.conditions else None)
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", FutureWarning
+        )  # newer versions have another way to say conditions, older ones this alone
+        sampler = optuna.samplers.TPESampler(seed=seed, constraints_func=conditions if problem.conditions else None)
     study = optuna.create_study(sampler=sampler)
     study.enqueue_trial(dict(zip(problem.bounds, map(float, start), strict=True)))
     study.optimize(objective, n_trials=most)
