@@ -3,6 +3,8 @@
     python benchmarks/many.py [--runs 10000] [--json]
 
 One core and all cores take turns, a part of the runs each time, so that other work on the machine touches both alike.
+`efficiency_of_plain_products` is that of matrix products in as many threads: on a machine with other work it is below 1, and runs
+cannot do better (set OPENBLAS_NUM_THREADS=1).
 `python_share` is the share of one core's time during which Python's lock is held: everything but calls of the runtime that release
 it.
 """
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import resource
+import threading
 import time
 from typing import Any
 
@@ -38,6 +41,22 @@ def seconds(work: Any) -> float:
     begin = time.perf_counter()
     work()
     return time.perf_counter() - begin
+
+
+def products() -> None:
+    """Work that needs nothing of Python: what threads gain by it is what the machine has to give."""
+    matrix = np.ones((150, 150))
+    for _ in range(300):
+        matrix @ matrix
+
+
+def on_threads(work: Any) -> None:
+    """The same work on each core at once."""
+    threads = [threading.Thread(target=work) for _ in range(cores())]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def python_share(eqs: pliant.Equations, cases: pliant.Cases) -> float:
@@ -103,13 +122,15 @@ def measured(runs: int) -> dict[str, Any]:
     cases = pliant.cases({**PARAMETERS, **PRESSURES}, f"sobol:{runs}")
     few = cases[: min(200, runs)]
     first = pliant.simulate_many(eqs, few, UNTIL, workers=1)
-    share = min(python_share(eqs, few) for _ in range(3))
-    one = both = 0.0
+    share = min(python_share(eqs, cases[: min(1000, runs)]) for _ in range(3))
+    one = both = plain_one = plain_both = 0.0
     begin, kept = memory_mb(), 0.0
     for part in np.array_split(np.arange(runs), min(TURNS, runs)):
         here = cases[int(part[0]) : int(part[-1]) + 1]
         one += seconds(lambda here=here: pliant.simulate_many(eqs, here, UNTIL, workers=1))
         both += seconds(lambda here=here: pliant.simulate_many(eqs, here, UNTIL))
+        plain_one += seconds(products)
+        plain_both += seconds(lambda: on_threads(products))
         kept = max(kept, first.nbytes / len(few) * len(here) / 1e6)
     grown = memory_mb() - begin
     return {
@@ -118,6 +139,7 @@ def measured(runs: int) -> dict[str, Any]:
         "one_core_s": one,
         "all_cores_s": both,
         "efficiency": one / (cores() * both),
+        "efficiency_of_plain_products": plain_one / plain_both,
         "python_share": share,
         "dask_s": on_dask(eqs, cases, cores()),
         "largest_difference": largest_difference(eqs, few, first),

@@ -2,6 +2,7 @@
 
 import sys
 
+import numpy as np
 import pytest
 
 import pliant
@@ -127,3 +128,39 @@ def test_workers_check_as_well(eqs):
     with pytest.raises(ArgumentError, match="off the rod"):
         again.at(parameters={"L": 0.2})
     assert isinstance(pliant.derive(load("pendulum")), pliant.Equations)
+
+
+def test_many_cases_are_checked_and_bound_as_single_ones():
+    """Of each case the same refusal, or the same constants, inputs and start, to the bit."""
+    eqs, rng = derive("stiff_flop"), np.random.default_rng(5)
+    names = {
+        "youngs_modulus": (1e5, 2e5),
+        "chamber_radius": (1e-3, 4e-3),
+        "chamber_offset": (7e-3, 1e-2),
+        "spread": (0.2, 0.8),
+    }
+    cases = [
+        ({name: float(rng.uniform(*ends)) for name, ends in names.items()}, {"p1": float(rng.uniform(0, 3e4))})
+        for _ in range(40)
+    ]
+    cases += [
+        ({}, {"p2": 3.0}),
+        ({"length": 0.05}, {}),
+        ({"length": float("nan")}, {}),
+        ({"length": "long"}, {}),
+        ({}, {"px": 1.0}),
+    ]
+    refused = 0
+    for (parameters, inputs), found in zip(cases, eqs.at_each(cases), strict=True):
+        if isinstance(found, Exception):
+            refused += 1
+            with pytest.raises(type(found)) as error:
+                eqs.at(parameters=parameters or None, inputs=inputs or None)
+            assert str(error.value) == str(found)
+            continue
+        alone = eqs.at(parameters=parameters or None, inputs=inputs or None)
+        for name in ("constants", "parameters", "held", "input_kind"):
+            assert np.array_equal(getattr(found.binding, name), getattr(alone.binding, name)), name
+        assert np.array_equal(found.initial_state().q, alone.initial_state().q)
+        assert (found.given_parameters, found.given_inputs) == (alone.given_parameters, alone.given_inputs)
+    assert 10 < refused < 40

@@ -23,7 +23,6 @@ from pliant.language.files import write_whole
 from pliant.solve.independent_coordinates import PartitionError
 from pliant.solve.state import AssemblyError
 from pliant.solve.status import AnalysisFailed
-from pliant.study.execution import ExecutorFailed
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -42,7 +41,6 @@ def answering(function: Any) -> Any:
         AssemblyError,
         CompileError,
         EvaluationError,
-        ExecutorFailed,
         PartitionError,
         ResultFileError,
         UnknownName,

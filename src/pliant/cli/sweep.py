@@ -60,7 +60,7 @@ def sweep(
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the samples; else 0.")] = None,
     analysis: Annotated[
-        str | None, typer.Option("--analysis", help="simulate (else this), equilibrium, modes or linearize.")
+        str | None, typer.Option("--analysis", help="simulate (the default), equilibrium, modes or linearize.")
     ] = None,
     until: Annotated[float | None, typer.Option("--until", help="End of simulations [s]; else 1.")] = None,
     option: Annotated[

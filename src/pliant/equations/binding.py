@@ -230,6 +230,7 @@ class Binding:
             if any(self.input_kind[index] != HELD for index in held):
                 arrays["input_kind"] = kinds = self.input_kind.copy()
                 kinds[list(held)] = HELD
+            values.flags.writeable = False
         return self._with(arrays)
 
     def with_constants(self, constants: np.ndarray) -> Binding:

@@ -108,15 +108,14 @@ class Core:
         values = self.constants_of_cases(vector[None])[0]
         if isinstance(values, EvaluationError):
             raise values
-        for array in (vector, values):
-            array.flags.writeable = False
+        vector.flags.writeable = False
         return vector, values
 
     def constants_of_cases(self, parameters: np.ndarray) -> list[np.ndarray | EvaluationError]:
         """The constants in several cases (cases x parameters), or why there are none."""
         table = self.model.system.constants.of_cases(parameters)
         sound = np.isfinite(table).all(axis=1)
-        return [np.array(x) if good else EvaluationError(NOT_FINITE) for x, good in zip(table, sound, strict=True)]
+        return [_frozen(x) if good else EvaluationError(NOT_FINITE) for x, good in zip(table, sound, strict=True)]
 
     def checked_inputs(self, given: dict[str, Any], parameters: Mapping[str, float]) -> dict[str, float | TimeSeries]:
         """Inputs by name, refused where there is no such input or its value is of no use."""
@@ -173,3 +172,10 @@ class Core:
         pairs = ((value, 1), (rate, 1), (acceleration, 1), (acceleration, 2), (acceleration, 3))
         found = [ca.densify(ca.jacobian(x, symbols[i])) for x, i in pairs]
         return ca.Function("motion_jacobians", symbols, found)
+
+
+def _frozen(values: np.ndarray) -> np.ndarray:
+    """A copy that nobody can write to."""
+    copied = np.array(values)
+    copied.flags.writeable = False
+    return copied

@@ -181,8 +181,11 @@ class Simulate(Analysis):
 
     def _values(self, eqs: Equations, case: Values, request: Request) -> Values | Exception:
         """A case with inputs over time as numbers and series, those of all cases among them."""
-        inputs = {**(self.options.get("inputs") or {}), **case.inputs}
+        shared = self.options.get("inputs") or {}
+        inputs = {**shared, **case.inputs} if shared else case.inputs
         if all(type(x) is float for x in inputs.values()):
+            if not shared:
+                return case
             return Values(case.parameters, inputs, case.start)
         try:
             timed = inputs_over_time(eqs, inputs, case.parameters, request.begin, request.end)

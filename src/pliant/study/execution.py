@@ -22,6 +22,7 @@ import numpy as np
 from pliant.equations.equations import Equations
 from pliant.language.arguments import ArgumentError, whole
 from pliant.language.words import describe
+from pliant.solve.status import AnalysisFailed
 from pliant.study.analyses import Analysis, Outcome
 from pliant.study.structures import Structures, Values
 
@@ -147,9 +148,9 @@ def run_on_executor(work: Work, executor: Executor, workers: int | None, done: D
                     seconds, outcomes = future.result()
                 except Exception as reason:  # of the executor: what goes wrong in a case is its outcome
                     if tries >= TRIES or isinstance(reason, BrokenExecutor):
-                        raise ExecutorFailed(
-                            f"the executor has lost a task: {type(reason).__name__}: {reason}"
-                        ) from reason
+                        message = f"the executor has lost a task: {type(reason).__name__}: {reason}"
+                        hint = "what was done is kept: a sweep goes on from there when it is called again"
+                        raise AnalysisFailed(f"{message} ({hint})", None) from reason
                     lost.append((block, tries))
                     continue
                 pace.note(len(block), seconds)
@@ -159,10 +160,6 @@ def run_on_executor(work: Work, executor: Executor, workers: int | None, done: D
     finally:
         for future in flying:
             future.cancel()
-
-
-class ExecutorFailed(RuntimeError):
-    """Tasks cannot be done where they were sent to; what was done before is there."""
 
 
 def _landed(flying: Sequence[Any]) -> Sequence[Any]:

@@ -63,17 +63,15 @@ class ProgressLine:
         self._last = 0.0
 
     def __call__(self, pulse: Pulse) -> None:
-        now = time.perf_counter()
-        if now - self._last < 0.2 and pulse.done < pulse.total:
+        over = pulse.done == pulse.total
+        if not sys.stderr.isatty():
+            if over:
+                print(pulse, file=sys.stderr)
             return
-        self._last = now
-        end = "\n" if pulse.done == pulse.total else ""
-        print(
-            f"\r{pulse}\033[K" if sys.stderr.isatty() else f"{pulse}\n" if end else "",
-            end=end,
-            file=sys.stderr,
-            flush=True,
-        )
+        now = time.perf_counter()
+        if over or now - self._last >= 0.2:
+            self._last = now
+            print(f"\r{pulse}\033[K", end="\n" if over else "", file=sys.stderr, flush=True)
 
 
 class Study:
