@@ -25,6 +25,7 @@ from validation_arcs import arc_cases, arc_circles, arc_cost, arc_models, cog_fi
 from validation_arm import arm_experiments
 from validation_meshes import plates
 from validation_sleeve import sleeve
+from validation_tentacle import tentacle_steps
 
 import pliant
 from pliant import plot
@@ -194,6 +195,7 @@ def main() -> None:
         "convergence": lambda given: convergence(),
         "recording": lambda given: recording(given.data),
         "published_sets": lambda given: published_sets(given.data),
+        "tentacle": lambda given: tentacle_steps(given.data),
         "sleeve": lambda given: sleeve(given.data),
         "plates": lambda given: plates(),
         "arc_circles": lambda given: arc_circles(),
