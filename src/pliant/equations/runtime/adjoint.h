@@ -3,7 +3,7 @@
  * A run that records keeps the states its steps began with (tape.c). Going back from step to step, the adjoint turns what a number
  * changes by with the state at a step's end into what it changes by with the state at its beginning, with parameters and with
  * inputs: exactly that of the steps taken, not of the equations they approximate. Steps are undone one function per method
- * (adjoint_steps.c); all of them are made of few linear operations and their transposes (adjoint.c).
+ * (adjoint_steps.c); all of them are made of few linear operations and their transposes (adjoint.c, adjoint_pairing.c).
  *
  * Cotangents of configurations are by body-side increments, as K is. */
 #ifndef PLIANT_ADJOINT_H
@@ -86,7 +86,7 @@ int pl_run_adjoint(pl_run *, int n, const double *constants, const double *param
                    const double *sample_q, const double *sample_v, const double *sample_a, const double *sample_multipliers,
                    double *by_parameter, double *by_held, double *by_poly, double *start_q, double *start_v);
 
-/* adjoint.c: operations of steps */
+/* adjoint_pairing.c */
 /* The gradient of the pairing in a state, from new tangents there. */
 void pl_adjoint_gradient(pl_adjoint *, double t, const double *q, const double *v, const double *a, const double *lambda);
 /* The same from given tangents. */
@@ -102,6 +102,7 @@ void pl_adjoint_keep(pl_adjoint *, const double *v);
  * `fresh` without it. */
 void pl_adjoint_credit(pl_adjoint *, double factor, double t, const double *q, const double *v, const double *a,
                        const double *lambda, int fresh);
+/* adjoint.c */
 /* Accelerations and multipliers as functions of (q, v): their cotangents pass over to those of q and v. */
 int pl_adjoint_forward(pl_adjoint *, double t, const double *q, const double *v, const double *a, const double *lambda);
 /* Velocities nearest to v that satisfy the constraints' rates: cotangents of the result become those of v and q. `after`: the
@@ -113,9 +114,10 @@ int pl_adjoint_project(pl_adjoint *, double t, const double *q, const double *q_
 int pl_adjoint_matrix(pl_adjoint *, double cM, double cC, double cK, const double *blocks, const double *rows);
 void pl_adjoint_solve(pl_adjoint *, double *x);
 
+/* adjoint_steps.c */
 /* q1 = q0 o exp(x): cotangents of q1 as those of x (added to by_x) and of q0 (added to by_q). */
 void pl_undo_increment(const pl_tables *, const double *x, const double *by, double *by_x, double *by_q);
-/* adjoint_steps.c: undoes the step from the run's state, of size h. */
+/* Undoes the step from the run's state, of size h. */
 int pl_adjoint_step(pl_adjoint *, double h);
 
 /* integrate.c: one step from the run's state, with all that the driver does to its end. */

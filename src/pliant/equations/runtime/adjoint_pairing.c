@@ -1,0 +1,283 @@
+/* Pairings of equations with multipliers, and what they change by: with the state, with parameters and with inputs, to first order and
+ * along a direction; see adjoint.h.
+ *
+ * Every operation of a step is a set of equations F(unknowns, state, parameters, inputs) = 0, paired with multipliers w (forces) and y
+ * (constraints) that take up the cotangents of the unknowns. What the pairing changes by with the state is then, with the sign
+ * turned, its cotangent. Derivatives by parameters come from differences of the pairing alone, in a fixed state. */
+#include <math.h>
+#include <string.h>
+
+#include "adjoint.h"
+
+/* -- the pairing ------------------------------------------------------------------------------------------------------- */
+
+static double dot(int n, const double *x, const double *y) {
+  double z = 0;
+  for (int i = 0; i < n; ++i) z += x[i] * y[i];
+  return z;
+}
+
+static double pairing(const pl_adjoint *A, const double *a) {
+  const pl_work *w = A->r->w;
+  const int m = w->T->m;
+  double z = A->w ? dot(w->T->nv, A->w, w->rhs) : 0;
+  if (A->y_c) {
+    pl_constraint_product(w, a, A->temporary[15]);
+    for (int i = 0; i < m; ++i) {
+      const int k = w->T->row_signal[i];
+      z += A->y_c[i] * (A->temporary[15][i] + w->gamma[i] + (k >= 0 ? A->lift * w->signal_acceleration[k] : 0));
+    }
+  }
+  if (A->y_phi) z += dot(m, A->y_phi, w->phi);
+  if (A->y_rate) z += dot(m, A->y_rate, w->phi_rate);
+  return z;
+}
+
+/* x' X for values X on the system's pattern */
+static void multiply_transposed(const pl_tables *T, const double *X, const double *x, double *y) {
+  for (int j = 0; j < T->nv; ++j) {
+    double z = 0;
+    for (int k = T->colptr[j]; k < T->colptr[j + 1]; ++k) z += X[k] * x[T->row[k]];
+    y[j] = z;
+  }
+}
+
+void pl_adjoint_products(pl_adjoint *A, const double *K, const double *C, const double *M, const double *J, const double *Eq,
+                         const double *Ev) {
+  const pl_tables *T = A->r->w->T;
+  const int nv = T->nv, m = T->m;
+  memset(A->gl, 0, m * sizeof(double));
+  if (A->w) {
+    multiply_transposed(T, K, A->w, A->gq), multiply_transposed(T, C, A->w, A->gv), multiply_transposed(T, M, A->w, A->ga);
+    for (int n = 0; n < T->nnz_j; ++n) A->gl[T->j_row[n]] -= J[n] * A->w[T->j_col[n]];
+  } else memset(A->gq, 0, nv * sizeof(double)), memset(A->gv, 0, nv * sizeof(double)), memset(A->ga, 0, nv * sizeof(double));
+  if (A->y_c) {
+    for (int j = 0; j < nv; ++j) {
+      A->gq[j] += dot(m, A->y_c, Eq + (size_t)m * j);
+      A->gv[j] += dot(m, A->y_c, Ev + (size_t)m * j);
+    }
+    for (int n = 0; n < T->nnz_j; ++n) A->ga[T->j_col[n]] += J[n] * A->y_c[T->j_row[n]];
+  }
+  for (int n = 0; A->y_phi && n < T->nnz_j; ++n) A->gq[T->j_col[n]] += J[n] * A->y_phi[T->j_row[n]];
+  for (int n = 0; A->y_rate && n < T->nnz_j; ++n) A->gv[T->j_col[n]] += J[n] * A->y_rate[T->j_row[n]];
+}
+
+void pl_adjoint_gradient(pl_adjoint *A, double t, const double *q, const double *v, const double *a, const double *lambda) {
+  pl_work *w = A->r->w;
+  pl_linearized(w, t, q, v, a, lambda);
+  if (w->T->m && A->y_c) pl_constraint_acceleration_tangent(w, A->Eq_here, A->Ev_here);
+  pl_adjoint_products(A, w->K, w->C, w->M, w->Jval, A->Eq_here, A->Ev_here);
+}
+
+/* -- credit ------------------------------------------------------------------------------------------------------------ */
+
+/* What a series changes by with its coefficients, at time t. */
+static void credit_series(const pl_binding *b, int i, double t, const double *by, double *poly) {
+  const int first = b->series_begin[i], count = b->series_begin[i + 1] - first;
+  const double *time = b->series_time + first;
+  const int outside = t < time[0] || t > time[count - 1];
+  if (t < time[0]) t = time[0];
+  if (t > time[count - 1]) t = time[count - 1];
+  int low = 0, high = count - 1;
+  while (high - low > 1) {
+    const int mid = (low + high) / 2;
+    if (t >= time[mid]) low = mid; else high = mid;
+  }
+  if (t >= time[count - 1]) low = count - 1;
+  const double x = t - time[low];
+  double *c = poly + PL_SERIES_TERMS * (first + low), power[PL_SERIES_TERMS] = {1};
+  for (int k = 1; k < PL_SERIES_TERMS; ++k) power[k] = x * power[k - 1];
+  for (int k = 0; k < PL_SERIES_TERMS; ++k) {
+    c[k] += by[0] * power[k];
+    if (outside) continue;
+    if (k > 0) c[k] += by[1] * k * power[k - 1];
+    if (k > 1) c[k] += by[2] * k * (k - 1) * power[k - 2];
+    if (k > 2) c[k] += by[3] * k * (k - 1) * (k - 2) * power[k - 3];
+  }
+}
+
+/* The signals' cotangents pass over to what the signals are made of. Signals are formulas of inputs: central differences, exact
+ * where they are linear. */
+static void credit_inputs(pl_adjoint *A, double t) {
+  pl_work *w = A->r->w;
+  const pl_tables *T = w->T;
+  const pl_binding *b = &w->bound;
+  const pl_credit *c = A->credit;
+  const int n = T->n_signal;
+  double *side[2] = {A->store, A->store + 3 * n};
+  for (int i = 0; i < T->n_input; ++i) {
+    if (b->input_kind[i] == 1) continue; /* an expression: its parameters have the credit */
+    double *input[3] = {w->input, w->input_rate, w->input_acceleration}, by[4];
+    for (int order = 0; order < 3; ++order) {
+      const double delta = 1e-4 * c->input_scale[i], kept = input[order][i];
+      for (int s = 0; s < 2; ++s) {
+        const double *arg[5] = {&t, w->input, w->input_rate, w->input_acceleration, w->parameters};
+        double *res[3] = {side[s], side[s] + n, side[s] + 2 * n};
+        input[order][i] = s ? kept - delta : kept + delta;
+        pl_call(T->signal_kernel, arg, res, w);
+      }
+      input[order][i] = kept;
+      by[order] = 0;
+      for (int k = 0; k < n; ++k)
+        by[order] += (A->signal[k] * (side[0][k] - side[1][k]) + A->rate[k] * (side[0][n + k] - side[1][n + k]) +
+                      A->acceleration[k] * (side[0][2 * n + k] - side[1][2 * n + k])) / (2 * delta);
+      by[3] = 0; /* rates of accelerations belong to each other as these do */
+      for (int k = 0; order == 2 && k < n; ++k) by[3] += A->jerk[k] * (side[0][2 * n + k] - side[1][2 * n + k]) / (2 * delta);
+    }
+    if (b->input_kind[i] == 2) credit_series(b, b->input_series[i], t, by, c->by_poly);
+    else c->by_held[i] += by[0];
+  }
+}
+
+/* Changes of r with signals and with their rates, nv x n_signal, in the state evaluated last. */
+static void find_signals(pl_adjoint *A, const double *q, const double *v, double *by_signal, double *by_rate) {
+  pl_work *w = A->r->w;
+  const pl_tables *T = w->T;
+  pl_input_tangent(w, q, v, by_signal);
+  if (!T->n_route) return; /* rates of signals enter by tendons alone */
+  memset(by_rate, 0, (size_t)T->nv * T->n_signal * sizeof(double));
+  pl_route_rate_tangent(w, by_rate);
+}
+
+/* Cotangents of signals -= factor x what the pairing changes by with them. */
+static void credit_signals(pl_adjoint *A, double factor, const double *by_signal, const double *by_rate) {
+  const pl_tables *T = A->r->w->T;
+  for (int k = 0; A->w && k < T->n_signal; ++k) {
+    A->signal[k] -= factor * dot(T->nv, A->w, by_signal + (size_t)T->nv * k);
+    if (T->n_route) A->rate[k] -= factor * dot(T->nv, A->w, by_rate + (size_t)T->nv * k);
+  }
+  for (int i = 0; i < T->m; ++i) {
+    const int k = T->row_signal[i];
+    if (k < 0) continue;
+    if (A->y_phi) A->signal[k] += factor * A->y_phi[i];
+    if (A->y_rate) A->rate[k] += factor * A->y_rate[i];
+    if (A->y_c) A->acceleration[k] += factor * (1 - A->lift) * A->y_c[i];
+  }
+}
+
+static void clear_signals(pl_adjoint *A) {
+  const size_t n = A->r->w->T->n_signal * sizeof(double);
+  memset(A->signal, 0, n), memset(A->rate, 0, n), memset(A->acceleration, 0, n), memset(A->jerk, 0, n);
+}
+
+/* The same of the pairing's change in time, at the step's beginning: what is due to a signal now falls to its rate. */
+static void credit_passing(pl_adjoint *A, double time) {
+  const pl_tables *T = A->r->w->T;
+  for (int k = 0; A->w && k < T->n_signal; ++k) {
+    A->rate[k] -= time * dot(T->nv, A->w, A->from_signal + (size_t)T->nv * k);
+    if (T->n_route) A->acceleration[k] -= time * dot(T->nv, A->w, A->from_rate + (size_t)T->nv * k);
+  }
+  for (int i = 0; A->y_c && i < T->m; ++i)
+    if (T->row_signal[i] >= 0) A->jerk[T->row_signal[i]] += time * A->y_c[i];
+}
+
+/* Parameters' credit -= factor x the pairing's change with each, from a difference of fourth order: its steps may be long, so that
+ * large forces that do not change with the parameter leave little noise. */
+static void by_parameters(pl_adjoint *A, double t, const double *q, const double *v, const double *a, const double *lambda,
+                          double factor) {
+  static const double weight[4] = {8, -8, -1, 1};
+  pl_work *w = A->r->w;
+  const pl_tables *T = w->T;
+  const pl_credit *c = A->credit;
+  const pl_binding own = w->bound;
+  for (int k = 0; k < c->n; ++k) {
+    double change = 0;
+    for (int side = 0; side < 4; ++side) {
+      pl_binding changed = own;
+      changed.constants = c->constants + (size_t)(4 * k + side) * T->n_theta;
+      changed.parameters = c->parameters + (size_t)(4 * k + side) * T->n_parameter;
+      pl_bind(w, &changed);
+      pl_unbalanced(w, t, q, v, a, lambda);
+      change += weight[side] * pairing(A, a);
+    }
+    c->by_parameter[k] -= factor * change / (12 * c->step[k]);
+  }
+  pl_bind(w, &own);
+}
+
+void pl_adjoint_credit(pl_adjoint *A, double factor, double t, const double *q, const double *v, const double *a,
+                       const double *lambda, int fresh) {
+  pl_work *w = A->r->w;
+  if (w->T->n_signal && w->T->n_input) {
+    if (fresh) pl_unbalanced(w, t, q, v, a, lambda);
+    clear_signals(A);
+    find_signals(A, q, v, A->by_signal, A->by_rate);
+    credit_signals(A, factor, A->by_signal, A->by_rate);
+    credit_inputs(A, t);
+  }
+  by_parameters(A, t, q, v, a, lambda, factor);
+}
+
+void pl_adjoint_keep(pl_adjoint *A, const double *v) {
+  pl_work *w = A->r->w;
+  const pl_tables *T = w->T;
+  memcpy(A->K, w->K, T->nnz * sizeof(double)), memcpy(A->C, w->C, T->nnz * sizeof(double));
+  memcpy(A->M, w->M, T->nnz * sizeof(double)), memcpy(A->J, w->Jval, T->nnz_j * sizeof(double));
+  if (T->m) pl_constraint_acceleration_tangent(w, A->Eq, A->Ev);
+  if (T->n_signal && T->n_input) find_signals(A, A->r->q, v, A->from_signal, A->from_rate);
+}
+
+/* -- second derivatives --------------------------------------------------------------------------------------------------- */
+
+#define NEAR 4e-4  /* of a direction, for differences of gradients */
+#define AWAY 1e-2  /* of a direction, for differences of differences */
+
+/* The state a share of a direction away. */
+static void move(pl_adjoint *A, const pl_direction *d, double share, double *q, double *v, double *a, double *lambda) {
+  const pl_run *r = A->r;
+  const pl_tables *T = r->w->T;
+  double *x = A->temporary[14];
+  for (int i = 0; i < T->nv; ++i) {
+    x[i] = share * d->q[i];
+    v[i] = d->from_v[i] + share * d->v[i], a[i] = d->from_a[i] + share * d->a[i];
+  }
+  for (int i = 0; i < T->m; ++i) lambda[i] = d->from_multipliers[i] + share * d->multipliers[i];
+  pl_increment(T, r->q, x, q);
+}
+
+void pl_adjoint_second(pl_adjoint *A, const pl_direction *d, double *bar_q, double *bar_v, double *bar_a,
+                       double *bar_multipliers) {
+  const pl_run *r = A->r;
+  const pl_tables *T = r->w->T;
+  const pl_credit *c = A->credit;
+  const int nv = T->nv, m = T->m;
+  double *q = A->temporary[8], *v = A->temporary[9], *a = A->temporary[10], *lambda = A->temporary[11];
+  double *g = A->temporary[12]; /* the gradient by q here */
+  /* Where time passes, on one side: inputs are read from the step's beginning on. Else on both, as the direction may be long. */
+  const int sides = d->time == 0 ? 2 : 1;
+  const double share = d->time < 0 ? -NEAR : NEAR, weight = 1 / (sides * share), here = sides == 1 ? weight : 0;
+  memcpy(g, A->gq, nv * sizeof(double));
+  for (int i = 0; i < nv; ++i) bar_q[i] += here * A->gq[i], bar_v[i] += here * A->gv[i], bar_a[i] += here * A->ga[i];
+  for (int i = 0; i < m; ++i) bar_multipliers[i] += here * A->gl[i];
+  const int with_inputs = T->n_signal && T->n_input;
+  if (with_inputs) clear_signals(A);
+  for (int side = 0; side < sides; ++side) {
+    const double sign = side ? -1 : 1, by = sign * weight;
+    move(A, d, sign * share, q, v, a, lambda);
+    pl_adjoint_gradient(A, pl_time(r, d->t + share * d->time), q, v, a, lambda);
+    for (int i = 0; i < nv; ++i) bar_q[i] -= by * A->gq[i], bar_v[i] -= by * A->gv[i], bar_a[i] -= by * A->ga[i];
+    for (int i = 0; i < m; ++i) bar_multipliers[i] -= by * A->gl[i];
+    if (with_inputs) find_signals(A, q, v, A->by_signal, A->by_rate), credit_signals(A, by, A->by_signal, A->by_rate);
+  }
+  for (int i = 0; i < T->n_quat; ++i) { /* increments of the beginning come before the direction */
+    const double *o = d->q + T->quat_v[i], *y = g + T->quat_v[i];
+    double *z = bar_q + T->quat_v[i];
+    z[0] -= o[1] * y[2] - o[2] * y[1], z[1] -= o[2] * y[0] - o[0] * y[2], z[2] -= o[0] * y[1] - o[1] * y[0];
+  }
+  if (with_inputs) {
+    pl_signals(r->w, d->t);
+    if (here != 0) credit_signals(A, -here, A->from_signal, A->from_rate);
+    credit_passing(A, d->time);
+    credit_inputs(A, d->t);
+  }
+  if (!c->n) return;
+  /* (-3 f(0) + 4 f(away) - f(2 away)) / (2 away), or (8 (f(away) - f(-away)) - (f(2 away) - f(-2 away))) / (12 away) */
+  static const double offsets[2][4] = {{0, 1, 2}, {1, -1, 2, -2}};
+  static const double weights[2][4] = {{-1.5, 2, -0.5}, {8.0 / 12, -8.0 / 12, -1.0 / 12, 1.0 / 12}};
+  const double away = d->time < 0 ? -AWAY : AWAY;
+  for (int k = 0; k < 2 + sides; ++k) {
+    const double offset = away * offsets[sides - 1][k];
+    move(A, d, offset, q, v, a, lambda);
+    by_parameters(A, pl_time(r, d->t + offset * d->time), q, v, a, lambda, weights[sides - 1][k] / away);
+  }
+}
