@@ -108,7 +108,7 @@ def test_what_cannot_be_is_said() -> None:
         ("z/(1 m)", {"kk": "1:2"}, {}, "there is no parameter or input 'kk'"),
         ("z/(1 m)", {"k": "3:2 N/m"}, {}, "the range of 'k' is empty: it goes from 3 to 2"),
         ("z/(1 m)", {"k": "3:2:1 N/m"}, {}, "it has no two ends"),
-        ("z/(1 m)", {"k": "1:2 kg"}, {}, "its unit is not one of"),
+        ("z/(1 m)", {"k": "1:2 kg"}, {}, "its unit is not that of"),
         ("z/(1 m)", {"k": 3.0}, {}, "the range of 'k' cannot be"),
         ("z + 1 N", {"k": "1:2 N/m"}, {}, "'z \\+ 1 N'"),
         ("zz", {"k": "1:2 N/m"}, {}, "zz"),

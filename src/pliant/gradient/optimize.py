@@ -18,7 +18,7 @@ from pliant.language.arguments import ArgumentError, choice, is_number, mapping,
 from pliant.language.dimension import Dimension
 from pliant.language.environment import parameter_dimensions
 from pliant.language.syntax import ExpressionError, Number, parse
-from pliant.language.words import describe, suggestion
+from pliant.language.words import describe, suggestion, with_article
 from pliant.solve.status import AnalysisFailed, Status
 
 Search = Literal["slsqp", "ipopt", "optuna"]
@@ -228,7 +228,7 @@ def _read_range(eqs: Equations, name: str, text: str) -> tuple[float, float]:
         for end in (low, high):
             wrong = end.unit is not None and isinstance(expected, Dimension) and end.unit.dimension != expected
             if wrong:
-                raise ExpressionError(f"its unit is not one of {expected}")
+                raise ExpressionError(f"its unit is not that of {with_article(str(expected))}")
     except ExpressionError as reason:
         raise ArgumentError(f"cannot read the range '{text}' of '{name}': {reason}", reason.hint or RANGE) from None
     return low.value, high.value
