@@ -28,7 +28,11 @@ Key = tuple[str, str]
 
 def part_problems(thing: Part, value: Callable[[Scalar], float]) -> Iterator[Problem]:
     """What is wrong with the values of a thing by itself."""
-    for part, path in parts(thing):
+    yield from _problems_of(parts(thing), value)
+
+
+def _problems_of(listed: Iterable[tuple[Part, KeyPath]], value: Callable[[Scalar], float]) -> Iterator[Problem]:
+    for part, path in listed:
         try:
             for rest, message, hint in (*part.problems(value), *_zero_axes(part, value)):
                 yield path + rest, message, hint
@@ -119,6 +123,7 @@ class ValueChecks:
     def __init__(self, flat: RobotSpec, environment: Environment) -> None:
         self.flat = flat
         self.users: dict[str, list[tuple[Key, Part]]] = {}
+        self.parts: dict[Key, list[tuple[Part, KeyPath]]] = {}
         self.values: dict[str, list[tuple[Key, KeyPath, Scalar]]] = {}
         for collection in collections(type(flat)):
             if collection == "parameters":
@@ -152,7 +157,10 @@ class ValueChecks:
                 if not is_finite(_number(scalar, value)):
                     yield collection, thing, path, f"the value of {scalar} is not a finite number", ""
         for (collection, name), part in affected.items():
-            yield from ((collection, name, *problem) for problem in part_problems(part, value))
+            listed = self.parts.get((collection, name))
+            if listed is None:
+                listed = self.parts[collection, name] = list(parts(part))
+            yield from ((collection, name, *problem) for problem in _problems_of(listed, value))
         if any(
             collection in ("rods", "tendons", "sections", "bodies", "materials", "outputs")
             for collection, _ in affected
