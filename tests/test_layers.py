@@ -14,7 +14,20 @@ import pliant
 ROOT = Path(__file__).parents[1]
 SOURCE = Path(pliant.__file__).parent
 
-OPTIONAL = {"IPython", "PIL", "control", "cycler", "dask", "distributed", "jax", "matplotlib", "meshio", "optuna", "sympy", "torch"}
+OPTIONAL = {
+    "IPython",
+    "PIL",
+    "control",
+    "cycler",
+    "dask",
+    "distributed",
+    "jax",
+    "matplotlib",
+    "meshio",
+    "optuna",
+    "sympy",
+    "torch",
+}
 OPTIONAL |= {"viser", "websockets"}
 """Packages that need not be there: they are imported where they are used."""
 SLOW = {

@@ -16,13 +16,12 @@ import numpy as np
 from pliant.equations.equations import Equations, Values
 from pliant.equations.outputs import output_function, output_names
 from pliant.equations.time_loop import TimeLoop
-from pliant.gradient.changes import WEIGHTS, derivative, parameter_changes, step_of, varied
-from pliant.gradient.differentiable import constants_change
+from pliant.gradient.changes import WEIGHTS, ParameterSides, derivative, parameter_changes, step_of, varied
 from pliant.gradient.rest import RestAdjoint
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.motion.integrator import Method
-from pliant.solve.motion.simulate import Job, simulate_prepared
+from pliant.solve.motion.simulate import Job, read_request, run_request
 from pliant.solve.result import Result
 from pliant.solve.state import EQUILIBRIUM
 from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
@@ -75,9 +74,8 @@ def output_sensitivity(
         run.follow(parameter_changes(eqs, names), *tangent.start(job.begin, np.array(run.q)))
         kept.append(run)
 
-    result = simulate_prepared(
-        prepare, eqs, t[1], begin=t[0], method=method, save_at=times, save_between=True, on_failure="return"
-    )
+    request = read_request(t[1], begin=t[0], method=method, save_at=times, save_between=True)
+    result = run_request(request, eqs, prepare=prepare)
     values = _side_by_side(result, outputs)
     if result.status != "completed":
         return OutputSensitivity(result, values, np.full((*values.shape, len(names)), np.nan))
@@ -186,7 +184,7 @@ class _Tangent:
             seeds = [np.zeros_like(x) for x in inputs]
             seeds[0] = np.array([self.group.rates(here, x) for here, x in zip(q, X[:, k], strict=True)]).T
             seeds[1] = V[:, k].T
-            seeds[4] = np.tile(constants_change(self.eqs, name)[:, None], (1, count))
+            seeds[4] = np.tile(ParameterSides(self.eqs).constants(name)[:, None], (1, count))
             found = forward.call([*inputs, *outputs, *seeds])
             columns.append(np.concatenate([np.asarray(found[i]).T for i in indices], axis=1))
         return np.stack(columns, axis=2)
