@@ -215,6 +215,8 @@ def test_tasks_take_about_a_second():
     assert pace.size() == 100
     pace.note(100, 1e-6)
     assert 100 < pace.size() <= LARGEST_TASK
+    pace.left = 80
+    assert [pace.size() for _ in range(3)] == [10, 8, 7]
 
 
 class Later:

@@ -172,10 +172,11 @@ def _landed(flying: Sequence[Any]) -> Sequence[Any]:
 
 
 class _Pace:
-    """How many cases a task is to have: one at first, then so many that it takes about a second."""
+    """How many cases a task is to have: one at first, then so many that it takes about a second; fewer towards the end, so that all
+    workers end at the same time."""
 
     def __init__(self, cases: int, workers: int) -> None:
-        self.share = max(1, cases // (4 * workers))
+        self.left, self.workers = cases, workers
         self.seconds = 0.0
 
     def note(self, cases: int, seconds: float) -> None:
@@ -185,9 +186,10 @@ class _Pace:
 
     def size(self) -> int:
         """Cases of the next task."""
-        if not self.seconds:
-            return 1
-        return max(1, min(LARGEST_TASK, self.share, int(TASK_SECONDS / self.seconds)))
+        size = int(TASK_SECONDS / self.seconds) if self.seconds else 1
+        size = max(1, min(LARGEST_TASK, self.left // (4 * self.workers), size))
+        self.left -= size
+        return size
 
 
 def _workers_of(executor: Any) -> int:
