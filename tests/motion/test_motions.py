@@ -131,7 +131,7 @@ def test_convection(case: Any) -> None:
 def test_tangent_outputs(case: Any) -> None:
     """eta_dot = dV - eta x V and eta_ddot = dA - eta_dot x V - eta x A, for a base at rest."""
     motion, q, v, a, c = case
-    kinematics, tangent, _ = motion_kernels(motion).functions
+    kinematics, tangent = motion_kernels(motion).functions
 
     def twist_and_acceleration(q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         _, _, s, convection = arrays(kinematics(q, v, c))
@@ -139,7 +139,7 @@ def test_tangent_outputs(case: Any) -> None:
 
     V, A = twist_and_acceleration(q, v)
     s = arrays(kinematics(q, v, c))[2]
-    vq, av, aq = arrays(tangent(q, v, a, c))
+    vq, av, aq, _ = arrays(tangent(q, v, a, c, np.zeros(6)))
     for k in range(motion.v_size):
         unit = np.eye(motion.v_size)[k]
         plus, minus = (twist_and_acceleration(moved(motion, q, h * unit), v) for h in (STEP, -STEP))
@@ -155,10 +155,10 @@ def test_tangent_outputs(case: Any) -> None:
 
 
 def test_own_tangent(case: Any) -> None:
-    motion, q, v, _, c = case
-    kinematics, _, own = motion_kernels(motion).functions
+    motion, q, v, a, c = case
+    kinematics, tangent = motion_kernels(motion).functions
     wrench = np.random.default_rng(9).normal(size=6)
-    block = arrays(own(q, c, wrench))[0]
+    block = arrays(tangent(q, v, a, c, wrench))[3]
     for k in range(motion.v_size):
         unit = np.eye(motion.v_size)[k]
         ends = [arrays(kinematics(moved(motion, q, h * unit), v, c))[2].T @ wrench for h in (STEP, -STEP)]
@@ -169,11 +169,12 @@ def test_own_tangent(case: Any) -> None:
 def test_rotation_vector_kernels_pass_smoothly_through_zero(angle: float) -> None:
     """Subspace rates and tangents stay finite and equal to those of a neighbouring angle."""
     motion = MOTIONS["rotation_vector"]
-    kinematics, tangent, _ = motion_kernels(motion).functions
+    kinematics, tangent = motion_kernels(motion).functions
     axis, v, a = np.array([2.0, -1, 2]) / 3, np.array([0.3, -0.4, 0.5]), np.array([1.0, 2, -1])
     near = angle + 1e-7
-    for function, rates in ((kinematics, (v,)), (tangent, (v, a))):
-        here, there = (arrays(function(x * axis, *rates, [])) for x in (angle, near))
+    wrench = np.array([0.2, -0.1, 0.4, 1.0, -2.0, 0.5])
+    for function, rest in ((kinematics, (v, [])), (tangent, (v, a, [], wrench))):
+        here, there = (arrays(function(x * axis, *rest)) for x in (angle, near))
         for x, y in zip(here, there, strict=True):
             assert np.all(np.isfinite(x))
             np.testing.assert_allclose(x, y, atol=1e-6)

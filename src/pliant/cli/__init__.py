@@ -33,7 +33,7 @@ COMMANDS = {
     "path": ("path", "Follow poses at rest while a parameter changes; find where they buckle or snap."),
     "sweep": (
         "sweep",
-        "Do an analysis in many cases, on all cores, with every finished one on disk; or show the results.",
+        "Do an analysis in many cases, on all cores, with every finished one on disk; or show the results of a sweep.",
     ),
     "compare": ("recordings", "Compare rod models with each other or with a recording: accuracy and cost."),
     "fit": ("recordings", "Find physical parameters so that the model follows a recording."),
