@@ -36,7 +36,7 @@ COMMANDS = {
         "Do an analysis in many cases, on all cores, with every finished one on disk; or show the results of a sweep.",
     ),
     "compare": ("recordings", "Compare rod models with each other or with a recording: accuracy and cost."),
-    "fit": ("recordings", "Find physical parameters so that the model follows a recording."),
+    "fit": ("recordings", "Find physical parameters so that the model follows recordings."),
     "optimize": ("optimize", "Find the values of parameters and inputs at which an expression of outputs is smallest."),
     "export": ("export", "Export a robot as standalone C, or a motion as glTF."),
     "picture": ("picture", "Draw a robot: planar ones face-on, others from above."),
