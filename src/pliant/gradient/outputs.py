@@ -61,6 +61,6 @@ def output_cotangents(
     reverse: ca.Function = model.once("output_reverse", lambda: function.reverse(1)).map(count)
     found = [np.asarray(x, dtype=float) for x in reverse.call([*inputs, *outputs, *seeds])]
     group = ConfigurationGroup(model.system)
-    by_q = np.array([x @ group.rate_matrix(q) for x, q in zip(found[0].T, states[0], strict=True)])
+    by_q = group.by_increments(states[0], found[0].T)
     samples = SampleCotangents(by_q, found[1].T, found[2].T, found[3].T)
     return OutputCotangents(samples, found[4].sum(axis=1))

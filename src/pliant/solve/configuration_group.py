@@ -37,6 +37,17 @@ class ConfigurationGroup:
             out[self.rotation_q, self.rotation_v[:, k : k + 1]] = 0.5 * quaternion.product(q[self.rotation_q], axis)
         return out
 
+    def by_increments(self, q: np.ndarray, by_q: np.ndarray) -> np.ndarray:
+        """Derivatives by the numbers of q as those by increments, N' by_q, for many positions: rows of nq numbers, rows of nv."""
+        out = np.empty((len(q), self.nv))
+        out[:, self.plain_v] = by_q[:, self.plain_q]
+        if len(self.rotation_q):
+            Q, by = q[:, self.rotation_q], by_q[:, self.rotation_q]
+            # the vector part of conjugate(Q) by / 2: the transpose of Q (0, v) / 2
+            w, u, a, b = Q[..., :1], Q[..., 1:], by[..., :1], by[..., 1:]
+            out[:, self.rotation_v] = 0.5 * (w * b - a * u - np.cross(u, b))
+        return out
+
     def motion(self, q: np.ndarray, q_dot: np.ndarray, q_ddot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """v and a of positions that move so; quaternions need not have unit length."""
         v, a = np.empty(self.nv), np.empty(self.nv)

@@ -52,7 +52,7 @@ int pl_adjoint_forward(pl_adjoint *A, double t, const double *q, const double *v
   pl_adjoint_products(A, K, C, A->M, A->J, A->Eq_here, A->Ev_here);
   for (int i = 0; i < nv; ++i) s->q[i] -= A->gq[i], s->v[i] -= A->gv[i], s->a[i] = 0;
   memset(s->multipliers, 0, m * sizeof(double));
-  pl_adjoint_credit(A, 1, t, q, v, a, lambda, 1);
+  pl_adjoint_credit(A, 1, t, q, v, a, lambda, PL_ANEW);
   return PL_OK;
 }
 
@@ -76,7 +76,7 @@ static void undo_least_motion(pl_adjoint *A, double t, const double *q, const do
     const double *a = side ? w->zero : u, *multipliers = side ? w->zero : mu, sign = side ? -1 : 1;
     pl_adjoint_gradient(A, t, q, w->zero, a, multipliers);
     for (int i = 0; i < w->T->nv; ++i) A->state.q[i] -= sign * A->gq[i];
-    pl_adjoint_credit(A, sign, t, q, w->zero, a, multipliers, 1);
+    pl_adjoint_credit(A, sign, t, q, w->zero, a, multipliers, PL_ANEW);
   }
 }
 
@@ -98,7 +98,7 @@ int pl_adjoint_velocities(pl_adjoint *A, double t, const double *q, const double
   for (int i = 0; i < nv; ++i) s->q[i] -= A->gq[i];
   for (int n = 0; n < T->nnz_j; ++n) s->v[T->j_col[n]] -= A->J[n] * x[nv + T->j_row[n]];
   pair(A, NULL, NULL, NULL, x + nv);
-  pl_adjoint_credit(A, 1, t, q, after, w->zero, w->zero, 1);
+  pl_adjoint_credit(A, 1, t, q, after, w->zero, w->zero, PL_ANEW);
   /* and of the first, in which M u - J' mu = 0 */
   for (int i = 0; i < nv; ++i) change[i] = after[i] - before[i];
   pl_evaluate(w, t, q, w->zero), pl_constraints(w, q, before);
@@ -134,7 +134,7 @@ static int undo_way(pl_adjoint *A, double t, const double *q) {
   pl_adjoint_products(A, w->K, w->C, w->M, A->J, A->Eq_here, A->Ev_here);
   for (int i = 0; i < nv; ++i) s->q[i] -= A->gq[i];
   A->lift = 1;
-  pl_adjoint_credit(A, 1, t, q, w->zero, way, w->zero, 1);
+  pl_adjoint_credit(A, 1, t, q, w->zero, way, w->zero, PL_ANEW);
   A->lift = 0;
   undo_least_motion(A, t, q, x, way, multipliers);
   return PL_OK;
@@ -155,7 +155,7 @@ int pl_adjoint_project(pl_adjoint *A, double t, const double *q, const double *q
   if ((status = solve_mass(A, s->q, NULL, x))) return status;
   for (int n = 0; n < T->nnz_j; ++n) s->q[T->j_col[n]] -= A->J[n] * x[nv + T->j_row[n]];
   pair(A, NULL, NULL, x + nv, NULL);
-  pl_adjoint_credit(A, 1, t, q, after, w->zero, w->zero, 1);
+  pl_adjoint_credit(A, 1, t, q, after, w->zero, w->zero, PL_ANEW);
   return undo_way(A, t, q_before);
 }
 

@@ -98,10 +98,11 @@ void pl_adjoint_products(pl_adjoint *, const double *K, const double *C, const d
 void pl_adjoint_second(pl_adjoint *, const pl_direction *, double *bar_q, double *bar_v, double *bar_a, double *bar_multipliers);
 /* Keeps the tangents of the state that a step begins with, which were just evaluated: r->q, and v, at the time of the step's inputs. */
 void pl_adjoint_keep(pl_adjoint *, const double *v);
-/* Subtracts `factor` times the pairing's change with parameters and inputs from their credit; after pl_adjoint_gradient, or for
- * `fresh` without it. */
+/* Whether the state in question was evaluated last, is to be evaluated, or is that of pl_adjoint_keep. */
+typedef enum pl_evaluated { PL_LAST, PL_ANEW, PL_KEPT } pl_evaluated;
+/* Subtracts `factor` times the pairing's change with parameters and inputs from their credit. */
 void pl_adjoint_credit(pl_adjoint *, double factor, double t, const double *q, const double *v, const double *a,
-                       const double *lambda, int fresh);
+                       const double *lambda, pl_evaluated);
 /* adjoint.c */
 /* Accelerations and multipliers as functions of (q, v): their cotangents pass over to those of q and v. */
 int pl_adjoint_forward(pl_adjoint *, double t, const double *q, const double *v, const double *a, const double *lambda);

@@ -105,10 +105,13 @@ static void credit_inputs(pl_adjoint *A, double t) {
   const pl_credit *c = A->credit;
   const int n = T->n_signal;
   double *side[2] = {A->store, A->store + 3 * n};
+  int moving = 0;
+  for (int k = 0; k < n; ++k) moving |= A->rate[k] != 0 || A->acceleration[k] != 0 || A->jerk[k] != 0;
   for (int i = 0; i < T->n_input; ++i) {
     if (b->input_kind[i] == 1) continue; /* an expression: its parameters have the credit */
     double *input[3] = {w->input, w->input_rate, w->input_acceleration}, by[4];
-    for (int order = 0; order < 3; ++order) {
+    by[1] = by[2] = by[3] = 0;
+    for (int order = 0; order < (moving ? 3 : 1); ++order) { /* values of signals depend on values of inputs alone */
       const double delta = 1e-4 * c->input_scale[i], kept = input[order][i];
       for (int s = 0; s < 2; ++s) {
         const double *arg[5] = {&t, w->input, w->input_rate, w->input_acceleration, w->parameters};
@@ -121,7 +124,7 @@ static void credit_inputs(pl_adjoint *A, double t) {
       for (int k = 0; k < n; ++k)
         by[order] += (A->signal[k] * (side[0][k] - side[1][k]) + A->rate[k] * (side[0][n + k] - side[1][n + k]) +
                       A->acceleration[k] * (side[0][2 * n + k] - side[1][2 * n + k])) / (2 * delta);
-      by[3] = 0; /* rates of accelerations belong to each other as these do */
+      /* rates of accelerations belong to each other as these do */
       for (int k = 0; order == 2 && k < n; ++k) by[3] += A->jerk[k] * (side[0][2 * n + k] - side[1][2 * n + k]) / (2 * delta);
     }
     if (b->input_kind[i] == 2) credit_series(b, b->input_series[i], t, by, c->by_poly);
@@ -196,13 +199,19 @@ static void by_parameters(pl_adjoint *A, double t, const double *q, const double
 }
 
 void pl_adjoint_credit(pl_adjoint *A, double factor, double t, const double *q, const double *v, const double *a,
-                       const double *lambda, int fresh) {
+                       const double *lambda, pl_evaluated evaluated) {
   pl_work *w = A->r->w;
   if (w->T->n_signal && w->T->n_input) {
-    if (fresh) pl_unbalanced(w, t, q, v, a, lambda);
+    const double *by_signal = A->by_signal, *by_rate = A->by_rate;
+    if (evaluated == PL_KEPT) {
+      pl_signals(w, t);
+      by_signal = A->from_signal, by_rate = A->from_rate;
+    } else {
+      if (evaluated == PL_ANEW) pl_unbalanced(w, t, q, v, a, lambda);
+      find_signals(A, q, v, A->by_signal, A->by_rate);
+    }
     clear_signals(A);
-    find_signals(A, q, v, A->by_signal, A->by_rate);
-    credit_signals(A, factor, A->by_signal, A->by_rate);
+    credit_signals(A, factor, by_signal, by_rate);
     credit_inputs(A, t);
   }
   by_parameters(A, t, q, v, a, lambda, factor);

@@ -256,14 +256,14 @@ static int undo_semi_implicit(pl_adjoint *A, double h) {
   pl_adjoint_gradient(A, t, r->q, r->v, w->zero, w->zero);
   add(nv, -1, A->gq, by_q), add(nv, -1, A->gv, by_v);
   A->lift = 0.5;
-  pl_adjoint_credit(A, 1, t, r->q, r->v, w->zero, w->zero, 0);
+  pl_adjoint_credit(A, 1, t, r->q, r->v, w->zero, w->zero, PL_LAST);
   A->lift = 0;
   if (m) {
     set_pair(A, NULL, y, NULL); /* J (v + dv) is what the constraints' accelerations would be from rest */
     pl_adjoint_gradient(A, t, r->q, w->zero, before, w->zero);
     add(nv, -1, A->gq, by_q), add(nv, -1, A->ga, by_v);
     A->lift = 1;
-    pl_adjoint_credit(A, 1, t, r->q, w->zero, before, w->zero, 0);
+    pl_adjoint_credit(A, 1, t, r->q, w->zero, before, w->zero, PL_LAST);
     A->lift = 0;
   }
   memcpy(s->q, by_q, nv * sizeof(double)), memcpy(s->v, by_v, nv * sizeof(double));
@@ -324,7 +324,7 @@ static int undo_generalized_alpha(pl_adjoint *A, double h) {
   set_pair(A, b, NULL, y);
   pl_adjoint_products(A, w->K, w->C, w->M, w->Jval, NULL, NULL);
   for (int i = 0; i < nv; ++i) c->q[i] -= A->gq[i], c->v[i] -= A->gv[i];
-  pl_adjoint_credit(A, 1, t, r->q1, v1, a1, multipliers, 0);
+  pl_adjoint_credit(A, 1, t, r->q1, v1, a1, multipliers, PL_LAST);
   clear(nv, by_x), clear(nv, by_q);
   pl_undo_increment(T, x, c->q, by_x, by_q);
   for (int i = 0; i < nv; ++i) {
@@ -426,7 +426,7 @@ static int undo_rosenbrock(pl_adjoint *A, double h) {
     }
     for (int l = 0; l < nv; ++l) by_v[l] = -A->gv[l], by_a[l] = -A->ga[l] + beta[l];
     for (int l = 0; l < m; ++l) by_l[l] = -A->gl[l];
-    pl_adjoint_credit(A, 1, t, q, v, a, lambda, !i);
+    pl_adjoint_credit(A, 1, t, q, v, a, lambda, i ? PL_LAST : PL_KEPT);
     undo_increment_rate(T, x, v, alpha, by_x, by_v);
     add(nv, 1, by_v, c->v), add(nv, 1, by_a, c->a), add(m, 1, by_l, c->multipliers);
     for (int j = 0; j < i; ++j) {
