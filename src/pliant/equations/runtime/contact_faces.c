@@ -300,7 +300,7 @@ void pl_contact_solids(pl_work *w) {
   const pl_tables *T = w->T;
   pl_contacts *c = w->contacts;
   if (!c->n_near) return;
-  qsort(c->near, c->n_near, sizeof *c->near, by_distance);
+  if (c->n_near) qsort(c->near, c->n_near, sizeof *c->near, by_distance);
   int inside = 0;
   for (int i = 0; i < c->n_near; ++i) {
     const pl_near *at = c->near + i;

@@ -55,6 +55,7 @@ static int add_pair(pl_contact_matrix *m, int a, int b) {
 }
 
 static void sort_pairs(pl_contact_matrix *m) {
+  if (!m->n_pair) return; /* there may be no array yet */
   qsort(m->pair, m->n_pair, 2 * sizeof(int), compare);
   int kept = 0;
   for (int i = 0; i < m->n_pair; ++i)

@@ -278,7 +278,7 @@ static void sort_touches(pl_contacts *c) {
     c->ranked = grown, c->ranked_capacity = c->capacity;
   }
   for (int i = 0; i < c->n; ++i) c->ranked[i] = (pl_ranked){c->touch[i].key, i};
-  qsort(c->ranked, c->n, sizeof *c->ranked, by_key);
+  if (c->n) qsort(c->ranked, c->n, sizeof *c->ranked, by_key);
   for (int i = 0; i < c->n; ++i) { /* along each cycle of the permutation */
     if (c->ranked[i].place == i) continue;
     const pl_touch first = c->touch[i];

@@ -355,7 +355,7 @@ static void make_list(pl_work *w) {
     if (is_large(T, shape) && first) find_frame(w, shape);
     if (is_large(T, shape)) find_corners(w, shape, w->R, w->p, c->corner + 24 * (size_t)shape);
   }
-  qsort(c->planes.pair, c->planes.n, 2 * sizeof(int), by_numbers);
+  if (c->planes.n) qsort(c->planes.pair, c->planes.n, 2 * sizeof(int), by_numbers);
   find_live(w);
   memcpy(c->x_listed, c->x, 3 * (size_t)T->n_vertex * sizeof(double));
   c->listed = c->failed ? PL_NOTHING_LISTED : PL_LISTED;
