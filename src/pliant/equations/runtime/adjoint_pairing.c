@@ -73,19 +73,10 @@ void pl_adjoint_gradient(pl_adjoint *A, double t, const double *q, const double 
 
 /* What a series changes by with its coefficients, at time t. */
 static void credit_series(const pl_binding *b, int i, double t, const double *by, double *poly) {
-  const int first = b->series_begin[i], count = b->series_begin[i + 1] - first;
-  const double *time = b->series_time + first;
-  const int outside = t < time[0] || t > time[count - 1];
-  if (t < time[0]) t = time[0];
-  if (t > time[count - 1]) t = time[count - 1];
-  int low = 0, high = count - 1;
-  while (high - low > 1) {
-    const int mid = (low + high) / 2;
-    if (t >= time[mid]) low = mid; else high = mid;
-  }
-  if (t >= time[count - 1]) low = count - 1;
-  const double x = t - time[low];
-  double *c = poly + PL_SERIES_TERMS * (first + low), power[PL_SERIES_TERMS] = {1};
+  int outside;
+  const int piece = pl_series_piece(b, i, &t, &outside);
+  const double x = t - b->series_time[piece];
+  double *c = poly + PL_SERIES_TERMS * piece, power[PL_SERIES_TERMS] = {1};
   for (int k = 1; k < PL_SERIES_TERMS; ++k) power[k] = x * power[k - 1];
   for (int k = 0; k < PL_SERIES_TERMS; ++k) {
     c[k] += by[0] * power[k];
@@ -108,7 +99,7 @@ static void credit_inputs(pl_adjoint *A, double t) {
   int moving = 0;
   for (int k = 0; k < n; ++k) moving |= A->rate[k] != 0 || A->acceleration[k] != 0 || A->jerk[k] != 0;
   for (int i = 0; i < T->n_input; ++i) {
-    if (b->input_kind[i] == 1) continue; /* an expression: its parameters have the credit */
+    if (b->input_kind[i] == PL_INPUT_EXPRESSION) continue; /* an expression: its parameters have the credit */
     double *input[3] = {w->input, w->input_rate, w->input_acceleration}, by[4];
     by[1] = by[2] = by[3] = 0;
     for (int order = 0; order < (moving ? 3 : 1); ++order) { /* values of signals depend on values of inputs alone */
@@ -127,7 +118,7 @@ static void credit_inputs(pl_adjoint *A, double t) {
       /* rates of accelerations belong to each other as these do */
       for (int k = 0; order == 2 && k < n; ++k) by[3] += A->jerk[k] * (side[0][2 * n + k] - side[1][2 * n + k]) / (2 * delta);
     }
-    if (b->input_kind[i] == 2) credit_series(b, b->input_series[i], t, by, c->by_poly);
+    if (b->input_kind[i] == PL_INPUT_SERIES) credit_series(b, b->input_series[i], t, by, c->by_poly);
     else c->by_held[i] += by[0];
   }
 }

@@ -173,6 +173,11 @@ static inline void pl_call(const pl_kernel *kernel, const double **arg, double *
 }
 
 /* signals.c */
+/* How an input is given: `input_kind` of a binding. */
+enum { PL_INPUT_HELD = 0, PL_INPUT_EXPRESSION = 1, PL_INPUT_SERIES = 2 };
+/* The piece of series i at time t, by its number among the pieces of all series. A series is a piecewise polynomial of degree five;
+ * before and after its range (`outside`) it keeps its end values, so that t becomes the end's. */
+int pl_series_piece(const pl_binding *, int i, double *t, int *outside);
 void pl_signals(pl_work *, double t);
 
 /* motion.c */

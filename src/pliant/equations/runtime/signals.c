@@ -1,22 +1,24 @@
 /* Everything that varies in time: inputs from expressions, recorded series or the caller, then signals made of them. */
 #include "pliant.h"
 
-enum { HELD = 0, EXPRESSION = 1, SERIES = 2 };
-
-/* A series is a piecewise polynomial of degree five; before and after its range it keeps its end values. */
-static void series(const pl_binding *b, int i, double t, double *y, double *yd, double *ydd) {
+int pl_series_piece(const pl_binding *b, int i, double *t, int *outside) {
   const int first = b->series_begin[i], count = b->series_begin[i + 1] - first;
-  const double *time = b->series_time + first, *c = b->series_poly + PL_SERIES_TERMS * first;
-  const int outside = t < time[0] || t > time[count - 1];
-  if (t < time[0]) t = time[0];
-  if (t > time[count - 1]) t = time[count - 1];
+  const double *time = b->series_time + first;
+  *outside = *t < time[0] || *t > time[count - 1];
+  if (*t < time[0]) *t = time[0];
+  if (*t > time[count - 1]) *t = time[count - 1];
   int low = 0, high = count - 1;
   while (high - low > 1) {
     const int mid = (low + high) / 2;
-    if (t >= time[mid]) low = mid; else high = mid;
+    if (*t >= time[mid]) low = mid; else high = mid;
   }
-  if (t >= time[count - 1]) low = count - 1;
-  const double x = t - time[low], *k = c + PL_SERIES_TERMS * low;
+  return first + (*t >= time[count - 1] ? count - 1 : low);
+}
+
+static void series(const pl_binding *b, int i, double t, double *y, double *yd, double *ydd) {
+  int outside;
+  const int piece = pl_series_piece(b, i, &t, &outside);
+  const double x = t - b->series_time[piece], *k = b->series_poly + PL_SERIES_TERMS * piece;
   *y = k[0] + x * (k[1] + x * (k[2] + x * (k[3] + x * (k[4] + x * k[5]))));
   *yd = outside ? 0 : k[1] + x * (2 * k[2] + x * (3 * k[3] + x * (4 * k[4] + x * 5 * k[5])));
   *ydd = outside ? 0 : 2 * k[2] + x * (6 * k[3] + x * (12 * k[4] + x * 20 * k[5]));
@@ -32,10 +34,10 @@ void pl_signals(pl_work *w, double t) {
     pl_call(T->input_kernel, arg, res, w);
   }
   for (int i = 0; i < T->n_input; ++i) {
-    if (b->input_kind[i] == HELD) {
+    if (b->input_kind[i] == PL_INPUT_HELD) {
       w->input[i] = w->held[i];
       w->input_rate[i] = w->input_acceleration[i] = 0;
-    } else if (b->input_kind[i] == SERIES)
+    } else if (b->input_kind[i] == PL_INPUT_SERIES)
       series(b, b->input_series[i], t, w->input + i, w->input_rate + i, w->input_acceleration + i);
   }
   const double *arg[5] = {&t, w->input, w->input_rate, w->input_acceleration, w->parameters};
