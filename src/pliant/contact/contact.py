@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
 
 import casadi as ca
@@ -11,9 +12,11 @@ from pydantic import Field
 from pliant.contact.law import LawNumbers, impact_number
 from pliant.contact.things import are_thin, can_touch, default_stiffness, exclude_joined, shapes_of, things_named
 from pliant.language.base import OneOrList, Part, Problem, positive
+from pliant.language.dimension import FORCE, LENGTH, Dimension
 from pliant.language.faults import Fault, SpecError
 from pliant.language.names import ThingName
 from pliant.language.scalar import Count, Number, Scalar, Slowness, Value
+from pliant.language.words import KeyPath
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -88,6 +91,12 @@ surfaces:
 contacts:
   ground: {between: [block, floor], friction: 0.3, stiffness: 20 kN/m}
 """
+
+    def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
+        """Of the stiffness, by the power of the depth."""
+        if path != ("stiffness",):
+            return None
+        return FORCE / LENGTH ** Fraction(value(self.exponent)).limit_denominator(1000)
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Numbers in their ranges."""

@@ -50,7 +50,7 @@ class Dimension:
 
 
 def _power(unit: str, exponent: Fraction) -> str:
-    return unit if exponent == 1 else f"{unit}^{exponent}"
+    return unit if exponent == 1 else f"{unit}^{float(exponent):g}"
 
 
 def base(unit: str) -> Dimension:
@@ -128,6 +128,8 @@ USUAL_UNITS: dict[Dimension, str] = {
     ANGULAR_DAMPING: "N*m*s",
     BENDING_STIFFNESS: "N*m^2",
     COMPLIANCE: "1/Pa",
+    FORCE * TIME: "N*s",
+    BENDING_STIFFNESS * TIME: "N*m^2*s",
 }
 """SI units that are not written in base units."""
 

@@ -31,6 +31,14 @@ def to_node(scalar: Scalar) -> Node:
     return parse(scalar) if isinstance(scalar, str) else Number(float(scalar))
 
 
+def finite(scalar: Scalar, values: Mapping[str, Any]) -> float:
+    """The value of a field as a number [SI units], given those of the names in it; ExpressionError where it is not finite."""
+    value = float(evaluate(to_node(scalar), values))
+    if not math.isfinite(value):
+        raise ExpressionError(f"the value of {scalar} is not a finite number")
+    return value
+
+
 def in_order(parameters: Mapping[str, Parameter]) -> tuple[list[str], list[str]]:
     """Parameter names such that each comes after those it uses, and the names left over by cycles."""
     uses = {name: symbols(to_node(given.value)) & parameters.keys() for name, given in parameters.items()}

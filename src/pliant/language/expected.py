@@ -29,7 +29,7 @@ def wrong_dimension(
     found = dimension_of(node, known)
     if isinstance(expected, OpenDimension) or isinstance(found, OpenDimension) or found == expected:
         return None
-    wanted = f"a value in {expected.unit}" if by_unit else _named(expected)
+    wanted = f"a value in {expected.unit}" if by_unit and not expected.is_number else _named(expected)
     shown = node.text if isinstance(node, Number) and node.text else to_text(node)
     hint = f"give {_named(expected)} such as {EXAMPLES[expected]}" if expected in EXAMPLES and not by_unit else ""
     return f"expected {wanted}, got {_named(found)}: '{shown}'", hint

@@ -37,6 +37,14 @@ class Source:
         place = place or Place(self.file, None)
         return Fault(message, hint, path_text(path), place.file or None, place.line)
 
+    def path_of_instance(self, path: KeyPath, instance: int) -> KeyPath:
+        """The path of a value of one instance (counted from 1): of an entry of `each`, where the text gives one per instance."""
+        tree = self.tree
+        for step in path:
+            tree = tree.child(step) if tree is not None else None
+        each = tree.child("each") if tree is not None else None
+        return path if each is None or each.child(instance - 1) is None else (*path, "each", instance - 1)
+
     def find(self, name: str) -> FilePath:
         """A file named in the model: in its folder or below, or in another folder that the caller allowed."""
         if self.folder is None:
@@ -155,7 +163,7 @@ def with_includes(source: Source, count: list[int]) -> Tree:
             if path in source.parents:
                 chain = " -> ".join(step.name for step in (*source.parents, path))
                 raise FileProblem(f"files include each other in a circle: {chain}", "remove one of the includes")
-            inner = Source(_shown(path, source), read_file(path, shown=_shown(path, source)), path.parent)
+            inner = Source(shown_beside(path, source), read_file(path, shown=shown_beside(path, source)), path.parent)
             inner = replace(inner, roots=(*source.roots, *_own(source)), parents=(*source.parents, path))
             merged = merge(merged, with_includes(inner, count))
         except FileProblem as problem:
@@ -172,7 +180,7 @@ def _own(source: Source) -> tuple[FilePath, ...]:
     return (source.folder,) if source.folder else ()
 
 
-def _shown(path: FilePath, source: Source) -> str:
+def shown_beside(path: FilePath, source: Source) -> str:
     """The file as shown in messages: beside its model if that was given by a short path."""
     folder = source.folder.resolve() if source.folder else path.parent
     beside = FilePath(source.file).parent

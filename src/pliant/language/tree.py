@@ -60,15 +60,21 @@ class Tree:
         tree, place, found = self, self.place, list[str | int]()
         for position, step in enumerate(path):
             child = tree.child(step)
+            if step == 0 and tree.is_only_entry(path[position + 1 :]):
+                continue  # a single value, or list, that stands for a list of one
             if child is None:
-                if step == 0 and not isinstance(tree.value, list):
-                    continue  # a single value that stands for a list of one
                 if not isinstance(tree.value, (str, int, float, type(None))):
                     found.extend(path[position:])
                 break
             tree, place = child, child.place or place
             found.append(step)
         return tuple(found), place
+
+    def is_only_entry(self, rest: KeyPath) -> bool:
+        """Whether this stands for a list of one that it is the entry of; `rest` is how a path goes on in that entry."""
+        if not isinstance(self.value, list):
+            return True
+        return isinstance(next(iter(rest), None), int) and not any(isinstance(x.value, list) for x in self.value)
 
     def child(self, step: str | int) -> Tree | None:
         """The value under a key or at a list position, None if there is none."""

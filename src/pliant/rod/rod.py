@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
 
 from pydantic import Field, GetCoreSchemaHandler, StrictBool, model_validator
 from pydantic_core import CoreSchema, core_schema
 
 from pliant.language.base import Framed, OneOrList, Part, Problem, fault, positive
-from pliant.language.dimension import CURVATURE, NUMBER, Dimension
+from pliant.language.dimension import CURVATURE, FORCE, NUMBER, RATE, TIME, TORQUE, Dimension
 from pliant.language.names import FrameName, MaterialName, Name, SectionName
 from pliant.language.placement import Placement
 from pliant.language.scalar import Length, Number, Scalar, StateNumber, Value
 from pliant.language.state_formula import depends_on_state
+from pliant.language.words import KeyPath
 from pliant.rod import KINDS, RodModel
 from pliant.rod.chamber import Chamber
 from pliant.rod.pcs import Pcs
@@ -185,6 +187,16 @@ joints:
             planes = [f"`planar_{plane}`" for plane, inside in IN_PLANE.items() if self.model.takes(inside) == inside]
             takes = f"it takes {' or '.join(planes)} alone; " if planes else ""
             yield ("strains",), text, f"{takes}{_others(asked)}"
+
+    def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
+        """Of rest strains and of damping, which differ between shear or stretch and bending or twist."""
+        turns = path[-1] in (3, 4, 5)
+        if path[0] == "rest":
+            return CURVATURE if turns else NUMBER
+        if path[0] != "damping":
+            return None
+        rate, force = (CURVATURE / TIME, TORQUE) if turns else (RATE, FORCE)
+        return force / rate ** Fraction(value(self.damping_power[int(path[-1])])).limit_denominator(1000)
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Length above zero; frames on the rod; a shape of that length; what its model cannot do."""

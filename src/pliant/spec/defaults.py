@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel
@@ -10,6 +11,7 @@ from pliant.language.base import Part, Problem
 from pliant.language.collection import kinds, with_defaults
 from pliant.language.tree import Tree, from_plain, merge
 from pliant.language.words import KeyPath, describe, suggestion
+from pliant.link.beam import COMPONENTS
 from pliant.spec.data import to_data
 
 
@@ -35,6 +37,25 @@ def apply_defaults(model: type[BaseModel], tree: Tree) -> tuple[Tree, list[Probl
                 merged = {name: _entry(model, collection, section, entry) for name, entry in entries.value.items()}
                 changed[collection] = Tree(merged, entries.place)
     return Tree(changed, tree.place), problems
+
+
+def expressions_in_defaults(model: type[BaseModel], tree: Tree | None) -> Iterator[tuple[KeyPath, str, frozenset[str]]]:
+    """Expressions in the defaults of a text: where each stands, and names that the state of such a part may have."""
+    given = tree.child("defaults") if tree is not None else None
+    for collection, section in given.value.items() if given is not None and isinstance(given.value, dict) else ():
+        if collection in with_defaults(model):
+            fields = frozenset(field for part in kinds(model, collection)[1].values() for field in part.model_fields)
+            for path, text in _expressions(section, ("defaults", collection)):
+                yield path, text, fields | {*COMPONENTS}
+
+
+def _expressions(tree: Tree, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
+    entries = tree.value.items() if isinstance(tree.value, dict) else enumerate(tree.value)
+    for step, child in entries:
+        if isinstance(child.value, (dict, list)):
+            yield from _expressions(child, (*path, step))
+        elif isinstance(child.value, str) and child.value.startswith("="):
+            yield (*path, step), child.value
 
 
 def _check_keys(model: type[BaseModel], collection: str, section: Tree, path: KeyPath) -> list[Problem]:

@@ -40,7 +40,9 @@ class Flat:
 
     things: the parts by collection and flat name. counts: number of instances by collection and name.
     values: numbers of the parameters that have one. structural: parameters that decide a number of instances.
-    models: attached models that have been read.
+    models: attached models that have been read. unread: what is missing. incomplete: parts whose files could not be read, with
+    the fault of that; where one of their values is at fault, the file is not to blame. without_effect: world and analyses of
+    attached models, by prefix, whose values are to be right all the same.
     """
 
     things: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -53,6 +55,8 @@ class Flat:
     attached: int = 0
     models: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     unread: frozenset[KeyPath] = frozenset()
+    incomplete: dict[tuple[str, str], tuple[Any, Fault | None]] = field(default_factory=dict)
+    without_effect: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     full: bool = False
 
     def add(self, collection: str, name: str, thing: Any, origin: Origin) -> None:
@@ -73,6 +77,10 @@ class Flat:
         return False
 
 
+INSTANCE_NAMES = ("i", "count")
+"""Which instance of a repeated thing this is, and how many there are, in expressions."""
+
+
 @dataclass(frozen=True)
 class Instance:
     """Which instance of a repeated thing is being made; None, None for a thing that is not repeated."""
@@ -86,7 +94,9 @@ class Instance:
 
     @property
     def values(self) -> dict[str, float]:
-        return {} if self.index is None or self.count is None else {"i": self.index, "count": self.count}
+        if self.index is None or self.count is None:
+            return {}
+        return dict(zip(INSTANCE_NAMES, (self.index, self.count), strict=True))
 
 
 ONCE = Instance()

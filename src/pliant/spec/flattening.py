@@ -17,14 +17,14 @@ from pliant.joint.weld import Weld
 from pliant.language.base import FromFiles, Part
 from pliant.language.collection import collections
 from pliant.language.dimension import Dimension
-from pliant.language.environment import in_order, parameter_dimensions, to_node
-from pliant.language.evaluate import UNKNOWN, OpenDimension, evaluate, unknown_name
+from pliant.language.environment import TIME, finite, in_order, parameter_dimensions, to_node
+from pliant.language.evaluate import UNKNOWN, OpenDimension, dimension_of, evaluate, unknown_name
 from pliant.language.expected import bounds_problems, wrong_dimension
-from pliant.language.faults import SpecError
+from pliant.language.faults import Fault, SpecError
 from pliant.language.names import NameMarker, Reference
 from pliant.language.parameter import Parameter
 from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity, Scalar
-from pliant.language.source import MODEL_FOLDER, FileProblem, bundled, read_source, with_variant
+from pliant.language.source import MODEL_FOLDER, FileProblem, bundled, read_source, shown_beside, with_variant
 from pliant.language.state_formula import THIS
 from pliant.language.syntax import ExpressionError, Node, Number, Symbol, parse, substitute, symbols, to_text
 from pliant.language.walk import Leaf, map_leaves
@@ -54,8 +54,9 @@ def flatten(spec: RobotSpec) -> RobotSpec:
 def flatten_with_structure(spec: RobotSpec) -> tuple[RobotSpec, frozenset[str]]:
     """The flat model, and the parameters that decide how many things there are in it."""
     flat = flatten_all(spec)
-    if flat.faults:
-        raise SpecError(flat.faults, spec.title)
+    faults = [*flat.faults, *(fault for _, fault in flat.incomplete.values() if fault is not None)]
+    if faults or flat.incomplete:
+        raise SpecError(faults or [Fault(f"{name} cannot be read") for name in flat.incomplete], spec.title)
     return flat_spec(spec, flat), _structural(flat)
 
 
@@ -132,8 +133,13 @@ class _Level:
                     self._repeat(collection, name, thing, number)
                 elif name not in self.names or self.names[name] == Symbol(self.prefix + name):
                     self._add(collection, name, thing)  # what an outer model overrides is gone
+        analyses = map_leaves(spec.analyses, self._change(ONCE), ("analyses",))
         if not self.prefix:
-            self.flat.analyses = map_leaves(spec.analyses, self._change(ONCE), ("analyses",))
+            self.flat.analyses = analyses
+            return
+        self.flat.without_effect[self.prefix] = map_leaves(spec.world, self._change(ONCE), ("world",)), analyses
+        for key in ("world", "analyses"):
+            self.flat.origins[key, self.prefix] = Origin(self.source, (key,))
 
     def _count(self, count: int | str, path: KeyPath) -> int:
         """The number of instances as a number; 1 where it is wrong, so that the rest can be checked."""
@@ -142,12 +148,14 @@ class _Level:
         node = parse(count)
         self._note_structural(node)
         try:
-            value = float(evaluate(node, self.values))
+            value = finite(count, self.values)
+            dimension = dimension_of(node, parameter_dimensions(self.spec.parameters)[0])
         except ExpressionError as error:
             self.flat.fault(self.source, path, str(error), error.hint)
             return 1
-        if not (value >= 1 and value == round(value)):
-            message = f"the number of instances must be a whole number from 1 on, but {count} is {value:g}"
+        unit = "" if isinstance(dimension, OpenDimension) or dimension.is_number else f" {dimension.unit}"
+        if unit or not (value >= 1 and value == round(value)):
+            message = f"the number of instances must be a whole number from 1 on, but {count} is {value:g}{unit}"
             self.flat.fault(self.source, path, message, "use a parameter with a whole number")
             return 1
         return int(min(value, MAX_THINGS + 1))
@@ -157,33 +165,39 @@ class _Level:
 
     def _add(self, collection: str, name: str, thing: Any, instance: Instance = ONCE) -> None:
         path = (collection, name)
+        full_name = f"{self.prefix}{name}{instance.suffix}"
+        origin = Origin(self.source, path, instance.index)
         if isinstance(thing, Part):
             thing = map_leaves(thing, self._change(instance, frozenset(thing.state_names())), path)
             if isinstance(thing, FromFiles):
-                thing = self._with_files(thing, path)
-                if thing is None:
+                try:
+                    thing = self._with_files(thing)
+                except (FileProblem, ExpressionError) as problem:
+                    self._leave_out(full_name, thing, origin, problem)
                     return
         elif isinstance(thing, (str, float, int, Each)):
             thing = self._scalar(thing, path, instance)
-        full_name = f"{self.prefix}{name}{instance.suffix}"
-        self.flat.add(collection, full_name, thing, Origin(self.source, path, instance.index))
+        self.flat.add(collection, full_name, thing, origin)
 
-    def _with_files(self, thing: FromFiles, path: KeyPath) -> FromFiles | None:
-        """The part with what its files say; a fault is noted where they cannot be read."""
+    def _with_files(self, thing: FromFiles) -> FromFiles:
+        """The part with what its files say."""
 
         def value(scalar: Scalar) -> float:
-            return float(evaluate(to_node(scalar), self.flat.values))
+            return finite(scalar, self.flat.values)
 
-        try:
-            for scalar in thing.values_read():
-                self._note_structural(to_node(scalar))
-            return thing.with_files(self.source, value)
-        except FileProblem as problem:
-            self.flat.fault(self.source, (*path, *problem.path), str(problem), problem.hint)
-        except (ExpressionError, OverflowError):
-            pass  # reported where the value stands
-        self.flat.unread |= {path}
-        return None
+        for scalar in thing.values_read():
+            self._note_structural(to_node(scalar))
+        return thing.with_files(self.source, value)
+
+    def _leave_out(self, name: str, thing: FromFiles, origin: Origin, problem: FileProblem | ExpressionError) -> None:
+        """Note a part whose files cannot be read, or a value that reading them needs; that is reported where the value stands."""
+        fault = None
+        if isinstance(problem, FileProblem):
+            fault = self.source.fault((*origin.path, *problem.path), str(problem), problem.hint)
+        self.flat.unread |= {origin.path}
+        collection = str(origin.path[0])
+        self.flat.incomplete[collection, name] = thing, fault
+        self.flat.origins[collection, name] = origin
 
     def _repeat(self, collection: str, name: str, thing: Any, count: int | None) -> None:
         if count is None:
@@ -282,7 +296,7 @@ class _Level:
         try:
             node = parse("=" + match["index"])
             self._note_structural(node)
-            index = float(evaluate(node, {**self.values, **instance.values}))
+            index = finite("=" + match["index"], {**self.values, **instance.values})
         except ExpressionError as error:
             self.flat.fault(self.source, path, f"in the index of {text}: {error}", error.hint)
             return self.prefix + text
@@ -324,7 +338,8 @@ class _Level:
             roots = (*self.source.roots, *((self.source.folder,) if self.source.folder else ()))
             key = (file, attach.variant, roots, self.source.parents)
             if key not in self.flat.models:
-                source = read_source(file, roots=roots, parents=self.source.parents)
+                shown = shown_beside(file, self.source)
+                source = read_source(file, shown=shown, roots=roots, parents=self.source.parents)
                 self.flat.models[key] = type(self.spec).from_source(with_variant(source, attach.variant), whole=False)
             return self.flat.models[key]
         except FileProblem as problem:
@@ -370,11 +385,12 @@ class _Level:
         flat model's parameters and of the attached one's."""
         try:
             problem = wrong_dimension(override.node, own[name], {**outer, "t": UNKNOWN})
-            if problem or inner[name].input:
+            if problem:
                 return problem
-            value = float(evaluate(override.node, self.flat.values))
+            value = finite(to_text(override.node), self.flat.values)
         except ExpressionError as error:
-            return None if error.name in outer else (str(error), error.hint)
+            varies = error.name == TIME and inner[name].input
+            return None if error.name in outer or varies else (str(error), error.hint)
 
         def number(scalar: Scalar) -> float:
             return float(evaluate(to_node(scalar), {}))

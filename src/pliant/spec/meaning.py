@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pliant.language.base import Part, Problem
 from pliant.language.collection import collections
 from pliant.language.dimension import Dimension
-from pliant.language.environment import TIME, in_order, is_finite, parameter_dimensions, to_node
+from pliant.language.environment import TIME, finite, in_order, is_finite, parameter_dimensions, to_node
 from pliant.language.evaluate import CONSTANTS, UNKNOWN, OpenDimension, evaluate
 from pliant.language.expected import bounds_problems, wrong_dimension
 from pliant.language.faults import Fault
 from pliant.language.parameter import Parameter
 from pliant.language.scalar import Each, Quantity, Scalar
 from pliant.language.state_formula import THIS, is_state
-from pliant.language.syntax import ExpressionError, Number, symbols, unit_names
+from pliant.language.syntax import ExpressionError, Number, children, symbols, to_text, unit_names
 from pliant.language.walk import Leaf, leaves
 from pliant.language.words import KeyPath, suggestion
 from pliant.model.value_problems import part_problems, problems_between
 from pliant.rod.strains import LABELS
-from pliant.spec.flat import Flat, Origin
+from pliant.spec.defaults import expressions_in_defaults
+from pliant.spec.flat import INSTANCE_NAMES, Flat, Origin
 from pliant.spec.flattening import flat_spec, flatten_all
 from pliant.spec.structure import structure_problems
 
@@ -45,6 +46,7 @@ def check_meaning(spec: RobotSpec, broken: Broken) -> list[Fault]:
     checked = Checked(spec, flat_spec(spec, flat), flat, broken)
     checked.parameters()
     checked.values()
+    checked.defaults()
     for findings in (structure_problems(checked), problems_between(checked.flat, checked.number)):
         for collection, name, rest, message, hint in findings:
             checked.report(collection, name, rest, message, hint)
@@ -78,7 +80,7 @@ class Checked:
 
     def number(self, scalar: Scalar) -> float:
         """The value of a field at the parameters' values and at time zero."""
-        return float(evaluate(to_node(scalar), {**self.numbers, TIME: 0.0}))
+        return finite(scalar, {**self.numbers, TIME: 0.0})
 
     def report(self, collection: str, name: str, rest: KeyPath, message: str, hint: str = "") -> None:
         """Note a fault of a flat thing where it stands in the text; once for all instances."""
@@ -89,6 +91,7 @@ class Checked:
             rest = ("to", *rest[1:])
         path = origin.path + rest
         if origin.instance is not None:
+            path = origin.source.path_of_instance(path, origin.instance)
             key = (origin.source.file, path)
             if key in self._seen:
                 return
@@ -125,15 +128,35 @@ class Checked:
 
     def values(self) -> None:
         """Every value: known names, the right dimension, constant where it must be, a finite number."""
-        for leaf in leaves(self.flat.world, ("world",)):
-            self._value("world", "", leaf)
+        for prefix, (world, analyses) in {
+            "": (self.flat.world, self.flat.analyses),
+            **self.origins.without_effect,
+        }.items():
+            for key, things in (("world", world), ("analyses", analyses)):
+                for leaf in leaves(things):
+                    self._value(key, prefix, leaf)
         for collection in collections(type(self.flat)):
             for name, thing in getattr(self.flat, collection).items():
                 if collection != "parameters":
                     self._thing(collection, name, thing)
-        for index, analysis in enumerate(self.flat.analyses):
-            for leaf in leaves(analysis, (index,)):
-                self._value("analyses", "", leaf)
+        for (collection, name), (thing, fault) in self.origins.incomplete.items():
+            before = len(self.faults)
+            self._thing(collection, name, thing)
+            if fault is not None and len(self.faults) == before:
+                self.faults.append(fault)
+
+    def defaults(self) -> None:
+        """Expressions in defaults that no part has: known names, and finite numbers. Those of parts are checked with the parts."""
+        said = {(fault.file, fault.line) for fault in self.faults}
+        for path, text, own in expressions_in_defaults(type(self.spec), self.spec.source.tree):
+            problem: tuple[str, str] | None = None
+            try:
+                self.evaluate_constants(text, symbols(to_node(text)) & {*own, *STRAINS, *INSTANCE_NAMES})
+            except ExpressionError as error:
+                problem = self._unknown(error)
+            if problem:
+                fault = self.spec.source.fault(path, *problem)
+                self.faults += [fault] if (fault.file, fault.line) not in said else []
 
     def _thing(self, collection: str, name: str, thing: Any) -> None:
         if not isinstance(thing, Part):  # an input given as a bare value
@@ -151,13 +174,12 @@ class Checked:
         marker, value = leaf.marker, leaf.value
         if not isinstance(marker, Quantity) or isinstance(value, (Each, int, float)) or value in marker.words:
             return
-        rest = leaf.path[1:] if collection == "world" else leaf.path
         try:
             problem = self._problem(collection, name, leaf, marker, state)
         except ExpressionError as error:
             problem = self._unknown(error, state)
         if problem:
-            self.report(collection, name, rest, *problem)
+            self.report(collection, name, leaf.path, *problem)
 
     def _problem(
         self, collection: str, name: str, leaf: Leaf, marker: Quantity, state: Mapping[str, Dimension]
@@ -187,9 +209,22 @@ class Checked:
             return f"unknown parameter or state '{missing[0]}'", hint
         expected, special = self._expected(collection, name, leaf, marker)
         problem = wrong_dimension(node, expected, known, by_unit=special)
-        if problem is None and not own and not is_finite(self.number(leaf.value)):
-            return f"the value of {leaf.value} is not a finite number", ""
+        if problem is None:
+            self.evaluate_constants(leaf.value, own)
         return problem
+
+    def evaluate_constants(self, scalar: Scalar, varying: Collection[str]) -> None:
+        """Evaluate a value, or what in it does not depend on the names in `varying`; ExpressionError where there is no number."""
+        if not varying:
+            self.number(scalar)
+            return
+        waiting = [to_node(scalar)]
+        while waiting:
+            node = waiting.pop()
+            if symbols(node) & set(varying):
+                waiting.extend(children(node))
+            elif not isinstance(node, Number):
+                self.number(to_text(node))
 
     def _expected(
         self, collection: str, name: str, leaf: Leaf, marker: Quantity

@@ -45,6 +45,7 @@ def expression_problems(checked: Checked) -> Iterator[Finding]:
             continue
         try:
             output.result_dimension(flat, coordinate_units(flat), (name,))
+            checked.evaluate_constants(output.expression, output.used(flat))
         except ExpressionError as error:
             yield "outputs", name, ("expression",), str(error), error.hint
 

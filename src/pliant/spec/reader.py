@@ -60,18 +60,20 @@ def check(
     """Everything that is wrong with a model, in all its variants unless one is named."""
     try:
         source, chosen = _source(model, variant, folders)
-        variants: list[str | None] = [chosen]
-        if chosen is None:
-            variants += _variants(source)
+        return check_source(source if chosen is None else with_variant(source, chosen), set=set)
     except SpecError as error:
         return list(error.faults)
+
+
+def check_source(source: Source, *, set: Mapping[str, float | str] | None = None) -> list[Fault]:
+    """Everything that is wrong with a model, and with each of its variants."""
     faults: list[Fault] = []
-    for name in variants:
+    for name in (None, *_variants(source)):
         try:
             RobotSpec.from_source(with_parameters(with_variant(source, name), dict(set or {})))
         except SpecError as error:
             new = [fault for fault in error.faults if fault not in faults]
-            in_variant = f"in variant '{name}': " if name is not None and chosen is None else ""
+            in_variant = f"in variant '{name}': " if name is not None else ""
             faults += [replace(fault, message=in_variant + fault.message) for fault in new]
     return sorted_faults(faults)
 

@@ -56,7 +56,7 @@ materials:
   rubber: {density: 1100 kg/m^3, youngs_modulus: 2 MPa, poissons_ratio: 0.48}
 rods:
   rope: {length: 30 cm, section: cord, material: rubber, position: [-10 cm, 0, 4 cm], rotation: {axis: y, angle: 90 deg},
-    damping: 20 ms, model: {kind: cosserat, elements: 20}}
+    rayleigh: {beta: 20 ms}, model: {kind: cosserat, elements: 20}}
 surfaces:
   peg: {type: cylinder, radius: 3 cm, axis: y}
 contacts:
