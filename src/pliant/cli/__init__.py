@@ -14,7 +14,20 @@ import typer
 from typer.core import TyperGroup
 
 from pliant._version import __version__
-from pliant.cli.common import FAULT, INTERNAL, INTERRUPTED, CommandError, Failure, Interrupted, report, with_choices
+from pliant.cli.common import (
+    FAULT,
+    INTERNAL,
+    INTERRUPTED,
+    TIMED_OUT,
+    CommandError,
+    Failure,
+    Interrupted,
+    TimedOut,
+    report,
+    with_choices,
+    with_timeout,
+)
+from pliant.cli.memory import limit_memory, memory_words
 from pliant.cli.usage import empty_argument, usage_failure
 from pliant.language.faults import SpecError
 
@@ -46,11 +59,16 @@ COMMANDS = {
 """Commands in the order of the help: the module of this folder that has the function of that name, and what it does."""
 
 
+WITHOUT_END = ("models", "schema", "view")
+"""Commands that compute nothing, or that last until they are ended: they have no time limit."""
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
     # imports make many objects and no garbage, which is looked for every 700 of them otherwise
     gc.set_threshold(100_000)
     given = sys.argv[1:] if arguments is None else arguments
+    limit_memory()
     code = run(given or ["--help"])
     gc.freeze()  # nor is it worth a search through all of them when the process ends
     sys.exit(code)
@@ -73,12 +91,18 @@ def run(arguments: Sequence[str]) -> int:
         return int(stop.exit_code)
     except Interrupted:
         return INTERRUPTED
+    except TimedOut as late:
+        if not late.answered:
+            report(Failure(str(late), "allow more with --timeout, or simplify the model"), arguments)
+        return TIMED_OUT
     except usage_error as error:
         failure = usage_failure(error, arguments)
     except SpecError as error:
         failure = Failure("", faults=error.faults, model=error.model)
     except CommandError as error:
         failure = Failure(str(error), error.hint)
+    except MemoryError:
+        failure = Failure("the memory does not suffice", f"use a smaller model; {memory_words()}")
     except (KeyboardInterrupt, typer.Abort):
         report(Failure("interrupted"), arguments)
         return INTERRUPTED
@@ -120,7 +144,8 @@ def command(name: str) -> Any:
     one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     function = getattr(import_module(f"pliant.cli.{COMMANDS[name][0]}"), name)
     complete = getattr(function, "complete", None)  # `with_options`
-    one.command(name)(with_choices(function if complete is None else complete(function)))
+    whole = with_choices(function if complete is None else complete(function))
+    one.command(name)(whole if name in WITHOUT_END else with_timeout(whole))
     return typer.main.get_command(one)
 
 

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
+from pliant.language.deadline import TimeIsUp, alarm_after, time_limit
 from pliant.language.faults import Fault
+from pliant.language.limits import limits
 from pliant.language.words import printable
 
 if TYPE_CHECKING:
@@ -35,6 +37,12 @@ Rod: TypeAlias = Annotated[
 ]
 Folder: TypeAlias = Annotated[
     list[str] | None, typer.Option("--folder", metavar="DIR", help="Another folder that the model may read files from.")
+]
+Timeout: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout", metavar="SECONDS", help="Stop after this time, with what was computed by then; exit code 124."
+    ),
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -79,8 +87,41 @@ def in_place_of(
     return call
 
 
-INTERNAL, FAULT, INTERRUPTED = 1, 2, 130
-"""Exit codes: a fault of pliant, something the user has to change, Ctrl-C."""
+def with_timeout(command: Any) -> Any:
+    """A command that may be limited in time: by `--timeout`, or by `PLIANT_LIMITS`."""
+    every = [
+        x.replace(annotation=y)
+        for x, y in zip(inspect.signature(command).parameters.values(), _hints(command), strict=True)
+    ]
+    option = inspect.Parameter("timeout", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Timeout)
+
+    @functools.wraps(command)
+    def call(timeout: float | None = None, **given: Any) -> Any:
+        if timeout is not None and not (math.isfinite(timeout) and timeout > 0):
+            raise CommandError(f"--timeout must be a number of seconds above zero, not {timeout:g}")
+        seconds = limits().time if timeout is None else timeout
+        with time_limit(seconds) as deadline, alarm_after(deadline):
+            try:
+                return command(**given)
+            except Interrupted:
+                if deadline is not None and deadline.is_over:
+                    raise TimedOut(str(deadline), answered=True) from None
+                raise
+            except TimeIsUp as reason:
+                raise TimedOut(str(reason)) from None
+
+    call.__signature__ = inspect.Signature([*(x.replace(kind=x.KEYWORD_ONLY) for x in every), option])  # type: ignore[attr-defined]
+    call.__annotations__ = {x.name: x.annotation for x in (*every, option)}
+    return call
+
+
+def _hints(command: Any) -> list[Any]:
+    hints = get_type_hints(command, include_extras=True)
+    return [hints[name] for name in inspect.signature(command).parameters]
+
+
+INTERNAL, FAULT, TIMED_OUT, INTERRUPTED = 1, 2, 124, 130
+"""Exit codes: a fault of pliant, something the user has to change, a time limit (as of timeout(1)), Ctrl-C."""
 
 
 class CommandError(Exception):
@@ -93,6 +134,14 @@ class CommandError(Exception):
 
 class Interrupted(Exception):
     """Ctrl-C has ended a command that has given its answer nevertheless."""
+
+
+class TimedOut(Exception):
+    """A command has used up its time; answered: it has given its answer nevertheless."""
+
+    def __init__(self, message: str, *, answered: bool = False) -> None:
+        super().__init__(message)
+        self.answered = answered
 
 
 @dataclass(frozen=True)

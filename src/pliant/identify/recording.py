@@ -17,7 +17,6 @@ from pliant.language.units import Unit, UnitError, parse_unit
 from pliant.language.words import suggestion
 from pliant.model.time_series import interpolated
 
-MAX_BYTES = 200_000_000
 # A step between samples longer than this many usual ones counts as a gap.
 GAP = 10.0
 
@@ -56,10 +55,10 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
     The time column is the first one called t or time. Columns without a unit are taken as SI.
     """
     source = Path(path)
-    if not source.is_file():
+    if not source.exists():
         raise RecordingError(f"there is no file {source}")
     try:
-        header, data = read_table(source, str(source), max_bytes=MAX_BYTES)
+        header, data = read_table(source, str(source), limit="recording")
     except FileProblem as problem:
         raise _as_recording_error(problem) from None
     columns, dimensions = {}, {}

@@ -11,8 +11,6 @@ from pliant.language.csv_table import check_increasing, read_table
 from pliant.language.source import FileProblem, Source
 from pliant.language.units import UnitError, parse_unit
 
-MAX_BYTES = 50_000_000
-
 
 @dataclass(frozen=True)
 class Samples:
@@ -31,6 +29,6 @@ def read_series(series: Series, source: Source) -> Samples:
             factors.append(parse_unit(unit).factor)
         except UnitError as error:
             raise FileProblem(f"in {name}: {error}", error.hint) from None
-    _, table = read_table(path, series.file, max_bytes=MAX_BYTES, columns=(series.time_column, series.column))
+    _, table = read_table(path, series.file, limit="table", columns=(series.time_column, series.column))
     check_increasing(table[:, 0], series.file)
     return Samples(table[:, 0] * factors[0], table[:, 1] * factors[1])

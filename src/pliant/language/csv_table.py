@@ -10,19 +10,19 @@ from pathlib import Path
 
 import numpy as np
 
-from pliant.language.source import FileProblem
+from pliant.language.source import FileProblem, check_file
 from pliant.language.words import describe, suggestion
 
 
 def read_table(
-    path: Path, shown: str, *, max_bytes: float, columns: Sequence[str] | None = None
+    path: Path, shown: str, *, limit: str, columns: Sequence[str] | None = None
 ) -> tuple[list[str], np.ndarray]:
     """Names of the columns, and their numbers (rows x columns); with `columns`, of those alone.
 
-    Columns that are not asked for may hold anything. `shown`: the file as messages name it. Raises FileProblem.
+    Columns that are not asked for may hold anything. `shown`: the file as messages name it. `limit`: name of the limit on its size.
+    Raises FileProblem.
     """
-    if path.stat().st_size > max_bytes:
-        raise FileProblem(f"the file {shown} is too large", f"at most {max_bytes / 1e6:g} MB")
+    check_file(path, shown, limit)
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = csv.reader(file)

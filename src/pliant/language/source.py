@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
 from pliant.language.faults import Fault, Place, SpecError, path_text
-from pliant.language.tree import MAX_BYTES, Tree, merge, parse_yaml
+from pliant.language.limits import limits, most
+from pliant.language.tree import Tree, merge, parse_yaml
 from pliant.language.words import KeyPath, describe, nearest, suggestion
 
 MODEL_FOLDER = FilePath(__file__).parent.parent / "models"
 """Where the bundled robots are."""
 
 SUFFIXES = (".yaml", ".yml")
-MAX_INCLUDES = 50
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Source:
         try:
             path = (self.folder / given).resolve()
             allowed = any(path.is_relative_to(root.resolve()) for root in (self.folder, *self.roots))
-            exists = allowed and path.is_file()
+            exists = allowed and path.exists()
         except (OSError, ValueError, RuntimeError):
             raise FileProblem(f"{describe(name)} is not a file name") from None
         if not allowed:
@@ -66,6 +67,8 @@ class Source:
             names = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
             hint = suggestion(path.name, names, "it is looked for in the folder of the model")
             raise FileProblem(f"there is no file {describe(name)}", hint)
+        if not path.is_file():
+            raise FileProblem(f"cannot read {describe(name)}: it is {file_kind(path.stat().st_mode)}", "name a file")
         return path
 
 
@@ -79,6 +82,29 @@ class FileProblem(ValueError):
     def __init__(self, message: str, hint: str = "", path: KeyPath = ()) -> None:
         super().__init__(message)
         self.hint, self.path = hint, path
+
+
+def check_file(path: FilePath, what: str, limit: str) -> None:
+    """Refuse what cannot be read to its end, or has more bytes than the limit of that name; raises FileProblem.
+
+    what: the file as messages name it.
+    """
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise FileProblem(f"cannot read {what}: {error.strerror}") from None
+    if not stat.S_ISREG(found.st_mode):
+        raise FileProblem(f"cannot read {what}: it is {file_kind(found.st_mode)}", "give a file")
+    if not os.access(path, os.R_OK):
+        raise FileProblem(f"cannot read {what}: you may not read it", "change its permissions")
+    if found.st_size > getattr(limits(), limit):
+        raise FileProblem(f"{what} is too large ({found.st_size / 1e6:.1f} MB)", most(limit))
+
+
+def file_kind(mode: int) -> str:
+    """What something is that is not a file, by its mode."""
+    kinds = {stat.S_ISDIR: "a folder", stat.S_ISFIFO: "a pipe", stat.S_ISSOCK: "a socket"}
+    return next((word for is_kind, word in kinds.items() if is_kind(mode)), "a device")
 
 
 def bundled() -> list[str]:
@@ -96,7 +122,7 @@ def locate(model: str) -> FilePath:
     try:
         if path.is_file():
             return path
-        what = "it is a folder" if path.is_dir() else "there is no such file"
+        what = f"it is {file_kind(path.stat().st_mode)}" if path.exists() else "there is no such file"
     except OSError:
         what = "it is not a file name"
     looks_like_file = path.suffix in SUFFIXES or len(path.parts) > 1
@@ -114,14 +140,13 @@ def read_file(path: FilePath, *, shown: str | None = None) -> Tree:
     """The tree of one file."""
     shown = shown or str(path)
     try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            hint = f"at most {MAX_BYTES / 1e6:g} MB; repeat bodies with `count`"
-            raise SpecError([Fault(f"the file is too large ({size / 1e6:.1f} MB)", hint, file=shown)], shown)
+        check_file(path, "the file", "model")
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"the file is not UTF-8 text (byte {error.start})"
         raise SpecError([Fault(message, "save it as UTF-8", file=shown)], shown) from None
+    except FileProblem as problem:
+        raise SpecError([Fault(str(problem), problem.hint, file=shown)], shown) from None
     except OSError as error:
         raise SpecError([Fault(f"cannot read the file: {error.strerror}", file=shown)], shown) from None
     tree = parse_yaml(text, shown)
@@ -155,8 +180,8 @@ def with_includes(source: Source, count: list[int]) -> Tree:
             faults.append(source.fault(place, f"expected a file name, got {describe(entry.value)}"))
             continue
         count[0] += 1
-        if count[0] > MAX_INCLUDES:
-            faults.append(source.fault(place, "too many files are included", f"at most {MAX_INCLUDES}"))
+        if count[0] > limits().includes:
+            faults.append(source.fault(place, "too many files are included", most("includes")))
             break
         try:
             path = source.find(entry.value)

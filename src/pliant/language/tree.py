@@ -15,11 +15,10 @@ from typing import Any
 from pliant.language.aliases import canonical
 from pliant.language.faults import Fault, Place, SpecError
 from pliant.language.full_yaml import read_full
+from pliant.language.limits import limits, most
 from pliant.language.plain_yaml import NotPlain, read_plain
 from pliant.language.words import KeyPath, describe
 
-MAX_BYTES = 1_000_000
-MAX_VALUES = 50_000
 MAX_NESTING = 40
 MAX_TEXT = 20_000
 
@@ -135,9 +134,9 @@ def _both_mappings(under: Tree, over: Tree, short: str | None) -> tuple[Tree, Tr
 @lru_cache(maxsize=64)
 def parse_yaml(text: str, file: str) -> Tree:
     """Read YAML text, once if it is attached several times; raises SpecError with the place where it cannot be read."""
-    if len(text) > MAX_BYTES:
+    if len(text) > limits().model:
         message = f"the file is too large ({len(text) / 1e6:.1f} MB)"
-        raise SpecError([Fault(message, f"at most {MAX_BYTES / 1e6:g} MB; repeat bodies with `count`", file=file)])
+        raise SpecError([Fault(message, f"repeat bodies with `count`; {most('model')}", file=file)])
     builder = Builder(file)
     try:
         read_plain(text, builder)
@@ -168,7 +167,7 @@ class Builder:
         self.root: Tree | None = None
         self.stack: list[_Open] = []
         self.anchors: dict[str, tuple[Tree, int]] = {}
-        self.values = 0
+        self.values, self.most_values = 0, limits().values
 
     def fail(self, message: str, hint: str, line: int | None) -> SpecError:
         """The fault at a line, to be raised."""
@@ -207,8 +206,8 @@ class Builder:
 
     def _count(self, number: int, line: int | None) -> None:
         self.values += number
-        if self.values > MAX_VALUES:
-            hint = f"at most {MAX_VALUES} values, anchors counted each time they are used"
+        if self.values > self.most_values:
+            hint = f"anchors count each time they are used; {most('values')}"
             raise self.fail("the file holds too many values", hint, line)
 
     def _add(self, value: Any, place: Place, anchor: str | None) -> None:

@@ -11,11 +11,10 @@ import numpy as np
 from pydantic import StrictBool
 
 from pliant.language.base import ByKey, Part, Problem, positive
+from pliant.language.limits import limits, most
 from pliant.language.scalar import Count, Length, LengthVector, Number, Scalar
 from pliant.language.source import FileProblem, Source
 from pliant.mesh.formats import Wireframe, read_mesh
-
-MAX_NODES = 100_000
 
 Evaluate: TypeAlias = Callable[[Scalar], Any]
 
@@ -224,8 +223,8 @@ def _pairs(index: np.ndarray, way: tuple[int, int, int]) -> np.ndarray:
 
 def check_size(nodes: int) -> None:
     """Refuse what would take too long to build."""
-    if nodes > MAX_NODES:
-        raise FileProblem(f"the mesh has {nodes} nodes", f"at most {MAX_NODES}; use fewer cells")
+    if nodes > limits().elements:
+        raise FileProblem(f"the mesh has {nodes} nodes", f"use fewer cells; {most('elements')}")
 
 
 def _sizes(key: str, values: tuple[Scalar, ...], value: Callable[[Scalar], float]) -> Iterator[Problem]:

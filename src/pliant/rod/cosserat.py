@@ -62,7 +62,7 @@ rods:
     most_joined: ClassVar[int] = 12
 
     kind: Literal["cosserat"] = "cosserat"
-    elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 10
+    elements: Annotated[int, Field(ge=1, strict=True)] = 10
     """Number of elements. Every named frame of the rod is a section between two of them, and lies on a section exactly;
     there are more elements than asked for only where there are more frames."""
     map: Map = "logarithm"

@@ -96,7 +96,7 @@ rods:
     most_joined: ClassVar[int] = 12
 
     kind: Literal["finite_element"] = "finite_element"
-    elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 8
+    elements: Annotated[int, Field(ge=1, strict=True)] = 8
     """Number of elements. Every named frame of the rod is a node; there are more elements than asked for only where
     there are more frames."""
     mass: Literal["consistent", "lumped"] = "consistent"

@@ -12,6 +12,7 @@ import numpy as np
 
 from pliant.equations.contacts import Contacts
 from pliant.equations.state import State
+from pliant.language.deadline import STOPPED_BY_TIME
 from pliant.language.display import shown
 from pliant.language.words import suggestion
 from pliant.solve.contact_table import recorded_contacts
@@ -100,8 +101,8 @@ class Result(Recorded):
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the run."""
-        return self.message.startswith(INTERRUPTED)
+        """Whether Ctrl-C or a time limit ended the run."""
+        return self.message.startswith((INTERRUPTED, STOPPED_BY_TIME))
 
     @property
     def time(self) -> np.ndarray:

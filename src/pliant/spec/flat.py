@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pliant.language.faults import Fault
+from pliant.language.limits import limits, most
 from pliant.language.source import Source
 from pliant.language.syntax import Node
 from pliant.language.words import KeyPath
-
-MAX_THINGS = 10_000
 
 
 @dataclass(frozen=True)
@@ -68,10 +67,11 @@ class Flat:
 
     def room(self, number: int, source: Source, path: KeyPath) -> bool:
         """Whether that many more things fit; a fault is noted once when they do not."""
-        if sum(map(len, self.things.values())) + number <= MAX_THINGS:
+        if sum(map(len, self.things.values())) + number <= limits().parts:
             return True
         if not self.full:
-            self.fault(source, path, f"the model has more than {MAX_THINGS} parts", "use smaller counts")
+            message = f"the model has more than {limits().parts:.0f} parts"
+            self.fault(source, path, message, f"use smaller counts; {most('parts')}")
         self.full = True
         self.unread |= {(str(path[0]),)}
         return False

@@ -21,6 +21,7 @@ from pliant.language.environment import TIME, finite, in_order, parameter_dimens
 from pliant.language.evaluate import UNKNOWN, OpenDimension, dimension_of, evaluate, unknown_name
 from pliant.language.expected import bounds_problems, wrong_dimension
 from pliant.language.faults import Fault, SpecError
+from pliant.language.limits import limits, most
 from pliant.language.names import NameMarker, Reference
 from pliant.language.parameter import Parameter
 from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity, Scalar
@@ -30,13 +31,11 @@ from pliant.language.syntax import ExpressionError, Node, Number, Symbol, parse,
 from pliant.language.walk import Leaf, map_leaves
 from pliant.language.words import KeyPath, nearest
 from pliant.output.base import OutputBase
-from pliant.spec.flat import MAX_THINGS, ONCE, Flat, Instance, Origin, Override
+from pliant.spec.flat import ONCE, Flat, Instance, Origin, Override
 
 if TYPE_CHECKING:
     from pliant.spec.attach import Attach
     from pliant.spec.robot import RobotSpec
-
-MAX_ATTACHED = 200
 
 WORLD = "world"
 
@@ -158,7 +157,7 @@ class _Level:
             message = f"the number of instances must be a whole number from 1 on, but {count} is {value:g}{unit}"
             self.flat.fault(self.source, path, message, "use a parameter with a whole number")
             return 1
-        return int(min(value, MAX_THINGS + 1))
+        return int(min(value, 1e12))
 
     def _note_structural(self, node: Node) -> None:
         self.flat.structural |= symbols(substitute(node, self.names))
@@ -307,9 +306,9 @@ class _Level:
     def _attach(self, name: str, attach: Attach) -> None:
         flat, path = self.flat, ("attach", name)
         flat.attached += 1
-        if flat.attached > MAX_ATTACHED:
-            if flat.attached == MAX_ATTACHED + 1:
-                flat.fault(self.source, path, "too many models are attached", f"at most {MAX_ATTACHED}")
+        if flat.attached > limits().attached:
+            if flat.attached == limits().attached + 1:
+                flat.fault(self.source, path, "too many models are attached", most("attached"))
             return
         inner = self._read(attach, path)
         if inner is None:

@@ -12,6 +12,7 @@ from pliant.language.environment import TIME, finite, in_order, is_finite, param
 from pliant.language.evaluate import CONSTANTS, UNKNOWN, OpenDimension, evaluate
 from pliant.language.expected import bounds_problems, wrong_dimension
 from pliant.language.faults import Fault
+from pliant.language.limits import limits, most
 from pliant.language.parameter import Parameter
 from pliant.language.scalar import Each, Quantity, Scalar
 from pliant.language.state_formula import THIS, is_state
@@ -44,6 +45,8 @@ def check_meaning(spec: RobotSpec, broken: Broken) -> list[Fault]:
     """
     flat = flatten_all(spec)
     checked = Checked(spec, flat_spec(spec, flat), flat, broken)
+    if checked.is_too_large():
+        return checked.faults
     checked.parameters()
     checked.values()
     checked.defaults()
@@ -97,6 +100,19 @@ class Checked:
                 return
             self._seen.add(key)
         self.faults.append(origin.source.fault(path, message, hint))
+
+    def is_too_large(self) -> bool:
+        """Whether the robot has more elements than are allowed, which is then the one fault: the other checks would take long."""
+        total = 0
+        rods = (("rods", name, rod.model.pieces(), ("model",)) for name, rod in self.flat.rods.items())
+        meshes = (("meshes", name, len(mesh.lattice.shares), ("drawing",)) for name, mesh in self.flat.meshes.items())
+        for collection, name, number, path in (*rods, *meshes):
+            total += number
+            if total > limits().elements:
+                message = f"the rods and meshes of the robot have {total} elements up to this one"
+                self.report(collection, name, path, message, f"use fewer of them; {most('elements')}")
+                return True
+        return False
 
     # Parameters
 

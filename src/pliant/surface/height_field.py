@@ -10,11 +10,9 @@ from pydantic import Field, model_validator
 
 from pliant.language.base import Problem, fault
 from pliant.language.scalar import Length, Scalar
-from pliant.language.source import FileProblem, Source
+from pliant.language.source import FileProblem, Source, check_file
 from pliant.surface.solid import TriangleSurface
 from pliant.surface.triangles import Triangles
-
-MAX_BYTES = 20_000_000
 
 
 class HeightFieldSurface(TriangleSurface):
@@ -89,12 +87,11 @@ contacts:
 def read_rows(source: Source, name: str) -> np.ndarray:
     """Rows of numbers of a text file; raises FileProblem."""
     path = source.find(name)
-    if path.stat().st_size > MAX_BYTES:
-        raise FileProblem(
-            f"{name} is too large ({path.stat().st_size / 1e6:.0f} MB)", f"at most {MAX_BYTES / 1e6:g} MB", ("file",)
-        )
     try:
+        check_file(path, name, "table")
         text = path.read_bytes().decode("utf-8-sig")
+    except FileProblem as problem:
+        raise FileProblem(str(problem), problem.hint, ("file",)) from None
     except UnicodeDecodeError:
         raise FileProblem(f"{name} is not a text file", "save the heights as numbers in lines", ("file",)) from None
     rows: list[list[float]] = []

@@ -11,6 +11,7 @@ from pydantic import PrivateAttr
 
 from pliant.geometry.se3 import Pose
 from pliant.language.base import FromFiles, Problem, positive
+from pliant.language.limits import limits, most
 from pliant.language.scalar import Length, Number, Scalar
 from pliant.language.source import FileProblem, Source
 from pliant.surface.base import SurfaceBase
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 ROUND = 0.01
 """Radius of the edges as a share of the smallest extent, where none is given."""
-MAX_FACES = 50_000
 
 
 class TriangleSurface(FromFiles, SurfaceBase):
@@ -59,10 +59,9 @@ class TriangleSurface(FromFiles, SurfaceBase):
 
     def with_files(self, source: Source, value: Callable[[Any], float]) -> Self:
         found = self.read(source, value)
-        if len(found.faces) > MAX_FACES:
-            raise FileProblem(
-                f"the surface has {len(found.faces)} triangles", f"at most {MAX_FACES}; use a coarser mesh"
-            )
+        if len(found.faces) > limits().triangles:
+            message = f"the surface has {len(found.faces)} triangles"
+            raise FileProblem(message, f"use a coarser mesh; {most('triangles')}")
         copy = self.model_copy()
         copy._triangles = found
         return copy

@@ -376,3 +376,15 @@ def test_a_run_that_cannot_go_on_says_when_why_and_what_to_do():
     assert run.message.endswith(
         tuple(status.meaning for status in (RuntimeStatus.PROJECTION, RuntimeStatus.STEP_TOO_SMALL))
     )
+
+
+@pytest.mark.parametrize("formulation", ["multipliers", "reduced"])
+def test_a_time_limit_stops_a_run_with_what_was_computed(formulation):
+    eqs = derive("four_bar")
+    run = simulate(eqs, 1e5, save_every=1.0, timeout=0.05, formulation=formulation)
+    assert run.status == "stopped"
+    assert run.message.startswith("stopped by the time limit of 0.05 s at t = ")
+    assert run.interrupted
+    assert 0 <= run["q1"].time[-1] < 1e5
+    with pytest.raises(ValueError, match="timeout must be a positive number"):
+        simulate(eqs, 1.0, timeout=0)

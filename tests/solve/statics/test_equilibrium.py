@@ -177,3 +177,13 @@ def test_forces_passed_on_the_way_do_not_excuse_an_imbalance():
     held = equilibrium(derive("sleeve"))  # by friction, a little aside
     assert abs(held.outputs["arm"] + np.radians(85)) < 0.02
     assert "friction holds the pose" in held.message
+
+
+def test_a_time_limit_ends_a_search():
+    eqs = robot(HANGING)
+    late = equilibrium(eqs, timeout=1e-9, on_failure="return")
+    assert late.status == "failed"
+    assert late.message.startswith("stopped by the time limit of 1e-09 s: no equilibrium found")
+    with pytest.raises(AnalysisFailed, match="time limit"):
+        equilibrium(eqs, timeout=1e-9)
+    assert equilibrium(eqs, timeout=60).status == "converged"

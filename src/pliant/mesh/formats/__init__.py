@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pliant.language.dimension import LENGTH
+from pliant.language.source import FileProblem, check_file
 from pliant.language.units import UnitError, parse_unit
 from pliant.mesh.formats.crossing import split as cut
 from pliant.mesh.formats.dxf import read_dxf
@@ -16,7 +17,6 @@ from pliant.mesh.formats.stl import read_stl
 from pliant.mesh.formats.volume import read_volume
 from pliant.mesh.formats.wireframe import Drawing, MeshProblem, Wireframe, join, merging
 
-MAX_BYTES = 50_000_000
 TEXT = {".iges": read_iges, ".igs": read_iges, ".dxf": read_dxf, ".obj": read_obj}
 BINARY = {".stl": read_stl, ".ply": read_ply}
 MESHIO = (".msh", ".vtk", ".vtu", ".inp", ".mesh", ".xdmf", ".med")
@@ -64,14 +64,16 @@ def _read(path: Path) -> Drawing:
         known = ", ".join((*TEXT, *BINARY, *MESHIO))
         raise MeshProblem(f"{what} is of no known mesh format ({suffix or 'no suffix'})", f"known: {known}")
     try:
-        size = path.stat().st_size
-        if size == 0:
+        check_file(path, what, "drawing")
+        if path.stat().st_size == 0:
             raise MeshProblem(f"{what} is empty")
-        if size > MAX_BYTES:
-            raise MeshProblem(f"{what} is too large ({size / 1e6:.0f} MB)", f"at most {MAX_BYTES / 1e6:g} MB")
         if suffix in MESHIO:
             return read_volume(path, what)
         data = path.read_bytes()
+    except MeshProblem:
+        raise
+    except FileProblem as problem:
+        raise MeshProblem(str(problem), problem.hint) from None
     except OSError as error:
         raise MeshProblem(f"cannot read {what}: {error.strerror or error}") from None
     if suffix in BINARY:

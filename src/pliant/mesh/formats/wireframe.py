@@ -9,9 +9,9 @@ from typing import TypeVar
 import numpy as np
 import scipy
 
+from pliant.language.limits import limits, most
 from pliant.language.source import FileProblem
 
-MAX_NODES = 200_000
 MAX_EDGES = 600_000
 DEFAULT_TOLERANCE = 1e-6
 """Ends nearer than this share of the drawing's size are one node, unless a tolerance is given."""
@@ -191,8 +191,8 @@ def _clusters(points: np.ndarray, tolerance: float, what: str) -> tuple[np.ndarr
     number = np.empty(len(unique), dtype=int)
     number[order] = np.arange(len(order))
     nodes = len(order)
-    if nodes > MAX_NODES:
-        raise MeshProblem(f"{what} is too large ({nodes} nodes)", f"at most {MAX_NODES} nodes; use a coarser mesh")
+    if nodes > limits().elements:
+        raise MeshProblem(f"{what} is too large ({nodes} nodes)", f"use a coarser mesh; {most('elements')}")
     return number[cluster], first[order]
 
 

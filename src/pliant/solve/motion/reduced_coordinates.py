@@ -19,6 +19,7 @@ from pliant.equations.contacts import Contacts
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.language.arguments import ArgumentError
+from pliant.language.deadline import time_is_up
 from pliant.solve.independent_coordinates import PartitionError, partition
 from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates
 from pliant.solve.motion.integrator import Method
@@ -184,6 +185,8 @@ class _ReducedRun:
             solver = scipy.integrate.DOP853(self._rate, self.begin, x0, self.end, rtol=max(rtol, 1e-13), atol=atol)
             self._save(self.begin, lambda t: x0)
             while solver.status == "running":
+                if late := time_is_up():
+                    return Status.STOPPED, f"{late} at t = {solver.t:.6g} s; what was computed is kept"
                 here = self.reduction.close(solver.t, solver.y[: len(x0) // 2])
                 problem = solver.step()
                 if solver.status == "failed":
@@ -192,9 +195,9 @@ class _ReducedRun:
                 between = solver.dense_output()
                 self.reduction.q = here
                 self._save(solver.t, between)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as reason:
             reached = self.begin if solver is None else solver.t
-            return Status.STOPPED, f"{INTERRUPTED} at t = {reached:.6g} s; what was computed is kept"
+            return Status.STOPPED, f"{str(reason) or INTERRUPTED} at t = {reached:.6g} s; what was computed is kept"
         except (PartitionError, np.linalg.LinAlgError) as reason:
             return Status.FAILED, str(reason)
         return Status.COMPLETED, f"simulated to t = {self.end:g} s"

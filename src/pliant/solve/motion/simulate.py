@@ -25,8 +25,10 @@ from pliant.language.arguments import (
     name_tuple,
     need_equations,
     number,
+    positive,
 )
 from pliant.language.arrays import distinct
+from pliant.language.deadline import time_is_up, time_limit
 from pliant.language.words import describe
 from pliant.model.time_series import TimeSeries
 from pliant.solve.law_ranges import law_range_notes
@@ -88,6 +90,7 @@ def simulate(
     controllers: Controller | Sequence[Controller] | bool | None = None,
     progress: Progress | None = None,
     out: str | Path | None = None,
+    timeout: float | None = None,
     on_failure: Literal["raise", "return"] = "raise",
 ) -> Result:
     """Simulate from `begin` to `until` [s]. Raises AnalysisFailed where the run cannot go on; its `result` holds what was computed.
@@ -110,6 +113,7 @@ def simulate(
         A commanded position or rate is led to in a sample time.
         Those that the model describes when None or True, and none with () or False.
     out: a netCDF file that is written during the run and is readable whenever the run ends.
+    timeout: seconds of real time after which the run stops, with what was computed by then.
     on_failure: "return" returns a failed run, with its status and message, instead of raising.
     """
     choice("on_failure", on_failure, ("raise", "return"))
@@ -118,7 +122,8 @@ def simulate(
         save_between=save_between, formulation=formulation, independent=independent, events=events, mid_step=mid_step,
         controllers=controllers, progress=progress, out=out,
     )  # fmt: skip
-    return unless_failed(run_request(request, eqs, start, inputs, parameters), on_failure)
+    with time_limit(None if timeout is None else positive("timeout", timeout)):
+        return unless_failed(run_request(request, eqs, start, inputs, parameters), on_failure)
 
 
 Prepare: TypeAlias = Callable[["Job", TimeLoop], None]
@@ -360,12 +365,14 @@ class Job:
                 saver.save_if_due()
                 if status == RuntimeStatus.OK:
                     break
+                if stopped := time_is_up():
+                    break
                 if failed := monitor.check():
                     failed += f". '{fastest(self.eqs, run)}' moves fastest: check forces, stiffness and mass there; or "
                     failed += "take looser tolerances, fixed steps, or a larger max_steps of the method. This was"
                     break
-        except KeyboardInterrupt:
-            stopped = INTERRUPTED
+        except KeyboardInterrupt as reason:
+            stopped = str(reason) or INTERRUPTED
         except EvaluationError as reason:
             failed = str(reason)
         seconds = time.perf_counter() - begin

@@ -13,6 +13,7 @@ from pliant.equations.frames import FrameMotion
 from pliant.equations.outputs import evaluate_outputs
 from pliant.equations.state import State
 from pliant.language.arguments import choice, known_keywords, need_equations, number, positive, whole
+from pliant.language.deadline import time_is_up, time_limit
 from pliant.language.display import shown
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.closing import SILENT_BELOW
@@ -134,6 +135,7 @@ def equilibrium(
     time: float = 0.0,
     tolerance: float = 1e-10,
     stability: Literal["stable", "any"] = "stable",
+    timeout: float | None = None,
     on_failure: Literal["raise", "return"] = "raise",
 ) -> Equilibrium:
     """The stable pose at rest that the robot settles in from `start`: "initial", a State or what has one, positions, or
@@ -143,6 +145,7 @@ def equilibrium(
         time: at which inputs are read [s].
         tolerance: largest unbalanced force accepted, relative to the forces in play.
         stability: "any" takes the nearest pose at rest even if it is unstable, as a controller can hold it.
+        timeout: seconds of real time after which the search ends; it has failed then.
         on_failure: "return" gives back what was found where no stable pose was, instead of raising AnalysisFailed with it.
     """
     need_equations(eqs)
@@ -154,7 +157,9 @@ def equilibrium(
     q = np.array(begin.q)
     made = assemble(eqs, eqs.binding, time, q, np.zeros(len(eqs.rates)), begin.given.at_rest())
     bound = from_here(with_remembered(made.bound, begin), time, made.q)
-    rest = _search(eqs, StaticEquations(bound, time, tolerance), made, q, stable=stability == "stable")
+    with time_limit(None if timeout is None else positive("timeout", timeout)):
+        rest = _search(eqs, StaticEquations(bound, time, tolerance), made, q, stable=stability == "stable")
+        late = time_is_up()
     bound = rest.bound
     touching = contacts_at_rest(bound, time, rest.q)
     at = StaticEquations(bound, time, tolerance).linearized(rest.q, rest.multipliers)
@@ -175,6 +180,8 @@ def equilibrium(
         )
     found = rest.in_balance and (stable is not False or stability == "any")
     first = _found(judged, rest.iterations, held) if rest.in_balance else _not_found(eqs, at.residual, rest, touching)
+    if late and not rest.in_balance:
+        first = f"{late}: {first}"
     if rest.in_balance and not found:
         first += ". No stable pose was found from here: start elsewhere, or take this one with stability='any'"
     result = Equilibrium(
@@ -200,7 +207,7 @@ def _search(eqs: Equations, statics: StaticEquations, made: AssembledState, q: n
         fresh = StaticEquations(statics.bound, statics.t, statics.tolerance)
         rest = Relaxation(fresh, carried, stable=stable, reach=reach).run(begin)
         iterations += rest.iterations
-        if (rest.in_balance and not rest.gives_way) or _still_slides(rest, statics.t):
+        if (rest.in_balance and not rest.gives_way) or _still_slides(rest, statics.t) or time_is_up():
             break
     return replace(rest, iterations=iterations)
 

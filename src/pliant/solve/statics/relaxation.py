@@ -23,6 +23,7 @@ import scipy
 
 from pliant.equations.binding import Binding, Linearized
 from pliant.equations.workspace import EvaluationError
+from pliant.language.deadline import time_is_up
 from pliant.solve.independent_coordinates import null_space
 from pliant.solve.statics.carried_sections import CarriedSections, Entries
 from pliant.solve.statics.factorization import Factors, Tangent
@@ -127,7 +128,7 @@ class Relaxation:
         self._give = self._softness(place) if self._stable else 0.0
         if self._give:
             place = self._place(q, np.zeros(self._bound.m))
-        while self._iterations < MAX_ITERATIONS and self._radius > LEAST_RADIUS:
+        while self._iterations < MAX_ITERATIONS and self._radius > LEAST_RADIUS and not time_is_up():
             metric = self._metric(place.at)
             tangent = self._tangent(place, metric, place.at.residual)
             force, phi = place.at.residual, self._gaps(place)

@@ -1,0 +1,31 @@
+"""The memory that a command may take, by `PLIANT_LIMITS`."""
+
+from __future__ import annotations
+
+import sys
+
+from pliant.language.faults import SpecError
+from pliant.language.limits import VARIABLE, limits
+
+
+def limit_memory() -> None:
+    """Limit the address space of this process, and of those that it starts, where the limits say so and the system can do it."""
+    try:
+        most = limits().memory
+    except SpecError:
+        return  # the command says it
+    if most is None:
+        return
+    if sys.platform == "win32":
+        print("pliant: this system has no limit on the memory of a process", file=sys.stderr)
+        return
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (min(int(most), hard) if hard >= 0 else int(most), hard))
+
+
+def memory_words() -> str:
+    """What to do where memory does not suffice."""
+    most = limits().memory
+    return "close other programs" if most is None else f"it may take {most / 1e6:g} MB by {VARIABLE}"

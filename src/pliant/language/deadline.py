@@ -1,0 +1,90 @@
+"""A limit on the time that something may take: analyses stop by themselves, with what they have; commands end in any case.
+
+Whatever computes for long asks `time_is_up` now and then and stops in good order. A command sets an alarm besides, for all that
+does not ask: reading, deriving, compiling, linear algebra. It ends them as Ctrl-C would.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+STOPPED_BY_TIME = "stopped by the time limit"
+"""How the message of an analysis begins that a time limit has ended."""
+
+GRACE = 0.5
+"""Time that an analysis has to notice that its time is up before the alarm goes off [s]."""
+
+
+class TimeIsUp(KeyboardInterrupt):
+    """The alarm of a command's time limit."""
+
+
+@dataclass
+class Deadline:
+    """A time limit [s], when it ends by the monotonic clock [s], and whether an analysis has noticed that and is about to stop."""
+
+    seconds: float
+    end: float
+    noticed: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() >= self.end
+
+    def __str__(self) -> str:
+        return f"{STOPPED_BY_TIME} of {self.seconds:g} s"
+
+
+_current: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
+
+
+def time_is_up() -> str:
+    """Why to stop, if the time limit that is in force has passed; otherwise an empty text."""
+    deadline = _current.get()
+    if deadline is None or not deadline.is_over:
+        return ""
+    deadline.noticed = True
+    return str(deadline)
+
+
+@contextmanager
+def time_limit(seconds: float | None) -> Iterator[Deadline | None]:
+    """Limit what is done inside to so many seconds of real time; None: no limit. An earlier limit around it stays in force."""
+    around = _current.get()
+    if seconds is None or (around is not None and around.end <= time.monotonic() + seconds):
+        yield around
+        return
+    deadline = Deadline(seconds, time.monotonic() + seconds)
+    token = _current.set(deadline)
+    try:
+        yield deadline
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def alarm_after(deadline: Deadline | None) -> Iterator[None]:
+    """Raise TimeIsUp soon after a deadline, unless an analysis has noticed it. Only Unix has alarms, for the main thread alone."""
+    possible = hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread()
+    if deadline is None or not possible:
+        yield
+        return
+
+    def ring(*signal_and_frame: object) -> None:
+        if not deadline.noticed:
+            raise TimeIsUp(str(deadline))
+
+    before: Any = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, max(deadline.end - time.monotonic(), 0.0) + GRACE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

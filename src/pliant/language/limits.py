@@ -1,0 +1,73 @@
+"""Limits on what is read and computed: one list, with values that no honest model meets, changed by `PLIANT_LIMITS`.
+
+`PLIANT_LIMITS="elements=20000,memory=2GB,time=30"` is for those who run strangers' models. Sizes are bytes, with kB, MB or GB
+behind the number if wanted; `memory` and `time` are off unless they are given, and hold for commands.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+
+from pliant.language.faults import Fault, SpecError
+from pliant.language.words import suggestion
+
+VARIABLE = "PLIANT_LIMITS"
+
+_SIZES = {"": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9}
+_NUMBER = re.compile(r"([0-9]+(?:\.[0-9]*)?(?:e[0-9]{1,2})?)\s*([kmg]b|)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most of everything.
+
+    model: bytes of a model file. values: numbers, words and lists in one, aliases counted each time. includes: files that it
+    includes. attached: models attached to it. parts: bodies, joints, links, ... after repeats. elements: elements of all rods and
+    nodes of all meshes. drawing, table, recording: bytes of a mesh file, of a CSV file of inputs or heights, and of a recording.
+    triangles: of a surface from a file. memory: bytes of a command's process. time: seconds that a command may take.
+    """
+
+    model: float = 1e6
+    values: float = 50_000
+    includes: float = 50
+    attached: float = 200
+    parts: float = 10_000
+    elements: float = 200_000
+    drawing: float = 50e6
+    table: float = 50e6
+    recording: float = 200e6
+    triangles: float = 50_000
+    memory: float | None = None
+    time: float | None = None
+
+
+def limits() -> Limits:
+    """The limits in force; raises SpecError where the environment states them wrongly."""
+    return _read(os.environ.get(VARIABLE, ""))
+
+
+@lru_cache(maxsize=8)
+def _read(text: str) -> Limits:
+    known = [field.name for field in fields(Limits)]
+    given: dict[str, float] = {}
+    for entry in filter(None, map(str.strip, text.split(","))):
+        name, _, value = (part.strip() for part in entry.partition("="))
+        match = _NUMBER.fullmatch(value)
+        if name not in known:
+            hint = suggestion(name, known, f"known: {', '.join(known)}")
+            raise SpecError([Fault(f"there is no limit '{name}'", hint)], VARIABLE)
+        if match is None or float(match[1]) <= 0:
+            hint = f"write {name}= and a number above zero, or a size such as 50MB"
+            raise SpecError([Fault(f"cannot read '{entry}'", hint)], VARIABLE)
+        given[name] = float(match[1]) * _SIZES[match[2].lower()]
+    return replace(Limits(), **given)
+
+
+def most(name: str) -> str:
+    """A limit as hints state it, with the way to change it."""
+    value = getattr(limits(), name)
+    shown = f"{value / 1e6:g} MB" if name in ("model", "drawing", "table", "recording", "memory") else f"{value:.0f}"
+    return f"at most {shown}, unless {VARIABLE}={name}=... says otherwise"
