@@ -8,7 +8,6 @@ import sys
 
 import pytest
 
-
 from pliant.cli import COMMANDS, WITHOUT_END, command, run
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import derive, equilibrium, load, load_text, simulate
+from pliant import State, derive, equilibrium, load, load_text, simulate
 from pliant.solve.state import assemble
 
 KINDS = ("pcs", "finite_element", "cosserat", "pcc", "pseudo_rigid", "polynomial", "timoshenko")
@@ -299,3 +299,21 @@ joints: {x: {type: prismatic, child: m, axis: x, displacement: {initial: 1e200 m
 """
     with pytest.raises(pliant.ArgumentError, match="the start of 'x' is 1e\\+200, beyond what can be computed with"):
         analysis(derive(load_text(text)))
+
+
+def test_rates_that_contradict_the_constraints_are_said():
+    eqs = derive("four_bar")
+    q = eqs.initial_state().q
+    (note,) = simulate(eqs, 0.01, start=State(q, np.array([1.0, 0.0, 0.0]))).warnings
+    assert note.startswith("the rates of the start contradict the constraints and were changed: d(q2)/dt from 0 to")
+    allowed = simulate(eqs, 0.01, start={"d(q1)/dt": 1.0}).final
+    assert simulate(eqs, 0.01, start={"d(q1)/dt": 1.0}).warnings == ()
+    assert simulate(eqs, 0.01, start=allowed).warnings == ()
+
+
+@pytest.mark.parametrize("multipliers", [np.zeros(1), np.zeros(7), np.array([1.0, np.nan])])
+def test_multipliers_of_a_start_have_the_size_of_the_constraints(multipliers):
+    eqs = derive("four_bar")
+    state = eqs.initial_state()
+    with pytest.raises(ValueError, match="multipliers of start"):
+        simulate(eqs, 0.01, start=State(state.q, state.v, 0.0, multipliers))

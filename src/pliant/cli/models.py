@@ -38,14 +38,20 @@ def check(model: Model, set: Set = None, variant: Variant = None, folder: Folder
 
     Each fault comes with its file and line, its place in the model, and what to do about it.
     """
-    faults = reader.check(model, variant=variant, set=read_settings(set), folders=folder or ())
-    status = "faults" if faults else "ok"
+    settings, folders = read_settings(set), folder or ()
+    faults = reader.check(model, variant=variant, set=settings, folders=folders)
+    remarks = [] if faults else reader.remarks(reader.load(model, variant=variant, set=settings, folders=folders))
     if json:
         message = {"message": faults[0].message} if faults else {}
-        print_json({"model": model, "status": status, **message, "faults": [fault.as_dict() for fault in faults]})
+        listed = [fault.as_dict() for fault in faults]
+        print_json(
+            {"model": model, "status": "faults" if faults else "ok", **message, "faults": listed, "remarks": remarks}
+        )
     if faults:
         print_faults(faults, model)
         return 2
+    for remark in remarks:
+        say(remark)
     if not json:
         print(f"{model}: ok")
     return 0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pliant.joint.limits import AngleLimits, LengthLimits
-from pliant.language.base import OneOrList, Part, Problem, WordOrList, positive
+from pliant.language.base import DRIVES, PUSHES_AWAY, OneOrList, Part, Problem, WordOrList, not_negative, positive
 from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
 from pliant.language.names import CoordinateName, Name
 from pliant.language.placement import Rotations
@@ -40,6 +40,7 @@ class LengthSpring(Part):
     """Spring on a length: force `-coefficient (x - compression * rest)`. A bare value is the coefficient."""
 
     short_form: ClassVar[str | None] = "coefficient"
+    odd_below_zero: ClassVar[Mapping[str, str]] = {"coefficient": PUSHES_AWAY}
 
     coefficient: StateStiffness
     """Stiffness [N/m]; of a joint it may depend on the joint's coordinates, of a link on its `length`, `stretch` and `strain`:
@@ -60,6 +61,7 @@ class AngleSpring(Part):
     """Spring on an angle: torque `-coefficient (x - compression * rest)`. A bare value is the coefficient."""
 
     short_form: ClassVar[str | None] = "coefficient"
+    odd_below_zero: ClassVar[Mapping[str, str]] = {"coefficient": PUSHES_AWAY}
 
     coefficient: StateAngularStiffness
     """Stiffness [N m/rad]; it may depend on the joint's coordinates: `=k0*(1 + (angle/1 rad)^2)`."""
@@ -79,6 +81,7 @@ class LengthDamper(Part):
     """Damper along a length: force `-coefficient sign(xd) |xd|^power`. A bare value is the coefficient."""
 
     short_form: ClassVar[str | None] = "coefficient"
+    odd_below_zero: ClassVar[Mapping[str, str]] = {"coefficient": DRIVES}
 
     coefficient: StateDamping
     """Force per speed to the power [N (s/m)^power]; it may depend on the state as a stiffness may."""
@@ -98,6 +101,7 @@ class AngleDamper(Part):
     """Damper on an angle: torque `-coefficient sign(xd) |xd|^power`. A bare value is the coefficient."""
 
     short_form: ClassVar[str | None] = "coefficient"
+    odd_below_zero: ClassVar[Mapping[str, str]] = {"coefficient": DRIVES}
 
     coefficient: StateAngularDamping
     """Torque per angular speed to the power [N m (s/rad)^power]; it may depend on the joint's coordinates."""
@@ -159,6 +163,10 @@ class LengthCoordinate(Coordinate):
     smoothing: Length = 0
     """Width over which a one-sided spring, damper and input fade in [m]; 0 switches sharply."""
 
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """A width is not negative."""
+        yield from not_negative(self, value, "smoothing")
+
 
 class AngleCoordinate(Coordinate):
     """A free angle [rad]."""
@@ -180,6 +188,10 @@ class AngleCoordinate(Coordinate):
     smoothing: Angle = 0
     """Width over which a one-sided spring, damper and input fade in [rad]; 0 switches sharply."""
 
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """A width is not negative."""
+        yield from not_negative(self, value, "smoothing")
+
 
 ThreeStiffnesses: TypeAlias = Annotated[tuple[AngularStiffness, AngularStiffness, AngularStiffness], OneOrList(3)]
 ThreeDampings: TypeAlias = Annotated[tuple[AngularDamping, AngularDamping, AngularDamping], OneOrList(3)]
@@ -194,6 +206,7 @@ class OrientationSpring(Part):
     """
 
     short_form: ClassVar[str | None] = "coefficient"
+    odd_below_zero: ClassVar[Mapping[str, str]] = {"coefficient": PUSHES_AWAY}
 
     coefficient: ThreeStiffnesses
     """Stiffness about x, y and z, or one for all [N m/rad]."""
@@ -205,6 +218,7 @@ class Orientation(Part):
     """A free rotation: its state is a unit quaternion, its rate the angular velocity in the moving frame."""
 
     empty_word: ClassVar[str | None] = "free"
+    odd_below_zero: ClassVar[Mapping[str, str]] = {"damper": DRIVES}
 
     name: Name | None = None
     """Its name; otherwise the joint's name, or joint.orientation where the joint has other coordinates."""

@@ -42,6 +42,18 @@ def positive(part: Part, value: Callable[[Any], float], *fields: str) -> Iterato
             yield (field,), f"{field} must be above zero, but it is {value(given):g}", ""
 
 
+def not_negative(part: Part, value: Callable[[Any], float], *fields: str) -> Iterator[Problem]:
+    """The problem of each of the fields that is below zero."""
+    for field in fields:
+        if value(getattr(part, field)) < 0:
+            yield (field,), f"{field} must not be below zero, but it is {value(getattr(part, field)):g}", ""
+
+
+PUSHES_AWAY = "it pushes away from its rest"
+DRIVES = "it drives the motion instead of damping it"
+"""What coefficients of springs and dampers do that are below zero."""
+
+
 def fault(kind: str, message: str, *, hint: str = "", key: str = "") -> PydanticCustomError:
     """A fault found while reading a part. `key` names the place below the part that is to blame."""
     text = message.replace("{", "{{").replace("}", "}}")
@@ -61,6 +73,9 @@ class Part(BaseModel):
 
     example: ClassVar[str] = ""
     """A complete small model that uses this part, shown in the language reference and loaded by the tests."""
+
+    odd_below_zero: ClassVar[Mapping[str, str]] = {}
+    """Fields whose values may be below zero, though that is seldom meant, with what it does: such values get a remark."""
 
     renamed: ClassVar[Mapping[str, str]] = {}
     """New names of keys that were called differently before: old ones in texts are read with a warning, where they stand for one

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -12,9 +12,9 @@ from pliant.formula.base import Effect, FrameForce, one_sided, power_law
 from pliant.formula.relative import POINTS, force_between_points
 from pliant.formula.varying import spring_energy
 from pliant.joint.coordinate import LengthDamper
-from pliant.language.base import Part
+from pliant.language.base import PUSHES_AWAY, Part, Problem, not_negative
 from pliant.language.dimension import LENGTH, NUMBER, Dimension
-from pliant.language.scalar import AS_AT_START, ForceSignal, Length, Number, RestLength, StateStiffness
+from pliant.language.scalar import AS_AT_START, ForceSignal, Length, Number, RestLength, Scalar, StateStiffness
 from pliant.language.state_formula import StateFormula, sizes, words
 from pliant.link.base import LinkBase
 from pliant.motion.fields import Fields
@@ -35,6 +35,7 @@ class AxialSpring(Part):
     """Spring of an axial link: pulls its ends together with `coefficient (length - compression * rest)`."""
 
     short_form: ClassVar[str | None] = "coefficient"
+    odd_below_zero: ClassVar[Mapping[str, str]] = {"coefficient": PUSHES_AWAY}
 
     coefficient: StateStiffness
     """Stiffness [N/m]; it may depend on the link's `length` [m], its `stretch`, which is the length less the rest length [m], and
@@ -43,6 +44,12 @@ class AxialSpring(Part):
     """Length at which the spring is free of force [m], or `as at start`: its length in the initial pose."""
     compression: Number = 1
     """Factor on the rest length, above 0 up to 1; below 1 the spring is pretensioned [-]."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """The compression is a ratio."""
+        if not 0 < value(self.compression) <= 1:
+            text = f"compression must be above 0 and up to 1, but it is {value(self.compression):g}"
+            yield ("compression",), text, ""
 
 
 class Axial(LinkBase):
@@ -77,6 +84,10 @@ links:
     direction: tension
     smoothing: 1 mm
 """
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """A width is not negative."""
+        yield from not_negative(self, value, "smoothing")
 
     def state_names(self) -> Mapping[str, Dimension]:
         """Its length, and how far that is from rest."""

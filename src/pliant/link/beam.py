@@ -12,7 +12,7 @@ from pliant.formula.base import Effect, FrameForce, one_sided, power_law
 from pliant.formula.relative import ENDS, relative_force
 from pliant.formula.varying import spring_energy
 from pliant.geometry import se3, so3
-from pliant.language.base import KeyPath, OneOrList, WordOrList
+from pliant.language.base import DRIVES, PUSHES_AWAY, KeyPath, OneOrList, WordOrList
 from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, LENGTH, NUMBER, Dimension, damping_dimension
 from pliant.language.scalar import (
     Angle,
@@ -58,6 +58,8 @@ class Beam(LinkBase):
     """Six springs, dampers and inputs between frames: shear-x, shear-y, stretch, bend-x, bend-y, twist."""
 
     quantities: ClassVar[dict[str, str]] = {"deformation": "", "rate": "", "force": ""}
+
+    odd_below_zero: ClassVar[Mapping[str, str]] = {"stiffness": PUSHES_AWAY, "damping": DRIVES}
 
     type: Literal["beam"] = "beam"
     stiffness: SixStiffnesses = (0,) * 6

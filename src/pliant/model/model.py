@@ -25,6 +25,7 @@ from pliant.model.inputs import InputPlan, plan_inputs
 from pliant.model.joints import add_joint, tie_coordinates
 from pliant.model.signals import FollowedPosition
 from pliant.model.system import System, Tracked
+from pliant.model.value_problems import odd_values
 
 if TYPE_CHECKING:
     from pliant.rod.stations import StrainSample
@@ -287,6 +288,7 @@ def compile_model(
     plan, switches = plan_inputs(flat.inputs, build.environment, build.signals, build.parameters, flat.source)
     times = ca.vertcat(*switches) if switches else ca.SX(0, 1)
     required, requirements = build.requirements()
+    environment = Environment(flat)
     return Model(
         spec=written or flat,
         compiled=flat,
@@ -294,7 +296,7 @@ def compile_model(
         plan=plan,
         coordinates=tuple(build.coordinates.values()),
         frames=frames,
-        environment=Environment(flat),
+        environment=environment,
         initial=ca.Function("initial", [build.parameters], [ca.densify(ca.SX(q)), ca.densify(ca.SX(v))]),
         switches=ca.Function("switches", [build.parameters], [ca.SX(times)]),
         link_forces=build.link_forces,
@@ -315,7 +317,7 @@ def compile_model(
         strain_samples={rod: tuple(sorted(found, key=lambda s: s.x)) for rod, found in build.strain_samples.items()},
         prepared=prepared,
         tracked=build.system.tracked,
-        notes=tuple(build.notes),
+        notes=(*build.notes, *odd_values(flat, environment.value)),
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
 from pydantic import Field, GetCoreSchemaHandler, StrictBool, model_validator
 from pydantic_core import CoreSchema, core_schema
 
-from pliant.language.base import Framed, OneOrList, Part, Problem, fault, positive
+from pliant.language.base import DRIVES, PUSHES_AWAY, Framed, OneOrList, Part, Problem, fault, positive
 from pliant.language.dimension import CURVATURE, FORCE, NUMBER, RATE, TIME, TORQUE, Dimension
 from pliant.language.names import FrameName, MaterialName, Name, SectionName
 from pliant.language.placement import Placement
@@ -71,6 +71,8 @@ class Rod(Framed, Placement):
     It begins in the parent frame, moved and turned by `position` and `rotation`. Its frames are `rod` (the base),
     `rod.tip` (the end) and those named in `frames`; joints, links, loads, constraints and other rods can use them.
     """
+
+    odd_below_zero: ClassVar[Mapping[str, str]] = {"stiffness_factors": PUSHES_AWAY, "damping": DRIVES}
 
     parent: FrameName = "world"
     """Frame that the rod's base is fixed to."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -231,7 +231,20 @@ def changes(eqs: Equations, start: State, end: State, given: Given, gap: float) 
         deformed = ["coordinates of rods and meshes"] if any(x in soft for x, *_ in others) else []
         text = ", ".join([*([moved] if moved else []), *deformed])
         notes.append(f"the start violated the constraints by {gap:.3g}; it was moved onto them{text and f': {text}'}")
+    else:
+        notes += _changed_rates(eqs, start.v, end.v, promised)
     return notes
+
+
+def _changed_rates(eqs: Equations, before: np.ndarray, after: np.ndarray, promised: Mapping[str, float]) -> list[str]:
+    """A remark on rates that all were given together, by a state, and that the constraints do not allow. Where some are given by
+    name the others are meant to follow."""
+    names = [rate_name(rate) for rate in eqs.rates]
+    pairs = zip(names, before.tolist(), after.tolist(), strict=True)
+    changed = [(name, a, b) for name, a, b in pairs if _differs(a, b)]
+    if not changed or not before.any() or any(name in promised for name in names):
+        return []
+    return [f"the rates of the start contradict the constraints and were changed: {_listed(changed)}"]
 
 
 def _differs(a: float, b: float) -> bool:

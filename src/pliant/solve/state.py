@@ -60,6 +60,10 @@ def _state(eqs: Equations, given: Any, time: float, where: str) -> State:
     if isinstance(given, State):
         vector(f"q of {where}", given.q, len(eqs.coordinates))
         vector(f"v of {where}", given.v, len(eqs.rates))
+        if given.multipliers is not None and np.size(
+            given.multipliers
+        ):  # constraint forces are not known of every state
+            vector(f"multipliers of {where}", given.multipliers, len(eqs.constraint_names))
         return _on_motions(eqs, given)
     if isinstance(given, Mapping):
         return eqs.state(given, t=time)
