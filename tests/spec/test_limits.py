@@ -67,6 +67,47 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         assert "cannot" in str(check(name)[0])
 
 
+NAMED = (
+    "include: [{}.yaml]",
+    "attach: {{x: {{model: {}.yaml}}}}",
+    "meshes: {{net: {{type: membrane, drawing: {{file: {}.stl}}, mass: 1 g, stiffness: 1 N}}}}",
+    "surfaces: {{rock: {{type: mesh, file: {}.stl}}}}",
+    "surfaces: {{hill: {{type: height_field, size: [1 m, 1 m], file: {}.csv}}}}",
+    "parameters: {{u: {{value: 0 N, input: true}}}}\ninputs: {{u: {{series: {{file: {}.csv, column: x}}}}}}",
+)
+"""Everywhere where a model names a file."""
+
+
+@pytest.mark.parametrize("key", NAMED)
+def test_a_file_that_a_model_names_is_called_what_it_is(key: str, tmp_path: Path) -> None:
+    for suffix in (".yaml", ".stl", ".csv"):
+        os.mkfifo(tmp_path / f"pipe{suffix}")
+        (tmp_path / f"folder{suffix}").mkdir()
+        with (tmp_path / f"huge{suffix}").open("wb") as file:
+            file.truncate(3_000_000_000)
+    for name, words in (("pipe", "it is a pipe"), ("folder", "it is a folder"), ("huge", "too large (3000.0 MB)")):
+        assert words in refused(HEAD + key.format(name), folder=str(tmp_path))
+    assert "there is no file" in refused(HEAD + key.format("missing"), folder=str(tmp_path))
+
+
+def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.yaml").write_text(HEAD)
+    monkeypatch.setattr(
+        "pliant.language.source.os.access", lambda path, mode: False
+    )  # whoever runs the tests may be root
+    assert "you may not read it" in str(check(tmp_path / "a.yaml")[0])
+
+
+def test_limits_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLIANT_LIMITS", "parts=5,elements=30,model=200")
+    assert "more than 5 parts" in refused(HEAD.replace("mass", "count: 6, mass"))
+    rods = "rods: {a: {length: 1 m, section: s, material: m, model: {kind: cosserat, elements: 31}}}"
+    assert "have 31 elements" in refused(f"pliant: 1\nsections: {{s: {{shape: circle, radius: 1 cm}}}}\n{rods}")
+    net = "meshes: {net: {type: membrane, drawing: {rectangle: [1, 1], cells: [5, 5]}, mass: 1, stiffness: 1}}"
+    assert "the mesh has 36 nodes" in refused(f"pliant: 1\n{net}")
+    assert "too large" in refused(HEAD + "#" * 200)
+
+
 def test_binary_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.yaml"
     path.write_bytes(b"\xff\xfe\x00pliant: 1")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.mesh.formats.other_files import refuse_other_files
 from pliant.mesh.formats.wireframe import Drawing, MeshProblem, sides
 
 EDGES = {
@@ -30,6 +31,7 @@ def read_volume(path: Path, what: str) -> Drawing:
         import meshio
     except ImportError:
         raise MeshProblem(f"reading {what} needs the package meshio", "install pliant[mesh]") from None
+    refuse_other_files(path, what)
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             mesh = meshio.read(path)

@@ -1,0 +1,64 @@
+"""Mesh files that name other files: they are refused, as a model may read files of declared folders only."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from pliant.mesh.formats.wireframe import MeshProblem
+
+_DECLARATION = re.compile(rb"<!\s*(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+"""What could give another meaning to the text of an XML file, or make it grow without end."""
+_OTHER_FORMAT = re.compile(rb"\bFormat\s*=\s*(?!\"XML\"|'XML')", re.IGNORECASE)
+"""Data of an XDMF file that do not stand in it."""
+_INCLUDE = re.compile(rb"^\s*\*[\s*]*include\b", re.IGNORECASE | re.MULTILINE)
+
+
+def refuse_other_files(path: Path, what: str) -> None:
+    """Raise MeshProblem if a file leads to others when it is read, or declares words of its own; `what`: its name in messages."""
+    suffix = path.suffix.lower()
+    if suffix == ".med":
+        _refuse_links(path, what)
+        return
+    data = path.read_bytes() if suffix in (".xdmf", ".vtu", ".inp") else b""
+    if suffix in (".xdmf", ".vtu") and (_DECLARATION.search(data) or b"\0" in data[:200]):
+        raise MeshProblem(
+            f"{what} declares words of its own, or is not UTF-8", "export it again, as plain XML in UTF-8"
+        )
+    if suffix == ".xdmf" and _OTHER_FORMAT.search(data):
+        raise MeshProblem(f"{what} has its data in another file", "export it with the data in it (Format XML)")
+    if suffix == ".inp" and _INCLUDE.search(data):
+        raise MeshProblem(f"{what} includes another file", "put its content in place of *INCLUDE")
+
+
+def _refuse_links(path: Path, what: str) -> None:
+    """The same of an HDF5 file: links to other files, and data that are stored in them."""
+    import h5py
+
+    seen: set[int] = set()
+
+    def look(group: Any) -> None:
+        place = h5py.h5o.get_info(group.id).addr
+        if place in seen:  # groups may hold each other
+            return
+        seen.add(place)
+        for name in group:
+            link = group.get(name, getlink=True)
+            if isinstance(link, h5py.ExternalLink):
+                raise MeshProblem(f"{what} has its data in another file", "export it with the data in it")
+            if isinstance(link, h5py.SoftLink):
+                continue  # to another place of this file, which is looked at by itself
+            entry = group[name]
+            if isinstance(entry, h5py.Group):
+                look(entry)
+            elif isinstance(entry, h5py.Dataset) and entry.external:
+                raise MeshProblem(f"{what} has its data in another file", "export it with the data in it")
+
+    try:
+        with h5py.File(path, "r") as file:
+            look(file)
+    except (OSError, RuntimeError, KeyError, RecursionError) as error:
+        raise MeshProblem(
+            f"{what} is broken, or not what its suffix says: {str(error)[:100]}", "export it again"
+        ) from None
