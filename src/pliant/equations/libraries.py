@@ -504,9 +504,9 @@ def _reap() -> None:
         ended = [job for job in _jobs if job[0].poll() is not None]
         for job in ended:
             _jobs.remove(job)
-    for job, libraries in ended:
-        if job.returncode > 0:
-            _say_unwritten(libraries[0].parent, os.strerror(job.returncode))
+    for process, libraries in ended:
+        if process.returncode > 0:
+            _say_unwritten(libraries[0].parent, os.strerror(process.returncode))
         for said in filter(None, map(refusal, libraries)):
             _say_refused(said)
 
