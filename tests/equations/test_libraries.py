@@ -20,7 +20,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.equations import compiling, libraries
+from pliant.equations import cache_folder, compiling, libraries
 from pliant.equations.compiling import KERNEL_FLAGS, Source, is_sound
 from pliant.equations.kernel import Kernels, dense_function, frame_force_kernels, motion_kernels
 from pliant.equations.kernel_sources import kernel_library_source, kernel_source, note_name
@@ -172,7 +172,7 @@ def test_a_cache_that_can_only_be_read_still_serves(folder: Path, monkeypatch: p
     def refuse(place: Path) -> Path:
         raise AssertionError(f"nothing needs to be written, but {place} was asked for")
 
-    monkeypatch.setattr(libraries, "_writable_cache", refuse)
+    monkeypatch.setattr(libraries, "writable_cache", refuse)
     assert build(7) == path
 
 
@@ -258,30 +258,160 @@ def test_processes_that_start_together_compile_once(folder: Path, tmp_path: Path
     assert sorted(p.suffix for p in folder.iterdir()) == [compiling.SUFFIX, ".sum"]
 
 
-def test_the_lock_of_a_killed_process_frees_itself(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lock_of_a_killed_process_frees_itself(folder: Path) -> None:
     folder.mkdir()
     made = Source("answer", source(10), ["answer.c"], FLAGS, compiling.levels()[0])
     lock = (folder / made.file_name()).with_suffix(".lock")
-    lock.touch()
     compiler = find_compiler()
     assert compiler is not None
+    holder = subprocess.Popen(
+        [sys.executable, "-c", f"import fcntl, time; f = open({str(lock)!r}, 'w'); fcntl.flock(f, 2); print(flush=True); "
+         "time.sleep(60)"], stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert holder.stdout is not None
+    holder.stdout.readline()
     assert not compiling.build(compiler, made, folder / made.file_name(), wait=False)  # somebody is at work
-    old = time.time() - 2 * compiling.STALE_LOCK
-    os.utime(lock, (old, old))
-    assert answer(build(10)) == 10
+    holder.kill()
+    holder.wait()
+    assert answer(build(10)) == 10  # at once: no time has to pass
     assert not lock.exists()
 
 
+def test_a_lock_is_held_by_one_at_a_time(folder: Path) -> None:
+    """Many threads, each with a file of its own for the lock, which is removed whenever it is given back."""
+    folder.mkdir()
+    inside, most, done = [0], [0], [0]
+
+    def work() -> None:
+        while done[0] < 300:
+            with compiling._claimed(folder / "x.so") as is_ours:
+                if is_ours:
+                    inside[0] += 1
+                    most[0] = max(most[0], inside[0])
+                    done[0] += 1
+                    time.sleep(0)
+                    inside[0] -= 1
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert most == [1]
+    assert done[0] >= 300
+    assert list(folder.iterdir()) == []
+
+
 def test_what_killed_processes_leave_is_swept(folder: Path) -> None:
-    (folder / "build-old").mkdir(parents=True)
-    (folder / "build-old" / "kernels.c").touch()
-    (folder / "job-old.json").touch()
-    (folder / "build-new").mkdir()
-    old = time.time() - 2 * compiling.STALE_FOLDER
-    for left in ("build-old", "job-old.json"):
+    folder.mkdir()
+    for name in ("build-old", "build-answer-1-x", "build-other-2-x", "build-held-3-x"):
+        (folder / name).mkdir()
+        (folder / name / "kernels.c").touch()
+    for name in ("job-old.json", "part-old", "part-new", "stale.lock"):
+        (folder / name).touch()
+    old = time.time() - 2 * compiling.ABANDONED
+    for left in ("build-old", "job-old.json", "part-old"):
         os.utime(folder / left, (old, old))
-    build(11)
-    assert {p.name for p in folder.iterdir() if p.suffix not in (compiling.SUFFIX, ".sum")} == {"build-new"}
+    with compiling._claimed(folder / f"held-3{compiling.SUFFIX}"):  # somebody is at work on this one
+        build(11)
+        kept = {p.name for p in folder.iterdir() if p.suffix not in (compiling.SUFFIX, ".sum")}
+    assert kept == {"build-held-3-x", "held-3.lock", "part-new"}
+
+
+# -- a cache that others can write to ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions")
+@pytest.mark.parametrize("whose", ["folder", "parent", "owner"])
+def test_a_folder_that_others_can_write_to_is_not_used(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, whose: str
+) -> None:
+    path = build(20)
+    if whose == "folder":
+        folder.chmod(0o775)
+    elif whose == "parent":
+        folder.parent.chmod(0o777)
+    elif os.geteuid() == 0:
+        os.chown(folder, 12345, -1)
+    else:
+        pytest.skip("only root can give a folder away")
+    cache_folder._say_untrusted.cache_clear()
+    cache_folder.writable_cache.cache_clear()
+    with pytest.warns(UserWarning, match=r"is not used: .*PLIANT_CACHE"):
+        other = build(20)
+    assert answer(other) == 20
+    assert other.parent != path.parent
+    assert other.parent.name.startswith("pliant-cache-")
+    assert compiling.why_not_private(other.parent) is None
+    cache_folder.writable_cache.cache_clear()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions")
+def test_a_library_that_others_can_write_to_is_compiled_again(folder: Path) -> None:
+    path = build(21)
+    assert not path.stat().st_mode & 0o022
+    path.chmod(0o775)
+    written = path.stat().st_mtime_ns
+    assert build(21) == path
+    assert path.stat().st_mtime_ns != written
+    assert not path.stat().st_mode & 0o022
+
+
+def test_new_folders_are_for_their_user_alone(folder: Path) -> None:
+    before = os.umask(0o002)
+    try:
+        path = build(22)
+    finally:
+        os.umask(before)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert compiling.is_sound(path, private=True)
+
+
+UNUSABLE = """
+import warnings, sys
+warnings.simplefilter("ignore")
+from pliant.equations.libraries import build_library
+path = build_library("answer", {"answer.c": "int answer(void) { return 9; }"}, ["answer.c"], ("-O0",))
+print(path, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_an_unusable_cache_leaves_nothing_behind(folder: Path, tmp_path: Path) -> None:
+    """Not at the end of a process, and what a killed one leaves is removed by the next."""
+    (tmp_path / "file").touch()
+    (tmp_path / "tmp").mkdir()
+    environment = {**os.environ, "PLIANT_CACHE": str(tmp_path / "file" / "cache"), "TMPDIR": str(tmp_path / "tmp")}
+    for kill in (True, False):
+        process = subprocess.Popen(
+            [sys.executable, "-c", UNUSABLE], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        assert Path(process.stdout.readline().strip()).parent.parent == tmp_path / "tmp"
+        (there,) = (tmp_path / "tmp").glob("pliant-cache-*")
+        assert f"-{process.pid}-" in there.name
+        if kill:
+            process.kill()
+        process.communicate()
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_full_disk_is_said_in_words(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the compiler says about it, and where it has not been able to say anything."""
+    for words in ("/usr/bin/ld: final link failed: No space left on device", "File size limit exceeded", ""):
+        monkeypatch.setenv("CC", wrapper(tmp_path / "cc", f"echo '{words}'; exit 1"))
+        monkeypatch.setattr(compiling, "LEAST_SPACE", 0 if words else 1 << 62)
+        with pytest.raises(
+            CompileError, match=r"^cannot compile answer in .*: No space left on device\. Free some space"
+        ):
+            build(23)
+    monkeypatch.setenv("PLIANT_COMPILE", "background")
+    libraries._say_unwritten.cache_clear()
+    monkeypatch.setenv("CC", wrapper(tmp_path / "cc", "echo 'No space left on device'; exit 1"))
+    code = load_kernels((small_kernels("full"),))
+    with pytest.warns(UserWarning, match=r"cannot compile in .*: No space left on device; kernels run in CasADi"):
+        assert until(lambda: not code.refresh() and not libraries._jobs)
+    assert not list(folder.glob("build-*"))
 
 
 # -- kernels ----------------------------------------------------------------------------------------------------------------
@@ -462,8 +592,6 @@ def test_a_killed_job_blocks_nobody(folder: Path, tmp_path: Path, how: signal.Si
     if how == signal.SIGTERM:
         assert list(folder.iterdir()) == []
         return
-    for left in folder.iterdir():
-        os.utime(left, (0, 0))
     path = build_library("slow", SLOW, ["slow.c"], FLAGS)
     assert answer(path) == 1
     assert sorted(p.suffix for p in folder.iterdir()) == [compiling.SUFFIX, ".sum"]

@@ -7,8 +7,9 @@ import json
 import numpy as np
 import pytest
 
-import pliant.io.results as results
 from pliant import (
+    Event,
+    ExplicitRungeKutta,
     GeneralizedAlpha,
     bundled_robots,
     continuation,
@@ -135,14 +136,14 @@ def test_a_missing_folder_is_reported(run, tmp_path):
         run.save(tmp_path / "nowhere" / "run.nc")
 
 
-def test_an_interrupted_run_leaves_a_readable_file(tmp_path):
-    path = tmp_path / "run.nc"
+def test_an_interrupted_run_leaves_a_readable_file(run, tmp_path):
+    path, part = tmp_path / "run.nc", tmp_path / "run.partial.nc"
+    run.save(path)
+    before = path.read_bytes()
 
     def interrupt(t, end, steps):
         if t > 0.2:
             raise KeyboardInterrupt
-
-    from pliant import ExplicitRungeKutta
 
     done = simulate(
         derive(load("four_bar")),
@@ -152,9 +153,42 @@ def test_an_interrupted_run_leaves_a_readable_file(tmp_path):
         progress=interrupt,
         out=path,
     )
-    again = load_result(path)
+    with pytest.warns(UserWarning, match="is partial"):
+        again = load_result(part)
     assert done.status == again.status == "stopped"
+    assert done.interrupted
+    assert done.message.endswith(f"what was computed is in {part}")
     assert len(again.time) > 10
+    assert path.read_bytes() == before  # the earlier result is not replaced
+    simulate(derive(load("four_bar")), 0.1, out=path)
+    assert path.read_bytes() != before
+    assert [p.name for p in tmp_path.iterdir()] == ["run.nc"]  # and what it has come to stands for the part
+
+
+def test_a_failing_run_does_not_replace_a_good_result(run, tmp_path):
+    path, part = tmp_path / "run.nc", tmp_path / "run.partial.nc"
+    run.save(path)
+    before = path.read_bytes()
+    text = """
+        pliant: 1
+        bodies: {cart: {mass: 1 kg}}
+        joints: {rail: {type: prismatic, child: cart, displacement: {initial: 1 m, spring: 1e8 N/m}}}
+    """
+    diverging = ExplicitRungeKutta(step=0.1)
+    failed = simulate(derive(load_text(text)), 100.0, method=diverging, start="initial", out=path, on_failure="return")
+    assert failed.status == "failed"
+    assert failed.message.endswith(f"What was computed is in {part}.")
+    assert path.read_bytes() == before
+    with pytest.warns(UserWarning, match=r"run\.partial\.nc is partial"):
+        assert load_result(part).status == "failed"
+
+
+def test_a_run_that_an_event_ends_is_whole(tmp_path):
+    eqs = derive(load("pendulum"))
+    done = simulate(eqs, 5.0, events=[Event(lambda now: now.t - 0.3, stop=True)], out=tmp_path / "run.nc")
+    assert (done.status, done.is_partial) == ("stopped", False)
+    assert [p.name for p in tmp_path.iterdir()] == ["run.nc"]
+    assert load_result(tmp_path / "run.nc").time[-1] == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize("content", [b"", b"not a netCDF file", b"\x89HDF\r\n\x1a\n" + bytes(100)])
@@ -187,22 +221,21 @@ def test_csv_has_time_coordinates_energies_and_outputs(run, tmp_path):
 
 def test_format_name_is_part_of_the_file(run, tmp_path):
     run.save(tmp_path / "run.nc")
-    assert load_result(tmp_path / "run.nc").dataset.attrs["format"] == results.FORMAT
+    assert load_result(tmp_path / "run.nc").dataset.attrs["format"] == "pliant-result-2"
 
 
 def test_a_run_that_dies_leaves_what_it_had_saved(tmp_path, monkeypatch):
     """Files are written on the way: a program that is killed keeps the last of them, whole."""
-    from pliant import ExplicitRungeKutta
     from pliant.solve.motion import simulate as module
 
     monkeypatch.setattr(module, "LEAST_SAVE_COST", 0.0)
-    path = tmp_path / "run.nc"
+    path, part = tmp_path / "run.nc", tmp_path / "run.partial.nc"
 
     class Killed(Exception):
         pass
 
     def die(t, end, steps):
-        if path.exists():
+        if part.exists():
             raise Killed
 
     with pytest.raises(Killed):
@@ -214,6 +247,8 @@ def test_a_run_that_dies_leaves_what_it_had_saved(tmp_path, monkeypatch):
             progress=die,
             out=path,
         )
-    kept = load_result(path)
+    assert not path.exists()
+    with pytest.warns(UserWarning, match="is partial"):
+        kept = load_result(part)
     assert "still running" in kept.message
     assert len(kept.time) >= 1

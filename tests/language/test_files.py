@@ -2,9 +2,11 @@
 
 import os
 import stat
+import threading
 
 import pytest
 
+from pliant.language import files
 from pliant.language.files import write_whole
 
 
@@ -40,3 +42,39 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
         write_whole(target, b"new")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert target.read_bytes() == b"old"
+
+
+def test_links_stay_and_devices_are_written_to(tmp_path):
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("real")
+    write_whole(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"new"
+    os.mkfifo(tmp_path / "pipe")
+    found = []
+    reader = threading.Thread(target=lambda: found.append((tmp_path / "pipe").read_bytes()))
+    reader.start()
+    write_whole(tmp_path / "pipe", b"a", b"b")
+    reader.join(10)
+    assert found == [b"ab"]
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+@pytest.mark.parametrize("missing", ["open", "link"])
+def test_without_nameless_files_parts_of_the_killed_are_swept(tmp_path, monkeypatch, missing):
+    """A disk that has no files without names, or does not let them have one."""
+    usual = getattr(os, missing)
+
+    def refuse(first, *more, **options):
+        if missing == "link" or more[0] & getattr(os, "O_TMPFILE", 0) == getattr(os, "O_TMPFILE", -1):
+            raise OSError(95, "Operation not supported")
+        return usual(first, *more, **options)
+
+    monkeypatch.setattr(os, missing, refuse)
+    for name, age in ((".file.0123.part", 2 * files.ABANDONED), (".file.4567.part", 0), (".other.0123.part", 1e6)):
+        (tmp_path / name).touch()
+        then = (tmp_path / name).stat().st_mtime - age
+        os.utime(tmp_path / name, (then, then))
+    write_whole(tmp_path / "file", b"whole")
+    assert (tmp_path / "file").read_bytes() == b"whole"
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".file.4567.part", ".other.0123.part", "file"]

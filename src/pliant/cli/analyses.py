@@ -26,6 +26,7 @@ from pliant.io.results import write_csv
 from pliant.solve.linear import modal
 from pliant.solve.linear import state_space as linear
 from pliant.solve.options import EquilibriumOptions, LinearizeOptions, ModesOptions, SimulateOptions
+from pliant.solve.result import kept_at
 from pliant.solve.statics import equilibrium as solver
 from pliant.solve.status import Status
 from pliant.spec.derive import derive
@@ -150,7 +151,7 @@ def simulate(
     table = out is not None and out.endswith(".csv")
     result = answering(lambda: simulated(eqs, options, None if table else out))
     if table:
-        answering(lambda: write_csv(result, str(out)))
+        answering(lambda: write_csv(result, kept_at(result, str(out))))
     save_report(report, eqs, [result])
     if json:
         print_json(result_json(model, eqs, result, ends_only=ends_only))

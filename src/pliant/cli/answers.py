@@ -17,10 +17,11 @@ from pliant.control.limits import named
 from pliant.equations.core import UnknownName
 from pliant.equations.libraries import CompileError
 from pliant.equations.workspace import EvaluationError
-from pliant.io.results import ResultFileError
 from pliant.language.arguments import ArgumentError
 from pliant.language.files import write_whole
 from pliant.solve.independent_coordinates import PartitionError
+from pliant.solve.netcdf_files import ResultFileError
+from pliant.solve.result import Recorded, kept_at
 from pliant.solve.state import AssemblyError
 from pliant.solve.status import AnalysisFailed
 
@@ -214,7 +215,16 @@ def print_result(result: Any, out: str | None) -> None:
     hidden = len(names) - sum(name in columns for name in names)
     if hidden:
         say(f"{hidden} more coordinates are not shown; --json or --out has them all")
-    if out:
+    say_saved(result, out)
+
+
+def say_saved(found: Recorded, out: str | None) -> None:
+    """Say where a result is: under the name asked for, or under another where it has not come to its end."""
+    if out is None:
+        return
+    if found.is_partial:
+        say(f"saved to {kept_at(found, out)}, as it has not come to its end; {out} is as it was")
+    else:
         say(f"saved to {out}")
 
 

@@ -16,6 +16,7 @@ from pliant.cli.answers import (
     print_path,
     print_result,
     result_json,
+    say_saved,
     say_warnings,
 )
 from pliant.cli.common import FAULT, CommandError, Interrupted, console, print_json, say
@@ -26,7 +27,7 @@ from pliant.solve.linear.modal import modes
 from pliant.solve.linear.state_space import linearize
 from pliant.solve.motion.plant import model_controllers
 from pliant.solve.motion.simulate import simulate
-from pliant.solve.result import Result
+from pliant.solve.result import Result, keep
 from pliant.solve.statics.continuation import continuation
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.analyses import EquilibriumAnalysis, LinearizeAnalysis, ModesAnalysis, PathAnalysis, SimulateAnalysis
@@ -101,7 +102,7 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
     if isinstance(analysis, PathAnalysis):
         path = continuation(eqs, **options)
         if target is not None:
-            path.save(target)
+            keep(path, target)
         if not json:
             print_path(path)
         return path.status, path_json(model, path), path
@@ -109,8 +110,8 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
     result = simulated(eqs, options, target)
     if not json:
         print_result(result, target)
-    elif target is not None:
-        say(f"saved to {target}")
+    else:
+        say_saved(result, target)
     # the whole motion is in the file; the answer carries its ends
     return result.status, result_json(model, eqs, result, ends_only=True), result
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.answers import answering, check_picture, drawing, path_json, print_path
+from pliant.cli.answers import answering, check_picture, drawing, path_json, print_path, say_saved
 from pliant.cli.common import Choices, CommandError, Json, Model, print_json, say
 from pliant.cli.options import in_si, with_options
 from pliant.cli.reporting import Report, check_report, save_report
@@ -17,6 +17,7 @@ from pliant.language.environment import Environment
 from pliant.language.faults import SpecError
 from pliant.language.words import suggestion
 from pliant.solve.options import ContinuationOptions
+from pliant.solve.result import keep
 from pliant.solve.statics.continuation import continuation
 from pliant.solve.status import Status
 from pliant.spec.derive import derive
@@ -69,7 +70,7 @@ def path(
     options = in_si(eqs, options)
     found: Path = answering(lambda: continuation(eqs, **options))
     if out is not None:
-        answering(lambda: found.save(out))
+        answering(lambda: keep(found, out))
     if plot is not None and len(found):
         _draw(found, axes, plot)
     save_report(report, eqs, [found])
@@ -77,9 +78,9 @@ def path(
         print_json(path_json(model, found))
     else:
         print_path(found)
-    for file, word in ((out, "saved to"), (plot, "plot in")):
-        if file is not None:
-            say(f"{word} {file}")
+    say_saved(found, out)
+    if plot is not None:
+        say(f"plot in {plot}")
     return 0 if found.status != Status.FAILED else 2
 
 

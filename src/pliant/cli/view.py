@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import webbrowser
 from contextlib import redirect_stdout
@@ -47,16 +48,14 @@ def view(
         raise CommandError(
             f"{model} holds no saved time", "save some: pliant simulate MODEL --save-every 0.02 --out FILE"
         )
-    with redirect_stdout(sys.stderr):  # the server has words of its own
+    with redirect_stdout(io.StringIO()):  # the server has words of its own, with an address that is not the page's
         server = start_server(chosen, subject.spec.name or "robot")
-        page = LivePage(server, subject.spec, subject.equations, subject.run)
-    url = f"http://localhost:{server.get_port()}"
+        page = LivePage(server.viser, subject.spec, subject.equations, subject.run)
+    url, port = server.door.url, server.door.port
     if json:
-        print_json({"model": model, "status": "serving", "url": url, "port": server.get_port()})
+        print_json({"model": model, "status": "serving", "url": url, "port": port})
         sys.stdout.flush()
-    say(
-        f"{url} shows {subject.spec.name or 'the robot'}; Ctrl-C ends it. From elsewhere: {tunnel_advice(server.get_port())}"
-    )
+    say(f"{url} shows {subject.spec.name or 'the robot'}; Ctrl-C ends it. From elsewhere: {tunnel_advice(port)}")
     if browser:
         webbrowser.open(url)
     try:
@@ -65,6 +64,6 @@ def view(
         say("ended")
     finally:
         page.stop()
-        with redirect_stdout(sys.stderr):
+        with redirect_stdout(io.StringIO()):
             server.stop()
     return 0

@@ -5,14 +5,16 @@ Only the standard library is used here: the build of the package loads this file
 
 A library's file name carries the hash of all that decides its code (source, flags, level of the instruction set, platform), so
 a folder of libraries can be shared and is never out of date. Files are written beside their place and renamed; a checksum
-beside each library tells a damaged file from a good one. `<library>.lock` says that somebody is at work on it: its time is
-renewed every few seconds, so the lock of a killed process frees itself.
+beside each library tells a damaged file from a good one. Who works on a library holds a lock on `<library>.lock`, which the
+system takes back from a process that ends in whatever way. Code is loaded only from folders and files that nobody but the user
+(or the administrator) can write to.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import hashlib
 import importlib.util
 import json
@@ -21,6 +23,7 @@ import platform
 import shlex
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import sysconfig
@@ -33,6 +36,11 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 """How this system's shared libraries end."""
@@ -55,10 +63,14 @@ LARGE_KERNEL = 2000
 AT_ONCE = min(4, os.cpu_count() or 2)
 """Libraries that are compiled at a time."""
 
-HEARTBEAT = 2.0
-STALE_LOCK = 30.0
-STALE_FOLDER = 600.0
-"""Seconds between signs of life, and without any until a lock or a folder counts as abandoned."""
+ABANDONED = 600.0
+"""Seconds after which small files that were to be renamed or read at once count as left behind."""
+
+LEAST_SPACE = 1 << 16
+"""Bytes that have to be free for a disk not to count as full."""
+
+OTHERS_WRITE = 0o022
+"""Permissions that let somebody else than its owner change a file."""
 
 RETRY_AFTER = 24 * 3600.0
 """Seconds until code that a compiler has refused is tried again."""
@@ -167,12 +179,47 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def is_sound(library: Path) -> bool:
-    """Whether a library is there and as it was written."""
+def is_sound(library: Path, *, private: bool = False) -> bool:
+    """Whether a library is there and as it was written; `private`: and nobody else can have written it."""
     try:
-        return library.with_suffix(".sum").read_text(encoding="ascii") == digest(library)
+        stated = library.with_suffix(".sum").read_text(encoding="ascii")
+        return (not private or why_not_private(library) is None) and stated == digest(library)
     except (OSError, UnicodeDecodeError):
         return False
+
+
+def why_not_private(path: Path) -> str | None:
+    """How somebody else than the user and the administrator can have written a file or folder; None where nobody can.
+
+    Raises OSError where it is not there. Windows gives each user a folder of his own.
+    """
+    if os.name == "nt":
+        return None
+    found = path.stat()
+    if found.st_uid not in (os.geteuid(), 0):
+        return "it belongs to another user"
+    if found.st_mode & OTHERS_WRITE:
+        return "others can write to it"
+    return None
+
+
+def why_not_trusted(folder: Path) -> str | None:
+    """Why no code is taken from a folder: somebody else can write to it, or put another in its place.
+
+    None where nobody can, and where there is no such folder.
+    """
+    try:
+        if why := why_not_private(folder):
+            return why
+        for parent in folder.resolve().parents if os.name != "nt" else ():
+            mode = parent.stat().st_mode
+            if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+                return f"everybody can write to {parent}"
+    except FileNotFoundError:
+        return None
+    except OSError as reason:
+        return reason.strerror or str(reason)
+    return None
 
 
 def refusal(library: Path) -> str | None:
@@ -186,70 +233,137 @@ def refusal(library: Path) -> str | None:
     return None
 
 
+def note_refusal(library: Path, refused: CompileError) -> None:
+    """Write down that the compiler has refused a library's code, so that it is not asked again at once."""
+    with contextlib.suppress(OSError):
+        put_text(library.with_suffix(".failed"), str(refused))
+
+
 def build(compiler: Sequence[str], source: Source, library: Path, *, wait: bool = True) -> bool:
     """Compile a library unless it is there; returns whether it is there.
 
     If another process is at work on it, wait for that one, or with `wait` False leave it to that one. Raises CompileError
-    when the compiler refuses, OSError when the folder cannot be written.
+    when the compiler refuses, OSError when the folder cannot be written or is full.
     """
-    while not is_sound(library):
-        with _claimed(library) as lock:
-            if lock is None:
-                if not wait:
-                    return False
+    while not is_sound(library, private=True):
+        with _claimed(library) as is_ours:
+            if is_ours:
+                if not is_sound(library, private=True):
+                    _compile(compiler, source, library)
+            elif not wait:
+                return False
+            else:
                 time.sleep(0.05)
-            elif not is_sound(library):
-                _compile(compiler, source, library, lock)
+    return True
+
+
+# -- one at a time ----------------------------------------------------------------------------------------------------------
+
+
+def lock_file(file: int) -> bool:
+    """Take the lock of an open file; False where another has it. The system takes it back when the file is closed, and when the
+    process ends, in whatever way."""
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as reason:
+        # a disk without locks: two processes may then do the same work, each in a folder of its own
+        return reason.errno in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
     return True
 
 
 @contextlib.contextmanager
-def _claimed(library: Path) -> Iterator[Path | None]:
-    """Hold the library's lock; None while another process holds it."""
-    lock = library.with_suffix(".lock")
-    if not _is_alive(lock, STALE_LOCK):
-        lock.unlink(missing_ok=True)
-    try:
-        os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-    except (FileExistsError, PermissionError):  # Windows refuses a file that is about to vanish
-        if not lock.parent.is_dir() or not os.access(lock.parent, os.W_OK):
-            raise
-        yield None
+def _claimed(library: Path) -> Iterator[bool]:
+    """Hold the library's lock; False while another holds it."""
+    path = library.with_suffix(".lock")
+    file = _locked(path)
+    if file is None:
+        yield False
         return
-    _at_work.append(lock)
+    _at_work.append(path)
     try:
-        yield lock
+        yield True
     finally:
-        lock.unlink(missing_ok=True)
-        _at_work.remove(lock)
+        # before the lock is given back: who has waited for this file sees that it is not the one of that name any more
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+        os.close(file)
+        _at_work.remove(path)
+
+
+def _locked(path: Path) -> int | None:
+    """The file of a lock, open and locked; None while another holds it."""
+    while True:
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        except PermissionError:
+            if os.name != "nt":
+                raise
+            return None  # Windows refuses a file that is about to vanish
+        if not lock_file(file):
+            os.close(file)
+            return None
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.fstat(file), os.stat(path)):
+                return file
+        os.close(file)  # its holder has just removed it
 
 
 _at_work: list[Path] = []
 """Locks and folders of this process, to remove when it is told to end."""
 
 
-def _is_alive(path: Path, limit: float) -> bool:
-    try:
-        return abs(time.time() - path.stat().st_mtime) < limit
-    except OSError:
-        return False
+def sweep(folder: Path, held: str = "") -> None:
+    """Remove what killed processes have left in a folder of libraries; `held`: name of the library whose lock the caller holds."""
+    for left in folder.glob("build-*"):
+        name = left.name.removeprefix("build-").rpartition("-")[0]
+        if not name:
+            _remove_old(left)
+        elif name == held:
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            with _claimed(folder / f"{name}{SUFFIX}") as is_ours:
+                if is_ours:
+                    shutil.rmtree(left, ignore_errors=True)
+    for left in folder.glob("*.lock"):
+        if left.stem != held:
+            with _claimed(left):
+                pass  # the lock of nobody goes away with this
+    for left in (*folder.glob("job-*.json"), *folder.glob("part-*")):
+        _remove_old(left)
 
 
-def sweep(folder: Path) -> None:
-    """Remove what killed processes have left in a folder of libraries."""
-    for left in [*folder.glob("build-*"), *folder.glob("job-*.json"), *folder.glob("*.lock")]:
-        if not _is_alive(left, STALE_FOLDER):
+def _remove_old(left: Path) -> None:
+    with contextlib.suppress(OSError):
+        if abs(time.time() - left.stat().st_mtime) > ABANDONED:
             if left.is_dir():
                 shutil.rmtree(left, ignore_errors=True)
             else:
-                with contextlib.suppress(OSError):
-                    left.unlink(missing_ok=True)
+                left.unlink()
 
 
-def _compile(compiler: Sequence[str], source: Source, library: Path, lock: Path) -> None:
-    """Compile in a folder beside the library's place and move it there with its checksum."""
-    sweep(library.parent)
-    folder = Path(tempfile.mkdtemp(dir=library.parent, prefix="build-"))
+def put_text(target: Path, text: str) -> None:
+    """Write a file of the cache, whole, that others may read but not write."""
+    handle, part = tempfile.mkstemp(dir=target.parent, prefix="part-")
+    try:
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(part, 0o644)
+        os.replace(part, target)
+    except BaseException:
+        Path(part).unlink(missing_ok=True)
+        raise
+
+
+# -- the compiler at work ---------------------------------------------------------------------------------------------------
+
+
+def _compile(compiler: Sequence[str], source: Source, library: Path) -> None:
+    """Compile in a folder beside the library's place and move it there with its checksum; the caller holds the lock."""
+    sweep(library.parent, held=library.stem)
+    folder = Path(tempfile.mkdtemp(dir=library.parent, prefix=f"build-{library.stem}-"))
     _at_work.append(folder)
     try:
         for file, text in source.files.items():
@@ -260,25 +374,33 @@ def _compile(compiler: Sequence[str], source: Source, library: Path, lock: Path)
         headers = [f"-I{place}" for place in source.headers]
         flags = [*source.flags, *_level_flags(compiler, source.level), *headers, *system[:1]]
         command = [*compiler, *flags, "-shared", *stripped, "-o", str(output), *source.main, *system[1:]]
-        code, said = _run(command, folder, lock)
+        code, said = _run(command, folder)
         if code < 0:  # not refused, but ended: somebody may try again
             raise InterruptedError(f"the compiler was ended by signal {-code}")
+        if code and _is_full(folder, said):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if code:
             raise CompileError(f"{shlex.join(compiler)} could not compile {source.name}:\n{said[:2000]}")
-        checksum = folder / "library.sum"
-        checksum.write_text(digest(output), encoding="ascii")
+        output.chmod(output.stat().st_mode & ~OTHERS_WRITE)
+        checksum = digest(output)
         # the library first: a reader that finds it without its checksum does not take it
         os.replace(output, library)
-        os.replace(checksum, library.with_suffix(".sum"))
+        put_text(library.with_suffix(".sum"), checksum)
         library.with_suffix(".failed").unlink(missing_ok=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         _at_work.remove(folder)
 
 
-def _run(command: Sequence[str], folder: Path, lock: Path) -> tuple[int, str]:
-    """Run the compiler, with signs of life; end it when its folder is taken away."""
-    environment = {**os.environ}
+def _is_full(folder: Path, said: str) -> bool:
+    """Whether a compiler has failed for want of space; what it says about it differs, and may not have found room either."""
+    words = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT), os.strerror(errno.EFBIG), "File size limit exceeded")
+    return any(word in said for word in words) or shutil.disk_usage(folder).free < LEAST_SPACE
+
+
+def _run(command: Sequence[str], folder: Path) -> tuple[int, str]:
+    """Run the compiler; what it writes on the way goes into the folder too."""
+    environment = {**os.environ, "TMPDIR": str(folder)}
     if _is_zig(command):  # its own cache of system libraries, where ours is
         environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(folder.parent / "zig"))
         environment.setdefault("ZIG_LOCAL_CACHE_DIR", str(folder / "zig"))
@@ -288,12 +410,7 @@ def _run(command: Sequence[str], folder: Path, lock: Path) -> tuple[int, str]:
             command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=messages, stderr=messages
         )
         try:
-            while True:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    code = process.wait(timeout=HEARTBEAT)
-                    break
-                os.utime(lock)
-                os.utime(folder)
+            code = process.wait()
         except BaseException:
             process.kill()
             process.wait()
@@ -324,15 +441,16 @@ def start_job(compiler: Sequence[str], sources: Sequence[Source], folder: Path) 
         return None
 
 
-def _work(compiler: Sequence[str], source: Source, folder: Path) -> None:
+def _work(compiler: Sequence[str], source: Source, folder: Path) -> int:
+    """Compile a library; the number of the error where the folder could not be written."""
     library = folder / source.file_name()
     try:
         build(compiler, source, library, wait=False)
     except CompileError as refused:
-        with contextlib.suppress(OSError):
-            library.with_suffix(".failed").write_text(str(refused), encoding="utf-8")
-    except OSError:
-        pass  # no space, or the folder is gone: nobody waits for an answer
+        note_refusal(library, refused)
+    except OSError as reason:
+        return reason.errno or errno.EIO
+    return 0
 
 
 def _end(number: int, frame: object) -> None:
@@ -359,8 +477,10 @@ def main(job: Path) -> None:
     sources = [Source(**source) for source in wanted["sources"]]
     sources.sort(key=lambda source: -sum(map(len, source.files.values())))
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        list(pool.map(lambda source: _work(wanted["compiler"], source, folder), sources))
-    sweep(folder)
+        failed = max(pool.map(lambda source: _work(wanted["compiler"], source, folder), sources), default=0)
+    with contextlib.suppress(OSError):
+        sweep(folder)
+    sys.exit(failed)  # who has asked may still be there, and say so
 
 
 # -- what ships with the package --------------------------------------------------------------------------------------------

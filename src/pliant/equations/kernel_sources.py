@@ -9,9 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -19,7 +17,7 @@ from pathlib import Path
 
 import casadi as ca
 
-from pliant.equations.compiling import KERNEL_FLAGS, LARGE_KERNEL, LARGE_KERNEL_FLAGS, Source, library_name
+from pliant.equations.compiling import KERNEL_FLAGS, LARGE_KERNEL, LARGE_KERNEL_FLAGS, Source, library_name, put_text
 from pliant.equations.fingerprint import fingerprint
 from pliant.equations.kernel import Kernels
 from pliant.equations.lanes import HEADER, lane_source, lanes_header
@@ -110,10 +108,7 @@ def write_note(kernels: Kernels, note: KernelNote, folder: Path) -> None:
         return
     text = json.dumps(asdict(note))
     with contextlib.suppress(OSError):
-        handle, written = tempfile.mkstemp(dir=folder, prefix="build-")
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(f"{_checksum(text)}\n{text}")
-        os.replace(written, folder / name)
+        put_text(folder / name, f"{_checksum(text)}\n{text}")
 
 
 def _checksum(text: str) -> str:

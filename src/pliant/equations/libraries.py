@@ -15,7 +15,6 @@ import ctypes
 import importlib.machinery
 import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,6 +31,7 @@ from typing import Any
 import casadi as ca
 
 from pliant.equations import compiling, ctypes_calls
+from pliant.equations.cache_folder import PRIVATE, cache_folder, trusted_cache, writable_cache
 from pliant.equations.compiling import (
     BINARY_FOLDER,
     QUICK_FLAGS,
@@ -43,6 +43,7 @@ from pliant.equations.compiling import (
     find_compiler,
     is_sound,
     levels,
+    note_refusal,
     processor_source,
     refusal,
     runtime_source,
@@ -60,16 +61,6 @@ RESERVED = 8192
 """Functions that CasADi's list of loaded ones has room for without being moved; see `_VirtualMachine`."""
 
 
-def cache_folder() -> Path:
-    """Where compiled libraries are kept: the environment variable PLIANT_CACHE, else the user's cache folder."""
-    if chosen := os.environ.get("PLIANT_CACHE"):
-        return Path(chosen)
-    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
-        return Path(local) / "pliant" / "cache"
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "pliant"
-
-
 def compile_mode() -> str:
     """What the environment variable PLIANT_COMPILE says: one of `MODES`."""
     mode = os.environ.get("PLIANT_COMPILE") or MODES[0]
@@ -77,23 +68,6 @@ def compile_mode() -> str:
         possible = f"{', '.join(MODES[:-1])} or {MODES[-1]}"
         raise ValueError(f"the environment variable PLIANT_COMPILE is '{mode}'; it can be {possible}")
     return mode
-
-
-@cache
-def _writable_cache(folder: Path) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError as reason:
-        own = Path(tempfile.mkdtemp(prefix="pliant-"))
-        atexit.register(shutil.rmtree, own, ignore_errors=True)
-        warnings.warn(
-            f"the cache folder {folder} cannot be written ({reason.strerror or reason}); compiling into {own} for this "
-            "process only. Set PLIANT_CACHE to a folder you can write to.",
-            stacklevel=2,
-        )
-        return own
 
 
 # -- libraries compiled while somebody waits --------------------------------------------------------------------------------
@@ -106,12 +80,13 @@ def build_library(name: str, sources: Mapping[str, str], main: Sequence[str], fl
 
 def _build(source: Source) -> Path:
     file_name = source.file_name()
-    if is_sound(cache_folder() / file_name):
-        return cache_folder() / file_name  # also from a cache that can only be read
+    for folder in trusted_cache():  # also one that can only be read
+        if is_sound(folder / file_name, private=True):
+            return folder / file_name
     compiler = find_compiler()
     if compiler is None:
         raise NoCompiler("no C compiler found (tried $CC, cc, gcc, clang and the package ziglang)")
-    folder = _writable_cache(cache_folder())
+    folder = writable_cache(cache_folder())
     try:
         compiling.build(compiler, source, folder / file_name)
     except OSError as reason:
@@ -186,14 +161,15 @@ def extension_module() -> Any:
 
 def _built_extension(source: Source) -> Path | None:
     """Where the extension module is, in the cache; None where it cannot be compiled."""
-    path = cache_folder() / source.file_name()
-    if not is_sound(path) and (compile_mode() == "never" or refusal(path)):
+    paths = [folder / source.file_name() for folder in trusted_cache()]
+    there = any(is_sound(path, private=True) for path in paths)
+    if not there and (compile_mode() == "never" or any(map(refusal, paths))):
         return None
     try:
         return _build(source)
     except CompileError as refused:
-        with contextlib.suppress(OSError):
-            path.with_suffix(".failed").write_text(str(refused), encoding="utf-8")
+        for path in paths:
+            note_refusal(path, refused)
     except (NoCompiler, OSError):
         pass
     return None
@@ -297,7 +273,12 @@ class _Library:
         """Load compiled code if one of the folders has it."""
         for folder in folders:
             path = folder / self.file_name
-            if path.with_suffix(".sum").exists() and is_sound(path) and (library := _load(path)):
+            is_shipped = folder == PREBUILT_KERNELS
+            if (
+                path.with_suffix(".sum").exists()
+                and is_sound(path, private=not is_shipped)
+                and (library := _load(path))
+            ):
                 names = self.kernels.function_names
                 self.native = {name: function_address(getattr(library, name)) for name in names}
                 return True
@@ -306,7 +287,8 @@ class _Library:
     def keep_note(self) -> None:
         """Write down what kernels were made, so that they need not be made again to find their code."""
         if self.source is not None and not self._is_noted:
-            write_note(self.kernels, self.note, cache_folder())
+            for folder in trusted_cache():
+                write_note(self.kernels, self.note, folder)
             self._is_noted = True
 
     def entry(self, name: str) -> tuple[int | None, int, int | None]:
@@ -410,8 +392,8 @@ _asked_for: set[Path] = set()
 
 def _folders() -> list[Path]:
     """Where compiled kernels may be, in the order they are looked for."""
-    own = [_writable_cache(cache_folder())] if _asked_for else []
-    return list(dict.fromkeys([cache_folder(), *own, PREBUILT_KERNELS]))
+    own = [writable_cache(cache_folder())] if _asked_for else []
+    return list(dict.fromkeys([*trusted_cache(), *own, PREBUILT_KERNELS]))
 
 
 def load_kernels(kernels: Sequence[Kernels]) -> KernelCode:
@@ -482,7 +464,7 @@ def _compiled(kernels: Kernels, note: KernelNote, level: str, source: Source | N
 
 def _start(compiler: list[str], missing: Sequence[_Library]) -> None:
     """Have kernels compiled in the background, unless that was asked for before or refused."""
-    folder = _writable_cache(cache_folder())
+    folder = writable_cache(cache_folder())
     sources = []
     with _registry_lock:
         for library in missing:
@@ -499,15 +481,21 @@ def _start(compiler: list[str], missing: Sequence[_Library]) -> None:
     try:
         job = compiling.start_job(compiler, sources, folder)
     except OSError as reason:
-        warnings.warn(
-            f"cannot compile in {folder}: {reason.strerror or reason}; kernels run in CasADi's virtual machine, which is slower. "
-            "Free some space, or set PLIANT_CACHE to another folder.",
-            stacklevel=2,
-        )
+        _say_unwritten(folder, reason.strerror or str(reason))
         return
     if job is not None:
+        if folder.name.startswith(PRIVATE):
+            atexit.register(_end_job, job)  # before the folder is removed
         with _registry_lock:
             _jobs.append((job, [folder / source.file_name() for source in sources]))
+
+
+def _end_job(job: subprocess.Popen[bytes]) -> None:
+    """End a job whose work nobody will have."""
+    if job.poll() is None:
+        job.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            job.wait(timeout=5)
 
 
 def _reap() -> None:
@@ -516,9 +504,20 @@ def _reap() -> None:
         ended = [job for job in _jobs if job[0].poll() is not None]
         for job in ended:
             _jobs.remove(job)
-    for _, libraries in ended:
+    for process, libraries in ended:
+        if process.returncode > 0:
+            _say_unwritten(libraries[0].parent, os.strerror(process.returncode))
         for said in filter(None, map(refusal, libraries)):
             _say_refused(said)
+
+
+@cache
+def _say_unwritten(folder: Path, why: str) -> None:
+    warnings.warn(
+        f"cannot compile in {folder}: {why}; kernels run in CasADi's virtual machine, which is slower. "
+        "Free some space, or set PLIANT_CACHE to another folder.",
+        stacklevel=2,
+    )
 
 
 @cache

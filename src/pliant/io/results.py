@@ -6,32 +6,46 @@ import csv
 import io
 import json
 import os
+import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from pliant.io.result_reader import read_file
 from pliant.language.files import write_whole
-from pliant.solve.labelled import Labelled
-from pliant.solve.netcdf_files import FORMAT, PATH_FORMAT, ResultFileError, load_dataset
+from pliant.solve.netcdf_files import ResultFileError
 from pliant.solve.result import Result, Timing
 from pliant.solve.statics.path import Path as StaticPath
 from pliant.solve.status import Status
 
+Kind = TypeVar("Kind", Result, StaticPath)
+
 
 def load_result(path: str | os.PathLike[str]) -> Result:
-    """Read a result that `Result.save` wrote."""
-    read = _read(path, FORMAT)
-    return Result(**read, method=read["recorded"].attributes["method"])
+    """Read a result that `Result.save` or `simulate(out=...)` wrote; one that has not come to its end is read with a warning.
+
+    Raises ResultFileError, with the reason, where there is none or it is damaged.
+    """
+    read = _read(path, "result")
+    return _whole(Result(**read, method=read["recorded"].attributes["method"]), path)
 
 
 def load_path(file: str | os.PathLike[str]) -> StaticPath:
-    """Read a static path that `Path.save` wrote."""
-    read = _read(file, PATH_FORMAT)
-    return StaticPath(**read, warnings=tuple(json.loads(read["recorded"].attributes["warnings"])))
+    """Read a static path that `Path.save` wrote; one that has not come to its end is read with a warning."""
+    read = _read(file, "path")
+    return _whole(StaticPath(**read, warnings=tuple(json.loads(read["recorded"].attributes["warnings"]))), file)
+
+
+def _whole(found: Kind, file: str | os.PathLike[str]) -> Kind:
+    """A result, with a word where it is partial."""
+    if found.is_partial:
+        count = f"{len(found.q)} saved {'states' if isinstance(found, Result) else 'points'}"
+        warnings.warn(f"{os.fspath(file)} is partial ({count}): {found.message}", stacklevel=3)
+    return found
 
 
 def _read(file: str | os.PathLike[str], kind: str) -> dict[str, Any]:
     """What results of all kinds have."""
-    recorded = Labelled.of(load_dataset(file, kind))
+    recorded = read_file(file, kind)
     about = recorded.attributes
     timing = Timing(**json.loads(about["timing"]))
     return {"status": Status(about["status"]), "message": about["message"], "recorded": recorded, "timing": timing}

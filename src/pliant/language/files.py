@@ -2,23 +2,76 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
 import secrets
+import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
+
+ABANDONED = 3600.0
+"""Seconds after which a part of a file counts as left behind by a process that was killed."""
 
 
-def write_whole(target: Path, content: bytes | memoryview) -> None:
-    """Write a file so that it is complete or not there; an older one is replaced only at the end, and keeps its permissions."""
+def write_whole(target: Path, *content: bytes | memoryview) -> None:
+    """Write a file so that it is complete or not there; an older one is replaced only at the end, and keeps its permissions.
+
+    A link stays one, and what it points to is written; devices and pipes get the content as it comes. A process that is killed
+    while it writes leaves nothing where the system has files without a name (Linux). Elsewhere it may leave a hidden
+    `.NAME.*.part`, which is removed when NAME is written an hour later or more.
+    """
+    if target.exists() and not target.is_file():
+        with target.open("wb") as file:
+            file.writelines(content)
+        return
+    target = Path(os.path.realpath(target)) if target.is_symlink() else target
     part = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     try:
-        # opened like any new file, so that the system gives it the permissions that the user's mask leaves
-        with open(part, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        if not _write_nameless(part, content):
+            _sweep(target)
+            # opened like any new file, so that the system gives it the permissions that the user's mask leaves
+            with open(part, "xb") as file:
+                _fill(file, content)
         if target.exists():
             os.chmod(part, target.stat().st_mode & 0o777)
         os.replace(part, target)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def _fill(file: BinaryIO, content: Sequence[bytes | memoryview]) -> None:
+    file.writelines(content)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _write_nameless(part: Path, content: Sequence[bytes | memoryview]) -> bool:
+    """Write a file that gets its name when it is complete; False where the system or the disk has no such files."""
+    if not hasattr(os, "O_TMPFILE"):
+        return False
+    try:
+        number = os.open(part.parent, os.O_WRONLY | os.O_TMPFILE, 0o666)
+    except OSError:
+        return False
+    with open(number, "wb") as file:
+        _fill(file, content)
+        try:
+            own = os.open("/proc/self/fd", os.O_RDONLY)
+            try:
+                os.link(str(number), part, src_dir_fd=own)  # with a folder given, the entry is followed to the file
+            finally:
+                os.close(own)
+        except OSError:
+            return False
+    return True
+
+
+def _sweep(target: Path) -> None:
+    """Remove parts of this file that were left behind long ago."""
+    for left in target.parent.glob(f".{glob.escape(target.name)}.*.part"):
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > ABANDONED:
+                left.unlink()

@@ -1,7 +1,21 @@
-"""Datasets of results as netCDF files with a format attribute."""
+"""Datasets of results as netCDF files, each with a format attribute and a checksum.
+
+The attribute `format` names the kind of file and the version of its layout (`pliant-result-2`). The last 80 bytes of a file are
+a line of text with the SHA-256 of all bytes before it. They lie behind the end that HDF5's own head states, so HDF5, and with
+it netCDF and xarray, reads the file as if they were not there. HDF5 itself does not notice most damage, and one wrong byte
+among its tables can make it run for ever; so Pliant compares the checksum before HDF5 sees a file. Every changed byte is found:
+before the line it changes the sum, in the line the sum that is stated, and a line that is not one any more leaves the file
+longer than its head says.
+
+The checksum tells accidents. A file from a stranger may have been made with one, so what it holds is checked as well, before it
+is read (`pliant.io.result_reader`).
+
+Layouts so far: 1 (without a checksum) and 2.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from contextlib import AbstractContextManager, nullcontext
@@ -13,11 +27,15 @@ from pliant.language.files import write_whole
 if TYPE_CHECKING:
     import xarray
 
-FORMAT = "pliant-result-1"
-PATH_FORMAT = "pliant-path-1"
+FORMAT = "pliant-result-2"
+PATH_FORMAT = "pliant-path-2"
 SLASH = "::"
 """What stands for the slash of `leg1/tip` in files: names of netCDF variables and dimensions may not contain one, and no name of a
 model contains this."""
+
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+LINE_BEGIN = b"\npliant sha256 "
+LINE_SIZE = len(LINE_BEGIN) + 64 + 1
 
 
 class ResultFileError(RuntimeError):
@@ -29,14 +47,63 @@ def save_dataset(dataset: xarray.Dataset, path: str | os.PathLike[str], kind: st
     target = Path(path)
     # made in memory first: the HDF5 library does not survive a disk that fills up under it
     with _by_this_thread():
-        content = _renamed(dataset, "/", SLASH).assign_attrs(format=kind).to_netcdf(engine="h5netcdf")
+        content = _without_slashes(dataset).assign_attrs(format=kind).to_netcdf(engine="h5netcdf")
     try:
-        write_whole(target, content)
+        write_whole(target, content, _line(hashlib.sha256(content)))
     except OSError as reason:
         raise ResultFileError(
             f"cannot write {target}: {reason.strerror or reason}. An earlier file of that name is unchanged; choose "
             "another place or free some space."
         ) from None
+
+
+def partial_path(path: str | os.PathLike[str]) -> Path:
+    """Where what has not come to its end is kept: `run.partial.nc` for `run.nc`."""
+    whole = Path(path)
+    return whole.with_name(f"{whole.stem}.partial{whole.suffix}")
+
+
+def has_checksum(path: Path) -> bool:
+    """Whether a file states the checksum of what it holds; False where it may be one of layout 1.
+
+    Raises ResultFileError where the checksum differs, or where the file cannot be one of ours; OSError where it cannot be read.
+    """
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        head = file.read(64)
+        if not head.startswith(SIGNATURE):
+            raise ResultFileError(f"{path} is not a result file: it is not netCDF (version 4)")
+        file.seek(max(0, size - LINE_SIZE))
+        line = file.read()
+        if line.startswith(LINE_BEGIN):
+            file.seek(0)
+            if line == _line(_checksum(file, size - LINE_SIZE)):
+                return True
+            raise ResultFileError(f"{path} is damaged: its checksum differs. Make it again, or take a copy of it.")
+        if size != _stated_size(head):
+            raise ResultFileError(
+                f"{path} is damaged or cut short: its length is not the one that it states. Make it again, or take a copy of it."
+            )
+        return False
+
+
+def _line(checksum: hashlib._Hash) -> bytes:
+    return LINE_BEGIN + checksum.hexdigest().encode() + b"\n"
+
+
+def _checksum(file: Any, size: int) -> hashlib._Hash:
+    """SHA-256 of the next `size` bytes of a file."""
+    found = hashlib.sha256()
+    while size > 0 and (piece := file.read(min(size, 1 << 20))):
+        found.update(piece)
+        size -= len(piece)
+    return found
+
+
+def _stated_size(head: bytes) -> int:
+    """Where the head of an HDF5 file says that it ends; by the version of the head, at one of three places."""
+    at = {0: 40, 1: 44}.get(head[8] if len(head) > 8 else 0, 28)
+    return int.from_bytes(head[at : at + 8], "little")
 
 
 def _by_this_thread() -> AbstractContextManager[Any]:
@@ -45,43 +112,7 @@ def _by_this_thread() -> AbstractContextManager[Any]:
     return nullcontext() if dask is None else dask.config.set(scheduler="synchronous")
 
 
-def load_dataset(path: str | os.PathLike[str], expected: str) -> xarray.Dataset:
-    """Read a dataset that `save_dataset` wrote as this kind."""
-    import xarray
-
-    source = Path(path)
-    if not source.exists():
-        raise ResultFileError(f"there is no file {source}")
-    try:
-        with xarray.open_dataset(source, engine="h5netcdf") as file:
-            dataset = file.load()
-    except (OSError, ValueError, KeyError) as reason:
-        raise ResultFileError(f"{source} is not a readable result file: {reason}") from None
-    found = dataset.attrs.get("format")
-    if found != expected:
-        readers = {
-            FORMAT: "a simulated motion: read it with load_result",
-            PATH_FORMAT: "a path: read it with load_path",
-        }
-        word = readers.get(str(found), "a netCDF file, but not a result of this program")
-        raise ResultFileError(f"{source} is {word}")
-    for name in (
-        "coordinate",
-        "rate",
-        "frame",
-        "constraint",
-        "input",
-        "axis",
-        "quaternion_part",
-        "contact_name",
-        "thing",
-    ):
-        if name in dataset.coords:
-            dataset = dataset.assign_coords({name: [str(x) for x in dataset[name].values]})
-    return _renamed(dataset, SLASH, "/")
-
-
-def _renamed(dataset: xarray.Dataset, old: str, new: str) -> xarray.Dataset:
-    """The dataset with `old` replaced by `new` in the names of variables and dimensions; what they hold stays as it is."""
+def _without_slashes(dataset: xarray.Dataset) -> xarray.Dataset:
+    """The dataset with names of variables and dimensions as files have them; what they hold stays as it is."""
     names = {str(name) for name in (*dataset.variables, *dataset.dims)}
-    return dataset.rename({name: name.replace(old, new) for name in names if old in name})
+    return dataset.rename({name: name.replace("/", SLASH) for name in names if "/" in name})

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from pliant.language.display import shown
 from pliant.language.words import suggestion
 from pliant.solve.contact_table import recorded_contacts
 from pliant.solve.labelled import Labelled, Variable
-from pliant.solve.netcdf_files import FORMAT, save_dataset
+from pliant.solve.netcdf_files import FORMAT, partial_path, save_dataset
 from pliant.solve.status import Status
 from pliant.solve.track import Part, Track
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 ENERGIES = ("kinetic", "potential", "dissipated", "supplied")
 ADDED = "added"
 """Energy that events and mid-step functions have added by setting the state; present where they did."""
+FRAME_PARTS = {"position": "axis", "quaternion": "quaternion_part", "velocity": "axis", "angular_velocity": "axis"}
+"""What is stored of every frame, and the dimension of its components."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +46,27 @@ class Timing:
 
 
 INTERRUPTED = "stopped by Ctrl-C"
-"""How the message of a run begins that its user has ended."""
+STILL_RUNNING = "still running"
+"""How messages of runs begin that their user has ended, and in files that are written meanwhile."""
+KEPT = "what was computed is kept"
+"""Part of such messages."""
 
 
 class Recorded:
-    """What was computed, as labelled arrays."""
+    """What was computed, as labelled arrays; `file_format`: what its files say that they are."""
 
+    file_format: ClassVar[str]
     recorded: Labelled
+    status: Status
+    message: str
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether it has not come to its end: it failed, was ended by Ctrl-C, or was written while it was running.
+
+        What an event or a controller has ended is whole.
+        """
+        return self.status == Status.FAILED or self.message.startswith((INTERRUPTED, STILL_RUNNING))
 
     @property
     def dataset(self) -> xarray.Dataset:
@@ -64,6 +82,32 @@ class Recorded:
     def output_names(self) -> tuple[str, ...]:
         """Named outputs that can be asked for."""
         return tuple(name[len("output.") :] for name in self.recorded if name.startswith("output."))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write as netCDF (all or nothing), with a checksum; `load_result` and `load_path` read it."""
+        save_dataset(self.dataset, path, self.file_format)
+
+
+def kept_at(found: Recorded, path: str | os.PathLike[str]) -> FilePath:
+    """Where a result is kept that is to be `path`: there, or beside it (`NAME.partial.nc`) where it is partial."""
+    return partial_path(path) if found.is_partial else FilePath(path)
+
+
+def keep(found: Recorded, path: str | os.PathLike[str]) -> FilePath:
+    """Save a result where it is to be kept, and return where: a partial one replaces no earlier result, a whole one stands for
+    earlier partial ones as well."""
+    target = kept_at(found, path)
+    found.save(target)
+    if not found.is_partial:
+        partial_path(path).unlink(missing_ok=True)
+    return target
+
+
+def said_where(found: Recorded, target: FilePath) -> str:
+    """The message of a partial result, with the file that holds it."""
+    if KEPT in found.message:
+        return found.message.replace(KEPT, f"what was computed is in {target}")
+    return f"{found.message} What was computed is in {target}."
 
 
 def no_such(what: str, name: str, names: Sequence[str]) -> KeyError:
@@ -93,6 +137,7 @@ class Result(Recorded):
     recorded: Labelled
     timing: Timing
     method: str
+    file_format: ClassVar[str] = FORMAT
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -201,10 +246,6 @@ class Result(Recorded):
 
     def _repr_html_(self) -> str:
         return str(shown("Result.html", self))
-
-    def save(self, path: Any) -> None:
-        """Write as netCDF (all or nothing)."""
-        save_dataset(self.dataset, path, FORMAT)
 
 
 def _of_frame(data: Labelled, part: str, k: int) -> np.ndarray:

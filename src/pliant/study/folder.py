@@ -12,23 +12,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pliant.equations.compiling import lock_file
 from pliant.language.arguments import ArgumentError
 from pliant.language.files import write_whole
 from pliant.solve.netcdf_files import ResultFileError
 from pliant.solve.versions import versions
 from pliant.study.gathered import Gathered
 from pliant.study.journal import Journal, records
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
 
 if TYPE_CHECKING:
     import xarray
@@ -194,22 +189,10 @@ class _Lock:
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            _lock_file(self._file)
-        except OSError:
+        if not lock_file(self._file):
             os.close(self._file)
-            raise ResultFileError(
-                f"another sweep is at work in {path.parent}; wait for it, or choose another folder"
-            ) from None
+            raise ResultFileError(f"another sweep is at work in {path.parent}; wait for it, or choose another folder")
 
     def release(self) -> None:
         """Let others in."""
         os.close(self._file)
-
-
-def _lock_file(file: int) -> None:
-    """Take the lock of an open file, which the system gives back when the process ends; raises OSError where another has it."""
-    if sys.platform == "win32":
-        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-    else:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -4,6 +4,7 @@ import http.client
 import json
 import socket
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import pliant
 from pliant.cli import run as command
 from pliant.view.live.robot import Choice, LiveRobot, Overlays
-from pliant.view.live.server import check_host, refusal
+from pliant.view.live.server import Door, check_host, is_expected
 from pliant.view.live.sliders import coordinate_sliders, input_sliders, parameter_sliders
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
@@ -102,16 +103,33 @@ def test_sliders_have_ranges_that_make_sense(eqs):
 # -- whom it answers -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("host", ["localhost:8080", "127.0.0.1:9", "[::1]:8080", "localhost"])
-def test_this_machine_is_answered(host):
-    assert refusal({"Host": host}) is None
-    assert refusal({"Host": host, "Origin": "http://localhost:8080"}) is None
+DOOR = Door(8080, "secret")
+
+
+@pytest.mark.parametrize("host", ["localhost:8080", "127.0.0.1:8080", "[::1]:8080"])
+@pytest.mark.parametrize("path", ["/secret", "/secret/", "/secret/?websocket=ws://localhost:8080/secret"])
+def test_this_machine_is_answered(host, path):
+    assert DOOR.refusal(path, {"Host": host}) is None
+    assert DOOR.refusal(path, {"Host": host, "Origin": "http://localhost:8080"}) is None
+    assert DOOR.inside(path).split("?")[0] == "/"
+
+
+@pytest.mark.parametrize("path", ["/", "", "/index.html", "/secrets", "/secre", "/x/secret", "/?secret", "/%73ecret"])
+def test_other_addresses_are_refused(path):
+    assert "not the page's address" in DOOR.refusal(path, {"Host": "localhost:8080"})
 
 
 @pytest.mark.parametrize(
     "headers",
     [
         {},
+        {"Host": "localhost"},
+        {"Host": "localhost:8081"},
+        {"Host": "localhost:99999"},
+        {"Host": "[localhost:8080"},
+        {"Host": "localhost:8080", "Origin": "http://localhost:8081"},
+        {"Host": "localhost:8080", "Origin": "http://localhost"},
+        {"Host": "localhost:8080", "Origin": "https://localhost:8080"},
         {"Host": "evil.example:8080"},
         {"Host": "127.0.0.1.evil.example"},
         {"Host": "localhost@evil.example"},
@@ -121,7 +139,7 @@ def test_this_machine_is_answered(host):
     ],
 )
 def test_others_are_refused(headers):
-    assert refusal(headers)
+    assert DOOR.refusal("/secret/", headers)
 
 
 def test_only_loopback_can_be_served(capsys):
@@ -147,6 +165,14 @@ def test_results_take_no_options_of_models(capsys):
 # -- in a browser ----------------------------------------------------------------------------------------------------
 
 
+PAGES = {}
+
+
+def live_page(door):
+    """The page behind a door."""
+    return PAGES[door]
+
+
 @pytest.fixture(scope="module")
 def served(eqs):
     """The page of a robot with a run, served on a free port."""
@@ -156,23 +182,121 @@ def served(eqs):
 
     run = pliant.simulate(eqs, 1.0, save_every=0.02)
     server = start_server(free_port(0), HOSTILE)
-    page = LivePage(server, eqs.model.spec, eqs, run)
+    page = LivePage(server.viser, eqs.model.spec, eqs, run)
     thread = threading.Thread(target=page.loop, daemon=True)
     thread.start()
-    yield server.get_port()
+    PAGES[server.door] = page
+    yield server.door
     page.stop()
     thread.join(10)
     server.stop()
 
 
 def test_the_server_itself_refuses(served):
-    for headers, status in (({}, 200), ({"Host": "evil.example"}, 403), ({"Origin": "http://evil.example"}, 403)):
-        connection = http.client.HTTPConnection("127.0.0.1", served, timeout=10)
-        connection.request("GET", "/", headers=headers)
+    page = f"/{served.word}/"
+    cases = (
+        (page, {}, 200),
+        ("/", {}, 403),
+        (page, {"Host": "evil.example"}, 403),
+        (page, {"Origin": "http://evil.example"}, 403),
+        (page, {"Origin": f"http://localhost:{served.port + 1}"}, 403),
+    )
+    for path, headers, status in cases:
+        connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=10)
+        connection.request("GET", path, headers=headers)
         answer = connection.getresponse()
         body = answer.read()
         assert answer.status == status
         assert status == 200 or b"ssh -L" in body
+
+
+def test_websockets_and_viser_are_as_they_were(served):
+    import viser.infra._infra as module
+    import websockets.asyncio.server
+
+    assert module.websockets is websockets
+    assert module.websockets.asyncio.server.serve is websockets.asyncio.server.serve
+    assert websockets.asyncio.server.serve.__module__ == "websockets.asyncio.server"
+
+
+GARBAGE = [
+    b"", b"\x00", b"\xc1" * 20, b"\x91" * 100_000, "text", [1, 2], {"type": "Nonsense"}, {"type": ["a"]}, {"uuid": "x"},
+    {"type": "GuiUpdateMessage"}, {"type": "GuiUpdateMessage", "uuid": "none", "updates": {"value": 1}},
+    {"type": "GuiUpdateMessage", "uuid": "SLIDER", "updates": {"update_cb": 3}},
+    {"type": "GuiUpdateMessage", "uuid": "SLIDER", "updates": {"value": {}}},
+    {"type": "GuiUpdateMessage", "uuid": "SLIDER", "updates": {"value": "abc"}},
+    {"type": "GuiUpdateMessage", "uuid": "SLIDER", "updates": {"value": float("nan")}},
+    {"type": "GuiUpdateMessage", "uuid": "SLIDER", "updates": {"value": 1e300}},
+    {"type": "GuiUpdateMessage", "uuid": "SLIDER", "updates": {"value": "x" * 100_000}},
+    {"type": "GuiUpdateMessage", "uuid": "CHOICE", "updates": {"value": "mode"}},
+    {"type": "GuiUpdateMessage", "uuid": "CHOICE", "updates": {"value": "mode 9999"}},
+    {"type": "GuiUpdateMessage", "uuid": "SPEED", "updates": {"value": "fast"}},
+    {"type": "ViewerCameraMessage"}, {"type": "ViewerCameraMessage", "wxyz": [1], "position": "here"},
+    {"type": "ShareUrlRequest"}, {"type": "FileTransferStartUpload", "size_bytes": 10**12},
+]  # fmt: skip
+
+
+CAMERA = {
+    "type": "ViewerCameraMessage", "wxyz": [1, 0, 0, 0], "position": [0, 0, 1.0], "look_at": [0, 0, 0], "up_direction": [0, 0, 1],
+    "fov": 0.5, "near": 0.1, "far": 10.0, "image_height": 100, "image_width": 100,
+}  # fmt: skip
+
+
+def test_only_what_the_controls_send_is_heard():
+    import msgspec
+
+    value = {"type": "GuiUpdateMessage", "uuid": "x", "updates": {"value": 0.5}}
+    assert all(is_expected(msgspec.msgpack.encode(message)) for message in (CAMERA, value))
+    changed = [
+        {"type": "ShareUrlRequest"}, {"type": ["a"]}, [1], CAMERA | {"fov": {}}, CAMERA | {"wxyz": [0] * 9}, CAMERA | {"more": 1},
+        *(value | {"updates": x} for x in ({"update_cb": 1}, {"value": float("nan")}, {"value": []}, {}, 3)),
+    ]  # fmt: skip
+    wrong = [*(g for g in GARBAGE if isinstance(g, bytes | str)), *map(msgspec.msgpack.encode, changed)]
+    assert not any(map(is_expected, wrong))
+
+
+def test_garbage_and_several_browsers(served, capfd, caplog):
+    """Browsers that come and go and send what no page of ours sends: no traceback, and the page goes on for the others."""
+    import msgspec
+    import viser
+    from websockets.sync.client import connect
+
+    handles = live_page(served)
+    names = {"SLIDER": handles.sliders["Inputs"]["force"][1], "CHOICE": handles.what, "SPEED": handles.speed}
+
+    def raw(message):
+        if isinstance(message, dict) and message.get("uuid") in names:
+            message = message | {"uuid": names[message["uuid"]]._impl.uuid}
+        return msgspec.msgpack.encode(message) if isinstance(message, dict | list) else message
+
+    def browser():
+        url = served.url.replace("http", "ws").rstrip("/")
+        return connect(url, subprotocols=[f"viser-v{viser.__version__}"], max_size=None, compression=None)
+
+    with browser() as watching:
+        for message in GARBAGE:
+            with browser() as one:
+                one.send(raw(message))
+        with browser() as one:
+            for message in GARBAGE:
+                if len(raw(message)) < 60_000:
+                    one.send(raw(message))
+            # these are meant, and all others hear of them; viser listens to who has told where he looks from
+            one.send(raw(CAMERA))
+            one.send(raw({"type": "GuiUpdateMessage", "uuid": "CHOICE", "updates": {"value": "initial pose"}}))
+            one.send(raw({"type": "GuiUpdateMessage", "uuid": "SLIDER", "updates": {"value": 0.5}}))
+            deadline = time.monotonic() + 20
+            while "initial pose" not in str(handles.status.value) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert handles.status.value == "the initial pose"
+            assert names["SLIDER"].value == 0.5
+        assert watching.recv(timeout=10)
+    names["CHOICE"].value, names["SPEED"].value, names["SLIDER"].value = "run", "1 x", 0.0
+    with pytest.raises(Exception, match="403"):
+        connect(f"ws://localhost:{served.port}/", subprotocols=[f"viser-v{viser.__version__}"])
+    said = capfd.readouterr()
+    assert "Traceback" not in said.err + said.out + caplog.text
+    assert "Error" not in said.err + said.out + caplog.text
 
 
 def scene(browser):
@@ -205,7 +329,7 @@ def moves(browser):
 
 def test_the_live_page_plays_follows_sliders_and_shakes(browser, served):
     browser.driver.set_window_size(720, 620)  # drawn without a graphics card, small is quick
-    browser.open(f"http://localhost:{served}")
+    browser.open(served.url)
     browser.wait(lambda: browser.driver.find_elements("css selector", "textarea") and status(browser).startswith("t ="))
     browser.wait(lambda: browser.coloured(scene(browser)) > 0.01)
     # the run plays
@@ -233,4 +357,4 @@ def test_the_live_page_plays_follows_sliders_and_shakes(browser, served):
     assert not browser.errors()
     asked = [url for url in browser.requests() if url.startswith(("http", "ws"))]
     assert asked
-    assert all(url.startswith(f"http://localhost:{served}/") for url in asked)
+    assert all(url.startswith(f"http://localhost:{served.port}/{served.word}") for url in asked)

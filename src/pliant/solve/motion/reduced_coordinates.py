@@ -24,7 +24,7 @@ from pliant.solve.independent_coordinates import PartitionError, partition
 from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates
 from pliant.solve.motion.integrator import Method
 from pliant.solve.motion.result_builder import build_result
-from pliant.solve.result import INTERRUPTED, Result, Timing
+from pliant.solve.result import INTERRUPTED, KEPT, Result, Timing
 from pliant.solve.state import AssembledState
 from pliant.solve.status import Status
 
@@ -197,7 +197,7 @@ class _ReducedRun:
                 self._save(solver.t, between)
         except KeyboardInterrupt as reason:
             reached = self.begin if solver is None else solver.t
-            return Status.STOPPED, f"{str(reason) or INTERRUPTED} at t = {reached:.6g} s; what was computed is kept"
+            return Status.STOPPED, f"{str(reason) or INTERRUPTED} at t = {reached:.6g} s; {KEPT}"
         except (PartitionError, np.linalg.LinAlgError) as reason:
             return Status.FAILED, str(reason)
         return Status.COMPLETED, f"simulated to t = {self.end:g} s"

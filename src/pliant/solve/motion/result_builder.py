@@ -14,13 +14,10 @@ from pliant.solve.contact_table import contact_variables
 from pliant.solve.labelled import Labelled, Parts, Variable, named_axes
 from pliant.solve.motion.derived_quantities import ActiveBinding, DerivedQuantities, SavedStates
 from pliant.solve.motion.remarks import energy_remarks
-from pliant.solve.result import ADDED, ENERGIES, Result, Timing, profile_axes
+from pliant.solve.result import ADDED, ENERGIES, FRAME_PARTS, Result, Timing, profile_axes
 from pliant.solve.status import Status
 from pliant.solve.validity import negative_tension_warnings, range_warnings, undetermined_reactions
 from pliant.solve.versions import versions
-
-FRAME_PARTS = {"position": "axis", "quaternion": "quaternion_part", "velocity": "axis", "angular_velocity": "axis"}
-"""What is stored of every frame, and the dimension of its components."""
 
 
 def build_result(

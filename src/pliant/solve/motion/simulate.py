@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -47,7 +47,7 @@ from pliant.solve.motion.saving import save_times
 from pliant.solve.motion.state_setting import set_state
 from pliant.solve.options import SimulateOptions
 from pliant.solve.overlaps import overlap_notes
-from pliant.solve.result import INTERRUPTED, Result, Timing
+from pliant.solve.result import INTERRUPTED, KEPT, STILL_RUNNING, Result, Timing, keep, said_where
 from pliant.solve.state import INITIAL, AssembledState, Start, assemble
 from pliant.solve.statics.equilibrium import state_at
 from pliant.solve.status import Status, unless_failed
@@ -112,7 +112,8 @@ def simulate(
     controllers: called at their own sample times; their commands are held until the next ones (`solve.motion.sampled_control`).
         A commanded position or rate is led to in a sample time.
         Those that the model describes when None or True, and none with () or False.
-    out: a netCDF file that is written during the run and is readable whenever the run ends.
+    out: a netCDF file for the result. It appears when the run has come to its end; until then, and where it fails or Ctrl-C ends
+        it, what was computed is in `NAME.partial.nc` beside it, and an earlier result stays.
     timeout: seconds of real time after which the run stops, with what was computed by then.
     on_failure: "return" returns a failed run, with its status and message, instead of raising.
     """
@@ -181,8 +182,17 @@ class Request:
     def run(
         self, eqs: Equations, state: State, acting: list[Controller], *, as_placed: bool, prepare: Prepare | None = None
     ) -> Result:
-        """A run of these equations from a state; its status says whether it has failed. as_placed: the state is the one that the
-        model describes, in which things should not overlap."""
+        """A run of these equations from a state, kept in its file; its status says whether it has failed. as_placed: the state is
+        the one that the model describes, in which things should not overlap."""
+        result = self._attempts(eqs, state, acting, as_placed=as_placed, prepare=prepare)
+        if self.out is None:
+            return result
+        target = keep(result, self.out)
+        return replace(result, message=said_where(result, target)) if result.is_partial else result
+
+    def _attempts(
+        self, eqs: Equations, state: State, acting: list[Controller], *, as_placed: bool, prepare: Prepare | None
+    ) -> Result:
         motions = KinematicInputs(eqs, eqs.binding, self.begin, state.q, state.v, self.end)
         bound = with_remembered(eqs.binding.with_series(motions.series), state)
         made = assemble(eqs, bound, self.begin, state.q, state.v, state.given)
@@ -217,10 +227,7 @@ class Request:
 
     def _reduced(self, eqs: Equations, made: AssembledState) -> Result:
         reduced = ExplicitRungeKutta(**self.tolerances)
-        result = simulate_reduced(eqs, made, self.begin, self.end, self.times, self.independent, reduced, self.progress)
-        if self.out is not None:
-            result.save(self.out)
-        return result
+        return simulate_reduced(eqs, made, self.begin, self.end, self.times, self.independent, reduced, self.progress)
 
 
 _NOT_REDUCED = "the reduced formulation runs without controllers, events and mid-step functions"
@@ -384,10 +391,7 @@ class Job:
             run.rejected,
             run.evaluations,
         )
-        result = self._result(run, status, stopped, failed, timing, [*watcher.notes(), *loop.notes()])
-        if self.out is not None:
-            result.save(self.out)
-        return result
+        return self._result(run, status, stopped, failed, timing, [*watcher.notes(), *loop.notes()])
 
     def _configure(self, run: TimeLoop, q: np.ndarray, v: np.ndarray, pauses: np.ndarray) -> None:
         stops = stop_times(self.eqs, self.bound, self.begin, self.end, self.times if self.exact else NONE, pauses)
@@ -522,7 +526,7 @@ def end_message(t: float) -> str:
 
 def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) -> tuple[Status, str]:
     if stopped or failed:
-        message = f"{failed or stopped} at t = {run.t:.6g} s; what was computed is kept"
+        message = f"{failed or stopped} at t = {run.t:.6g} s; {KEPT}"
         return Status.FAILED if failed else Status.STOPPED, message
     if status == RuntimeStatus.OK:
         return Status.COMPLETED, end_message(run.t)
@@ -556,6 +560,6 @@ class _Saver:
             return
         start = time.perf_counter()
         timing = Timing(run_s=start - self.last, steps=self.run.steps)
-        self.job._result(self.run, RuntimeStatus.OK, "still running", "", timing, []).save(self.job.out)
+        keep(self.job._result(self.run, RuntimeStatus.OK, STILL_RUNNING, "", timing, []), self.job.out)
         self.last = time.perf_counter()
         self.cost = max(LEAST_SAVE_COST, self.last - start)

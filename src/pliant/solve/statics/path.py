@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from pliant.equations.state import State
 from pliant.language.display import shown
 from pliant.solve.contact_table import recorded_contacts
 from pliant.solve.labelled import Labelled
-from pliant.solve.netcdf_files import PATH_FORMAT, save_dataset
+from pliant.solve.netcdf_files import PATH_FORMAT
 from pliant.solve.result import Recorded, Timing, no_such
 from pliant.solve.status import Status
 
@@ -82,6 +82,7 @@ class Path(Recorded):
     recorded: Labelled
     timing: Timing
     warnings: tuple[str, ...] = ()
+    file_format: ClassVar[str] = PATH_FORMAT
 
     def __len__(self) -> int:
         return len(self.value)
@@ -186,10 +187,6 @@ class Path(Recorded):
         values = self.value
         way = f"{self.parameter} from {values[0]:g} to {values[-1]:g}" if len(values) else self.parameter
         return f"Path ({self.status}): {len(self)} points, {way}. {self.message}"
-
-    def save(self, path: Any) -> None:
-        """Write as netCDF (all or nothing); `load_path` reads it."""
-        save_dataset(self.dataset, path, PATH_FORMAT)
 
 
 def leading(direction: np.ndarray) -> int:

@@ -58,6 +58,7 @@ class LivePage:
         gui, eqs, run = self.gui, self.robot.eqs, self.robot.run
         modes = [f"mode {k + 1}" for k in range(self.robot.mode_count())]
         options = ([RUN] if run is not None else []) + [REST, START, *modes]
+        self.options = tuple(options)
         self.what = self._follow(gui.add_dropdown("Show", options, initial_value=first))
         self.status = gui.add_text("Status", "", disabled=True, multiline=True)
         self.play = gui.add_button("Play", hint="Play or pause the run, or a mode")
@@ -77,18 +78,13 @@ class LivePage:
                 with gui.add_folder(title, expand_by_default=title != "Parameters" or len(sliders) < 8):
                     self.sliders[title] = {s.name: (s, self._slider(s)) for s in sliders}
         self.overlay: dict[str, Any] = {}
+        self.rod_models = [
+            f"{kind}:{n}" for kind, model in KINDS.items() for n in (3, 10) if model.fineness != "order" or n == 3
+        ]
         if eqs.model.spec.rods:
             with gui.add_folder("Compare rod models"):
                 for rod in list(self.overlays.spec.rods)[:4]:
-                    choices = [
-                        NOTHING,
-                        *(
-                            f"{kind}:{n}"
-                            for kind, model in KINDS.items()
-                            for n in (3, 10)
-                            if model.fineness != "order" or n == 3
-                        ),
-                    ]
+                    choices = [NOTHING, *self.rod_models]
                     hint = "Draws the robot with this model of the rod over the one shown"
                     self.overlay[rod] = self._follow(gui.add_dropdown(rod, choices, initial_value=NOTHING, hint=hint))
         with gui.add_folder("Visible"):
@@ -99,7 +95,7 @@ class LivePage:
                 if layer == "nodes" and "nodes" not in self.drawing.label_layers:
                     continue
                 box = gui.add_checkbox(words, self.drawing.shown[layer])
-                box.on_update(lambda _, layer=layer, box=box: self.drawing.show(layer, box.value))
+                box.on_update(lambda _, layer=layer, box=box: self.drawing.show(layer, bool(box.value)))
 
     def _slider(self, slider: Slider) -> Any:
         step = (slider.high - slider.low) / STEPS
@@ -120,9 +116,10 @@ class LivePage:
         """Values of sliders that were moved; the others stay what the model says, expressions included."""
         moved = {
             title: {
-                name: handle.value
+                name: value
                 for name, (s, handle) in group.items()
-                if abs(handle.value - s.value) > 1e-3 * (s.high - s.low)
+                # browsers may send numbers that no slider can have
+                if abs((value := min(max(handle.value, s.low), s.high)) - s.value) > 1e-3 * (s.high - s.low)
             }
             for title, group in self.sliders.items()
         }
@@ -135,7 +132,7 @@ class LivePage:
         before = time.perf_counter()
         self.changed.set()
         while not self.stopped.is_set():
-            animated = self.moving and (self.what.value == RUN or self.what.value.startswith("mode"))
+            animated = self.moving and (self._shows() == RUN or self._shows().startswith("mode"))
             self.changed.wait(timeout=INTERVAL if animated else None)
             now = time.perf_counter()
             if animated:
@@ -151,9 +148,10 @@ class LivePage:
         self.changed.set()
 
     def _advance(self, seconds: float) -> None:
-        seconds *= float(self.speed.value.split()[0])
-        if self.what.value == RUN:
-            later = self.clock.value + seconds
+        speed = self.speed.value if self.speed.value in SPEEDS else SPEEDS[0]
+        seconds *= float(speed.split()[0])
+        if self._shows() == RUN:
+            later = max(0.0, self.clock.value) + seconds
             self.clock.value = later if later < self.clock.max else 0.0
         else:
             self.phase = (self.phase + seconds / MODE_SECONDS) % 1.0
@@ -170,8 +168,13 @@ class LivePage:
         if self.status.value != words:
             self.status.value = words
 
+    def _shows(self) -> str:
+        """What is to be shown; browsers may ask for what is not in the list."""
+        value = str(self.what.value)
+        return value if value in self.options else self.options[0]
+
     def _shown(self, robot: LiveRobot, choice: Choice) -> Shown:
-        what = self.what.value
+        what = self._shows()
         if what == RUN:
             return robot.at_time(self.clock.value)
         if what == START:
@@ -179,14 +182,14 @@ class LivePage:
         return robot.rest(choice) if what == REST else robot.mode(choice, int(what.split()[1]), self.phase)
 
     def _draw_overlay(self, choice: Choice) -> str:
-        wanted = next(((rod, handle.value) for rod, handle in self.overlay.items() if handle.value != NOTHING), None)
+        wanted = next(((rod, h.value) for rod, h in self.overlay.items() if h.value in self.rod_models), None)
         if wanted is None:
             self.ghost.remove()
             return ""
         if wanted not in self.overlays:
             self.status.value = f"deriving the model {wanted[1]} ..."
         other = self.overlays.robot(*wanted)
-        shown = other.start(choice) if self.what.value == START else other.rest(choice)
+        shown = other.start(choice) if self._shows() == START else other.rest(choice)
         self.ghost.scales = dict(self.drawing.scales)
         self.ghost.remove()
         with self.server.atomic():

@@ -1,20 +1,34 @@
-"""The server of the live page: for this machine alone.
+"""The server of the live page: for this machine, and for who knows its address.
 
-It binds to a loopback address, and it answers only requests that were addressed to one: a page elsewhere on the web
-whose name is made to point here (DNS rebinding), or that opens a connection to it, is refused.
+It binds to a loopback address. Its own address holds a word that is made anew for each page, and it answers only requests for
+that word that were addressed to this machine and this port, and come from the page itself: neither a page elsewhere on the web
+whose name is made to point here (DNS rebinding), nor one that another program serves on this machine, can read or drive it. Of
+what browsers send, only messages that the page's own controls send reach viser.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import hmac
+import math
+import secrets
 import socket
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import cache
 from http import HTTPStatus
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, get_args, get_type_hints
 from urllib.parse import urlsplit
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 BIND = "127.0.0.1"
+LARGEST_MESSAGE = 1 << 16
+LONGEST_TEXT = 1000
+"""Bytes of a message that a browser may send, and letters of the text of a control."""
 
 
 class NotLocal(ValueError):
@@ -23,7 +37,9 @@ class NotLocal(ValueError):
 
 def tunnel_advice(port: int) -> str:
     """How to see the page from another machine."""
-    return f"on the other machine run: ssh -L {port}:{BIND}:{port} USER@THIS_MACHINE, and open http://localhost:{port} there"
+    return (
+        f"on the other machine run: ssh -L {port}:{BIND}:{port} USER@THIS_MACHINE, and open this page's address there"
+    )
 
 
 def check_host(host: str) -> None:
@@ -40,49 +56,193 @@ def free_port(port: int) -> int:
         return int(probe.getsockname()[1])
 
 
-def refusal(headers: Mapping[str, str]) -> str | None:
-    """Why a request is not answered; None if it comes from this machine's browser and from our own page."""
-    host = headers.get("Host") or ""
-    if urlsplit(f"//{host}").hostname not in LOOPBACK:
-        return "this page answers to localhost only"
-    origin = headers.get("Origin")
-    if origin is not None and urlsplit(origin).hostname not in LOOPBACK:
-        return "another page may not connect to this one"
-    return None
+# -- whom it answers --------------------------------------------------------------------------------------------------------
 
 
-def start_server(port: int, label: str) -> Any:
+@dataclass(frozen=True)
+class Door:
+    """Lets requests in that ask for the page by its address. port: of the server; word: what the address holds."""
+
+    port: int
+    word: str
+
+    @property
+    def url(self) -> str:
+        """The page's address."""
+        return f"http://localhost:{self.port}/{self.word}/"
+
+    def refusal(self, path: str, headers: Mapping[str, str]) -> str | None:
+        """Why a request is not answered; None if it comes from this machine's browser and from the page itself."""
+        if not self._is_ours(f"//{headers.get('Host') or ''}"):
+            return f"this page answers to localhost:{self.port} only"
+        origin = headers.get("Origin")
+        if origin is not None and not (origin.startswith("http://") and self._is_ours(origin)):
+            return "another page may not connect to this one"
+        word = path.partition("?")[0].strip("/").partition("/")[0]
+        if not hmac.compare_digest(word.encode(), self.word.encode()):
+            return "this is not the page's address: take all of the one that it was given"
+        return None
+
+    def inside(self, path: str) -> str:
+        """A path as the server has it, without the word."""
+        return "/" + path.lstrip("/").removeprefix(self.word).lstrip("/")
+
+    def _is_ours(self, address: str) -> bool:
+        try:
+            parts = urlsplit(address)
+            return parts.hostname in LOOPBACK and parts.port == self.port and parts.username is None
+        except ValueError:
+            return False
+
+
+# -- what it hears ----------------------------------------------------------------------------------------------------------
+
+
+def is_expected(raw: Any) -> bool:
+    """Whether a message is one that the page's own controls send: where the camera is, or the new value of one control."""
+    import msgspec
+
+    try:
+        message = msgspec.msgpack.decode(raw) if isinstance(raw, bytes) else None
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return False
+    if not isinstance(message, dict):
+        return False
+    if message.get("type") == "ViewerCameraMessage":
+        sizes = _camera_sizes()
+        return message.keys() == {"type", *sizes} and all(_is_vector(message[name], n) for name, n in sizes.items())
+    if message.get("type") != "GuiUpdateMessage" or not isinstance(message.get("uuid"), str):
+        return False
+    updates = message.get("updates")
+    return isinstance(updates, dict) and set(updates) == {"value"} and _is_plain(updates["value"])
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, str):
+        return len(value) <= LONGEST_TEXT
+    return isinstance(value, bool | int | float) and math.isfinite(value)
+
+
+@cache
+def _camera_sizes() -> dict[str, int]:
+    """How many numbers the parts of a camera's pose have, by name; 0 of those that are one number and no list."""
+    from viser._messages import ViewerCameraMessage
+
+    hints = get_type_hints(ViewerCameraMessage)
+    return {field.name: len(get_args(hints[field.name])) for field in fields(ViewerCameraMessage) if field.init}
+
+
+def _is_vector(value: Any, size: int) -> bool:
+    numbers = value if size else [value]
+    if not isinstance(numbers, list) or len(numbers) != max(1, size):
+        return False
+    return all(isinstance(x, int | float) and math.isfinite(x) for x in numbers)
+
+
+class _Connection:
+    """A browser's connection whose unexpected messages are passed over."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    async def recv(self) -> bytes:
+        while not is_expected(raw := await self._connection.recv()):
+            pass
+        return bytes(raw)
+
+
+# -- the server -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LiveServer:
+    """A viser server, and who is let in."""
+
+    viser: Any
+    door: Door
+
+    def stop(self) -> None:
+        """End it."""
+        self.viser.stop()
+
+
+def start_server(port: int, label: str) -> LiveServer:
     """A viser server on this machine's own address, guarded."""
     import viser
 
-    with _guarded(port):
-        return viser.ViserServer(host=BIND, port=port, label=label, verbose=False)
+    word = secrets.token_urlsafe(16)
+    with _starting, _guarded(word):
+        made = viser.ViserServer(host=BIND, port=port, label=label, verbose=False)
+    return LiveServer(made, Door(made.get_port(), word))
+
+
+_starting = threading.Lock()
 
 
 @contextmanager
-def _guarded(port: int) -> Iterator[None]:
-    """Servers that start inside check every request first; viser itself has no place for such a check."""
-    import websockets.asyncio.server as module
-    from websockets import Headers
-    from websockets.http11 import Response
+def _guarded(word: str) -> Iterator[None]:
+    """The viser server that starts inside checks every request and message first.
 
-    original = module.serve
+    viser has no place for such checks. So its own module, and nothing else, finds another function where it looks for the one
+    that serves websockets; it calls it with the next port where one is taken.
+    """
+    import viser.infra._infra as module
 
-    def serve(handler: Any, host: Any, port_used: Any, *, process_request: Any, **more: Any) -> Any:
-        def checked(connection: Any, request: Any) -> Any:
-            reason = refusal(request.headers)
-            if reason is None:
-                return process_request(connection, request)
-            body = f"{reason}; {tunnel_advice(port)}\n".encode()
-            head = Headers(
-                {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(body)), "Connection": "close"}
-            )
-            return Response(HTTPStatus.FORBIDDEN.value, HTTPStatus.FORBIDDEN.phrase, head, body)
+    usual = module.websockets
 
-        return original(handler, host, port_used, process_request=checked, **more)
+    def serve(handler: Any, host: Any, port: int, *, process_request: Any, **more: Any) -> Any:
+        more |= {"process_request": _checked(Door(port, word), process_request), "max_size": LARGEST_MESSAGE}
+        return usual.asyncio.server.serve(_careful(handler), host, port, **more)
 
-    module.serve = serve  # type: ignore[assignment, misc]
+    server = _Instead(usual.asyncio.server, serve=serve)
+    module.websockets = _Instead(usual, asyncio=SimpleNamespace(server=server))
     try:
         yield
     finally:
-        module.serve = original  # type: ignore[misc]
+        module.websockets = usual
+
+
+class _Instead:
+    """A module with other things in place of some of its own."""
+
+    def __init__(self, usual: Any, **others: Any) -> None:
+        self.__dict__.update(others, _usual=usual)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._usual, name)
+
+
+def _checked(door: Door, process_request: Any) -> Any:
+    """Answers requests that the door lets in."""
+    from websockets import Headers
+    from websockets.http11 import Response
+
+    def check(connection: Any, request: Any) -> Any:
+        reason = door.refusal(request.path, request.headers)
+        if reason is None:
+            request.path = door.inside(request.path)
+            return process_request(connection, request)
+        body = f"{reason}; from elsewhere: {tunnel_advice(door.port)}\n".encode()
+        head = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(body)), "Connection": "close"}
+        return Response(HTTPStatus.FORBIDDEN.value, HTTPStatus.FORBIDDEN.phrase, Headers(head), body)
+
+    return check
+
+
+def _careful(handler: Any) -> Any:
+    """Serves a connection without a word about what browsers do wrong."""
+    import viser
+    import websockets
+
+    async def serve(connection: Any) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
+        if connection.subprotocol != f"viser-v{viser.__version__}":
+            await connection.close(1002, "load the page again")
+            return
+        with contextlib.suppress(websockets.ConnectionClosed):
+            await handler(_Connection(connection))
+
+    return serve

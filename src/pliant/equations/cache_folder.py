@@ -1,0 +1,96 @@
+"""The folder that compiled code is kept in, if it can be written and nobody else can write to it."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+import warnings
+from functools import cache
+from pathlib import Path
+
+from pliant.equations.compiling import why_not_trusted
+
+PRIVATE = "pliant-cache-"
+"""How names of folders begin that serve one process; its number follows."""
+
+
+def cache_folder() -> Path:
+    """Where compiled libraries are kept: the environment variable PLIANT_CACHE, else the user's cache folder."""
+    if chosen := os.environ.get("PLIANT_CACHE"):
+        return Path(chosen)
+    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
+        return Path(local) / "pliant" / "cache"
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "pliant"
+
+
+def trusted_cache() -> list[Path]:
+    """The cache folder, or nothing where somebody else could have put code there, which is said once."""
+    folder = cache_folder()
+    if why := why_not_trusted(folder):
+        _say_untrusted(folder, why)
+        return []
+    return [folder]
+
+
+@cache
+def _say_untrusted(folder: Path, why: str) -> None:
+    warnings.warn(
+        f"compiled code in the cache folder {folder} is not used: {why}. Make it a folder that only you can write to "
+        f"(chmod go-w {folder}), or set PLIANT_CACHE to another one.",
+        stacklevel=2,
+    )
+
+
+@cache
+def writable_cache(folder: Path) -> Path:
+    """The folder, made if need be; where it cannot be written or trusted, which is said, one for this process alone."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if why := why_not_trusted(folder):
+            _say_untrusted(folder, why)
+            return _private_folder()
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as reason:
+        own = _private_folder()
+        warnings.warn(
+            f"the cache folder {folder} cannot be written ({reason.strerror or reason}); compiling into {own} for this "
+            "process only. Set PLIANT_CACHE to a folder you can write to.",
+            stacklevel=2,
+        )
+        return own
+
+
+def _private_folder() -> Path:
+    """A folder for the code of this process alone, which is removed at its end; those of killed processes are removed too."""
+    for left in Path(tempfile.gettempdir()).glob(f"{PRIVATE}*"):
+        number = left.name.removeprefix(PRIVATE).partition("-")[0]
+        if number.isdecimal() and _is_ours(left) and not _is_running(int(number)):
+            shutil.rmtree(left, ignore_errors=True)
+    own = Path(tempfile.mkdtemp(prefix=f"{PRIVATE}{os.getpid()}-"))
+    atexit.register(_remove, own, os.getpid())
+    return own
+
+
+def _is_ours(folder: Path) -> bool:
+    return os.name != "nt" and folder.lstat().st_uid == os.geteuid()
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def _remove(folder: Path, process: int) -> None:
+    if os.getpid() == process:  # not in a process that was forked from it
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,208 @@
+"""What files of results hold, layout by layout: names, axes, and what has to be true of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from pliant.equations.contacts import ENTRIES
+from pliant.solve.contact_table import COUNT, NAMES, ROWS, THINGS
+from pliant.solve.labelled import Variable
+from pliant.solve.result import ADDED, ENERGIES, FRAME_PARTS, Timing
+from pliant.solve.statics.path import KINDS
+from pliant.solve.status import Status
+
+Axes = tuple[str, ...]
+Found = Mapping[str, Variable]
+
+
+class Wrong(ValueError):
+    """Something in a file is not what it should be."""
+
+
+SIZES = {"axis": 3, "quaternion_part": 4}
+ABOUT = ("long_name", "units", "sample_dimension")
+"""Attributes of variables."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What one kind of file holds.
+
+    along: the axis of saved times or points. variables: those that each file has, with their axes. optional: those that it may
+    have, beside outputs. texts: axes whose labels are names. attributes: of the file, with what each has to be; those in `needed`
+    are in each. more: what else has to be true of the variables.
+    """
+
+    along: str
+    variables: Mapping[str, Axes]
+    optional: Mapping[str, Axes]
+    texts: tuple[str, ...]
+    attributes: Mapping[str, Callable[[Any], bool]]
+    needed: tuple[str, ...]
+    more: Callable[[Found, Found], None]
+
+    def knows(self, name: str, axes: Axes) -> bool:
+        """Whether such files have a variable of that name on these axes, or an axis with labels."""
+        if axes == (name,):
+            return name in (*self.texts, self.along) or (name.startswith("output.") and name.endswith(".arc_length"))
+        if name.startswith("output."):
+            return axes in ((self.along,), *((self.along, f"{name}.{part}") for part in ("part", "arc_length")))
+        return axes == (self.variables.get(name) or self.optional.get(name))
+
+    def is_text(self, name: str) -> bool:
+        """Whether a variable is the names along an axis."""
+        return name in self.texts
+
+    def check(self, variables: Found, labels: Found, attributes: Mapping[str, Any]) -> None:
+        """Raise Wrong where something is missing, or is not what it has to be."""
+        touching = [ROWS, COUNT, NAMES, THINGS] if COUNT in variables else []
+        needed = [x for x in self.texts if x not in (NAMES, THINGS)] + touching[2:]
+        needed += [*self.variables, *(f"contact_{x}" for x in ENTRIES if touching)]
+        for name in needed:
+            if name not in variables and name not in labels:
+                raise Wrong(f"'{name}' is missing")
+        for name, size in SIZES.items():
+            if len(_values(labels, name)) != size:
+                raise Wrong(f"the axis '{name}' has not {size} entries")
+        for name in self.needed:
+            if name not in attributes:
+                raise Wrong(f"its '{name}' is missing")
+        for name, is_right in self.attributes.items():
+            if name in attributes and not is_right(attributes[name]):
+                raise Wrong(f"its '{name}' is not what results have there")
+        units = json.loads(attributes.get("coordinate_units", "null"))
+        if units is not None and len(units) != len(_values(labels, "coordinate")):
+            raise Wrong("its 'coordinate_units' are not one for each coordinate")
+        if touching:
+            _check_contacts(variables, labels)
+        self.more(variables, labels)
+
+
+def _values(found: Found, name: str) -> np.ndarray:
+    values = found[name][1]
+    assert isinstance(values, np.ndarray)
+    return values
+
+
+def _check_contacts(variables: Found, labels: Found) -> None:
+    count = _values(variables, COUNT)
+    rows = _values(variables, "contact_key")
+    if (count < 0).any() or count.sum() != len(rows):
+        raise Wrong("its contacts are not as many as it states")
+    for name, axis in (("law", NAMES), ("first", THINGS), ("second", THINGS)):
+        _check_places(_values(variables, f"contact_{name}"), len(_values(labels, axis)), f"contact_{name}")
+
+
+def _check_places(numbers: np.ndarray, count: int, name: str) -> None:
+    """See to it that numbers are places in a list."""
+    if not ((numbers >= 0) & (numbers < count) & (numbers == np.round(numbers))).all():
+        raise Wrong(f"'{name}' names something that is not there")
+
+
+def _check_path(variables: Found, labels: Found) -> None:
+    _check_places(_values(variables, "kind"), len(KINDS), "kind")
+    _check_places(_values(variables, "critical_point"), len(_values(variables, "value")), "critical_point")
+    if len(_values(variables, "critical_direction")) and not len(_values(labels, "rate")):
+        raise Wrong("'critical_direction' has no entries")
+
+
+# -- attributes -------------------------------------------------------------------------------------------------------------
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _json(kind: type[dict[str, Any]] | type[list[Any]], of: type | tuple[type, ...]) -> Callable[[Any], bool]:
+    """A text that is a JSON list or object of things of one type."""
+
+    def is_right(value: Any) -> bool:
+        found = json.loads(value) if isinstance(value, str) else None
+        if not isinstance(found, kind):
+            return False
+        return all(isinstance(x, of) for x in (found.values() if isinstance(found, dict) else found))
+
+    return is_right
+
+
+def _is_timing(value: Any) -> bool:
+    return _json(dict, (int, float))(value) and set(json.loads(value)) <= {field.name for field in fields(Timing)}
+
+
+NUMBERS = _json(dict, (int, float))
+TEXTS = _json(list, str)
+COMMON: dict[str, Callable[[Any], bool]] = {
+    "model": _is_text,
+    "model_text": _is_text,
+    "status": lambda value: value in list(Status),
+    "message": _is_text,
+    "warnings": TEXTS,
+    "timing": _is_timing,
+    "inputs": NUMBERS,
+    "coordinate_units": TEXTS,
+    "parameters": NUMBERS,
+    "versions": _json(dict, str),
+}
+NEEDED = ("model_text", "status", "message", "warnings", "timing")
+
+# -- kinds of files ---------------------------------------------------------------------------------------------------------
+
+
+def _contacts(along: str) -> dict[str, Axes]:
+    axes: dict[str, Axes] = {COUNT: (along,)}
+    return axes | {f"contact_{name}": (ROWS,) if x.size == 1 else (ROWS, "axis") for name, x in ENTRIES.items()}
+
+
+MOTION = Layout(
+    along="time",
+    variables={
+        "time": ("time",),
+        "q": ("time", "coordinate"),
+        "v": ("time", "rate"),
+        "a": ("time", "rate"),
+        "multiplier": ("time", "constraint"),
+        "u": ("time", "input"),
+        **dict.fromkeys(("constraint_error", *ENERGIES), ("time",)),
+        **{f"frame_{name}": ("time", "frame", axis) for name, axis in FRAME_PARTS.items()},
+    },
+    optional={ADDED: ("time",), **_contacts("time")},
+    texts=("coordinate", "rate", "frame", "constraint", "input", "axis", "quaternion_part", NAMES, THINGS),
+    attributes={**COMMON, "method": _is_text, "input_units": TEXTS},
+    needed=(*NEEDED, "method"),
+    more=lambda variables, labels: None,
+)
+PATH = Layout(
+    along="point",
+    variables={
+        **dict.fromkeys(("value", "residual", "potential", "tangent_value"), ("point",)),
+        **dict.fromkeys(("unstable", "stable", "kind", "branch"), ("point",)),
+        "q": ("point", "coordinate"),
+        "multiplier": ("point", "constraint"),
+        "tangent_q": ("point", "rate"),
+        "tangent_multiplier": ("point", "constraint"),
+        "frame_position": ("point", "frame", "axis"),
+        "frame_quaternion": ("point", "frame", "quaternion_part"),
+        "critical_direction": ("critical", "rate"),
+        "critical_point": ("critical",),
+    },
+    optional=_contacts("point"),
+    texts=("coordinate", "rate", "frame", "constraint", "axis", "quaternion_part", NAMES, THINGS),
+    attributes={
+        **COMMON,
+        "parameter": _is_text,
+        "parameter_unit": _is_text,
+        "time": lambda value: isinstance(value, int | float),
+    },
+    needed=(*NEEDED, "parameter", "parameter_unit", "coordinate_units", "time"),
+    more=_check_path,
+)
+
+LAYOUTS = {
+    f"pliant-{kind}-{version}": layout for kind, layout in (("result", MOTION), ("path", PATH)) for version in (1, 2)
+}
+"""By what the attribute `format` says: layout 2 has what layout 1 has, and a checksum."""

@@ -1,0 +1,220 @@
+"""Results read from netCDF files that may be damaged, old, or made to do harm.
+
+A file is read only after its checksum was compared (`pliant.solve.netcdf_files`). Then each thing in it has to be what Pliant
+writes: arrays of numbers and labels by known names, on known axes, whose bytes lie in this file as they are. So nothing larger
+than the file is ever allocated, no other file is opened, and no filter runs. Files of layout 1 have no checksum; HDF5 reads
+them first in a process of its own, which is ended if it hangs.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import lazy_loader
+import numpy as np
+
+from pliant.io.result_layouts import ABOUT, LAYOUTS, Layout, Wrong
+from pliant.solve.labelled import Labelled, Variable
+from pliant.solve.netcdf_files import SLASH, ResultFileError, has_checksum, partial_path
+
+if TYPE_CHECKING:
+    import h5py
+else:
+    h5py = lazy_loader.load(
+        "h5py"
+    )  # it takes as long to import as a small file to read, and commands import this module
+
+MOST_NAMES = 100_000
+"""Variables and axes that a file may have."""
+READ_AT_ONCE = 1 << 30
+"""Bytes that reading labels may take at worst at a time, if each were as long as the file."""
+OLD_FILE_SECONDS = 60.0
+"""How long reading a file without a checksum may take."""
+
+NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
+UNREADABLE = (
+    OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, RuntimeError, OverflowError, MemoryError,
+    NotImplementedError,
+)  # fmt: skip
+"""What HDF5 and h5py raise where a file is not what it should be."""
+
+
+def read_file(path: str | os.PathLike[str], kind: str) -> Labelled:
+    """What a file holds that `save_dataset` wrote as this kind ("result" or "path"), in this layout or an older one."""
+    source = Path(path)
+    if not source.is_file():
+        raise ResultFileError(_not_there(source))
+    try:
+        checked = has_checksum(source)
+        if not checked:
+            _try_apart(source, kind)
+    except OSError as reason:
+        raise ResultFileError(f"cannot read {source}: {reason.strerror or reason}") from None
+    return _read(source, kind, checked=checked)
+
+
+def _not_there(source: Path) -> str:
+    if source.exists():
+        return f"{source} is not a file"
+    if partial_path(source).is_file():
+        return f"there is no file {source}, but {partial_path(source)} holds what a run had computed that did not come to its end"
+    return f"there is no file {source}"
+
+
+def _read(source: Path, kind: str, *, checked: bool) -> Labelled:
+    """Read a file whose checksum was compared, or of a layout that has none."""
+    try:
+        with h5py.File(source, "r") as file:
+            layout = _layout(_attribute(file, "format"), kind, checked=checked)
+            return _Reader(file, layout, source.stat().st_size).read()
+    except UNREADABLE as reason:
+        raise ResultFileError(f"{source} is not a readable result file: {reason}") from None
+
+
+def _layout(found: Any, kind: str, *, checked: bool) -> Layout:
+    """The layout that a file states."""
+    readers = {"result": "a simulated motion: read it with load_result", "path": "a path: read it with load_path"}
+    stated, _, version = str(found).removeprefix("pliant-").rpartition("-")
+    if not str(found).startswith("pliant-") or stated not in readers:
+        raise Wrong("it is a netCDF file, but not a result of this program")
+    if stated != kind:
+        raise Wrong(f"it is {readers[stated]}")
+    if found not in LAYOUTS:
+        raise Wrong(f"it was written by a later version of pliant, in the layout '{found}'")
+    if (int(version) > 1) != checked:
+        raise Wrong("its checksum is missing: another program has written it, or it was cut short")
+    return LAYOUTS[str(found)]
+
+
+# -- files without a checksum -----------------------------------------------------------------------------------------------
+
+
+def _try_apart(source: Path, kind: str) -> None:
+    """Read a file of layout 1 in another process; raises ResultFileError where that fails or does not come to an end."""
+    code = "import sys; from pliant.io.result_reader import try_old_file; try_old_file(*sys.argv[1:])"
+    command = [sys.executable, "-P", "-c", code, str(source), kind]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    try:
+        done = subprocess.run(
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=OLD_FILE_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        raise ResultFileError(f"{source} is damaged: the HDF5 library does not come to an end with it") from None
+    if done.returncode:
+        words = done.stderr.decode(errors="replace").strip() if done.returncode == 1 else ""
+        raise ResultFileError(words or f"{source} is damaged: the HDF5 library crashes when it reads it")
+
+
+def try_old_file(source: str, kind: str) -> None:
+    """Read a file of layout 1, for nothing but to see whether it can be; ends the process with words where it cannot."""
+    try:
+        _read(Path(source), kind, checked=False)
+    except ResultFileError as reason:
+        print(reason, file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+# -- what is in a file ------------------------------------------------------------------------------------------------------
+
+
+class _Reader:
+    """Reads the arrays of one open file, as its layout has them; `size`: of the file [bytes]."""
+
+    def __init__(self, file: h5py.File, layout: Layout, size: int) -> None:
+        self.file, self.layout, self.size = file, layout, size
+        self.left = size
+        """Bytes that arrays may still take: all of them lie in the file."""
+
+    def read(self) -> Labelled:
+        variables: dict[str, Variable] = {}
+        labels: dict[str, Variable] = {}
+        for name, data in self._arrays():
+            axes = self._axes(name, data)
+            if not self.layout.knows(name, axes):
+                raise Wrong(
+                    f"there is a variable '{name}' in it that results do not have, or on other axes than theirs"
+                )
+            about = {x: _attribute(data, x) for x in ABOUT if x in data.attrs}
+            read = (self._texts if self.layout.is_text(name) else self._numbers)(name, data)
+            (labels if axes == (name,) else variables)[name] = axes, read, about
+        attributes = {x: _attribute(self.file, x) for x in (*self.layout.attributes, "format") if x in self.file.attrs}
+        self.layout.check(variables, labels, attributes)
+        return Labelled.of_arrays(variables, labels, attributes)
+
+    def _arrays(self) -> Iterator[tuple[str, h5py.Dataset]]:
+        """Datasets of the file by the names that models have; not those that stand for an axis without labels."""
+        if len(self.file) > MOST_NAMES:
+            raise Wrong(f"there are {len(self.file)} variables in it")
+        for name in self.file:
+            if not isinstance(self.file.get(name, getlink=True), h5py.HardLink):
+                raise Wrong(f"'{name}' is a link to another place")
+            data = self.file[name]
+            if not isinstance(data, h5py.Dataset):
+                raise Wrong(f"'{name}' is not an array")
+            if not h5py.h5ds.is_scale(data.id) or not h5py.h5ds.get_scale_name(data.id).startswith(NO_VARIABLE):
+                yield name.replace(SLASH, "/"), data
+
+    def _axes(self, name: str, data: h5py.Dataset) -> tuple[str, ...]:
+        if h5py.h5ds.is_scale(data.id):
+            return (name,) * data.ndim
+        scales = [list(axis.values()) for axis in data.dims]
+        if any(len(found) != 1 for found in scales):
+            raise Wrong(f"the axes of '{name}' have no names")
+        for axis, (scale,) in enumerate(scales):
+            if scale.shape != data.shape[axis : axis + 1]:
+                raise Wrong(f"'{name}' is longer or shorter than its axis")
+        return tuple(str(scale.name).removeprefix("/").replace(SLASH, "/") for (scale,) in scales)
+
+    def _numbers(self, name: str, data: h5py.Dataset) -> np.ndarray:
+        self._take(name, data, data.dtype.itemsize)
+        if data.dtype.kind not in "fi" or data.dtype.itemsize > 8:
+            raise Wrong(f"'{name}' holds {data.dtype}, not numbers")
+        return np.asarray(data[()], dtype=float if data.dtype.kind == "f" else int)
+
+    def _texts(self, name: str, data: h5py.Dataset) -> np.ndarray:
+        self._take(name, data, data.id.get_type().get_size())
+        if h5py.check_string_dtype(data.dtype) is None:
+            raise Wrong(f"'{name}' holds {data.dtype}, not text")
+        # each text may say that it is as long as the file, and be the same as the others
+        texts: list[str] = []
+        step, letters = max(1, READ_AT_ONCE // self.size), 0
+        for begin in range(0, len(data), step):
+            texts += [x.decode() for x in data[begin : begin + step]]
+            letters += sum(map(len, texts[begin:]))
+            if letters > self.size:
+                raise Wrong(f"the texts of '{name}' are longer than the file")
+        return np.array(texts, dtype=np.str_)
+
+    def _take(self, name: str, data: h5py.Dataset, item: int) -> None:
+        """See to it that an array lies in this file, all of it and as it is."""
+        plan = data.id.get_create_plist()
+        if data.is_virtual or plan.get_external_count() or plan.get_nfilters():
+            raise Wrong(f"'{name}' is compressed, or lies in another file")
+        size = data.size * item
+        self.left -= size
+        if data.id.get_storage_size() < size or self.left < 0:
+            raise Wrong(f"'{name}' has {data.size} numbers, which are not all in the file")
+
+
+def _attribute(thing: Any, name: str) -> Any:
+    """A text or a number that is attached to a file or an array."""
+    if name not in thing.attrs:
+        raise Wrong(
+            "it is a netCDF file, but not a result of this program" if name == "format" else f"'{name}' is missing"
+        )
+    found = thing.attrs.get_id(name)
+    if found.shape not in ((), (1,)):
+        raise Wrong(f"the attribute '{name}' is not a single text or number")
+    value = thing.attrs[name]
+    if isinstance(value, h5py.Empty):
+        return ""  # how HDF5 has a text without letters
+    value = value.item() if isinstance(value, np.ndarray | np.generic) else value
+    value = value.decode() if isinstance(value, bytes) else value
+    if not isinstance(value, str | float | int):
+        raise Wrong(f"the attribute '{name}' is not a text or a number")
+    return value
