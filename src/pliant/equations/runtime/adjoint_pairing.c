@@ -33,24 +33,12 @@ static double pairing(const pl_adjoint *A, const double *a) {
   return z;
 }
 
-/* x' X for values X on the system's pattern */
-static void multiply_transposed(const pl_tables *T, const double *X, const double *x, double *y) {
-  for (int j = 0; j < T->nv; ++j) {
-    double z = 0;
-    for (int k = T->colptr[j]; k < T->colptr[j + 1]; ++k) z += X[k] * x[T->row[k]];
-    y[j] = z;
-  }
-}
-
-void pl_adjoint_products(pl_adjoint *A, const double *K, const double *C, const double *M, const double *J, const double *Eq,
-                         const double *Ev) {
+/* What constraints add to the gradient. */
+static void add_constraint_products(pl_adjoint *A, const double *J, const double *Eq, const double *Ev) {
   const pl_tables *T = A->r->w->T;
   const int nv = T->nv, m = T->m;
   memset(A->gl, 0, m * sizeof(double));
-  if (A->w) {
-    multiply_transposed(T, K, A->w, A->gq), multiply_transposed(T, C, A->w, A->gv), multiply_transposed(T, M, A->w, A->ga);
-    for (int n = 0; n < T->nnz_j; ++n) A->gl[T->j_row[n]] -= J[n] * A->w[T->j_col[n]];
-  } else memset(A->gq, 0, nv * sizeof(double)), memset(A->gv, 0, nv * sizeof(double)), memset(A->ga, 0, nv * sizeof(double));
+  for (int n = 0; A->w && n < T->nnz_j; ++n) A->gl[T->j_row[n]] -= J[n] * A->w[T->j_col[n]];
   if (A->y_c) {
     for (int j = 0; j < nv; ++j) {
       A->gq[j] += dot(m, A->y_c, Eq + (size_t)m * j);
@@ -62,11 +50,21 @@ void pl_adjoint_products(pl_adjoint *A, const double *K, const double *C, const 
   for (int n = 0; A->y_rate && n < T->nnz_j; ++n) A->gv[T->j_col[n]] += J[n] * A->y_rate[T->j_row[n]];
 }
 
+void pl_adjoint_products(pl_adjoint *A, const double *K, const double *C, const double *M, const double *J, const double *Eq,
+                         const double *Ev) {
+  const pl_tables *T = A->r->w->T;
+  const size_t size = T->nv * sizeof(double);
+  memset(A->gq, 0, size), memset(A->gv, 0, size), memset(A->ga, 0, size);
+  if (A->w) pl_add_products(T, K, C, M, A->w, A->gq, A->gv, A->ga);
+  add_constraint_products(A, J, Eq, Ev);
+}
+
 void pl_adjoint_gradient(pl_adjoint *A, double t, const double *q, const double *v, const double *a, const double *lambda) {
   pl_work *w = A->r->w;
-  pl_linearized(w, t, q, v, a, lambda);
+  pl_unbalanced(w, t, q, v, a, lambda);
+  pl_tangent_products(w, q, v, a, lambda, A->w ? A->w : w->zero, A->gq, A->gv, A->ga);
   if (w->T->m && A->y_c) pl_constraint_acceleration_tangent(w, A->Eq_here, A->Ev_here);
-  pl_adjoint_products(A, w->K, w->C, w->M, w->Jval, A->Eq_here, A->Ev_here);
+  add_constraint_products(A, w->Jval, A->Eq_here, A->Ev_here);
 }
 
 /* -- credit ------------------------------------------------------------------------------------------------------------ */
