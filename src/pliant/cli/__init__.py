@@ -14,7 +14,17 @@ import typer
 from typer.core import TyperGroup
 
 from pliant._version import __version__
-from pliant.cli.common import FAULT, INTERNAL, INTERRUPTED, CommandError, Failure, Interrupted, report, with_choices
+from pliant.cli.common import (
+    FAULT,
+    INTERNAL,
+    INTERRUPTED,
+    CommandError,
+    Failure,
+    Interrupted,
+    fill_values,
+    report,
+    with_choices,
+)
 from pliant.cli.usage import empty_argument, usage_failure
 from pliant.language.faults import SpecError
 
@@ -112,13 +122,18 @@ class Commands(TyperGroup):
         """The command that was called, with its options in place of the entry in the list."""
         name, _, rest = super().resolve_command(ctx, args)
         assert name is not None, "an unknown command is refused above"
-        return name, command(name), rest
+        return name, command(name), fill_values(_function(name), rest)
+
+
+def _function(name: str) -> Any:
+    """The function of a command; its module is imported here."""
+    return getattr(import_module(f"pliant.cli.{COMMANDS[name][0]}"), name)
 
 
 def command(name: str) -> Any:
-    """A command with its options; its module is imported here."""
+    """A command with its options."""
     one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    function = getattr(import_module(f"pliant.cli.{COMMANDS[name][0]}"), name)
+    function = _function(name)
     complete = getattr(function, "complete", None)  # `with_options`
     one.command(name)(with_choices(function if complete is None else complete(function)))
     return typer.main.get_command(one)
