@@ -1,6 +1,7 @@
 """The command for many cases, as a person or a script calls it."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -30,8 +31,8 @@ def test_one_json_object_with_all_it_promises(capsys, tmp_path):
     assert code == 0
     assert (answer["status"], answer["cases"], answer["statuses"]) == ("complete", 6, {"converged": 6})
     assert (answer["done_before"], answer["done_now"]) == (0, 6)
-    assert answer["by"] == "tip.x"
-    assert {"case", "p1", "arm", "tip.x"} == answer["best"][0].keys()
+    assert answer["by"] == "tip.y"  # the first that differs: the arm bends in the plane of y and z
+    assert {"case", "p1", "arm", "tip.y"} == answer["best"][0].keys()
     told = json.loads((tmp_path / "runs" / "manifest.json").read_text())
     assert "45 mm" in told["structures"][0]["text"]
 
@@ -62,6 +63,16 @@ def test_tables_plots_and_reports_of_a_folder(capsys, runs, tmp_path):
     assert "tip.y over each varied value" in text
     assert "the best cases" in text
     assert str(page) in err
+
+
+def test_plots_and_reports_without_a_name_go_into_the_folder(capsys, runs):
+    code, out, err = call(capsys, runs, "--plot", "--report", "--json")
+    assert code == 0
+    assert json.loads(out)["by"] == "tip.y"
+    assert (Path(runs) / "plot.png").stat().st_size > 5000
+    assert "Smallest tip.y" in (Path(runs) / "report.html").read_text()
+    assert f"saved to {Path(runs) / 'plot.png'}" in err
+    assert f"report in {Path(runs) / 'report.html'}" in err
 
 
 def test_a_motion_and_its_failures(capsys, tmp_path):

@@ -23,6 +23,7 @@ from pliant.cli.common import (
     Failure,
     Interrupted,
     TimedOut,
+    fill_values,
     report,
     with_choices,
     with_timeout,
@@ -136,13 +137,18 @@ class Commands(TyperGroup):
         """The command that was called, with its options in place of the entry in the list."""
         name, _, rest = super().resolve_command(ctx, args)
         assert name is not None, "an unknown command is refused above"
-        return name, command(name), rest
+        return name, command(name), fill_values(_function(name), rest)
+
+
+def _function(name: str) -> Any:
+    """The function of a command; its module is imported here."""
+    return getattr(import_module(f"pliant.cli.{COMMANDS[name][0]}"), name)
 
 
 def command(name: str) -> Any:
-    """A command with its options; its module is imported here."""
+    """A command with its options."""
     one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    function = getattr(import_module(f"pliant.cli.{COMMANDS[name][0]}"), name)
+    function = _function(name)
     complete = getattr(function, "complete", None)  # `with_options`
     whole = with_choices(function if complete is None else complete(function))
     one.command(name)(whole if name in WITHOUT_END else with_timeout(whole))

@@ -13,6 +13,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
@@ -85,6 +86,30 @@ def in_place_of(
     call.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
     call.__annotations__ = {x.name: x.annotation for x in every}
     return call
+
+
+NO_VALUE = ""
+"""What an option holds that was given without the value it may have."""
+
+
+def without_value(*flags: str) -> Callable[[Any], Any]:
+    """Decorator of a command: these options may stand without a value, and then hold NO_VALUE."""
+
+    def decorate(command: Any) -> Any:
+        command.without_value = flags
+        return command
+
+    return decorate
+
+
+def fill_values(command: Any, arguments: Sequence[str]) -> list[str]:
+    """The arguments of a command with NO_VALUE after options that stand without a value."""
+    flags, filled = getattr(command, "without_value", ()), list[str]()
+    for word, after in zip_longest(arguments, arguments[1:]):
+        filled.append(word)
+        if word in flags and (after is None or after.startswith("-")):
+            filled.append(NO_VALUE)
+    return filled
 
 
 def with_timeout(command: Any) -> Any:

@@ -9,9 +9,12 @@ import typer
 
 from pliant.cli.answers import answering, write_json
 from pliant.cli.common import Choices, CommandError, Json, Model, console, print_json, say
+from pliant.cli.reporting import Report, check_report, save_report
 from pliant.cli.subject import load_model
 from pliant.gradient.optimize import Optimum
 from pliant.gradient.optimize import optimize as run_search
+from pliant.solve.motion.simulate import simulate
+from pliant.solve.statics.equilibrium import equilibrium
 from pliant.solve.status import Status
 from pliant.spec.derive import derive
 
@@ -37,10 +40,12 @@ def optimize(
     seed: Annotated[int, typer.Option("--seed", help="Of samples.")] = 0,
     *,
     choices: Choices,
+    report: Report = None,
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="File to write: .json.")] = None,
     json: Json = False,
 ) -> int:
     """Find the values of parameters and inputs at which an expression of outputs is smallest."""
+    check_report(report)
     ranges = dict(_range(text) for text in vary)
     if analysis == "simulate" and until is None:
         raise CommandError("a motion needs its end", "write --until 2")
@@ -63,6 +68,10 @@ def optimize(
         raise CommandError(str(reason)) from None
     answer = {"model": model, **_as_data(found)}
     write_json(out, answer)
+    if report is not None:
+        analyse: Any = simulate if analysis == "simulate" else equilibrium
+        best = answering(lambda: analyse(found.equations, on_failure="return", **options))
+        save_report(report, found.equations, [found, best])
     if json:
         print_json(answer)
     else:

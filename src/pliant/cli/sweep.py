@@ -14,8 +14,18 @@ from rich.markup import escape
 from rich.table import Table as Sheet
 
 from pliant.cli.answers import answering, check_picture, drawing
-from pliant.cli.common import Choices, CommandError, Interrupted, Json, console, print_json, say
-from pliant.cli.reporting import Report, check_report, save_report
+from pliant.cli.common import (
+    NO_VALUE,
+    Choices,
+    CommandError,
+    Interrupted,
+    Json,
+    console,
+    print_json,
+    say,
+    without_value,
+)
+from pliant.cli.reporting import check_report, save_report
 from pliant.cli.subject import load_model, read_settings
 from pliant.equations.equations import Equations
 from pliant.language.schema_errors import read_errors
@@ -49,6 +59,7 @@ Subject = Annotated[
 ]
 
 
+@without_value("--plot", "--report")
 def sweep(
     model: Subject,
     vary: Annotated[
@@ -77,10 +88,14 @@ def sweep(
         str | None, typer.Option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
     ] = None,
     table: Annotated[bool, typer.Option("--table", help="Print the cases, the best first.")] = False,
-    plot: Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Plot of the effects: .pdf, .svg or .png.")] = None,
-    report: Report = None,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="[FILE]", help="Plot of the effects: .pdf, .svg or .png; else plot.png in the folder.")
+    ] = None,
+    report: Annotated[
+        str | None, typer.Option("--report", metavar="[FILE]", help="Page to write (.html); else report.html in the folder.")
+    ] = None,
     by: Annotated[
-        str | None, typer.Option("--by", metavar="NAME", help="Measure that ranks the cases; else the first output.")
+        str | None, typer.Option("--by", metavar="NAME", help="Measure that ranks the cases; else the first that differs.")
     ] = None,
     largest: Annotated[bool, typer.Option("--largest", help="The largest is the best, not the smallest.")] = False,
     *,
@@ -88,6 +103,7 @@ def sweep(
     json: Json = False,
 ) -> int:  # fmt: skip
     """Do an analysis in many cases, on all cores, with every finished one on disk; or show the results of a sweep."""
+    plot, report = _beside(plot, out or model, "plot.png"), _beside(report, out or model, "report.html")
     check_picture(plot)
     check_report(report)
     end: SweepEnd | None = None
@@ -138,6 +154,11 @@ def sweep(
         say(f"stopped by Ctrl-C; the same command goes on with the other {end.cases - end.before - end.done} cases")
         raise Interrupted
     return 0
+
+
+def _beside(file: str | None, folder: str, name: str) -> str | None:
+    """Where a file goes that was asked for without its name: into the folder of the sweep."""
+    return str(Path(folder) / name) if file == NO_VALUE else file
 
 
 def _model_file(model: str, choices: Choices) -> ModelFile:

@@ -15,10 +15,8 @@ from pliant.gradient.problem import Problem, Visit
 from pliant.gradient.quantity import condition, quantity
 from pliant.gradient.searches import SEARCHES
 from pliant.language.arguments import ArgumentError, choice, is_number, mapping, name_tuple, need_equations, number
-from pliant.language.dimension import Dimension
-from pliant.language.environment import parameter_dimensions
-from pliant.language.syntax import ExpressionError, Number, parse
-from pliant.language.words import describe, suggestion, with_article
+from pliant.language.ranges import read_range
+from pliant.language.words import describe, suggestion
 from pliant.solve.status import AnalysisFailed, Status
 
 Search = Literal["slsqp", "ipopt", "optuna"]
@@ -30,7 +28,7 @@ class Optimum:
     """What `optimize` has found.
 
     Attributes:
-        values: best values of what varies, by name (SI units); start: those that the search began with.
+        values: best values of what varies, by name (SI units); start: those that the search began with; bounds: their ranges.
         objective: what was minimized, there [its SI unit]; before: at the start.
         spare: by condition, what it has to spare as a share of its size; below zero where it is missed.
         at_bounds: names of values that lie on a bound of their range.
@@ -42,6 +40,7 @@ class Optimum:
     minimize: str
     values: dict[str, float]
     start: dict[str, float]
+    bounds: dict[str, tuple[float, float]]
     objective: float
     before: float
     spare: dict[str, float]
@@ -58,7 +57,7 @@ class Optimum:
         for name, x in self.values.items():
             bound = "  (at its bound)" if name in self.at_bounds else ""
             lines.append(f"  {name:{width}}  {self.start[name]:>12.6g}  ->  {x:.6g}{bound}")
-        lines += [f"  {text}: {_words(spare)}" for text, spare in self.spare.items()]
+        lines += [f"  {text}: {spare_words(spare)}" for text, spare in self.spare.items()]
         lines += [self.message, "", "the best so far, by evaluation:"]
         best: Visit | None = None
         for k, visit in enumerate(self.way, 1):
@@ -69,7 +68,8 @@ class Optimum:
         return "\n".join(lines)
 
 
-def _words(spare: float) -> str:
+def spare_words(spare: float) -> str:
+    """Whether a condition holds, and by how much, from what it has to spare as a share of its size."""
     if spare < -1e-6:
         return f"missed by {-spare:.2%}"
     return "holds, nothing to spare" if spare < 1e-6 else f"holds, {spare:.2%} to spare"
@@ -176,8 +176,8 @@ def _optimum(problem: Problem, minimize: str, start: np.ndarray, stopped: str, e
     inputs = {n: x for n, x in best.values.items() if n in eqs.inputs}
     parameters = {n: x for n, x in best.values.items() if n not in inputs}
     return Optimum(
-        minimize, dict(best.values), problem.values(start), best.objective, problem.way[0].objective, spare, at_bounds,
-        status, ending, tuple(problem.way), eqs.at(inputs=inputs, parameters=parameters),
+        minimize, dict(best.values), problem.values(start), dict(problem.bounds), best.objective, problem.way[0].objective,
+        spare, at_bounds, status, ending, tuple(problem.way), eqs.at(inputs=inputs, parameters=parameters),
     )  # fmt: skip
 
 
@@ -214,21 +214,13 @@ def _range(eqs: Equations, name: str, given: Any) -> tuple[float, float]:
 
 
 def _read_range(eqs: Equations, name: str, text: str) -> tuple[float, float]:
-    parts = text.split(":")
-    try:
-        if len(parts) != 2:
-            raise ExpressionError("it has no two ends")
-        high = parse(parts[1].strip())
-        low = parse(parts[0].strip())
-        if not isinstance(low, Number) or not isinstance(high, Number):
-            raise ExpressionError("ends of ranges are numbers")
-        if low.unit is None and high.unit is not None:
-            low = Number(low.value * high.unit.factor, high.unit)
-        expected = parameter_dimensions(eqs.model.spec.parameters)[0].get(name)
-        for end in (low, high):
-            wrong = end.unit is not None and isinstance(expected, Dimension) and end.unit.dimension != expected
-            if wrong:
-                raise ExpressionError(f"its unit is not that of {with_article(str(expected))}")
-    except ExpressionError as reason:
-        raise ArgumentError(f"cannot read the range '{text}' of '{name}': {reason}", reason.hint or RANGE) from None
-    return low.value, high.value
+    found = read_range(name, text)
+    if found is None or found.count is not None or found.logarithmic:
+        raise ArgumentError(f"the range of '{name}' cannot be '{text}'", RANGE)
+    wanted = eqs.model.environment.dimension(name)
+    if wanted is not None and found.unit is not None and found.unit.dimension != wanted:
+        raise ArgumentError(
+            f"the range '{text}' of '{name}' is in {found.unit.dimension.unit or '1'}, but it is in {wanted.unit or '1'}",
+            "use a unit that fits",
+        )
+    return found.low, found.high

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,7 +23,7 @@ from pliant.solve.linear.modal import Modes, modes
 from pliant.solve.linear.state_space import StateSpace, linearize
 from pliant.solve.motion.result_builder import FRAME_PARTS
 from pliant.solve.motion.simulate import Request, end_message, read_request
-from pliant.solve.motion.whole_runs import WholeRuns
+from pliant.solve.motion.whole_runs import WholeRun, WholeRuns
 from pliant.solve.result import ENERGIES, Result
 from pliant.solve.state import INITIAL
 from pliant.solve.statics.equilibrium import Equilibrium, equilibrium, state_at
@@ -48,6 +49,9 @@ CAN_KEEP = (
     *(f"frame_{x}" for x in FRAME_PARTS),
     OUTPUTS,
 )
+
+GROUP_SECONDS = 0.25
+"""How long runs may take that are reported together."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,7 @@ class Simulate(Analysis):
         stop: Callable[[], bool],
         room: Room = _new_room,
     ) -> None:
-        """Start all cases together, as far as that can be done, and run one after the other."""
+        """Start all cases together, as far as that can be done, and run some at a time."""
         request, kept = self._request(), self._kept(eqs)
         given = [self._values(eqs, case, request) for case in cases]
         own = self.options.get("start")
@@ -162,22 +166,36 @@ class Simulate(Analysis):
             quick = WholeRuns(request, eqs, kept)
             rates = _rates(quick, here, states)
 
-            def outcome(k: int) -> Outcome:
+            def ready(k: int) -> WholeRun | Exception | None:
                 for wrong in (given[k], here[k], states[k]):
                     if isinstance(wrong, Exception):
-                        return failed(wrong)
-                whole = quick.run(here[k], states[k], rates[k], partial(room, k)) if quick.worthwhile else None
-                if whole is not None:
-                    return Outcome(COMPLETED, end_message(whole[0]), whole[1])
+                        return wrong
+                if not quick.worthwhile:
+                    return None
+                made: WholeRun | Exception = _or_reason(quick.ready, here[k], states[k], rates[k], partial(room, k))
+                return made
+
+            def outcome(k: int, made: WholeRun | Exception | None) -> Outcome:
+                if isinstance(made, Exception):
+                    return failed(made)
+                if made is not None and made.t is not None:
+                    return Outcome(COMPLETED, end_message(made.t), quick.kept_of(made))
                 acting = request.acting(eqs, cases[k].parameters)
                 run = request.run(here[k], states[k], acting, as_placed=as_placed and cases[k].start is None)
                 return Outcome(str(run.status), run.message, _of_motion(run, request.times, kept))
 
-            for k in range(len(cases)):
-                if stop():
-                    return
-                finished(k, _safely(outcome, k))
-                here[k] = states[k] = None  # their memory is needed no longer
+            begin, size = 0, 1
+            while begin < len(cases) and not stop():
+                # compiled code pushes Python's out of the caches: what is left to Python is done for some runs at a time
+                some, clock = range(begin, min(begin + size, len(cases))), perf_counter()
+                made = [ready(k) for k in some]
+                if whole := [run for run in made if isinstance(run, WholeRun)]:
+                    quick.go(whole)
+                for k, run in zip(some, made, strict=True):
+                    finished(k, _safely(outcome, k, run))
+                    here[k] = states[k] = None  # their memory is needed no longer
+                seconds = (perf_counter() - clock) / len(some)
+                begin, size = some.stop, max(1, min(2 * size, int(GROUP_SECONDS / seconds)))
 
     def _values(self, eqs: Equations, case: Values, request: Request) -> Values | Exception:
         """A case with inputs over time as numbers and series, those of all cases among them."""

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -31,6 +31,8 @@ LARGEST_BLOCK = 256
 TASK_SECONDS = 1.0
 """How long a task of another process should take: long beside its way there and back, short beside what is lost with a worker."""
 LARGEST_TASK = 1024
+LOOPBACK = "//127.0.0.1:"
+"""In the address of a worker on this machine, as those of Dask's local clusters."""
 PATIENCE = "10s"
 """How long a Dask scheduler may take to answer."""
 TRIES, ASK_SECONDS = 3, 0.05
@@ -145,7 +147,7 @@ def run_on_executor(work: Work, executor: Executor, workers: int | None, done: D
             for future in _landed(list(flying)):
                 block, tries = flying.pop(future)
                 try:
-                    seconds, outcomes = future.result()
+                    found: Block = future.result()
                 except Exception as reason:  # of the executor: what goes wrong in a case is its outcome
                     if tries >= TRIES or isinstance(reason, BrokenExecutor):
                         message = f"the executor has lost a task: {type(reason).__name__}: {reason}"
@@ -153,8 +155,8 @@ def run_on_executor(work: Work, executor: Executor, workers: int | None, done: D
                         raise AnalysisFailed(f"{message} ({hint})", None) from reason
                     lost.append((block, tries))
                     continue
-                pace.note(len(block), seconds)
-                for case, outcome in zip(block, outcomes, strict=True):
+                pace.note(len(block), found.seconds)
+                for case, outcome in zip(block, found, strict=True):
                     done(case, outcome)
             send()
     finally:
@@ -216,11 +218,47 @@ def _unpacked(key: str, data: bytes) -> Equations:
     return found
 
 
-def run_block(key: str, data: bytes, analysis: Analysis, values: Sequence[Values]) -> tuple[float, list[Outcome]]:
-    """Do some cases here, wherever that is: how long it took [s], and their outcomes."""
+@dataclass(frozen=True)
+class Block:
+    """Outcomes of some cases on their way from another process.
+
+    together: arrays of all cases side by side, by name; a message of few large arrays travels faster than one of many.
+    placed: of each case, which of these it has, with the names of their axes. seconds: how long all took.
+    """
+
+    seconds: float
+    outcomes: list[Outcome]
+    placed: list[dict[str, tuple[str, ...]]]
+    together: dict[str, np.ndarray]
+
+    def __iter__(self) -> Iterator[Outcome]:
+        for k, (outcome, placed) in enumerate(zip(self.outcomes, self.placed, strict=True)):
+            arrays = {name: (axes, self.together[name][k]) for name, axes in placed.items()}
+            yield replace(outcome, arrays={**outcome.arrays, **arrays}) if arrays else outcome
+
+
+def run_block(key: str, data: bytes, analysis: Analysis, values: Sequence[Values]) -> Block:
+    """Do some cases here, wherever that is."""
     begin, found = time.perf_counter(), dict[int, Outcome]()
-    analysis.run(_unpacked(key, data), values, found.__setitem__, lambda: False)
-    return time.perf_counter() - begin, [found[k] for k in range(len(values))]
+    together: dict[str, np.ndarray] = {}
+    lent: dict[tuple[int, str], np.ndarray] = {}
+
+    def room(k: int, name: str, axes: tuple[str, ...], shape: tuple[int, ...]) -> np.ndarray:
+        whole = together.setdefault(name, np.empty((len(values), *shape)))
+        place = whole[k] if whole.shape[1:] == shape else np.empty(shape)
+        lent[k, name] = place
+        return place
+
+    analysis.run(_unpacked(key, data), values, found.__setitem__, lambda: False, room)
+    placed = [
+        {name: axes for name, (axes, x) in found[k].arrays.items() if x is lent.get((k, name)) and x.base is not None}
+        for k in range(len(values))
+    ]
+    rest = [
+        replace(found[k], arrays={name: x for name, x in found[k].arrays.items() if name not in placed[k]})
+        for k in range(len(values))
+    ]
+    return Block(time.perf_counter() - begin, rest, placed, together)
 
 
 def is_executor(given: Any) -> bool:
@@ -239,15 +277,29 @@ def opened_executor(given: Any) -> Iterator[Executor]:
             raise ArgumentError(
                 f"there is no Dask scheduler at '{given}': {reason}", "start one: dask scheduler"
             ) from None
-        with client:
+        with client, _directly(client):
             yield client.get_executor(pure=False)
     elif hasattr(given, "get_executor"):
-        yield given.get_executor(pure=False)
+        with _directly(given):
+            yield given.get_executor(pure=False)
     elif is_executor(given):
         yield given
     else:
         hint = "give a concurrent.futures executor, a Dask client, or the address of a Dask scheduler"
         raise ArgumentError(f"an executor cannot be {describe(given)}", hint)
+
+
+@contextmanager
+def _directly(client: Any) -> Iterator[None]:
+    """Results of Dask's workers on this machine come from them, not by way of the scheduler, unless the client says otherwise."""
+    own = client.direct_to_workers
+    addresses = client.nthreads()
+    if own is None and addresses and all(LOOPBACK in address for address in addresses):
+        client.direct_to_workers = True
+    try:
+        yield
+    finally:
+        client.direct_to_workers = own
 
 
 def _dask() -> Any:

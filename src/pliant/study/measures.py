@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 MOST_PARTS = 24
 """Parts of a quantity that are listed one by one."""
 
+ROUNDING = 1e-9
+"""Of the size of numbers, what they may differ by without being different."""
+
 
 @dataclass(frozen=True)
 class Table:
@@ -28,15 +31,22 @@ class Table:
     message: np.ndarray
 
     def measure(self, name: str | None) -> tuple[str, np.ndarray]:
-        """The measure of that name, or the first one."""
+        """The measure of that name, or the first one in which cases differ."""
         if not self.measures:
             raise ArgumentError("no numbers are kept of these cases", "keep some: --keep outputs")
         if name is None:
-            return next(iter(self.measures.items()))
+            name = next((x for x in self.measures if self._differs(x)), next(iter(self.measures)))
         if name not in self.measures:
             hint = suggestion(name, self.measures, f"there are {', '.join(list(self.measures)[:12])}")
             raise ArgumentError(f"the sweep has no measure '{name}'", hint)
         return name, self.measures[name]
+
+    def _differs(self, name: str) -> bool:
+        """Whether cases differ in a measure by more than rounding errors of numbers of its unit."""
+        alike = [x for other, x in self.measures.items() if self.units.get(other) == self.units.get(name)]
+        size = max(np.max(np.abs(x), where=np.isfinite(x), initial=0.0) for x in alike)
+        known = self.measures[name][np.isfinite(self.measures[name])]
+        return len(known) > 1 and bool(np.ptp(known) > ROUNDING * size)
 
     def ranked(self, name: str | None, *, largest: bool = False) -> list[int]:
         """Cases that have the measure, best first: the smallest, or the largest."""

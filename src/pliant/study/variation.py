@@ -14,13 +14,12 @@ import numpy as np
 import scipy
 
 from pliant.language.arguments import ArgumentError
-from pliant.language.units import Unit, UnitError, parse_unit
+from pliant.language.ranges import NUMBER, Range, read_range, read_unit
+from pliant.language.units import Unit
 from pliant.language.words import describe, suggestion
 
-_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-_RANGE = re.compile(rf"(log\s+)?({_NUMBER})\s*:\s*({_NUMBER})(?:\s*:\s*({_NUMBER}))?\s*([^\d\s:,].*)?")
-_DISTRIBUTION = re.compile(rf"([a-z]+)\s*\(\s*({_NUMBER}(?:\s*,\s*{_NUMBER})*)\s*\)\s*([^\d\s:,].*)?")
-_QUANTITY = re.compile(rf"({_NUMBER})\s*([^\d\s:,].*)?")
+_DISTRIBUTION = re.compile(rf"([a-z]+)\s*\(\s*({NUMBER}(?:\s*,\s*{NUMBER})*)\s*\)\s*([^\d\s:,].*)?")
+_QUANTITY = re.compile(rf"({NUMBER})\s*([^\d\s:,].*)?")
 
 MOST_VALUES = 1_000_000
 """Values of one range."""
@@ -110,8 +109,8 @@ def read_variation(name: str, given: Any) -> Variation:
 
 
 def _read_text(name: str, text: str) -> Variation:
-    if match := _RANGE.fullmatch(text.strip()):
-        return _range(name, text, *match.groups())
+    if (found := read_range(name, text)) is not None:
+        return _in_range(name, text, found)
     if match := _DISTRIBUTION.fullmatch(text.strip()):
         return _distribution(name, text, *match.groups())
     parts = [part.strip() for part in re.split(r",(?![^(]*\))", text)]
@@ -123,37 +122,19 @@ def _read_text(name: str, text: str) -> Variation:
 _EXAMPLE = "write a range such as 1:3:20 kPa, a list such as 1, 2, 5 kPa, or a distribution such as normal(2, 0.1) kPa"
 
 
-def _unit(name: str, text: str | None) -> Unit | None:
-    if text is None:
-        return None
-    try:
-        return parse_unit(text.strip())
-    except UnitError as error:
-        raise ArgumentError(f"the values of '{name}': {error}", error.hint or _EXAMPLE) from None
-
-
-def _range(
-    name: str, text: str, logarithmic: str | None, first: str, last: str, count: str | None, unit_text: str | None
-) -> Variation:
+def _in_range(name: str, text: str, given: Range) -> Variation:
     """`FROM:TO` or `FROM:TO:COUNT` with a unit."""
-    unit = _unit(name, unit_text)
-    factor = 1.0 if unit is None else unit.factor
-    low, high = float(first) * factor, float(last) * factor
-    if not low < high:
-        raise ArgumentError(f"the range '{text}' of '{name}' is empty", "write the lower value first: FROM:TO:COUNT")
-    if logarithmic and low <= 0:
-        raise ArgumentError(f"the range '{text}' of '{name}' has no logarithms", "begin it above zero")
-    if count is None:
-        return Between(unit, low, high, bool(logarithmic))
-    number = float(count)
+    if given.count is None:
+        return Between(given.unit, given.low, given.high, given.logarithmic)
+    number = float(given.count)
     if number != int(number) or not 1 <= number <= MOST_VALUES:
-        raise ArgumentError(f"the range '{text}' of '{name}' has {count} values", "write how many: FROM:TO:COUNT")
+        raise ArgumentError(f"the range '{text}' of '{name}' has {given.count} values", "write how many: FROM:TO:COUNT")
     shares = np.linspace(0.0, 1.0, int(number)) if number > 1 else np.array([0.0])
-    return Listed(unit, tuple(_between(low, high, shares, logarithmic=bool(logarithmic))))
+    return Listed(given.unit, tuple(_between(given.low, given.high, shares, logarithmic=given.logarithmic)))
 
 
 def _distribution(name: str, text: str, kind: str, numbers: str, unit_text: str | None) -> Variation:
-    unit = _unit(name, unit_text)
+    unit = read_unit(name, unit_text)
     factor = 1.0 if unit is None else unit.factor
     given = [float(x) for x in numbers.split(",")]
     known = {"normal": 2, "uniform": 2, "lognormal": 2, "triangular": 3}
@@ -204,7 +185,7 @@ def _listed(name: str, given: Sequence[Any]) -> Variation:
     matches = [_QUANTITY.fullmatch(x) if isinstance(x, str) else None for x in given]
     if not all(matches):
         return Listed(None, tuple(given))
-    units = [_unit(name, match.group(2)) for match in matches if match]
+    units = [read_unit(name, match.group(2)) for match in matches if match]
     last = units[-1]
     if last is None and any(units):
         raise ArgumentError(f"the last of the values {describe(', '.join(given))} of '{name}' has no unit", "add it")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant._version import __version__
+from pliant.gradient.optimize import Optimum, spare_words
 from pliant.identify.compare import Comparison
 from pliant.identify.fit import Fit
 from pliant.language.files import write_whole
@@ -68,7 +69,8 @@ def write_report(eqs: Equations, path: str | os.PathLike[str], findings: Sequenc
 
 
 def report(eqs: Equations, findings: Sequence[Any]) -> str:
-    """The page about a robot and its equilibria, modes, linear systems, runs, comparisons and fits, in the given order."""
+    """The page about a robot and its equilibria, modes, linear systems, runs, comparisons, fits, sweeps and optima, in the given
+    order."""
     shown = overview(eqs.model.spec)
     sections = [("Model", _model(eqs)), *_sections(eqs, findings), ("Reproduction", _reproduction(eqs))]
     links = "".join(f'<a href="#part{k}">{text(title)}</a>' for k, (title, _) in enumerate(sections))
@@ -99,6 +101,7 @@ def _sections(eqs: Equations, findings: Sequence[Any]) -> Iterator[tuple[str, st
         Compared: ("Comparison", _comparison),
         Fit: ("Fit", _fit),
         Swept: ("Sweep", _sweep),
+        Optimum: ("Optimum", _optimum),
     }
     for number, finding in enumerate(findings):
         title, write = writers[type(finding)]
@@ -270,6 +273,24 @@ def _sweep(eqs: Equations, found: Swept, name: str) -> str:
     parts.append(player(name, "the best cases", clips) if clips else "")
     reasons = [(k, table_.message[k]) for k in np.flatnonzero(table_.status == "failed")[:MOST_ROWS]]
     return "".join([*parts, "<h3>Cases that failed</h3>" + table(("case", "reason"), reasons) if reasons else ""])
+
+
+def _optimum(eqs: Equations, found: Optimum, name: str) -> str:
+    head = ("varied (SI)", "at the start", "best", "from", "to")
+    rows = [
+        (key, *(f"{x:.6g}" for x in (found.start[key], value, *found.bounds[key]))) for key, value in found.values.items()
+    ]
+    parts = [
+        f"<p>Minimized: <code>{text(found.minimize)}</code>, {found.before:.6g} at the start, {found.objective:.6g} at the end. "
+        f"{text(found.message)}.</p>",
+        table(head, rows),
+    ]
+    if found.at_bounds:
+        parts.append(f'<p class="note">At a bound of its range: {text(", ".join(found.at_bounds))}.</p>')
+    if found.spare:
+        parts.append(table(("condition", ""), [(key, spare_words(spare)) for key, spare in found.spare.items()]))
+    drawn = figure_html(partial(plot.search, found), "objective, conditions and varied values over the evaluations")
+    return "".join([*parts, f'<div class="pictures">{drawn}</div>'])
 
 
 def _cell(value: Any) -> str:

@@ -212,7 +212,11 @@ static void place(pl_adjoint *A, const pl_tables *T, pl_memory *m) {
   A->Eq_here = pl_doubles(m, dense), A->Ev_here = pl_doubles(m, dense);
   A->by_signal = pl_doubles(m, nv * signals), A->by_rate = pl_doubles(m, nv * signals);
   A->from_signal = pl_doubles(m, nv * signals), A->from_rate = pl_doubles(m, nv * signals);
-  A->signal = pl_doubles(m, signals), A->rate = pl_doubles(m, signals), A->acceleration = pl_doubles(m, signals), A->jerk = pl_doubles(m, signals);
+  pl_signal_cotangents *at[] = {&A->at_start, &A->at_last};
+  for (int i = 0; i < 2; ++i) {
+    at[i]->signal = pl_doubles(m, signals), at[i]->rate = pl_doubles(m, signals);
+    at[i]->acceleration = pl_doubles(m, signals), at[i]->jerk = pl_doubles(m, signals);
+  }
   A->store = pl_doubles(m, 6 * signals);
   for (int i = 0; i < 16; ++i) A->temporary[i] = pl_doubles(m, n);
   A->stages = pl_doubles(m, 7 * (nq + 4 * nv + rows));
@@ -288,7 +292,9 @@ static int back(pl_adjoint *A, const pl_sample_cotangents *c) {
   }
   if ((status = pl_tape_restore(r, 0))) return status;
   add_samples(A, c, r->t, &next);
-  return undo_refresh(A, pl_time(r, r->t));
+  if ((status = undo_refresh(A, pl_time(r, r->t)))) return status;
+  pl_adjoint_settle(A);
+  return PL_OK;
 }
 
 int pl_run_adjoint(pl_run *r, int n, const double *constants, const double *parameters, const double *step, const double *input_scale,

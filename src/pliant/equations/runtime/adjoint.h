@@ -47,6 +47,13 @@ typedef struct pl_cotangent {
   double *q, *v, *a, *multipliers, *lead;
 } pl_cotangent;
 
+/* Cotangents of signals at one time, and of their derivatives, until they are passed on to what signals are made of. */
+typedef struct pl_signal_cotangents {
+  double t;
+  int any;
+  double *signal, *rate, *acceleration, *jerk;
+} pl_signal_cotangents;
+
 typedef struct pl_adjoint {
   pl_run *r;
   const pl_credit *credit;
@@ -59,8 +66,8 @@ typedef struct pl_adjoint {
   double *Eq_here, *Ev_here;       /* m x nv, of the state evaluated last */
   double *by_signal, *by_rate;     /* nv x n_signal */
   double *from_signal, *from_rate; /* the same in the state that a step began with */
-  double *signal, *rate, *acceleration, *jerk; /* cotangents of signals and their derivatives */
-  double *store;                   /* temporary: what signals are, 9 x n_signal */
+  pl_signal_cotangents at_start, at_last; /* at the time that a step begins, and at the one in question last */
+  double *store;                   /* temporary: what signals are, 6 x n_signal */
   double *temporary[16];           /* nq + nv + m each */
   double *stages;                  /* cotangents of stages, 6 x (3 nv + m) or of (q, a), 6 x (nq + nv) */
   int *transposed;                 /* where the transpose of each entry of the matrix stands */
@@ -73,6 +80,7 @@ typedef struct pl_direction {
   const double *from_v, *from_a, *from_multipliers;
   const double *q, *v, *a, *multipliers;
   double time;
+  int both_sides; /* for long directions, along which time does not pass: inputs are read from the step's beginning on */
 } pl_direction;
 
 /* Cotangents at samples, rows of nv and m numbers. */
@@ -103,6 +111,8 @@ typedef enum pl_evaluated { PL_LAST, PL_ANEW, PL_KEPT } pl_evaluated;
 /* Subtracts `factor` times the pairing's change with parameters and inputs from their credit. */
 void pl_adjoint_credit(pl_adjoint *, double factor, double t, const double *q, const double *v, const double *a,
                        const double *lambda, pl_evaluated);
+/* Passes on what has been collected for signals; at the end of all. */
+void pl_adjoint_settle(pl_adjoint *);
 /* adjoint.c */
 /* Accelerations and multipliers as functions of (q, v): their cotangents pass over to those of q and v. */
 int pl_adjoint_forward(pl_adjoint *, double t, const double *q, const double *v, const double *a, const double *lambda);

@@ -33,24 +33,12 @@ static double pairing(const pl_adjoint *A, const double *a) {
   return z;
 }
 
-/* x' X for values X on the system's pattern */
-static void multiply_transposed(const pl_tables *T, const double *X, const double *x, double *y) {
-  for (int j = 0; j < T->nv; ++j) {
-    double z = 0;
-    for (int k = T->colptr[j]; k < T->colptr[j + 1]; ++k) z += X[k] * x[T->row[k]];
-    y[j] = z;
-  }
-}
-
-void pl_adjoint_products(pl_adjoint *A, const double *K, const double *C, const double *M, const double *J, const double *Eq,
-                         const double *Ev) {
+/* What constraints add to the gradient. */
+static void add_constraint_products(pl_adjoint *A, const double *J, const double *Eq, const double *Ev) {
   const pl_tables *T = A->r->w->T;
   const int nv = T->nv, m = T->m;
   memset(A->gl, 0, m * sizeof(double));
-  if (A->w) {
-    multiply_transposed(T, K, A->w, A->gq), multiply_transposed(T, C, A->w, A->gv), multiply_transposed(T, M, A->w, A->ga);
-    for (int n = 0; n < T->nnz_j; ++n) A->gl[T->j_row[n]] -= J[n] * A->w[T->j_col[n]];
-  } else memset(A->gq, 0, nv * sizeof(double)), memset(A->gv, 0, nv * sizeof(double)), memset(A->ga, 0, nv * sizeof(double));
+  for (int n = 0; A->w && n < T->nnz_j; ++n) A->gl[T->j_row[n]] -= J[n] * A->w[T->j_col[n]];
   if (A->y_c) {
     for (int j = 0; j < nv; ++j) {
       A->gq[j] += dot(m, A->y_c, Eq + (size_t)m * j);
@@ -62,11 +50,21 @@ void pl_adjoint_products(pl_adjoint *A, const double *K, const double *C, const 
   for (int n = 0; A->y_rate && n < T->nnz_j; ++n) A->gv[T->j_col[n]] += J[n] * A->y_rate[T->j_row[n]];
 }
 
+void pl_adjoint_products(pl_adjoint *A, const double *K, const double *C, const double *M, const double *J, const double *Eq,
+                         const double *Ev) {
+  const pl_tables *T = A->r->w->T;
+  const size_t size = T->nv * sizeof(double);
+  memset(A->gq, 0, size), memset(A->gv, 0, size), memset(A->ga, 0, size);
+  if (A->w) pl_add_products(T, K, C, M, A->w, A->gq, A->gv, A->ga);
+  add_constraint_products(A, J, Eq, Ev);
+}
+
 void pl_adjoint_gradient(pl_adjoint *A, double t, const double *q, const double *v, const double *a, const double *lambda) {
   pl_work *w = A->r->w;
-  pl_linearized(w, t, q, v, a, lambda);
+  pl_unbalanced(w, t, q, v, a, lambda);
+  pl_tangent_products(w, q, v, a, lambda, A->w ? A->w : w->zero, A->gq, A->gv, A->ga);
   if (w->T->m && A->y_c) pl_constraint_acceleration_tangent(w, A->Eq_here, A->Ev_here);
-  pl_adjoint_products(A, w->K, w->C, w->M, w->Jval, A->Eq_here, A->Ev_here);
+  add_constraint_products(A, w->Jval, A->Eq_here, A->Ev_here);
 }
 
 /* -- credit ------------------------------------------------------------------------------------------------------------ */
@@ -87,40 +85,68 @@ static void credit_series(const pl_binding *b, int i, double t, const double *by
   }
 }
 
-/* The signals' cotangents pass over to what the signals are made of. Signals are formulas of inputs: central differences, exact
- * where they are linear. */
-static void credit_inputs(pl_adjoint *A, double t) {
+static int is_zero(int n, const double *x) {
+  for (int k = 0; k < n; ++k)
+    if (x[k] != 0) return 0;
+  return 1;
+}
+
+/* What the signals' cotangents are as those of one input, its rate and its acceleration, and of the rate of that. Signals are
+ * formulas of inputs: central differences, exact where they are linear. */
+static void by_input(pl_adjoint *A, const pl_signal_cotangents *x, int i, int orders, double *by) {
+  pl_work *w = A->r->w;
+  const int n = w->T->n_signal;
+  double *side[2] = {A->store, A->store + 3 * n}, *input[3] = {w->input, w->input_rate, w->input_acceleration};
+  const double delta = 1e-4 * A->credit->input_scale[i];
+  for (int order = 0; order < orders; ++order) {
+    const double kept = input[order][i];
+    for (int s = 0; s < 2; ++s) {
+      const double *arg[5] = {&x->t, w->input, w->input_rate, w->input_acceleration, w->parameters};
+      double *res[3] = {side[s], side[s] + n, side[s] + 2 * n};
+      input[order][i] = s ? kept - delta : kept + delta;
+      pl_call(w->T->signal_kernel, arg, res, w);
+    }
+    input[order][i] = kept;
+    for (int k = 0; k < n; ++k) {
+      const double value = side[0][k] - side[1][k], rate = side[0][n + k] - side[1][n + k];
+      const double acceleration = side[0][2 * n + k] - side[1][2 * n + k];
+      by[order] += (x->signal[k] * value + x->rate[k] * rate + x->acceleration[k] * acceleration) / (2 * delta);
+      /* rates of accelerations belong to each other as these do */
+      if (order == 2) by[3] += x->jerk[k] * acceleration / (2 * delta);
+    }
+  }
+}
+
+/* The signals' cotangents pass over to what the signals are made of. */
+static void pass_on(pl_adjoint *A, pl_signal_cotangents *x) {
   pl_work *w = A->r->w;
   const pl_tables *T = w->T;
   const pl_binding *b = &w->bound;
   const pl_credit *c = A->credit;
   const int n = T->n_signal;
-  double *side[2] = {A->store, A->store + 3 * n};
-  int moving = 0;
-  for (int k = 0; k < n; ++k) moving |= A->rate[k] != 0 || A->acceleration[k] != 0 || A->jerk[k] != 0;
+  if (!x->any) return;
+  pl_signals(w, x->t);
+  /* values of signals depend on values of inputs alone */
+  const int orders = is_zero(n, x->rate) && is_zero(n, x->acceleration) && is_zero(n, x->jerk) ? 1 : 3;
   for (int i = 0; i < T->n_input; ++i) {
     if (b->input_kind[i] == PL_INPUT_EXPRESSION) continue; /* an expression: its parameters have the credit */
-    double *input[3] = {w->input, w->input_rate, w->input_acceleration}, by[4];
-    by[1] = by[2] = by[3] = 0;
-    for (int order = 0; order < (moving ? 3 : 1); ++order) { /* values of signals depend on values of inputs alone */
-      const double delta = 1e-4 * c->input_scale[i], kept = input[order][i];
-      for (int s = 0; s < 2; ++s) {
-        const double *arg[5] = {&t, w->input, w->input_rate, w->input_acceleration, w->parameters};
-        double *res[3] = {side[s], side[s] + n, side[s] + 2 * n};
-        input[order][i] = s ? kept - delta : kept + delta;
-        pl_call(T->signal_kernel, arg, res, w);
-      }
-      input[order][i] = kept;
-      by[order] = 0;
-      for (int k = 0; k < n; ++k)
-        by[order] += (A->signal[k] * (side[0][k] - side[1][k]) + A->rate[k] * (side[0][n + k] - side[1][n + k]) +
-                      A->acceleration[k] * (side[0][2 * n + k] - side[1][2 * n + k])) / (2 * delta);
-      /* rates of accelerations belong to each other as these do */
-      for (int k = 0; order == 2 && k < n; ++k) by[3] += A->jerk[k] * (side[0][2 * n + k] - side[1][2 * n + k]) / (2 * delta);
-    }
-    if (b->input_kind[i] == PL_INPUT_SERIES) credit_series(b, b->input_series[i], t, by, c->by_poly);
+    double by[4] = {0};
+    by_input(A, x, i, orders, by);
+    if (b->input_kind[i] == PL_INPUT_SERIES) credit_series(b, b->input_series[i], x->t, by, c->by_poly);
     else c->by_held[i] += by[0];
   }
+  const size_t size = n * sizeof(double);
+  memset(x->signal, 0, size), memset(x->rate, 0, size), memset(x->acceleration, 0, size), memset(x->jerk, 0, size);
+  x->any = 0;
+}
+
+void pl_adjoint_settle(pl_adjoint *A) { pass_on(A, &A->at_start), pass_on(A, &A->at_last); }
+
+/* Cotangents of signals at time t from here on: those of another time are passed on first, which evaluates signals there. */
+static pl_signal_cotangents *at_time(pl_adjoint *A, pl_signal_cotangents *x, double t) {
+  if (x->t != t) pass_on(A, x);
+  x->t = t, x->any = 1;
+  return x;
 }
 
 /* Changes of r with signals and with their rates, nv x n_signal, in the state evaluated last. */
@@ -134,35 +160,31 @@ static void find_signals(pl_adjoint *A, const double *q, const double *v, double
 }
 
 /* Cotangents of signals -= factor x what the pairing changes by with them. */
-static void credit_signals(pl_adjoint *A, double factor, const double *by_signal, const double *by_rate) {
+static void credit_signals(const pl_adjoint *A, double factor, const double *by_signal, const double *by_rate,
+                           pl_signal_cotangents *x) {
   const pl_tables *T = A->r->w->T;
   for (int k = 0; A->w && k < T->n_signal; ++k) {
-    A->signal[k] -= factor * dot(T->nv, A->w, by_signal + (size_t)T->nv * k);
-    if (T->n_route) A->rate[k] -= factor * dot(T->nv, A->w, by_rate + (size_t)T->nv * k);
+    x->signal[k] -= factor * dot(T->nv, A->w, by_signal + (size_t)T->nv * k);
+    if (T->n_route) x->rate[k] -= factor * dot(T->nv, A->w, by_rate + (size_t)T->nv * k);
   }
   for (int i = 0; i < T->m; ++i) {
     const int k = T->row_signal[i];
     if (k < 0) continue;
-    if (A->y_phi) A->signal[k] += factor * A->y_phi[i];
-    if (A->y_rate) A->rate[k] += factor * A->y_rate[i];
-    if (A->y_c) A->acceleration[k] += factor * (1 - A->lift) * A->y_c[i];
+    if (A->y_phi) x->signal[k] += factor * A->y_phi[i];
+    if (A->y_rate) x->rate[k] += factor * A->y_rate[i];
+    if (A->y_c) x->acceleration[k] += factor * (1 - A->lift) * A->y_c[i];
   }
-}
-
-static void clear_signals(pl_adjoint *A) {
-  const size_t n = A->r->w->T->n_signal * sizeof(double);
-  memset(A->signal, 0, n), memset(A->rate, 0, n), memset(A->acceleration, 0, n), memset(A->jerk, 0, n);
 }
 
 /* The same of the pairing's change in time, at the step's beginning: what is due to a signal now falls to its rate. */
-static void credit_passing(pl_adjoint *A, double time) {
+static void credit_passing(const pl_adjoint *A, double time, pl_signal_cotangents *x) {
   const pl_tables *T = A->r->w->T;
   for (int k = 0; A->w && k < T->n_signal; ++k) {
-    A->rate[k] -= time * dot(T->nv, A->w, A->from_signal + (size_t)T->nv * k);
-    if (T->n_route) A->acceleration[k] -= time * dot(T->nv, A->w, A->from_rate + (size_t)T->nv * k);
+    x->rate[k] -= time * dot(T->nv, A->w, A->from_signal + (size_t)T->nv * k);
+    if (T->n_route) x->acceleration[k] -= time * dot(T->nv, A->w, A->from_rate + (size_t)T->nv * k);
   }
   for (int i = 0; A->y_c && i < T->m; ++i)
-    if (T->row_signal[i] >= 0) A->jerk[T->row_signal[i]] += time * A->y_c[i];
+    if (T->row_signal[i] >= 0) x->jerk[T->row_signal[i]] += time * A->y_c[i];
 }
 
 /* Parameters' credit -= factor x the pairing's change with each, from a difference of fourth order: its steps may be long, so that
@@ -193,17 +215,12 @@ void pl_adjoint_credit(pl_adjoint *A, double factor, double t, const double *q, 
                        const double *lambda, pl_evaluated evaluated) {
   pl_work *w = A->r->w;
   if (w->T->n_signal && w->T->n_input) {
-    const double *by_signal = A->by_signal, *by_rate = A->by_rate;
-    if (evaluated == PL_KEPT) {
-      pl_signals(w, t);
-      by_signal = A->from_signal, by_rate = A->from_rate;
-    } else {
+    if (evaluated == PL_KEPT) credit_signals(A, factor, A->from_signal, A->from_rate, at_time(A, &A->at_start, t));
+    else {
       if (evaluated == PL_ANEW) pl_unbalanced(w, t, q, v, a, lambda);
       find_signals(A, q, v, A->by_signal, A->by_rate);
+      credit_signals(A, factor, A->by_signal, A->by_rate, at_time(A, &A->at_last, t));
     }
-    clear_signals(A);
-    credit_signals(A, factor, by_signal, by_rate);
-    credit_inputs(A, t);
   }
   by_parameters(A, t, q, v, a, lambda, factor);
 }
@@ -243,21 +260,21 @@ void pl_adjoint_second(pl_adjoint *A, const pl_direction *d, double *bar_q, doub
   const int nv = T->nv, m = T->m;
   double *q = A->temporary[8], *v = A->temporary[9], *a = A->temporary[10], *lambda = A->temporary[11];
   double *g = A->temporary[12]; /* the gradient by q here */
-  /* Where time passes, on one side: inputs are read from the step's beginning on. Else on both, as the direction may be long. */
-  const int sides = d->time == 0 ? 2 : 1;
+  const int sides = d->both_sides ? 2 : 1;
   const double share = d->time < 0 ? -NEAR : NEAR, weight = 1 / (sides * share), here = sides == 1 ? weight : 0;
   memcpy(g, A->gq, nv * sizeof(double));
   for (int i = 0; i < nv; ++i) bar_q[i] += here * A->gq[i], bar_v[i] += here * A->gv[i], bar_a[i] += here * A->ga[i];
   for (int i = 0; i < m; ++i) bar_multipliers[i] += here * A->gl[i];
   const int with_inputs = T->n_signal && T->n_input;
-  if (with_inputs) clear_signals(A);
   for (int side = 0; side < sides; ++side) {
     const double sign = side ? -1 : 1, by = sign * weight;
     move(A, d, sign * share, q, v, a, lambda);
     pl_adjoint_gradient(A, pl_time(r, d->t + share * d->time), q, v, a, lambda);
     for (int i = 0; i < nv; ++i) bar_q[i] -= by * A->gq[i], bar_v[i] -= by * A->gv[i], bar_a[i] -= by * A->ga[i];
     for (int i = 0; i < m; ++i) bar_multipliers[i] -= by * A->gl[i];
-    if (with_inputs) find_signals(A, q, v, A->by_signal, A->by_rate), credit_signals(A, by, A->by_signal, A->by_rate);
+    if (!with_inputs) continue;
+    find_signals(A, q, v, A->by_signal, A->by_rate);
+    credit_signals(A, by, A->by_signal, A->by_rate, at_time(A, &A->at_start, d->t));
   }
   for (int i = 0; i < T->n_quat; ++i) { /* increments of the beginning come before the direction */
     const double *o = d->q + T->quat_v[i], *y = g + T->quat_v[i];
@@ -265,19 +282,18 @@ void pl_adjoint_second(pl_adjoint *A, const pl_direction *d, double *bar_q, doub
     z[0] -= o[1] * y[2] - o[2] * y[1], z[1] -= o[2] * y[0] - o[0] * y[2], z[2] -= o[0] * y[1] - o[1] * y[0];
   }
   if (with_inputs) {
-    pl_signals(r->w, d->t);
-    if (here != 0) credit_signals(A, -here, A->from_signal, A->from_rate);
-    credit_passing(A, d->time);
-    credit_inputs(A, d->t);
+    if (here != 0) credit_signals(A, -here, A->from_signal, A->from_rate, &A->at_start);
+    credit_passing(A, d->time, &A->at_start);
   }
   if (!c->n) return;
   /* (-3 f(0) + 4 f(away) - f(2 away)) / (2 away), or (8 (f(away) - f(-away)) - (f(2 away) - f(-2 away))) / (12 away) */
   static const double offsets[2][4] = {{0, 1, 2}, {1, -1, 2, -2}};
   static const double weights[2][4] = {{-1.5, 2, -0.5}, {8.0 / 12, -8.0 / 12, -1.0 / 12, 1.0 / 12}};
   const double away = d->time < 0 ? -AWAY : AWAY;
-  for (int k = 0; k < 2 + sides; ++k) {
-    const double offset = away * offsets[sides - 1][k];
+  const int central = d->time == 0;
+  for (int k = 0; k < 3 + central; ++k) {
+    const double offset = away * offsets[central][k];
     move(A, d, offset, q, v, a, lambda);
-    by_parameters(A, pl_time(r, d->t + offset * d->time), q, v, a, lambda, weights[sides - 1][k] / away);
+    by_parameters(A, pl_time(r, d->t + offset * d->time), q, v, a, lambda, weights[central][k] / away);
   }
 }

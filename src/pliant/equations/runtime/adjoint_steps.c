@@ -248,7 +248,7 @@ static int undo_semi_implicit(pl_adjoint *A, double h) {
   set_pair(A, weighted, NULL, NULL);
   pl_adjoint_products(A, A->K, A->C, A->M, A->J, A->Eq, A->Ev);
   add(nv, -h, A->gq, by_v);
-  const pl_direction d = {t, r->v, w->zero, w->zero, xi, beta, dv, impulse, 0};
+  const pl_direction d = {t, r->v, w->zero, w->zero, xi, beta, dv, impulse, 0, 1};
   pl_adjoint_second(A, &d, by_q, by_v, by_a, by_l);
   double *y_c = weighted + nv, *y_phi = xi; /* xi has served */
   for (int i = 0; i < m; ++i) y_c[i] = h * y[i], y_phi[i] = y[i] / h;
@@ -398,7 +398,7 @@ static int undo_rosenbrock(pl_adjoint *A, double h) {
       alpha[l] = s * b + A->gv[l] - bar_v[l], beta[l] = b;
     }
     /* the tangents, and S, which turns along with the rates */
-    const pl_direction d = {now, r->v, r->a, r->multipliers, ki, ki + nv, ki + 2 * nv, ki + 3 * nv, h * ROSENBROCK_SLOPES[i]};
+    const pl_direction d = {now, r->v, r->a, r->multipliers, ki, ki + nv, ki + 2 * nv, ki + 3 * nv, h * ROSENBROCK_SLOPES[i], 0};
     pl_adjoint_second(A, &d, c->q, c->v, c->a, c->multipliers);
     for (int j = 0; j < T->n_quat; ++j) {
       double z[3];

@@ -87,8 +87,7 @@ void pl_frame_constraint_tangent(pl_work *w, int i, const double *lambda, double
   pl_call(T->con_tangent + T->con_kind[i], arg, res, w);
 }
 
-/* Adds the forces' part to K and C (after pl_tangent). */
-void pl_force_tangent(pl_work *w, const double *q, const double *v) {
+static void add_coordinate_forces(pl_work *w, const double *q, const double *v) {
   const pl_tables *T = w->T;
   for (int i = 0; i < T->n_cforce; ++i) {
     const int k = T->cforce_k[i];
@@ -101,6 +100,11 @@ void pl_force_tangent(pl_work *w, const double *q, const double *v) {
         w->K[at] -= dq[k * j + n], w->C[at] -= dv[k * j + n];
       }
   }
+}
+
+/* Adds the part of forces between frames to K and C (after pl_tangent). */
+void pl_frame_tangents(pl_work *w) {
+  const pl_tables *T = w->T;
   double *K = w->temporary.K, *C = w->temporary.C;
   for (int i = 0; i < T->n_fforce; ++i) {
     if (!w->fforce_active[T->fforce_index[i]]) continue;
@@ -116,6 +120,12 @@ void pl_force_tangent(pl_work *w, const double *q, const double *v) {
   pl_relative_tangent(w);
   pl_route_tangent(w);
   pl_contact_tangents(w);
+}
+
+/* Adds the forces' part to K and C (after pl_tangent). */
+void pl_force_tangent(pl_work *w, const double *q, const double *v) {
+  add_coordinate_forces(w, q, v);
+  pl_frame_tangents(w);
 }
 
 /* dr/dsignal, nv x n_signal, of the forces (signals of constraints do not enter r). */

@@ -209,6 +209,13 @@ void pl_rate_matrices(pl_work *);
 int pl_still_columns(const pl_tables *, int e, int g);
 void pl_tangent(pl_work *, const double *q, const double *v, const double *a);
 
+/* tangent_products.c: x'K, x'C and x'M; after pl_unbalanced in that state, without pl_tangents, whose matrices are lost */
+void pl_tangent_products(pl_work *, const double *q, const double *v, const double *a, const double *lambda, const double *x,
+                         double *xK, double *xC, double *xM);
+/* Adds those of given matrices on the system's pattern. */
+void pl_add_products(const pl_tables *, const double *K, const double *C, const double *M, const double *x, double *xK, double *xC,
+                     double *xM);
+
 /* derivatives.c: da_dq and da_dv, nv x nv, are filled by rows */
 int pl_forward_derivatives(pl_work *, double t, const double *q, const double *v, double *a, double *da_dq,
                            double *da_dv);
@@ -227,6 +234,7 @@ void pl_forces(pl_work *, const double *q, const double *v);
 void pl_coordinate_force_tangent(pl_work *, int force, const double *q, const double *v);
 void pl_frame_force_tangent(pl_work *, int force, double *K, double *C);
 void pl_frame_constraint_tangent(pl_work *, int constraint, const double *lambda, double *K);
+void pl_frame_tangents(pl_work *);
 void pl_force_tangent(pl_work *, const double *q, const double *v);
 void pl_input_tangent(pl_work *, const double *q, const double *v, double *r_signal);
 void pl_constraints(pl_work *, const double *q, const double *v);

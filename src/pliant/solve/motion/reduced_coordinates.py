@@ -186,7 +186,7 @@ class _ReducedRun:
             self._save(self.begin, lambda t: x0)
             while solver.status == "running":
                 if late := time_is_up():
-                    return Status.STOPPED, f"{late} at t = {solver.t:.6g} s; what was computed is kept"
+                    return Status.STOPPED, f"{late} at t = {solver.t:.6g} s; {KEPT}"
                 here = self.reduction.close(solver.t, solver.y[: len(x0) // 2])
                 problem = solver.step()
                 if solver.status == "failed":

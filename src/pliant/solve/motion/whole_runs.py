@@ -8,7 +8,8 @@ left to it.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from pliant.equations.libraries import extension_module
 from pliant.equations.outputs import carrying_nodes, energy_outputs, output_names, output_rows, output_size
 from pliant.equations.state import State
 from pliant.equations.time_loop import PROJECTION_TOLERANCE
+from pliant.solve.motion.integrator import Method
 from pliant.solve.motion.method_choice import Choice, SecondThoughts, choose_method
 from pliant.solve.motion.simulate import NONE, Request, stop_times
 from pliant.solve.state import AssembledState, assemble, refuse_extremes
@@ -37,6 +39,22 @@ TRIED, ENDED = 8, 0.75
 Room = Callable[[str, tuple[str, ...], tuple[int, ...]], np.ndarray]
 """Gives room for what is kept, by name, axes and shape: contiguous, and nobody else's."""
 Arrays = dict[str, tuple[tuple[str, ...], np.ndarray]]
+
+
+@dataclass(slots=True)
+class WholeRun:
+    """A run that is ready, or has been tried. t: the time that it has reached [s]; None where it is to be done step by step.
+
+    head, most, outputs: what the runtime is told; samples: where it writes; arrays: what it reads, kept alive.
+    """
+
+    bound: Binding
+    head: RunHead
+    most: int
+    samples: dict[str, np.ndarray]
+    outputs: tuple[object, ...]
+    arrays: tuple[np.ndarray, ...]
+    t: float | None = None
 
 
 class WholeRuns:
@@ -77,10 +95,9 @@ class WholeRuns:
             self._names = tuple(f"output.{name}" for name in output_names(self.model))
             sizes = zip(self._names, self._rows.sizes, strict=True)
             self._spare |= {name: np.zeros((count, size)) for name, size in sizes}
-        self._head = head = RunHead()
-        head.projection_tolerance = PROJECTION_TOLERANCE
-        head.sample_t, head.n_sample = self._address(self._times), count
-        head.sample_work = self._address(self._work)
+            self._of_outputs = self._rows.addresses
+        self._shapes = {x: (count, self._spare[x].shape[1])[: len(self._axes[x])] for x in self.kept}
+        self._heads: dict[int, tuple[Method, RunHead]] = {}
 
     @property
     def worthwhile(self) -> bool:
@@ -103,8 +120,8 @@ class WholeRuns:
             )
         return out
 
-    def run(self, eqs: Equations, state: State, rate: float, room: Room) -> tuple[float, Arrays] | None:
-        """A run: the time that it has reached, and what is kept of it, in `room`; None where it is to be done step by step."""
+    def ready(self, eqs: Equations, state: State, rate: float, room: Room) -> WholeRun:
+        """A run of which one call is left. What is kept of it will lie in `room`."""
         request = self.request
         bound = eqs.binding
         if bound.m:
@@ -119,45 +136,65 @@ class WholeRuns:
             choice = choose_method(
                 made.bound, request.begin, request.end, made.q, made.v, rate=known, **request.tolerances
             )
-        self.tried += 1
-        self._program.refresh()
-        head, method = self._head, choice.method
-        head.method, head.t, head.fixed, head.h = method.code, request.begin, int(method.fixed), method.step or 0.0
-        head.rtol, head.atol = method.relative_tolerance, method.absolute_tolerance
-        head.h_max = method.largest_step(request.end - request.begin)
-        for name, value in method.coefficients.items():
-            setattr(head, name, value)
+        head = self._head(choice.method)
         stops = stop_times(eqs, made.bound, request.begin, request.end, request.times if request.exact else NONE)
         q, v = np.ascontiguousarray(made.q, dtype=float), np.ascontiguousarray(made.v, dtype=float)
         head.stop, head.n_stop, head.q, head.v = self._address(stops), len(stops), self._address(q), self._address(v)
-        head.next_stop = head.next_sample = head.steps = head.rejected = 0
-        samples, outputs = self._place(room)
+        samples, outputs = self._place(head, room)
         most = min(
             SecondThoughts(choice, request.end).most_unseen, MOST_STEPS, max(100, MOST_NUMBERS // max(1, len(v)))
         )
-        status = self._library.pl_run_whole(self._tables, made.bound.address, ctypes.addressof(head), most, *outputs)
-        if status or head.next_sample < len(self._times):
-            return None
-        self.ended += 1
-        return float(head.t), {name: (self._axes[name], samples[name]) for name in self.kept}
+        return WholeRun(made.bound, head, most, samples, outputs, (stops, q, v))
 
-    def _place(self, room: Room) -> tuple[dict[str, np.ndarray], tuple[object, ...]]:
-        """Where samples and outputs go, those that are kept and others; and how the runtime is told of outputs."""
-        count = len(self._times)
-        samples = {
-            x: self._room(room, x, (count, own.shape[1])) if x in self.kept else own for x, own in self._spare.items()
-        }
-        for x, field in _FIELDS.items():
-            setattr(self._head, field, self._address(samples[x]))
+    def go(self, runs: Iterable[WholeRun]) -> None:
+        """Do some runs, as far as each goes in one call."""
+        self._program.refresh()
+        call, tables, ends = self._library.pl_run_whole, self._tables, len(self._times)
+        for run in runs:
+            head = run.head
+            status = call(tables, run.bound.address, ctypes.addressof(head), run.most, *run.outputs)
+            self.tried += 1
+            if not status and head.next_sample == ends:
+                self.ended += 1
+                run.t = float(head.t)
+
+    def kept_of(self, run: WholeRun) -> Arrays:
+        """What is kept of a run that has ended."""
+        return {name: (self._axes[name], run.samples[name]) for name in self.kept}
+
+    def _head(self, method: Method) -> RunHead:
+        """What the runtime is told of a run by this method; its start, and where what is kept of it goes, are to be filled in."""
+        known = self._heads.get(id(method))
+        if known is None:
+            head = RunHead()
+            head.projection_tolerance = PROJECTION_TOLERANCE
+            head.sample_t, head.n_sample = self._address(self._times), len(self._times)
+            head.sample_work = self._address(self._work)
+            for x, name in _FIELDS.items():
+                setattr(head, name, self._address(self._spare[x]))
+            head.t, head.method, head.fixed, head.h = (
+                self.request.begin, method.code, int(method.fixed), method.step or 0.0,
+            )  # fmt: skip
+            head.rtol, head.atol = method.relative_tolerance, method.absolute_tolerance
+            head.h_max = method.largest_step(self.request.end - self.request.begin)
+            for name, value in method.coefficients.items():
+                setattr(head, name, value)
+            known = self._heads[id(method)] = method, head
+        return RunHead.from_buffer_copy(known[1])
+
+    def _place(self, head: RunHead, room: Room) -> tuple[dict[str, np.ndarray], tuple[object, ...]]:
+        """Where what is kept goes; and how the runtime is told of outputs."""
+        samples = {x: room(x, self._axes[x], shape) for x, shape in self._shapes.items()}
+        for x, name in _FIELDS.items():
+            if x in samples:
+                setattr(head, name, self._address(samples[x]))
         if not self._outputs:
             return samples, (None, 0, None, None, None)
-        kernel, steps, sizes = self._rows.addresses
-        places = (ctypes.c_void_p * len(self._names))(*(self._address(samples[name]) for name in self._names))
+        kernel, steps, sizes = self._of_outputs
+        places = (ctypes.c_void_p * len(self._names))(
+            *(self._address(samples.get(name, self._spare[name])) for name in self._names)
+        )
         return samples, (kernel, len(self._names), places, steps, sizes)
-
-    def _room(self, room: Room, name: str, shape: tuple[int, int]) -> np.ndarray:
-        axes = self._axes[name]
-        return room(name, axes, shape if len(axes) == 2 else shape[:1])
 
     def _axis_names(self) -> dict[str, tuple[str, ...]]:
         """The axes of what can be kept, as results call them."""

@@ -10,6 +10,7 @@ from pliant.view.plot.continuation import path
 from pliant.view.plot.motion import energy, spectrum, trajectory
 from pliant.view.plot.poses import shape
 from pliant.view.plot.profile import profile
+from pliant.view.plot.search import search
 from pliant.view.plot.style import save
 from pliant.view.plot.sweep import effects, parallel
 from pliant.view.plot.vibration import modes
@@ -23,6 +24,7 @@ __all__ = [
     "path",
     "profile",
     "save",
+    "search",
     "shape",
     "spectrum",
     "trajectory",
