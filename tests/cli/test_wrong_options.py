@@ -3,11 +3,12 @@
 import json
 
 import pytest
-from typer.main import get_command
 
-from pliant.cli import application, run
+from pliant.cli import COMMANDS as NAMES
+from pliant.cli import command as parsed
+from pliant.cli import run
 
-COMMANDS = get_command(application()).commands
+COMMANDS = {name: parsed(name) for name in NAMES}
 MODEL = {
     "compare": ["cantilever", "--rods", "rod=pcs:1,pcs:2"],
     "fit": ["cantilever", "--parameters", "x", "--against", "nowhere.csv"],
@@ -56,6 +57,11 @@ def cases():
                 continue
             for value in (*WRONG.get(kind, ()), *NAMED.get(flag, ())):
                 yield pytest.param(name, flag, value, id=f"{name} {flag} {value}")
+
+
+def test_every_command_has_options_to_try():
+    tried = {case.values[0] for case in cases()}
+    assert {"check", "simulate", "path", "sweep", "fit", "view"} <= tried
 
 
 @pytest.mark.parametrize(("name", "flag", "value"), list(cases()))

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from pliant.equations.equations import Equations
+from pliant.language.arguments import ArgumentError
 from pliant.language.csv_table import check_increasing, read_table
 from pliant.language.dimension import FORCE, PRESSURE, TIME, TORQUE, Dimension
 from pliant.language.source import FileProblem
@@ -122,7 +123,10 @@ def drive(eqs: Equations, recording: Recording) -> tuple[Equations, tuple[str, .
     driven = {}
     for name in model.input_names:
         if name in recording.columns:
-            driven[name] = interpolated(recording.time, recording.columns[name], "cubic")
+            try:
+                driven[name] = interpolated(recording.time, recording.columns[name], "cubic")
+            except ArgumentError as reason:
+                raise RecordingError(f"the column '{name}' of {recording.file}: {reason}") from None
             _check_dimension(eqs, recording, name)
         elif lost := next((column for column in recording.columns if column.startswith(f"{name}_")), None):
             raise RecordingError(

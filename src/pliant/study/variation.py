@@ -146,7 +146,7 @@ def _range(
     if count is None:
         return Between(unit, low, high, bool(logarithmic))
     number = float(count)
-    if number != int(number) or not 1 <= number <= MOST_VALUES:
+    if not 1 <= number <= MOST_VALUES or number != int(number):
         raise ArgumentError(f"the range '{text}' of '{name}' has {count} values", "write how many: FROM:TO:COUNT")
     shares = np.linspace(0.0, 1.0, int(number)) if number > 1 else np.array([0.0])
     return Listed(unit, tuple(_between(low, high, shares, logarithmic=bool(logarithmic))))
