@@ -102,3 +102,15 @@ def test_messages_name_the_option_and_what_was_given(arguments, message, capsys)
     error = capsys.readouterr().err
     assert message in error
     assert ".yaml" not in error  # the file is not to blame
+
+
+@pytest.mark.parametrize(
+    ("said", "message"), [("", "there is not enough memory"), ("no room for 9 GB", "no room for 9 GB")]
+)
+def test_too_little_memory_is_said(said, message, capsys, monkeypatch):
+    def lack(*given, **options):
+        raise MemoryError(said)
+
+    monkeypatch.setattr("pliant.spec.reader.check", lack)
+    assert run(["check", "pendulum"]) == 2
+    assert capsys.readouterr().err == f"pliant: {message}\n"

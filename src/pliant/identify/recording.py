@@ -68,7 +68,10 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
         name, unit = _name_and_unit(heading)
         if name in columns:
             raise RecordingError(f"{source} has two columns '{name}'; rename one")
-        columns[name] = data[:, k] * (unit.factor if unit else 1.0)
+        with np.errstate(over="ignore"):
+            columns[name] = data[:, k] * (unit.factor if unit else 1.0)
+        if not np.all(np.isfinite(columns[name])):
+            raise RecordingError(f"the column '{heading}' of {source} has a number that is too large")
         if unit:
             dimensions[name] = unit.dimension
     time_name = next((name for name in ("t", "time") if name in columns), None)

@@ -32,6 +32,7 @@ def read_series(series: Series, source: Source) -> Samples:
         except UnitError as error:
             raise FileProblem(f"in {name}: {error}", error.hint) from None
     _, table = read_table(path, series.file, max_bytes=MAX_BYTES, columns=(series.time_column, series.column))
-    table = table * factors
+    with np.errstate(over="ignore"):  # numbers that leave no room for a polynomial are refused where one is made
+        table = table * factors
     check_increasing(table[:, 0], series.file)
     return Samples(table[:, 0], table[:, 1])

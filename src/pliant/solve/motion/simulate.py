@@ -366,7 +366,7 @@ class Job:
                     break
         except KeyboardInterrupt:
             stopped = INTERRUPTED
-        except EvaluationError as reason:
+        except (EvaluationError, MemoryError) as reason:
             failed = str(reason)
         seconds = time.perf_counter() - begin
         timing = Timing(
