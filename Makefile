@@ -9,7 +9,7 @@ CC_GIVEN := $(filter environment command%,$(origin CC))
 COMPILER := $(if $(or $(CC_GIVEN),$(shell command -v cc || command -v gcc || command -v clang)),,$(comma)compiler)
 EXTRAS := test$(COMPILER)
 
-.PHONY: install demo test lint types layers wheel clean
+.PHONY: install demo test lint types layers fuzz sanitize wheel clean
 
 install: $(VENV)/.installed
 
@@ -53,6 +53,20 @@ test: lint layers
 	@said=$$(mktemp); $(BIN)/mypy > $$said 2>&1 & types=$$!; \
 	OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal; tested=$$?; \
 	wait $$types; checked=$$?; cat $$said; rm $$said; exit $$((tested + checked))
+
+MINUTES ?= 10
+TARGET ?= all
+SEED ?= 1
+
+# damaged models, expressions, drawings, results, recordings and command lines; failures go to tests/fuzz/corpus, which `make test` replays
+fuzz: install
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tools $(BIN)/python tests/fuzz/fuzz.py --minutes $(MINUTES) --target $(TARGET) --seed $(SEED)
+
+ENGINE ?= tests/equations tests/contact tests/solve/motion tests/gradient
+
+# tests of the engine with the C runtime under AddressSanitizer and UndefinedBehaviorSanitizer, compiled into out/sanitize
+sanitize: install
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/sanitize.py $(ENGINE)
 
 # a wheel for release: with kernels of the kinds that ship prebuilt, which takes minutes the first time
 wheel: install

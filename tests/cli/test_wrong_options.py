@@ -3,11 +3,12 @@
 import json
 
 import pytest
-from typer.main import get_command
 
-from pliant.cli import application, run
+from pliant.cli import COMMANDS as NAMES
+from pliant.cli import command as parsed
+from pliant.cli import run
 
-COMMANDS = get_command(application()).commands
+COMMANDS = {name: parsed(name) for name in NAMES}
 MODEL = {
     "compare": ["cantilever", "--rods", "rod=pcs:1,pcs:2"],
     "fit": ["cantilever", "--parameters", "x", "--against", "nowhere.csv"],
@@ -58,6 +59,11 @@ def cases():
                 yield pytest.param(name, flag, value, id=f"{name} {flag} {value}")
 
 
+def test_every_command_has_options_to_try():
+    tried = {case.values[0] for case in cases()}
+    assert {"check", "simulate", "path", "sweep", "fit", "view"} <= tried
+
+
 @pytest.mark.parametrize(("name", "flag", "value"), list(cases()))
 def test_a_wrong_value_gets_one_message(name, flag, value, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -96,3 +102,15 @@ def test_messages_name_the_option_and_what_was_given(arguments, message, capsys)
     error = capsys.readouterr().err
     assert message in error
     assert ".yaml" not in error  # the file is not to blame
+
+
+@pytest.mark.parametrize(
+    ("said", "message"), [("", "there is not enough memory"), ("no room for 9 GB", "no room for 9 GB")]
+)
+def test_too_little_memory_is_said(said, message, capsys, monkeypatch):
+    def lack(*given, **options):
+        raise MemoryError(said)
+
+    monkeypatch.setattr("pliant.spec.reader.check", lack)
+    assert run(["check", "pendulum"]) == 2
+    assert capsys.readouterr().err == f"pliant: {message}\n"

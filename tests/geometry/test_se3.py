@@ -48,6 +48,12 @@ def test_exp_is_the_matrix_exponential(x: np.ndarray) -> None:
     np.testing.assert_allclose(matrix(se3.exp(x)), scipy.linalg.expm(hat6(x)), atol=1e-13)
 
 
+def test_the_numbers_of_a_pose() -> None:
+    for pose in (se3.identity(), se3.exp(np.array([0.1, 0.2, 0.3, 1.0, -0.5, 0.4]))):
+        numbers = [float(x) for x in se3.pose_scalars(pose)]
+        np.testing.assert_array_equal(numbers, [*matrix(pose)[:3, :3].ravel("F"), *matrix(pose)[:3, 3]])
+
+
 @fast
 @given(twist, small_turn)
 def test_log_inverts_exp(x: np.ndarray, angle: float) -> None:

@@ -147,3 +147,10 @@ def test_smooth_commands_converge_with_the_sample_time():
         exact = 6 * lag * s + 18 * lag**2 * c - 9 * lag**3 * s
         errors.append(np.max(np.abs(found[times > 0.3, 2] - exact)))
     assert errors[1] < 0.6 * errors[0]
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "cubic"])
+@pytest.mark.parametrize("values", [[0.0, 1.7e308, -1.7e308, 0.0], [0.0, 1e308, 0.0, 0.0]])
+def test_samples_too_far_apart_for_numbers_are_refused(interpolation: str, values: list[float]) -> None:
+    with pytest.raises(ArgumentError, match="too steeply"):
+        interpolated(np.array([0.0, 0.1, 0.2, 0.3]), np.array(values), interpolation)

@@ -159,6 +159,8 @@ def test_recorded_series(tmp_path: Path) -> None:
         ("t,force\n0,1\n0,2\n", "must increase, but 0 follows 0"),
         ("t,force\n0,nan\n", "line 2 of run.csv has a number that is not finite"),
         ("t,force\n0,1\n1\n", "line 3 of run.csv has no number"),
+        ("t,force\n0,1e306\n1,-1e306\n", "in run.csv, values change too steeply between two times"),
+        ("t,force\n0,1e-323\n1e-322,0\n", "the times in run.csv must increase"),
         ("t,force\n", "no rows"),
         ("", "no column 't'"),
         ("t,force\n0,\xff\n", "is not a CSV file"),

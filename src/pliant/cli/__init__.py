@@ -107,6 +107,8 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         report(Failure("interrupted"), arguments)
         return INTERRUPTED
+    except MemoryError as error:
+        failure = Failure(str(error) or "there is not enough memory")
     except BrokenPipeError:
         # The reader of the output has gone, which is its right; keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

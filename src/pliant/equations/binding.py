@@ -14,7 +14,7 @@ from pliant.equations.contacts import Contacts, contact_tangents
 from pliant.equations.layout import BINDING_NUMBERS, BindingStruct
 from pliant.equations.libraries import extension_module
 from pliant.equations.program import Program
-from pliant.equations.workspace import EvaluationError
+from pliant.equations.workspace import EvaluationError, check
 from pliant.model.inputs import HELD, SERIES
 from pliant.model.system import System
 from pliant.model.time_series import TimeSeries
@@ -459,7 +459,7 @@ class Binding:
         states, out = ([address(x) for x in arrays] for arrays in (given, found))
         out[0] *= with_energies
         out[4] *= with_poses
-        w.library.pl_batch(w.address, count, *states, *remembered, *out)
+        check(w.library.pl_batch(w.address, count, *states, *remembered, *out))
         found[4] = found[4].transpose(0, 1, 3, 2)  # column-major in the runtime
         return Batch(*found)
 
@@ -480,8 +480,10 @@ class Binding:
         w = self.program.workspace(self)
         addresses = (x.ctypes.data for x in given)
         remembered = [None, None] if contacts is None else [contacts.begins.ctypes.data, contacts.rows.ctypes.data]
-        w.library.pl_batch_carried(
-            w.address, len(out), *addresses, *remembered, len(nodes), wanted.ctypes.data, out.ctypes.data
+        check(
+            w.library.pl_batch_carried(
+                w.address, len(out), *addresses, *remembered, len(nodes), wanted.ctypes.data, out.ctypes.data
+            )
         )
         return out
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.equations.workspace import check
 from pliant.model.contact_shapes import ContactSystem
 from pliant.output.base import CONTACT_SUMS, ContactQuestion
 
@@ -66,9 +67,8 @@ def contact_sums(
         remembered = [None, None] if contacts is None else [contacts.begins.ctypes.data, contacts.rows.ctypes.data]
         asked = (questions.law, questions.side, questions.with_gap)
         states = [x.ctypes.data for x in given]
-        w.library.pl_batch_contact_sums(
-            w.address, len(out), *states, *remembered, len(questions), *(x.ctypes.data for x in asked), out.ctypes.data
-        )
+        wanted = (len(questions), *(x.ctypes.data for x in asked))
+        check(w.library.pl_batch_contact_sums(w.address, len(out), *states, *remembered, *wanted, out.ctypes.data))
     return out
 
 

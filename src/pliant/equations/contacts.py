@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy
 
+from pliant.equations.workspace import check
 from pliant.language.arguments import ArgumentError, number
 from pliant.language.words import suggestion
 from pliant.model.contact_shapes import ContactSystem
@@ -268,10 +269,12 @@ def contacts_of(system: ContactSystem, times: np.ndarray, begins: np.ndarray, ro
 
 def read_records(fill: Callable[[int, int], int]) -> np.ndarray:
     """Records from a function of the runtime: `fill(room, address)` writes as many as there is room for; returns how many there
-    are."""
+    are, or a status below zero."""
     rows = np.zeros((16, RECORD))
     while True:
         found = fill(len(rows), rows.ctypes.data)
+        if found < 0:
+            check(-found)
         if found <= len(rows):
             return rows[:found].copy()
         rows = np.zeros((found, RECORD))

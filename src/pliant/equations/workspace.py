@@ -25,7 +25,12 @@ class EvaluationError(RuntimeError):
 
 
 def check(status: int) -> None:
-    """Raise EvaluationError unless an evaluation has succeeded."""
+    """Raise EvaluationError unless an evaluation has succeeded; MemoryError where memory is all that it lacked.
+
+    Searches take a failed evaluation for a step that was too long, which must not hide that there is no memory.
+    """
+    if status == RuntimeStatus.OUT_OF_MEMORY:
+        raise MemoryError(RuntimeStatus(status).failure)
     if status:
         raise EvaluationError(RuntimeStatus(status).failure)
 

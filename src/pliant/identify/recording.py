@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from pliant.equations.equations import Equations
+from pliant.language.arguments import ArgumentError
 from pliant.language.csv_table import check_increasing, read_table
 from pliant.language.dimension import FORCE, PRESSURE, TIME, TORQUE, Dimension
 from pliant.language.source import FileProblem
@@ -66,7 +67,10 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
         name, unit = _name_and_unit(heading)
         if name in columns:
             raise RecordingError(f"{source} has two columns '{name}'; rename one")
-        columns[name] = data[:, k] * (unit.factor if unit else 1.0)
+        with np.errstate(over="ignore"):
+            columns[name] = data[:, k] * (unit.factor if unit else 1.0)
+        if not np.all(np.isfinite(columns[name])):
+            raise RecordingError(f"the column '{heading}' of {source} has a number that is too large")
         if unit:
             dimensions[name] = unit.dimension
     time_name = next((name for name in ("t", "time") if name in columns), None)
@@ -121,7 +125,10 @@ def drive(eqs: Equations, recording: Recording) -> tuple[Equations, tuple[str, .
     driven = {}
     for name in model.input_names:
         if name in recording.columns:
-            driven[name] = interpolated(recording.time, recording.columns[name], "cubic")
+            try:
+                driven[name] = interpolated(recording.time, recording.columns[name], "cubic")
+            except ArgumentError as reason:
+                raise RecordingError(f"the column '{name}' of {recording.file}: {reason}") from None
             _check_dimension(eqs, recording, name)
         elif lost := next((column for column in recording.columns if column.startswith(f"{name}_")), None):
             raise RecordingError(

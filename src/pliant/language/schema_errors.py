@@ -18,7 +18,9 @@ def read_errors(error: ValidationError) -> Iterable[tuple[KeyPath, str, str]]:
         below = any(len(other["loc"]) > len(location) == _common(other["loc"], location) for other in items)
         if item["type"] == "too_short" and below:
             continue  # entries are only missing because they are faulty themselves
-        path = tuple(step for step in location if not _is_tag(step))
+        is_key = item["type"] in UNKNOWN_KEY  # the last step is what the user wrote, whatever it looks like
+        last = len(location) - 1
+        path = tuple(step for k, step in enumerate(location) if (is_key and k == last) or not _is_tag(step))
         if key := context.get("key"):
             path = (*path, key)
         message, hint = _words(str(item["type"]), item["input"], path, context, item["msg"])
@@ -31,6 +33,10 @@ def _common(one: tuple[int | str, ...], other: tuple[int | str, ...]) -> int:
     """How many steps two locations share."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((k for k, (first, second) in pairs if first != second), min(len(one), len(other)))
+
+
+UNKNOWN_KEY = ("extra_forbidden", "unknown_key")
+"""Errors about a key that is not known, in the schema library's words and in ours."""
 
 
 def _is_tag(step: int | str) -> bool:

@@ -186,15 +186,20 @@ class Builder:
 
     def scalar(self, text: str, line: int | None, anchor: str | None = None) -> None:
         """A text, as in quotes."""
-        if len(text) > MAX_TEXT:
-            raise self.fail("a text is too long", f"at most {MAX_TEXT} characters", line)
+        self._check(text, line)
         self._add(text, Place(self.file, line), anchor)
 
     def plain_scalar(self, text: str, line: int | None, anchor: str | None = None) -> None:
         """A text without quotes: a number, a word such as `true`, or a text."""
+        self._check(text, line)
+        self._add(_plain_scalar(text), Place(self.file, line), anchor)
+
+    def _check(self, text: str, line: int | None) -> None:
         if len(text) > MAX_TEXT:
             raise self.fail("a text is too long", f"at most {MAX_TEXT} characters", line)
-        self._add(_plain_scalar(text), Place(self.file, line), anchor)
+        if not text.isascii() and _HALF.search(text):
+            hint = "write the character itself, or \\U and its eight digits"
+            raise self.fail(f"the text {describe(text)} holds half of a character", hint, line)
 
     def alias(self, anchor: str, line: int | None) -> None:
         """What an anchor names, once more."""
@@ -240,6 +245,8 @@ def _size(tree: Tree) -> int:
     return 1 + sum(map(_size, children)) if isinstance(tree.value, (dict, list)) else 1
 
 
+_HALF = re.compile("[\ud800-\udfff]")
+"""Surrogates, two of which stand for one character in other encodings; no text can be written with one of them."""
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _WHOLE_NUMBER = re.compile(r"[-+]?[0-9]{1,18}")
 _WORDS: dict[str, Any] = {

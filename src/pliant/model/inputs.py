@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,10 @@ import casadi as ca
 
 from pliant.input.inputs import PiecewiseInput, RampInput, Series, SeriesInput, SineInput, StepInput
 from pliant.input.series import read_series
+from pliant.language.arguments import ArgumentError
 from pliant.language.environment import Environment, to_node
-from pliant.language.source import Source
+from pliant.language.scalar import Scalar
+from pliant.language.source import FileProblem, Source
 from pliant.model.signals import SignalTable, switch_times
 from pliant.model.time_series import TimeSeries, interpolated
 
@@ -112,13 +114,16 @@ def _time_input(definition: Any, environment: Environment, inputs: set[str], t: 
             switches += [until, *switch_times(to_node(piece.value), environment.values, inputs)]
         return TimeInput(expression, tuple(switches))
     if isinstance(definition, SeriesInput):
-        return TimeInput(series=recorded(definition.series, environment, source))
+        return TimeInput(series=recorded(definition.series, environment.value, source))
     node = to_node(definition)
     return TimeInput(environment.signal(definition, t), tuple(switch_times(node, environment.values, inputs)))
 
 
-def recorded(series: Series, environment: Environment, source: Source) -> TimeSeries:
-    """A column of a CSV file as a piecewise polynomial in SI units."""
+def recorded(series: Series, value: Callable[[Scalar], float], source: Source) -> TimeSeries:
+    """A column of a CSV file as a piecewise polynomial in SI units; raises FileProblem."""
     samples = read_series(series, source)
-    factor = float(environment.value(series.scale))
-    return interpolated(samples.times, factor * samples.values, series.interpolation)
+    factor = float(value(series.scale))
+    try:
+        return interpolated(samples.times, factor * samples.values, series.interpolation)
+    except ArgumentError as reason:
+        raise FileProblem(f"in {series.file}, {reason.message}", reason.hint) from None

@@ -87,16 +87,29 @@ def piece_ends(poly: np.ndarray, h: np.ndarray) -> np.ndarray:
 
 
 def interpolated(time: np.ndarray, values: np.ndarray, interpolation: str) -> TimeSeries:
-    """A piecewise polynomial through samples: "previous" holds them, "linear" and "cubic" (a spline) lead from one to the next."""
+    """A piecewise polynomial through samples: "previous" holds them, "linear" and "cubic" (a spline) lead from one to the next.
+
+    Raises ArgumentError where its coefficients are no finite numbers.
+    """
     poly = np.zeros((len(time), 4))
     poly[:, 0] = values
-    if interpolation == "linear" and len(time) > 1:
-        poly[:-1, 1] = np.diff(values) / np.diff(time)
-    elif interpolation == "cubic" and len(time) > 2:
-        poly[:-1] = scipy.interpolate.CubicSpline(time, values).c[::-1].T
-    elif interpolation == "cubic" and len(time) == 2:
-        poly[0, 1] = (values[1] - values[0]) / (time[1] - time[0])
+    with np.errstate(all="ignore"):  # looked at below
+        steps = np.diff(values) / np.diff(time)
+        if interpolation == "linear" or (interpolation == "cubic" and len(time) == 2):
+            poly[:-1, 1] = steps
+        elif interpolation == "cubic" and len(time) > 2 and np.all(np.isfinite(steps)):
+            poly[:-1] = _spline(time, values)
+    if not (np.all(np.isfinite(poly)) and np.all(np.isfinite(steps))):
+        raise ArgumentError("values change too steeply between two times", "look for numbers that are far too large")
     return TimeSeries(time, poly)
+
+
+def _spline(time: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Coefficients of a cubic spline, constant term first; NaN where numbers have no room for them."""
+    try:
+        return np.asarray(scipy.interpolate.CubicSpline(time, values).c[::-1].T)
+    except ValueError:  # its slopes are infinite
+        return np.full((len(time) - 1, 4), np.nan)
 
 
 def between(h: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:

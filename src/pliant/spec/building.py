@@ -39,7 +39,7 @@ class Broken:
 
     def lacks(self, *collections: str) -> bool:
         """Whether entries of these collections were left out."""
-        return any(path[0] in collections for path in self.dropped)
+        return any(not path or path[0] in collections for path in self.dropped)
 
     def touches(self, collection: str, name: str) -> bool:
         """Whether an entry was left out or lacks a key."""

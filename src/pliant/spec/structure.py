@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pliant.input.inputs import Series, SeriesInput
-from pliant.input.series import read_series
 from pliant.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.language.base import Framed
 from pliant.language.collection import collections
 from pliant.language.dimension import LENGTH, NUMBER, TIME, Dimension
 from pliant.language.names import Reference
 from pliant.language.source import FileProblem
+from pliant.language.syntax import ExpressionError
 from pliant.language.walk import Leaf, leaves
 from pliant.language.words import KeyPath, suggestion
+from pliant.model.inputs import recorded
 from pliant.spec.controls import control_problems
 from pliant.spec.listing import coordinate_table
 from pliant.spec.meshes import mesh_problems
@@ -287,9 +288,11 @@ def _inputs(checked: Checked) -> Iterator[Finding]:
         if isinstance(signal, SeriesInput):
             origin = checked.origins.origins["inputs", name]
             try:
-                read_series(signal.series, origin.source)
+                recorded(signal.series, checked.number, origin.source)
             except FileProblem as problem:
                 yield "inputs", name, ("series",), str(problem), problem.hint
+            except ExpressionError:
+                continue  # reported where the value stands
             else:
                 yield from _series_units(checked, name, signal.series)
 

@@ -127,7 +127,7 @@ def _in_range(name: str, text: str, given: Range) -> Variation:
     if given.count is None:
         return Between(given.unit, given.low, given.high, given.logarithmic)
     number = float(given.count)
-    if number != int(number) or not 1 <= number <= MOST_VALUES:
+    if not 1 <= number <= MOST_VALUES or number != int(number):
         raise ArgumentError(f"the range '{text}' of '{name}' has {given.count} values", "write how many: FROM:TO:COUNT")
     shares = np.linspace(0.0, 1.0, int(number)) if number > 1 else np.array([0.0])
     return Listed(given.unit, tuple(_between(given.low, given.high, shares, logarithmic=given.logarithmic)))

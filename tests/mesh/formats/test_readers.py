@@ -288,6 +288,8 @@ BAD: dict[str, tuple[str, str | bytes, str]] = {
     "no lines": ("a.iges", iges([], extra="100,0.,0.,0.,1.,0.,0.,1.;"), "has no lines"),
     "unit": ("a.iges", iges([[0, 0, 0, 1, 0, 0]], unit="3,5HPARSE"), "unknown unit"),
     "number": ("a.iges", iges([[0, 0, 0, 1, 0, 0]]).replace("110,0,0", "110,x,0"), "no number where one is needed"),
+    "short line": ("a.iges", iges([[0, 0, 0, 1, 0]]), "a line of a.iges has too few coordinates"),
+    "short point": ("a.iges", iges([], extra="116,0.,1.;"), "a point of a.iges has too few coordinates"),
     "huge number": ("a.iges", iges([[0, 0, 0, 1e308, 0, 0]], unit="7,2HKM"), "not a finite number"),
     "binary dxf": ("a.dxf", "AutoCAD Binary DXF\r\n", "binary DXF"),
     "dxf": ("a.dxf", "0\nSECTION\n2\nHEADER\n0\nENDSEC\n", "no section ENTITIES"),
@@ -314,6 +316,14 @@ def test_bad_files_are_refused(name: str, tmp_path: Path, capsys: pytest.Capture
     out = capsys.readouterr()
     assert json.loads(out.out)["status"] == "error"
     assert "Traceback" not in out.err
+
+
+def test_lines_of_impossible_length_are_refused_before_they_are_cut(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, "a.dxf", dxf(dxf_line((0, 0, 0), (1e200, 0, 0)) + dxf_line((0, 1e200, 0), (1e200, -1e200, 0)))
+    )
+    with pytest.raises(MeshProblem, match="none that could be meant"):
+        read_mesh(path, split=True)
 
 
 def test_huge_and_missing_files_are_refused(tmp_path: Path) -> None:

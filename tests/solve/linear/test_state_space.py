@@ -5,6 +5,7 @@ import pytest
 from scipy.signal import lsim
 
 from pliant import State, derive, equilibrium, linearize, load, load_text, simulate
+from pliant.equations.outputs import evaluate_outputs
 from pliant.language.arguments import ArgumentError
 from pliant.model.time_series import TimeSeries
 
@@ -104,11 +105,61 @@ def test_a_spinning_body_is_linearized_exactly():
     np.testing.assert_allclose(space.A[3:6, 3:6], -np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]]))
 
 
+TOP = """
+pliant: 1
+bodies:
+  top: {mass: 2, center_of_mass: [0.05, 0, 0.1], inertia: {principal: [0.02, 0.03, 0.015]},
+        frames: {tip: {position: [0.1, 0.05, -0.15]}}}
+joints:
+  flight: {type: free, child: top, x: {damper: 7}, y: {damper: 4}, z: {damper: 9},
+           orientation: {initial: {axis: y, angle: 0.3}}}
+constraints: {pivot: {between: [world, top.tip], components: position, holds: as at start}}
+outputs: {speed: {frame: top, quantity: velocity}, pull: {constraint: pivot}}
+"""
+
+
+def test_a_top_on_its_tip_is_linearized_exactly():
+    """Free rotations, constraints and motion at once: rates of translations follow from rotations, and dampers feel them."""
+    eqs = derive(load_text(TOP))
+    bound, (q0, _) = eqs.binding, eqs.initial_state()
+    turn = np.array([1.0, -2.0, 3.0])
+
+    def on_its_tip(change, rates):
+        q = bound.increment(q0, np.concatenate([np.zeros(3), change]))
+        q[:3] -= eqs.constraints(q).value  # the tip moves as the body does
+        J = eqs.constraints(q).jacobian.toarray()
+        return q, np.concatenate([-np.linalg.solve(J[:, :3], J[:, 3:] @ rates), rates])
+
+    def acceleration(change, rates):
+        return eqs.forward_dynamics(*on_its_tip(change, rates))[0][3:]
+
+    space = linearize(eqs, at=State(*on_its_tip(np.zeros(3), turn)), independent=eqs.rates[3:])
+    for k, step in enumerate(1e-6 * np.eye(3)):
+        by_q = (acceleration(step, turn) - acceleration(-step, turn)) / 2e-6
+        by_v = (acceleration(0 * step, turn + step) - acceleration(0 * step, turn - step)) / 2e-6
+        np.testing.assert_allclose(space.A[3:, k], by_q, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(space.A[3:, 3 + k], by_v, rtol=1e-6, atol=1e-6)
+        # increments turn with the body
+        np.testing.assert_allclose(space.A[:3, k], -np.cross(turn, 1e6 * step), atol=1e-12)
+    np.testing.assert_array_equal(space.A[:3, 3:], np.eye(3))
+
+    def outputs(change, rates):
+        q, v = on_its_tip(change, rates)
+        a, multipliers = eqs.forward_dynamics(q, v)
+        out = evaluate_outputs(eqs.model, bound, 0.0, q, v, a, multipliers, 0.0)
+        return np.concatenate([out["speed"], out["pull"]])
+
+    for k, step in enumerate(1e-6 * np.eye(3)):
+        by_q = (outputs(step, turn) - outputs(-step, turn)) / 2e-6
+        by_v = (outputs(0 * step, turn + step) - outputs(0 * step, turn - step)) / 2e-6
+        np.testing.assert_allclose(space.C[:, k], by_q, rtol=1e-6, atol=1e-5)
+        np.testing.assert_allclose(space.C[:, 3 + k], by_v, rtol=1e-6, atol=1e-5)
+
+
 def test_output_rows_match_differences():
     eqs = derive(load_text(CART_POLE))
     q, v = np.array([0.1, 0.7]), np.array([0.3, -1.1])
     space = linearize(eqs, at=State(q, v))
-    from pliant.equations.outputs import evaluate_outputs
 
     def outputs(x, u=(0.0, 0.0)):
         bound = eqs.at(inputs=dict(zip(eqs.inputs, u, strict=True))).binding

@@ -10,15 +10,18 @@ static void remember(pl_work *w, int i, const int *begin, const double *records)
   if (w->contacts && begin) pl_contact_hold(w, begin[i + 1] - begin[i], records + (size_t)PL_CONTACT_RECORD * begin[i]);
 }
 
-static void forget(pl_work *w) {
+/* What the binding remembers again; returns whether memory was lacking meanwhile. */
+static int forget(pl_work *w) {
+  const int status = pl_memory_status(w);
   if (w->contacts) pl_contact_bind(w);
+  return status;
 }
 
 /* For each of `count` states, with contacts as they are in it: energies (5, as pl_energies; null if they are not wanted), inputs,
  * signals and their rates, and pose and twist of every node (null if they are not wanted). */
-void pl_batch(pl_work *w, int count, const double *t, const double *q, const double *v, const int *begin,
-              const double *records, double *energies, double *inputs, double *signals, double *signal_rates,
-              double *R, double *p, double *V) {
+int pl_batch(pl_work *w, int count, const double *t, const double *q, const double *v, const int *begin,
+             const double *records, double *energies, double *inputs, double *signals, double *signal_rates,
+             double *R, double *p, double *V) {
   const pl_tables *T = w->T;
   const size_t nodes = T->n_node;
   for (int i = 0; i < count; ++i) {
@@ -38,13 +41,13 @@ void pl_batch(pl_work *w, int count, const double *t, const double *q, const dou
     memcpy(p + 3 * nodes * i, w->p, 3 * nodes * sizeof(double));
     memcpy(V + 6 * nodes * i, w->V, 6 * nodes * sizeof(double));
   }
-  forget(w);
+  return forget(w);
 }
 
 /* pl_contact_sums in each of `count` states, for `wanted` questions. */
-void pl_batch_contact_sums(pl_work *w, int count, const double *t, const double *q, const double *v, const int *begin,
-                           const double *records, int wanted, const int *law, const int *side, const int *with_gap,
-                           double *out) {
+int pl_batch_contact_sums(pl_work *w, int count, const double *t, const double *q, const double *v, const int *begin,
+                          const double *records, int wanted, const int *law, const int *side, const int *with_gap,
+                          double *out) {
   const pl_tables *T = w->T;
   for (int i = 0; i < count; ++i) {
     const double *here = q + (size_t)T->nq * i;
@@ -52,20 +55,20 @@ void pl_batch_contact_sums(pl_work *w, int count, const double *t, const double 
     pl_evaluate(w, t[i], here, v + (size_t)T->nv * i);
     pl_contact_sums(w, here, wanted, law, side, with_gap, out + (size_t)PL_SUM_SIZE * wanted * i);
   }
-  forget(w);
+  return forget(w);
 }
 
 /* pl_carried in each of `count` states, for `wanted` nodes: 6 x wanted numbers each. */
-void pl_batch_carried(pl_work *w, int count, const double *t, const double *q, const double *v, const double *a,
-                      const double *lambda, const int *begin, const double *records, int wanted, const int *nodes,
-                      double *out) {
+int pl_batch_carried(pl_work *w, int count, const double *t, const double *q, const double *v, const double *a,
+                     const double *lambda, const int *begin, const double *records, int wanted, const int *nodes,
+                     double *out) {
   const pl_tables *T = w->T;
   for (int i = 0; i < count; ++i) {
     remember(w, i, begin, records);
     pl_carried(w, t[i], q + (size_t)T->nq * i, v + (size_t)T->nv * i, a + (size_t)T->nv * i, lambda + (size_t)T->m * i,
                wanted, nodes, out + (size_t)6 * wanted * i);
   }
-  forget(w);
+  return forget(w);
 }
 
 /* A kernel's results in `count` rows. Its i-th argument of row k stands at arg[i] + arg_step[i] * k, and likewise its results;

@@ -128,7 +128,7 @@ int pl_call_mass_matrix(pl_work *w, const pl_arguments *x, double *const *out) {
 
 int pl_call_energies(pl_work *w, const pl_arguments *x, double *const *out) {
   pl_energies(w, x->t, x->q, x->v, out[0]);
-  return PL_OK;
+  return pl_memory_status(w);
 }
 
 /* Inputs, signals, and first and second time derivatives of the signals. */

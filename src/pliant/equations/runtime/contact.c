@@ -85,7 +85,8 @@ int pl_contact_remember(const pl_work *w, pl_contact_memory *m) {
 int pl_contact_hold(pl_work *w, int count, const double *records) {
   pl_contacts *c = w->contacts;
   pl_contact_memory *m = &c->bound;
-  if (make_room(m, count)) return c->failed = 1, PL_OUT_OF_MEMORY;
+  c->unbound = make_room(m, count) != PL_OK;
+  if (c->unbound) return c->failed = 1, PL_OUT_OF_MEMORY;
   c->memory = m;
   m->kind = PL_MEMORY_HELD, m->count = count;
   for (int i = 0; i < count; ++i) {
@@ -103,7 +104,7 @@ int pl_contact_bind(pl_work *w) {
   pl_contact_memory *m = &c->bound;
   const int kind = w->bound.contact_state[0], count = w->bound.contact_state[1];
   c->listed = PL_NOTHING_LISTED;
-  c->memory = NULL;
+  c->memory = NULL, c->unbound = 0;
   if (kind == PL_MEMORY_NONE) return PL_OK;
   const int status = pl_contact_hold(w, count, w->bound.contact_records);
   if (status || kind != PL_MEMORY_STEP) return status;
@@ -130,7 +131,8 @@ int pl_contact_records(const pl_work *w, int capacity, double *out) {
 
 int pl_contacts_at(pl_work *w, double t, const double *q, const double *v, int capacity, double *out) {
   pl_evaluate(w, t, q, v);
-  return pl_contact_records(w, capacity, out);
+  const int status = pl_memory_status(w);
+  return status ? -status : pl_contact_records(w, capacity, out);
 }
 
 /* Where one law alone is in force, or none, the contacts of others do not count. */
@@ -146,7 +148,7 @@ static void keep_law(pl_work *w) {
 
 void pl_contact_forces(pl_work *w) {
   pl_contacts *c = w->contacts;
-  if (!c) return;
+  if (!c || (c->unbound && pl_contact_bind(w))) return;
   pl_contact_search(w);
   keep_law(w);
   pl_contact_find_gone(w);

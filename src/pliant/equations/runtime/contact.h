@@ -133,7 +133,8 @@ struct pl_contacts {
   double *columns;                  /* temporary: 12 x max_k */
   void *block;                      /* holds the arrays of fixed size */
   int secant;                       /* tangents of friction that slides are those of a spring (contact_law.c) */
-  int failed;                       /* no memory was left */
+  int failed;                       /* memory was lacking since pl_memory_status last said so */
+  int unbound;                      /* and for what the binding remembers, which is tried again */
 };
 
 pl_contacts *pl_contacts_new(const pl_tables *);

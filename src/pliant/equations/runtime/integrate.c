@@ -350,6 +350,7 @@ int pl_run_attempt(pl_run *r, double h, double *error) {
   r->complete = 0;
   *error = 0;
   int status = m->step(r, h, error);
+  if (!status) status = pl_memory_status(r->w);
   /* generalized-alpha measures kinks themselves, which is enough where one impact is one of many */
   const int measured = r->method == PL_GENERALIZED_ALPHA && pl_run_crowded(r);
   if (!status && !r->fixed && !measured && pl_run_impact(r) > GENTLE * r->extent.speed) *error *= TOUCH_STRICTER;
@@ -430,6 +431,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
     r->t_cap = lands ? stop - instant(stop, left) : INFINITY;
     double error;
     int status = pl_run_attempt(r, h, &error);
+    if (status == PL_OUT_OF_MEMORY) return status; /* shorter steps need as much */
     if (status || (!r->fixed && error > 1)) {
       r->rejected++, failures++;
       if (r->fixed) { /* what Newton's method cannot solve at once is done in shorter steps for a while */

@@ -157,6 +157,8 @@ int pl_work_reserve(pl_work *, int lower, int upper);
 /* Evaluate with these constants and inputs from now on. Only pointers are copied: the arrays stay the caller's, are never
  * written to, and must live until the next pl_bind. */
 void pl_bind(pl_work *, const pl_binding *);
+/* PL_OUT_OF_MEMORY, once, where contacts have lacked memory since it was last asked: what was evaluated then is not to be used. */
+int pl_memory_status(pl_work *);
 /* How often the whole system has been evaluated, and the system matrix factorized. */
 long pl_evaluations(const pl_work *);
 long pl_factorizations(const pl_work *);

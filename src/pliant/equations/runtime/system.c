@@ -166,6 +166,12 @@ void pl_bind(pl_work *w, const pl_binding *b) {
   if (w->contacts) pl_contact_bind(w);
 }
 
+int pl_memory_status(pl_work *w) {
+  if (!w->contacts || !w->contacts->failed) return PL_OK;
+  w->contacts->failed = 0;
+  return PL_OUT_OF_MEMORY;
+}
+
 long pl_evaluations(const pl_work *w) { return w->evaluations; }
 long pl_factorizations(const pl_work *w) { return w->factorizations; }
 
@@ -224,7 +230,8 @@ int pl_assemble(pl_work *w, double cM, double cC, double cK, const double *turns
   const pl_tables *T = w->T;
   const int touching = w->contacts && w->contacts->in_matrix && (cC || cK);
   pl_saddle *s = w->saddle = touching ? pl_contact_saddle(w) : &w->own_saddle;
-  if (w->contacts && w->contacts->failed) return PL_OUT_OF_MEMORY;
+  const int status = pl_memory_status(w);
+  if (status) return status;
   if (s->nnz > T->nnz) memset(s->values, 0, s->nnz * sizeof(double)); /* else all are set */
   const weights x = {cM, cC, cK, turns};
   pl_over_elements(w, 0, some_columns, &x);
@@ -295,11 +302,12 @@ int pl_next_forward(pl_work *w, double t, const double *q, const double *v, doub
   for (int i = 0; i < T->nv; ++i)
     if (!isfinite(v[i])) return PL_NOT_FINITE;
   pl_evaluate(w, t, q, v);
+  int status = pl_memory_status(w);
+  if (status) return status;
   if (!T->m && !T->n_coupled) return pl_articulated(w, v, a);
   pl_constraints(w, q, v);
   pl_residual(w, v, w->zero, w->rhs);
-  const int status = pl_step_mass_matrix(w);
-  if (status) return status;
+  if ((status = pl_step_mass_matrix(w))) return status;
   for (int i = 0; i < T->nv; ++i) w->rhs[i] = -w->rhs[i];
   for (int r = 0; r < T->m; ++r) w->rhs[T->nv + r] = w->row_active[r] ? -w->gamma[r] : 0;
   pl_step_solve(w, w->rhs);
@@ -317,7 +325,7 @@ int pl_forward(pl_work *w, double t, const double *q, const double *v, double *a
 int pl_inverse(pl_work *w, double t, const double *q, const double *v, const double *a, double *r) {
   pl_evaluate(w, t, q, v);
   pl_residual(w, v, a, r);
-  return PL_OK;
+  return pl_memory_status(w);
 }
 
 /* r (in w->rhs, multipliers included) and constraints at the state. */
@@ -355,7 +363,7 @@ void pl_tangents(pl_work *w, const double *q, const double *v, const double *a, 
 int pl_linearized(pl_work *w, double t, const double *q, const double *v, const double *a, const double *lambda) {
   pl_unbalanced(w, t, q, v, a, lambda);
   pl_tangents(w, q, v, a, lambda);
-  return PL_OK;
+  return pl_memory_status(w);
 }
 
 static double largest_active(const pl_work *w, const double *x) {

@@ -15,7 +15,7 @@ from pliant.mesh.formats.obj import read_obj
 from pliant.mesh.formats.ply import read_ply
 from pliant.mesh.formats.stl import read_stl
 from pliant.mesh.formats.volume import read_volume
-from pliant.mesh.formats.wireframe import Drawing, MeshProblem, Wireframe, join, merging
+from pliant.mesh.formats.wireframe import Drawing, MeshProblem, Wireframe, check_coordinates, join, merging
 
 TEXT = {".iges": read_iges, ".igs": read_iges, ".dxf": read_dxf, ".obj": read_obj}
 BINARY = {".stl": read_stl, ".ply": read_ply}
@@ -41,6 +41,7 @@ def read_mesh(
     name = unit or drawing.unit or "m"
     scale, lines = metres(name), len(drawing.lines)
     if split and lines:
+        check_coordinates(drawing.points, scale, path.name)
         drawing = cut(drawing, merging(drawing.points) if tolerance is None else tolerance / scale, path.name)
     return replace(join(drawing, scale, name, tolerance, path.name, assumed=not (unit or drawing.unit)), lines=lines)
 

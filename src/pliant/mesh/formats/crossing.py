@@ -25,8 +25,6 @@ def split(drawing: Drawing, tolerance: float, what: str) -> Drawing:
     New points have the labels that both ends of their line have.
     """
     ends = drawing.points[drawing.lines]
-    if not np.isfinite(ends).all():
-        return drawing  # refused later, with all else that is not finite
     found = [_cuts(ends, pair, tolerance) for pair in _neighbours(ends, tolerance, what)]
     line, share, place = (np.concatenate([cuts[k] for cuts in found]) for k in range(3))
     # copies, such as from two lines that end in one place, are cut once

@@ -32,11 +32,11 @@ def read_iges(text: str, what: str) -> Drawing:
     ignored: dict[str, int] = {}
     for kind, pointer, count, form, matrix in entries.values():
         if kind == LINE:
-            chains = [np.reshape(records.numbers(pointer, count)[:6], (2, 3))]
+            chains = [_points(records.numbers(pointer, count), 2, what)]
         elif kind == POLYLINE:
             chains = _polyline(records.numbers(pointer, count), form, what)
         elif kind == POINT:
-            chains = [np.reshape(records.numbers(pointer, count)[:3], (1, 3))]
+            chains = [_points(records.numbers(pointer, count), 1, what)]
         else:
             if kind not in (*CONTAINERS, TRANSFORMATION):
                 ignored[f"entity {kind}"] = ignored.get(f"entity {kind}", 0) + 1
@@ -156,6 +156,13 @@ class _Records:
             raise MeshProblem(f"parameter line {pointer} of {self.what} has no number where one is needed") from None
 
 
+def _points(numbers: list[float], count: int, what: str) -> np.ndarray:
+    """The first points of parameters (count x 3)."""
+    if len(numbers) < 3 * count:
+        raise MeshProblem(f"a {'line' if count > 1 else 'point'} of {what} has too few coordinates")
+    return np.reshape(numbers[: 3 * count], (count, 3))
+
+
 def _polyline(numbers: list[float], form: int, what: str) -> list[np.ndarray]:
     """Points of copious data: pairs at a common depth (1), triples (2), or with directions that are left out (3)."""
     if len(numbers) < 2 or numbers[0] not in (1, 2, 3) or not 1 <= numbers[1] <= 1e7:
@@ -174,8 +181,6 @@ def _polyline(numbers: list[float], form: int, what: str) -> list[np.ndarray]:
 
 def _placed(chain: np.ndarray, matrix: int, entries: dict[int, _Entry], records: _Records, what: str) -> np.ndarray:
     """Points moved by the transformation, which may have one of its own."""
-    if chain.size % 3 or not chain.size:
-        raise MeshProblem(f"a line of {what} has too few coordinates")
     for _ in range(MAX_NESTED):
         if matrix == 0:
             return chain

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.language.words import printable
 from pliant.mesh.formats.other_files import refuse_other_files
 from pliant.mesh.formats.wireframe import Drawing, MeshProblem, sides
 
@@ -39,7 +40,8 @@ def read_volume(path: Path, what: str) -> Drawing:
         blocks = [(block.type, np.asarray(block.data, dtype=int)) for block in mesh.cells]
         labels = _labels(mesh, [cells for _, cells in blocks], len(points))
     except (Exception, SystemExit) as error:  # a reader of files from anywhere raises anything
-        why = "" if isinstance(error, UnicodeError) else f": {str(error)[:100] or type(error).__name__}"
+        # its own words help, those of Python and NumPy do not
+        why = f": {printable(str(error)[:100])}" if isinstance(error, meshio.ReadError) and str(error) else ""
         raise MeshProblem(f"{what} is broken, or not what its suffix says{why}", "export it again") from None
     if points.ndim != 2 or points.shape[1] not in (2, 3):
         raise MeshProblem(f"{what} has points that are not in space")

@@ -115,8 +115,7 @@ def join(
         kinds = ", ".join(f"{count} x {kind}" for kind, count in drawing.ignored.items())
         raise MeshProblem(f"{what} has no lines" + (f" (only {kinds})" if kinds else ""), "export it as a wireframe")
     points = np.concatenate([drawing.points, drawing.loose])
-    if not np.all(np.abs(points) * min(scale, 1.0) < LARGEST / max(scale, 1.0)):
-        raise MeshProblem(f"{what} has a coordinate that is not a finite number, or none that could be meant")
+    check_coordinates(points, scale, what)
     points = scale * points
     used = np.unique(drawing.lines.ravel())
     loose = np.setdiff1d(np.arange(len(points)), used)
@@ -169,6 +168,12 @@ def check_counts(points: int, lines: int, what: str) -> None:
     """Refuse what is larger than anything the engine is made for."""
     if points > 4 * MAX_EDGES or lines > MAX_EDGES:
         raise MeshProblem(f"{what} is too large ({lines} lines)", f"at most {MAX_EDGES} lines; use a coarser mesh")
+
+
+def check_coordinates(points: np.ndarray, scale: float, what: str) -> None:
+    """Refuse points (n x 3, in units of `scale` metres) that are not in any drawing that is meant."""
+    if not np.all(np.abs(points) * min(scale, 1.0) < LARGEST / max(scale, 1.0)):
+        raise MeshProblem(f"{what} has a coordinate that is not a finite number, or none that could be meant")
 
 
 def _in_order(values: np.ndarray) -> np.ndarray:

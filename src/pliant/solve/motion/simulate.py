@@ -380,7 +380,7 @@ class Job:
                     break
         except KeyboardInterrupt as reason:
             stopped = str(reason) or INTERRUPTED
-        except EvaluationError as reason:
+        except (EvaluationError, MemoryError) as reason:
             failed = str(reason)
         seconds = time.perf_counter() - begin
         timing = Timing(

@@ -1,0 +1,263 @@
+"""Sound inputs of all kinds, which fuzzing damages, and grammars that it writes texts by."""
+
+from __future__ import annotations
+
+import random
+import struct
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from make_reference import PAGE, examples
+from pliant.cli import COMMANDS, command
+from pliant.io.results import load_result
+from pliant.language.names import FUNCTIONS
+from pliant.language.source import MODEL_FOLDER, bundled
+from pliant.solve.motion.simulate import simulate
+from pliant.solve.statics.continuation import continuation
+from pliant.spec.derive import derive
+from pliant.spec.reader import load
+
+BROKEN = Path(__file__).parents[1] / "spec" / "broken"
+
+
+@cache
+def models() -> list[str]:
+    """The bundled robots, the examples of the reference, and the broken models of the tests."""
+    texts = [(MODEL_FOLDER / f"{name}.yaml").read_text(encoding="utf-8") for name in bundled()]
+    texts += examples(PAGE.read_text(encoding="utf-8"))
+    return texts + [path.read_text(encoding="utf-8") for path in sorted(BROKEN.glob("*.yaml"))]
+
+
+@cache
+def small_models() -> list[str]:
+    """Bundled robots that are quick to analyse."""
+    names = (
+        "pendulum",
+        "cart_pole",
+        "double_pendulum",
+        "four_bar",
+        "hopper",
+        "spring_mass_chain",
+        "tumbling_body",
+        "leg",
+    )
+    return [(MODEL_FOLDER / f"{name}.yaml").read_text(encoding="utf-8") for name in (*names, "cc_arm_2", "stiff_flop")]
+
+
+# -- drawings ----------------------------------------------------------------------------------------------------------------
+
+SQUARE = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]
+TETRAHEDRA = ([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]], [("tetra", [[0, 1, 2, 3], [1, 2, 3, 4]])])
+
+
+@cache
+def drawings() -> list[tuple[str, bytes]]:
+    """Small files of all formats: how the name ends, and what is in it."""
+    found = [(".dxf", _dxf()), (".obj", _obj()), (".stl", _stl_text()), (".stl", _stl_binary())]
+    found += [(".ply", _ply(order)) for order in ("ascii", "binary_little_endian", "binary_big_endian")]
+    found += [(".iges", _sleeve_lines())] * 2
+    return found + _volumes()
+
+
+def _dxf() -> bytes:
+    square = "0\nLWPOLYLINE\n8\nrim\n70\n1\n38\n2\n210\n0\n220\n0.6\n230\n0.8\n" + "".join(
+        f"10\n{x}\n20\n{y}\n42\n0.5\n" for x, y, _ in SQUARE
+    )
+    corners = "".join(f"0\nVERTEX\n8\n0\n10\n{x}\n20\n{y}\n30\n{z}\n" for x, y, z in SQUARE)
+    polyline = f"0\nPOLYLINE\n8\n0\n66\n1\n70\n9\n{corners}0\nSEQEND\n"
+    places = "".join(f"{1 + k}{code}\n{x}\n" for k, p in enumerate(SQUARE) for code, x in enumerate(p))
+    face = "0\n3DFACE\n8\nskin\n" + "".join(
+        f"{10 * (axis + 1) + k}\n{p[axis]}\n" for k, p in enumerate(SQUARE) for axis in range(3)
+    )
+    lines = "".join(f"0\nLINE\n8\n0\n10\n{k}\n20\n0\n30\n0\n11\n0\n21\n{k}\n31\n1\n" for k in range(1, 6))
+    entities = lines + square + polyline + face + "0\nCIRCLE\n10\n0\n20\n0\n40\n1\n0\nPOINT\n" + places
+    header = "0\nSECTION\n2\nHEADER\n9\n$INSUNITS\n70\n4\n0\nENDSEC\n"
+    return (header + f"0\nSECTION\n2\nENTITIES\n{entities}0\nENDSEC\n0\nEOF\n").encode()
+
+
+def _obj() -> bytes:
+    points = "".join(f"v {x} {y} {z}\n" for x, y, z in SQUARE)
+    return (points + "g low\nf 1/1 2/2 3/3\nf -1 -2 -4\ng high all\nl 1 3\nf 1 2 3 \\\n4\n").encode()
+
+
+def _stl_text() -> bytes:
+    corners = "".join(f"vertex {x} {y} {z}\n" for x, y, z in SQUARE[:3])
+    return (f"solid s\nfacet normal 0 0 1\nouter loop\n{corners}endloop\nendfacet\n" * 2 + "endsolid s\n").encode()
+
+
+def _stl_binary() -> bytes:
+    corners = [x for point in SQUARE[:3] for x in point]
+    return b"binary".ljust(80) + struct.pack("<I", 3) + 3 * struct.pack("<12fH", 0, 0, 1, *corners, 0)
+
+
+def _ply(order: str) -> bytes:
+    head = (
+        f"ply\nformat {order} 1.0\ncomment a square\nelement vertex 4\nproperty float x\nproperty float y\n"
+        "property float z\nelement face 2\nproperty list uchar int vertex_indices\nend_header\n"
+    ).encode()
+    if order == "ascii":
+        return head + b"0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n4 0 1 2 3\n"
+    mark = "<" if "little" in order else ">"
+    faces = struct.pack(f"{mark}B3iB4i", 3, 0, 1, 2, 4, 0, 1, 2, 3)
+    return head + b"".join(struct.pack(f"{mark}3f", *point) for point in SQUARE) + faces
+
+
+def _sleeve_lines() -> bytes:
+    return (MODEL_FOLDER / "sleeve.iges").read_bytes()
+
+
+def _volumes() -> list[tuple[str, bytes]]:
+    """What meshio writes."""
+    import meshio
+
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for suffix, options in (
+            (".vtk", {}),
+            (".vtu", {}),
+            (".inp", {}),
+            (".mesh", {}),
+            (".msh", {"file_format": "gmsh22"}),
+        ):
+            path = Path(folder) / f"a{suffix}"
+            meshio.write(path, meshio.Mesh(*TETRAHEDRA), **options)
+            found.append((suffix, path.read_bytes()))
+    return found
+
+
+# -- results, recordings -------------------------------------------------------------------------------------------------------
+
+
+@cache
+def results() -> list[bytes]:
+    """A motion and a path, as they are saved."""
+    with tempfile.TemporaryDirectory() as folder:
+        run, path = Path(folder) / "run.nc", Path(folder) / "path.nc"
+        simulate(derive(load("pendulum")), 0.05, save_every=0.01).save(run)
+        load_result(run)  # what is damaged here is sound
+        continuation(derive(load("leaf_spring")), parameter="end_distance", to=0.499).save(path)
+        return [run.read_bytes(), path.read_bytes()]
+
+
+@cache
+def recordings() -> list[str]:
+    """Columns with units, for a cart with a pole."""
+    rows = [f"{0.01 * k:.2f},{np.sin(0.1 * k):.6f},{k}" for k in range(30)]
+    tables = [["t_s,force_N,pole.angle_deg", *rows], ["time,force,x_mm", *rows], ['"t_ms" , "force_kN",a b', *rows]]
+    return ["\n".join([*lines, ""]) for lines in tables]
+
+
+# -- expressions ---------------------------------------------------------------------------------------------------------------
+
+UNITS = ("mm", "kg", "N*m/rad", "deg", "kPa", "s", "m^2", "1/s", "parsec", "m^-0.5", "µm", "N/")
+NAMES = ("length", "mass", "number", "t", "i", "count", "pi", "e", "nothing", "pull.x", "`a b`", "x.norm")
+
+
+def expressions(chance: random.Random) -> str:
+    """An expression by the grammar, mostly sound."""
+    if chance.random() < 0.15:
+        return f"{_number(chance)} {chance.choice(UNITS)}"
+    return "=" + _expression(chance, chance.choice((1, 2, 3, 5, 8)))
+
+
+def _expression(chance: random.Random, depth: int) -> str:
+    kind = chance.randrange(8) if depth > 0 else chance.randrange(3)
+    if kind == 0:
+        return _number(chance)
+    if kind == 1:
+        return f"{_number(chance)} {chance.choice(UNITS)}"
+    if kind == 2:
+        return chance.choice(NAMES)
+    if kind == 3:
+        count = chance.choice((1, 1, 2, 3))
+        inside = ", ".join(_expression(chance, depth - 2) for _ in range(count))
+        return f"{chance.choice((*FUNCTIONS, 'foo'))}({inside})"
+    if kind == 4:
+        return f"({_expression(chance, depth - 1)})"
+    if kind == 5:
+        return chance.choice("-+") + _expression(chance, depth - 1)
+    operator = chance.choice((*"+-*/^", "**", "<", "<=", "==", "!=", " + ", " * "))
+    return _expression(chance, depth - 1) + operator + _expression(chance, depth - 1)
+
+
+def _number(chance: random.Random) -> str:
+    return chance.choice(
+        ("0", "1", "2.5", ".5", "1e3", "1e308", "1e400", "1e-320", "007", "1.", "12345678901234567890")
+    )
+
+
+# -- command lines -------------------------------------------------------------------------------------------------------------
+
+
+def variations() -> tuple[str, ...]:
+    """What varies in a sweep."""
+    return (
+        "1:3:20 kPa", "log 1:100:5", "1, 2, 5 kPa", "pcs:4, cosserat:10", "normal(2, 0.1) kPa", "uniform(1, 2)", "1:3 m",
+        "lognormal(1, 0.5) N", "triangular(1, 2, 3)", "sobol:100", "random:10", "halton:10", "latin:5", "-1:1:1e3", "1e3 mm",
+    )  # fmt: skip
+
+
+VALUES = (
+    "", "0", "1", "-1", "2", "5", "0.01", "1e-3", "0.5,1", "nan", "inf", "-inf", "1e400", "1e-400",
+    "99999999999999999999", "abc", "a=b", "a=", "=b", "mass=2 kg", "length=30 cm", "length=3 kg", "length==1/0", "=1/0",
+    "q1=10 deg", "angle=0.1", "equilibrium", "initial", "rosenbrock", "generalized_alpha", "semi_implicit",
+    "explicit_runge_kutta", "newmark", "auto", "out.nc", "out.csv", "out.png", "out.html", "out.glb", "out",
+    "/nowhere/x.nc", ".", "\x00", "\x1b[31m", "é😀", "--json", "-h", "run.nc", "data.csv", "rod=pcs:3", "rod=cosserat:0",
+    "rod=pcs:abc", "force=1", "force=1:3:3", "mass=1:2:2 kg", "mass=log 1:2:1e400", "[1, 2]", "{}", "null", "true",
+    "sobol:3", "sobol:²", "x,y", "tip", "minimal", "a" * 200, "mass", "length", "bad.yaml", "drawing.dxf",
+    "pendulum@swing", "@", "x@",
+)  # fmt: skip
+SUBJECTS = (
+    "pendulum",
+    "pendulum",
+    "cart_pole",
+    "four_bar",
+    "double_pendulum",
+    "hopper",
+    "cc_arm_2",
+    "cantilever",
+    "run.nc",
+    "bad.yaml",
+)
+NEEDED: dict[str, list[str]] = {
+    "simulate": ["--until", "0.01"],
+    "sweep": ["--vary", "mass=1:2:2 kg", "--until", "0.01", "--out", "swept"],
+    "path": ["--parameter", "length", "--to", "0.51"],
+    "picture": ["--out", "out.png"],
+    "compare": ["--rods", "rod=pcs:1,pcs:2"],
+    "fit": ["--parameters", "mass", "--against", "data.csv"],
+    "export": ["--c", "c"],
+    "optimize": ["--vary", "mass=1:2 kg", "--until", "0.01"],
+}
+"""What commands cannot do without, most of the time."""
+WAITING = ("view",)
+"""Commands that wait for visitors."""
+
+
+@cache
+def _parsed(name: str) -> Any:
+    return command(name)
+
+
+def commands(chance: random.Random) -> list[str]:
+    """The words of a command line: mostly a command with a model and some of its options."""
+    if chance.random() < 0.03:
+        return [chance.choice((*VALUES, *COMMANDS)) for _ in range(chance.randrange(1, 5))]
+    name = chance.choice([name for name in COMMANDS if name not in WAITING])
+    given = [name]
+    parameters = _parsed(name).params
+    for parameter in parameters:
+        if parameter.param_type_name == "argument" and chance.random() < 0.97:
+            given.append(chance.choice(SUBJECTS) if chance.random() < 0.9 else chance.choice(VALUES))
+    if chance.random() < 0.8:
+        given += NEEDED.get(name, [])
+    options = [parameter for parameter in parameters if parameter.param_type_name != "argument"]
+    for _ in range(chance.choice((0, 1, 1, 2, 3)) if options else 0):
+        option = chance.choice(options)
+        flag = chance.choice((*option.opts, *option.secondary_opts))
+        given += [flag] if option.is_flag else [flag, chance.choice(VALUES)]
+    return given

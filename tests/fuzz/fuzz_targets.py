@@ -1,0 +1,326 @@
+"""What is fuzzed: where cases come from, and what has to hold for each."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import random
+import re
+import warnings
+import zlib
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import scipy.stats  # noqa: F401 - once for all workers
+from fuzz_inputs import commands, drawings, expressions, models, recordings, results, small_models, variations
+from mutation import mutate, mutate_bytes, mutate_numbers
+
+from pliant.cli import run as run_command
+from pliant.identify.recording import RecordingError, drive, read_recording
+from pliant.io.results import load_path, load_result
+from pliant.language.arguments import ArgumentError
+from pliant.language.dimension import LENGTH
+from pliant.language.evaluate import BARE, UNKNOWN, dimension_of, evaluate
+from pliant.language.faults import SpecError
+from pliant.language.syntax import ExpressionError, parse, symbols, to_text
+from pliant.mesh.formats import MeshProblem, read_mesh
+from pliant.solve.netcdf_files import ResultFileError
+from pliant.spec.derive import derive
+from pliant.spec.flattening import flatten
+from pliant.spec.reader import check, load
+from pliant.spec.writer import dump
+from pliant.study.cases import cases
+from pliant.view.tables import html
+
+FOREIGN = re.compile(
+    r"Traceback|internal error|could not be broadcast|has no attribute|NoneType|not subscriptable|unsupported operand"
+    r"|invalid literal|could not convert|ufunc|<class '|Input should|infs or NaNs|out of bounds|object at 0x|Errno"
+    r"|not enough values|too many values|SystemError|casadi|\.cpp|numpy\.|np\.float|takes \d+ positional|unexpected keyword"
+)
+"""Words of other libraries, which no message to users may be made of."""
+
+
+class BadMessage(AssertionError):
+    """A refusal without words, or in those of another library."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One input: the content of a file and how its name ends."""
+
+    data: bytes
+    suffix: str
+
+
+@dataclass(frozen=True)
+class Target:
+    """One thing that is fuzzed.
+
+    make: a case by chance; run: what is done with it, which raises what must not be; seconds: of the processor that a case may
+    take; pieces: ways to split data and to join it again, by which cases are made smaller.
+    """
+
+    name: str
+    make: Callable[[random.Random], Case]
+    run: Callable[[Case, Path], None]
+    seconds: float = 5.0
+    pieces: Sequence[Pieces] = ()
+
+
+Pieces = tuple[Callable[[bytes], list[Any]], Callable[[list[Any]], bytes]]
+"""A way to split data, and one to join what is left of it."""
+
+LINES = (lambda data: data.splitlines(keepends=True), b"".join)
+BYTES = (lambda data: [data[k : k + 1] for k in range(len(data))], b"".join)
+WORDS = (
+    lambda data: json.loads(data)["arguments"],
+    lambda words: json.dumps({"arguments": words}, ensure_ascii=False).encode(),
+)
+
+
+@contextlib.contextmanager
+def refusals(*expected: type[Exception]) -> Iterator[None]:
+    """Allow exceptions of these kinds, with words that people understand."""
+    try:
+        yield
+    except expected as error:
+        check_words(str(error))
+
+
+def check_words(text: str) -> None:
+    """Raise BadMessage for words that no user should read."""
+    if not text.strip():
+        raise BadMessage("an error without a message")
+    if found := FOREIGN.search(text):
+        raise BadMessage(f"a message with {found.group()!r}: {text[:500]}")
+
+
+def written(case: Case, folder: Path, name: str = "case") -> Path:
+    """The file of a case."""
+    path = folder / f"{name}{case.suffix}"
+    path.write_bytes(case.data)
+    return path
+
+
+# -- models ----------------------------------------------------------------------------------------------------------------
+
+
+def _damaged_model(chance: random.Random) -> Case:
+    text = mutate(chance.choice(models()), chance)
+    if chance.random() < 0.3:
+        text = mutate(text, chance)
+    data = text.encode("utf-8", errors="surrogatepass")
+    return Case(mutate_bytes(data, chance) if chance.random() < 0.05 else data, ".yaml")
+
+
+def _check_model(case: Case, folder: Path) -> None:
+    """A model is refused with faults, or is sound; one in five is also loaded, flattened, printed, and written back to an equal one."""
+    path = written(case, folder, "model")
+    faults = check(path)
+    for fault in faults:
+        check_words(str(fault))
+    if zlib.crc32(case.data) % 5:
+        return
+    if faults:
+        with refusals(SpecError):
+            load(path)
+        return
+    spec = load(path)
+    if sum(len(things) for things in (flatten(spec).bodies, spec.joints)) < 500:
+        assert str(spec)
+        assert html(spec)
+    copy = folder / "copy.yaml"
+    copy.write_text(dump(spec), encoding="utf-8")
+    assert load(copy) == spec, "a model that is written back must be the same"
+
+
+# -- analyses of models ----------------------------------------------------------------------------------------------------
+
+
+MOST_COORDINATES = 40
+"""Of robots that are analysed here: larger ones take their time."""
+
+
+def _other_numbers(chance: random.Random) -> Case:
+    return Case(mutate_numbers(chance.choice(small_models()), chance).encode(), ".yaml")
+
+
+def _analyse(case: Case, folder: Path) -> None:
+    path = written(case, folder, "model")
+    if check(path):
+        return
+    with refusals(SpecError):
+        eqs = derive(load(path))
+        if len(eqs.coordinates) <= MOST_COORDINATES:
+            for words in (["equilibrium"], ["simulate", "--until", "0.01"], ["modes"]):
+                _run([*words, str(path)], {"PLIANT_COMPILE": "never"})
+
+
+# -- files -----------------------------------------------------------------------------------------------------------------
+
+
+def _damaged_drawing(chance: random.Random) -> Case:
+    suffix, data = chance.choice(drawings())
+    if chance.random() < 0.5 and b"\0" not in data:
+        data = mutate(data.decode("latin-1"), chance).encode("latin-1", errors="replace")
+    else:
+        data = mutate_bytes(data, chance)
+    return Case(data, suffix)
+
+
+def _read_drawing(case: Case, folder: Path) -> None:
+    path = written(case, folder)
+    for split in (False, True):
+        with refusals(MeshProblem):
+            read_mesh(path, split=split)
+
+
+def _damaged_result(chance: random.Random) -> Case:
+    return Case(mutate_bytes(chance.choice(results()), chance), ".nc")
+
+
+def _read_result(case: Case, folder: Path) -> None:
+    path = written(case, folder)
+    for read in (load_result, load_path):
+        with refusals(ResultFileError):
+            str(read(path))
+
+
+def _damaged_recording(chance: random.Random) -> Case:
+    text = chance.choice(recordings())
+    if chance.random() < 0.8:
+        return Case(mutate(text, chance).encode("utf-8", errors="surrogatepass"), ".csv")
+    return Case(mutate_bytes(text.encode(), chance), ".csv")
+
+
+@cache
+def _cart_pole() -> Any:
+    return derive(load("cart_pole"))
+
+
+def _read_recording(case: Case, folder: Path) -> None:
+    with refusals(RecordingError):
+        recording = read_recording(written(case, folder))
+        drive(_cart_pole(), recording)
+
+
+# -- texts -----------------------------------------------------------------------------------------------------------------
+
+
+def _any_expression(chance: random.Random) -> Case:
+    text = expressions(chance)
+    if chance.random() < 0.3:
+        text = mutate(text, chance)
+    return Case(text.encode("utf-8", errors="surrogatepass"), ".txt")
+
+
+VALUES = {"length": 0.5, "mass": -3.0, "number": 0.0, "t": 1.5, "i": 2.0, "count": 5.0}
+DIMENSIONS = {"length": LENGTH, "mass": UNKNOWN, "number": BARE, "t": UNKNOWN, "i": BARE, "count": BARE}
+
+
+def _read_expression(case: Case, folder: Path) -> None:
+    """An expression is read, written and evaluated for numbers, arrays and symbols."""
+    text = case.data.decode("utf-8", errors="surrogatepass")
+    with refusals(ExpressionError):
+        node = parse(text)
+        again = parse(to_text(node))
+        assert to_text(again) == to_text(node), f"{text!r} is written as {to_text(node)!r}"
+        for meaning in (
+            lambda: dimension_of(node, DIMENSIONS),
+            lambda: evaluate(node, VALUES),
+            lambda: evaluate(node, {name: np.array([x, 1.0]) for name, x in VALUES.items()}),
+            lambda: evaluate(node, {name: ca.SX.sym(name) for name in VALUES}),
+        ):
+            with refusals(ExpressionError), np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                meaning()
+        assert symbols(again) == symbols(node)
+
+
+def _any_variation(chance: random.Random) -> Case:
+    text = chance.choice(variations())
+    return Case(mutate(text, chance).encode("utf-8", errors="surrogatepass"), ".txt")
+
+
+def _read_variation(case: Case, folder: Path) -> None:
+    text = case.data.decode("utf-8", errors="surrogatepass")
+    with refusals(ArgumentError):
+        cases({"mass": text, "length": "1:2:3 m"})
+    with refusals(ArgumentError):
+        cases({"mass": text}, "sobol:8")
+    with refusals(ArgumentError):
+        cases({"mass": "1:2"}, text)
+
+
+# -- command lines ---------------------------------------------------------------------------------------------------------
+
+
+def _any_command(chance: random.Random) -> Case:
+    return Case(json.dumps({"arguments": commands(chance)}, ensure_ascii=False).encode(), ".json")
+
+
+def _run_command(case: Case, folder: Path) -> None:
+    given = json.loads(case.data)
+    prepare(given["arguments"], folder)
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        _run(given["arguments"], {"PLIANT_COMPILE": "never", **given.get("environment", {})})
+    finally:
+        os.chdir(before)
+
+
+def prepare(words: Collection[str], folder: Path) -> None:
+    """The files that a command line names."""
+    contents: dict[str, Callable[[], bytes]] = {
+        "run.nc": lambda: results()[0],
+        "data.csv": lambda: recordings()[0].encode(),
+        "bad.yaml": lambda: b"bodies: {a: {mass: -1}}",
+        "drawing.dxf": lambda: drawings()[0][1],
+    }
+    for name in contents.keys() & set(words):
+        (folder / name).write_bytes(contents[name]())
+
+
+def _run(arguments: list[str], environment: dict[str, str]) -> None:
+    """A command ends with 0, or with 2 and words on what to change; JSON that was asked for is JSON."""
+    out, err = io.StringIO(), io.StringIO()
+    kept = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment, PLIANT_DEBUG="1")
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), np.errstate(all="warn"):
+            code = run_command(arguments)
+    finally:
+        for name, value in kept.items():
+            os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
+    said = err.getvalue()
+    assert code in (0, 2), f"exit code {code}: {said}"
+    if found := FOREIGN.search(said):
+        raise BadMessage(f"a message with {found.group()!r}: {said[:500]}")
+    if code == 2:
+        assert said.strip() or out.getvalue().strip(), "a failure without a word"
+    if "--json" in arguments and out.getvalue().strip() and "--help" not in arguments:
+        json.loads(out.getvalue())
+
+
+TARGETS = {
+    target.name: target
+    for target in (
+        Target("models", _damaged_model, _check_model, pieces=(LINES, BYTES)),
+        Target("analyses", _other_numbers, _analyse, seconds=20.0, pieces=(LINES,)),
+        Target("expressions", _any_expression, _read_expression, pieces=(BYTES,)),
+        Target("drawings", _damaged_drawing, _read_drawing, pieces=(LINES, BYTES)),
+        Target("results", _damaged_result, _read_result),
+        Target("recordings", _damaged_recording, _read_recording, pieces=(LINES, BYTES)),
+        Target("variations", _any_variation, _read_variation, pieces=(BYTES,)),
+        Target("commands", _any_command, _run_command, seconds=10.0, pieces=(WORDS,)),
+    )
+}
+"""All of them, by name."""

@@ -1,0 +1,74 @@
+"""Tests of the engine with the C runtime and the extension module under sanitizers: `make sanitize`.
+
+    python tools/sanitize.py tests/equations tests/contact -k "not printing"
+
+Both are compiled with AddressSanitizer and UndefinedBehaviorSanitizer into the folder `out/sanitize`, and the tests named run in a
+Python whose allocations AddressSanitizer watches. The first thing that is wrong ends the process with a report of where it is.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from pliant.equations import compiling, libraries
+from pliant.equations.compiling import Source, extension_headers, find_compiler, processor_source
+from pliant.equations.layout import header
+
+ROOT = Path(__file__).parents[1]
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer")
+WATCHING = "PLIANT_SANITIZED"
+
+
+def sanitized(source: Source) -> Source:
+    """The same code under sanitizers, optimized a little."""
+    flags = [flag for flag in source.flags if not flag.startswith("-O")]
+    return replace(source, flags=[*flags, "-O1", *SANITIZERS])
+
+
+def use_sanitizers() -> None:
+    """Have the package load its runtime and extension module so; names of files follow from flags, so nothing else is taken."""
+    for name in ("runtime_source", "extension_source"):
+        made = getattr(compiling, name)
+        setattr(libraries, name, lambda *given, made=made: sanitized(made(*given)))
+
+
+def build() -> None:
+    """Compile what will be loaded, outside of the watched process: compilers need not be watched."""
+    headers = extension_headers()
+    numpy = "numpy1" if "numpy1" in headers else "numpy2"
+    libraries._build(processor_source())
+    libraries._build(libraries.extension_source(header(), numpy, headers))
+    libraries._build(libraries.runtime_source(header(), libraries.processor_level()))
+
+
+def preloaded() -> str:
+    """Libraries that have to be there first: AddressSanitizer, and that of C++, whose exceptions it has to find (CasADi's)."""
+    compiler = find_compiler()
+    assert compiler is not None, "sanitizers need a C compiler"
+    names = ("libasan.so", "libubsan.so", "libstdc++.so.6")
+    found = [subprocess.check_output([*compiler, f"-print-file-name={name}"], text=True).strip() for name in names]
+    return " ".join(str(Path(path).resolve()) for path in found)
+
+
+def main() -> int:
+    """Run the tests that are named, watched."""
+    use_sanitizers()
+    if os.environ.get(WATCHING):
+        os.environ.pop("LD_PRELOAD")  # compilers and other programs that tests start go without
+        import pytest
+
+        return int(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
+    os.environ.setdefault("PLIANT_CACHE", str(ROOT / "out" / "sanitize"))
+    build()
+    # Python keeps what it loads, and has memory of its own that looks lost
+    options = {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    watched = {**os.environ, **options, WATCHING: "1", "LD_PRELOAD": preloaded(), "PYTHONMALLOC": "malloc"}
+    return subprocess.call([sys.executable, __file__, *sys.argv[1:]], env=watched)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
