@@ -6,6 +6,7 @@ data. Parameters stay changeable: the constants of the elements are computed fro
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import secrets
@@ -204,7 +205,7 @@ def _enumerations(model: Model, prefix: str) -> str:
         "INPUTS": len(model.input_names),
         "FRAMES": len(model.frames),
         "CONSTRAINTS": model.system.rows,
-        "OUTPUTS": len(_output_parts(model)),
+        "OUTPUTS": len(exported_output_parts(model)),
     }
     lines = ["/* How many there are of each. */", "enum {"]
     lines += [f"  {prefix}_{size} = {count}," for size, count in sizes.items()]
@@ -216,7 +217,7 @@ def _enumerations(model: Model, prefix: str) -> str:
         ("INPUT", model.input_names, "Inputs."),
         ("FRAME", tuple(model.frames), "Frames."),
         ("CONSTRAINT", model.constraint_names(), "Constraint rows."),
-        ("OUTPUT", _output_parts(model), "Outputs, vectors by their components."),
+        ("OUTPUT", exported_output_parts(model), "Outputs, vectors by their components."),
     ):
         if text := c_text.enumeration(f"{prefix}_{short}_", names, what):
             parts.append(text)
@@ -231,8 +232,8 @@ def _exported_outputs(model: Model) -> list[int]:
     ]
 
 
-def _output_parts(model: Model) -> tuple[str, ...]:
-    """Names of all numbers of the outputs: `pull`, or `place.x` of a vector."""
+def exported_output_parts(model: Model) -> tuple[str, ...]:
+    """Names of all numbers of the exported outputs: `pull`, or `place.x` of a vector."""
     if not model.spec.outputs:
         return ()
     names = [output_names(model)[i] for i in _exported_outputs(model)]
@@ -273,7 +274,7 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
     on_lanes = [f for library in tables.libraries for f in library.on_lanes]
     functions = [*kernels, *of_parameters.values()]
     text, symbol = c_text.formulas(functions, f"{name}_kernels")
-    assembled_q, assembled_v, row_active = _assembled_start(model)
+    assembled_q, assembled_v, row_active = assembled_start(model)
     lower, upper = factor_bounds(tables)
     coefficients = METHODS[method](step=step).coefficients  # type: ignore[call-arg]
     counts = dict(tables.counts)
@@ -299,7 +300,7 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
         c_text.names_list(f"const char *const {name}_input_names", model.input_names),
         c_text.names_list(f"const char *const {name}_frame_names", model.frames),
         c_text.names_list(f"const char *const {name}_constraint_names", model.constraint_names()),
-        c_text.names_list(f"const char *const {name}_output_names", _output_parts(model)),
+        c_text.names_list(f"const char *const {name}_output_names", exported_output_parts(model)),
         c_text.integers(f"const int {name}_symbolic_at", model.system.constants.symbolic_at),
         c_text.numbers(f"const double {name}_assembled_q", assembled_q),
         c_text.numbers(f"const double {name}_assembled_v", assembled_v),
@@ -319,7 +320,8 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
         _binding(model, plan, tables, row_active, name),
         _tables(tables, counts, name, symbol),
     ]
-    return "\n".join(parts)
+    signature = hashlib.sha256("\n".join([__version__, *parts]).encode()).hexdigest()
+    return "\n".join([*parts, f"const char *const {name}_signature = {c_text.string(signature)};", ""])
 
 
 def _evaluations(name: str, functions: Mapping[str, ca.Function], symbol: Mapping[str, str]) -> list[str]:
@@ -373,7 +375,7 @@ def _kernel(name: str, symbol: Mapping[str, str]) -> str:
     return f"{{{symbol[name]}, 0, 0}}" if name in symbol else f"{{0, 0, {name}}}"
 
 
-def _assembled_start(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def assembled_start(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Positions and rates of the model's start on the constraints, at its own parameters, and which of their rows are in force."""
     equations = Equations(model)
     start = state_at(equations, model.spec.start, 0.0, where="start")

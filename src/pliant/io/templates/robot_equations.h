@@ -19,6 +19,8 @@ enum {
   ROBOT_OWN_TIMES = @own_times@
 };
 
+/* What the sources of this robot are told apart by. */
+extern const char *const robot_signature;
 extern const pl_tables robot_tables;
 /* The model's own constants, parameters and inputs, and the constraint rows in force. Constants that depend on parameters
  * stand at robot_symbolic_at. */
