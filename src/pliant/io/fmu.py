@@ -114,7 +114,7 @@ def variables(model: Model) -> list[Variable]:
     equations = Equations(model)
     own = equations.parameters
     inputs = equations.binding.program.calls.signals(equations.binding, 0.0)[0]
-    q, v, _ = assembled_start(model)
+    begin = assembled_start(model)
     names = _Names()
     listed = [Variable(names.new("time"), "independent", "continuous", "s", None, "time")]
     for name in model.parameter_names:
@@ -128,7 +128,7 @@ def variables(model: Model) -> list[Variable]:
     first = len(listed)
     of_q = [(name, c.unit) for c in model.coordinates for name in c.q_names]
     of_v = [(name, _per_second(c.unit)) for c in model.coordinates for name in c.v_names]
-    for states, start, what in ((of_q, q, "position"), (of_v, v, "rate")):
+    for states, start, what in ((of_q, begin.q, "position"), (of_v, begin.v, "rate")):
         for (name, unit), value in zip(states, start, strict=True):
             named = names.new(name if what == "position" else f"{name}.rate", "state")
             listed.append(Variable(named, "local", "continuous", unit, float(value), what, is_state=True))
@@ -443,10 +443,8 @@ def _page(model: Model) -> str:
     ET.SubElement(head, "style").text = "body {font-family: sans-serif} td, th {text-align: left; padding-right: 1em}"
     ET.SubElement(body, "h1").text = model.spec.title
     ET.SubElement(body, "p").text = f"Exported by Pliant {__version__} for {kinds}. All values are in SI units."
-    ET.SubElement(
-        body, "p"
-    ).text = "Inputs follow the model (an expression of time, a recording or a constant) until they are set, "
-        "and are held from then on."
+    follow = "Inputs follow the model (an expression of time, a recording or a constant) until they are set"
+    ET.SubElement(body, "p").text = f"{follow}, and are held from then on."
     table = ET.SubElement(body, "table")
     for tag, cells in [("th", ["variable", "causality", "unit", "start"]), *(("td", row) for row in rows)]:
         row = ET.SubElement(table, "tr")

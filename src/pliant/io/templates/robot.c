@@ -477,9 +477,12 @@ int robot_initial_state(robot_robot *robot) {
   double own_q[ROBOT_POSITIONS + 1], own_v[ROBOT_RATES + 1];
   evaluate_start(robot, robot_binding.parameters, own_q, own_v);
   evaluate_start(robot, robot->parameters, r->q, r->v);
-  /* moved as it was assembled at export, where given values were kept and what is carried moves with what carries it */
-  for (int i = 0; i < ROBOT_POSITIONS; ++i) r->q[i] += robot_assembled_q[i] - own_q[i];
-  for (int i = 0; i < ROBOT_RATES; ++i) r->v[i] += robot_assembled_v[i] - own_v[i];
+  const int own = !memcmp(robot->parameters, robot_binding.parameters, ROBOT_PARAMETERS * sizeof(double));
+  /* moved as it was assembled at export: where given values were kept there, they are kept here, and the others follow */
+  if (own || robot_keeps_positions)
+    for (int i = 0; i < ROBOT_POSITIONS; ++i) r->q[i] = own ? robot_assembled_q[i] : r->q[i] + (robot_assembled_q[i] - own_q[i]);
+  if (own || robot_keeps_rates)
+    for (int i = 0; i < ROBOT_RATES; ++i) r->v[i] = own ? robot_assembled_v[i] : r->v[i] + (robot_assembled_v[i] - own_v[i]);
   pl_normalize(&robot_tables, r->q);
   r->t = r->work[0] = r->work[1] = 0;
   pl_run_forget_contacts(r);
