@@ -21,6 +21,7 @@ OPTIONAL = {
     "cycler",
     "dask",
     "distributed",
+    "fmpy",
     "jax",
     "matplotlib",
     "meshio",

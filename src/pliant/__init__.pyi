@@ -3,6 +3,7 @@
 from . import control as control
 from . import plot as plot
 from ._version import __version__ as __version__
+from .control.fmu import Fmu as Fmu
 from .control.required_inputs import required_inputs as required_inputs
 from .equations.contacts import Contacts as Contacts
 from .equations.equations import Equations as Equations
@@ -11,6 +12,7 @@ from .gradient.differentiable import Differentiable as Differentiable
 from .gradient.differentiable import differentiable as differentiable
 from .gradient.optimize import Optimum as Optimum
 from .gradient.optimize import optimize as optimize
+from .io.fmu import export_fmu as export_fmu
 from .io.results import load_path as load_path
 from .io.results import load_result as load_result
 from .language.arguments import ArgumentError as ArgumentError

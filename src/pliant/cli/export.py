@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +17,7 @@ from pliant.cli.subject import load_model, open_subject
 from pliant.control.feedback import StateFeedback
 from pliant.equations.workspace import EvaluationError
 from pliant.io.export_c import ExportError, export_c
+from pliant.io.fmu import NoBinary, export_fmu, is_for_exchange
 from pliant.language.words import suggestion
 from pliant.solve.motion.plant import model_controllers
 from pliant.solve.state import AssemblyError
@@ -36,10 +41,20 @@ def export(
     gltf: Annotated[
         str | None, typer.Option("--gltf", metavar="FILE", help="Write shapes and motion into this file (.glb).")
     ] = None,
+    fmu: Annotated[
+        str | None, typer.Option("--fmu", metavar="FILE", help="Write a functional mock-up unit (.fmu).")
+    ] = None,
+    fmi: Annotated[str, typer.Option("--fmi", metavar="VERSION", help="Version of FMI: 3.0 or 2.0.")] = "3.0",
     method: Annotated[
-        str, typer.Option("--method", help="semi_implicit, generalized_alpha, newmark, explicit or implicit.")
-    ] = "semi_implicit",
-    step: Annotated[float, typer.Option("--step", metavar="SECONDS", help="Step of the exported main [s].")] = 1e-3,
+        str | None,
+        typer.Option(
+            "--method",
+            help="semi_implicit (of C by default), generalized_alpha (of FMUs), newmark, explicit or implicit.",
+        ),
+    ] = None,
+    step: Annotated[
+        float, typer.Option("--step", metavar="SECONDS", help="Step of the exported main, or of the FMU [s].")
+    ] = 1e-3,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the export's own files in a folder that is not empty.")
     ] = False,
@@ -51,30 +66,58 @@ def export(
     folder: Folder = None,
     json: Json = False,
 ) -> int:
-    """Export a robot as standalone C, or a motion as glTF.
+    """Export a robot as standalone C or as an FMU, or a motion as glTF.
 
     C: its equations and a step function for a controller or a ROS node, with a header, a CMake file and a small main.
+    FMU: the same behind the functions of FMI, for co-simulation and model exchange in other tools.
     """
     choices = Choices(set=set, variant=variant, folder=folder)
+    named = [option for option, value in (("--c", c), ("--gltf", gltf), ("--fmu", fmu)) if value is not None]
+    if len(named) > 1:
+        raise CommandError(f"{' and '.join(named)} are {len(named)} exports", "call the command once for each")
     if gltf is not None:
-        if c is not None:
-            raise CommandError("--c and --gltf are two exports", "call the command twice")
         return _export_gltf(model, gltf, choices, json)
+    if fmu is not None:
+        return _export_fmu(model, fmu, fmi, method or "generalized_alpha", step, choices, json)
     if c is None:
-        raise CommandError("nothing to export", "name a folder (--c DIR) or a file (--gltf FILE.glb)")
-    spec = load_model(model, choices)
-    try:
-        eqs = derive(spec)
+        raise CommandError("nothing to export", "name a folder (--c DIR) or a file (--fmu FILE.fmu, --gltf FILE.glb)")
+    method = method or "semi_implicit"
+    with _refusals():
+        eqs = derive(load_model(model, choices))
         files = export_c(eqs.model, c, method=method, step=step, force=force, controller=_designed(eqs, controller))
-    except ExportError as error:
-        raise CommandError(error.message, error.hint) from error
-    except (AssemblyError, EvaluationError, ValueError) as error:
-        raise CommandError(str(error)) from error
     if json:
         answer = {"model": model, "status": "ok", "folder": c, "method": method, "step": step}
         print_json({**answer, "files": [str(file) for file in files]})
     else:
         print(f"{len(files)} files in {c}; README.txt there says how to build them")
+    return 0
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What an export refuses, in words."""
+    try:
+        yield
+    except ExportError as error:
+        raise CommandError(error.message, error.hint) from error
+    except (AssemblyError, EvaluationError, ValueError) as error:
+        raise CommandError(str(error)) from error
+
+
+def _export_fmu(model: str, file: str, version: str, method: str, step: float, choices: Choices, json: bool) -> int:
+    with _refusals(), warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", NoBinary)
+        eqs = derive(load_model(model, choices))
+        export_fmu(eqs, file, version=version, method=method, step=step)
+    remarks = [str(item.message) for item in told]
+    kinds = ["co_simulation", *(["model_exchange"] if is_for_exchange(eqs.model) else [])]
+    for remark in remarks:
+        print(f"note: {remark}", file=sys.stderr)
+    if json:
+        answer = {"model": model, "status": "ok", "file": file, "fmi": version, "method": method, "step": step}
+        print_json({**answer, "kinds": kinds, "warnings": remarks})
+    else:
+        print(f"FMI {version} for {' and '.join(kind.replace('_', '-') for kind in kinds)} in {file}")
     return 0
 
 

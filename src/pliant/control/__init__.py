@@ -14,6 +14,7 @@ from pliant.control.decentralized import Group, decentralized_lqr
 from pliant.control.discrete import DiscreteStateSpace, TooSlow, discretize
 from pliant.control.extended import ExtendedKalman
 from pliant.control.feedback import StateFeedback
+from pliant.control.fmu import Fmu
 from pliant.control.limits import Allocation, Limits, OutOfReach, allocate
 from pliant.control.lqr import Regulator, lqr
 from pliant.control.lqr_control import LqrControlSpec
@@ -45,6 +46,7 @@ __all__ = [
     "Coordinates",
     "DiscreteStateSpace",
     "ExtendedKalman",
+    "Fmu",
     "FrameDirection",
     "FrameOrientation",
     "FramePosition",

@@ -6,6 +6,7 @@ data. Parameters stay changeable: the constants of the elements are computed fro
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import secrets
@@ -13,6 +14,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -35,6 +37,7 @@ from pliant.language.files import write_whole
 from pliant.model.inputs import SERIES, InputPlan
 from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
+from pliant.solve.closing import named
 from pliant.solve.motion.integrator import METHODS
 from pliant.solve.state import assemble
 from pliant.solve.statics.equilibrium import state_at
@@ -204,7 +207,7 @@ def _enumerations(model: Model, prefix: str) -> str:
         "INPUTS": len(model.input_names),
         "FRAMES": len(model.frames),
         "CONSTRAINTS": model.system.rows,
-        "OUTPUTS": len(_output_parts(model)),
+        "OUTPUTS": len(exported_output_parts(model)),
     }
     lines = ["/* How many there are of each. */", "enum {"]
     lines += [f"  {prefix}_{size} = {count}," for size, count in sizes.items()]
@@ -216,7 +219,7 @@ def _enumerations(model: Model, prefix: str) -> str:
         ("INPUT", model.input_names, "Inputs."),
         ("FRAME", tuple(model.frames), "Frames."),
         ("CONSTRAINT", model.constraint_names(), "Constraint rows."),
-        ("OUTPUT", _output_parts(model), "Outputs, vectors by their components."),
+        ("OUTPUT", exported_output_parts(model), "Outputs, vectors by their components."),
     ):
         if text := c_text.enumeration(f"{prefix}_{short}_", names, what):
             parts.append(text)
@@ -231,8 +234,8 @@ def _exported_outputs(model: Model) -> list[int]:
     ]
 
 
-def _output_parts(model: Model) -> tuple[str, ...]:
-    """Names of all numbers of the outputs: `pull`, or `place.x` of a vector."""
+def exported_output_parts(model: Model) -> tuple[str, ...]:
+    """Names of all numbers of the exported outputs: `pull`, or `place.x` of a vector."""
     if not model.spec.outputs:
         return ()
     names = [output_names(model)[i] for i in _exported_outputs(model)]
@@ -273,7 +276,7 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
     on_lanes = [f for library in tables.libraries for f in library.on_lanes]
     functions = [*kernels, *of_parameters.values()]
     text, symbol = c_text.formulas(functions, f"{name}_kernels")
-    assembled_q, assembled_v, row_active = _assembled_start(model)
+    start = assembled_start(model)
     lower, upper = factor_bounds(tables)
     coefficients = METHODS[method](step=step).coefficients  # type: ignore[call-arg]
     counts = dict(tables.counts)
@@ -299,10 +302,12 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
         c_text.names_list(f"const char *const {name}_input_names", model.input_names),
         c_text.names_list(f"const char *const {name}_frame_names", model.frames),
         c_text.names_list(f"const char *const {name}_constraint_names", model.constraint_names()),
-        c_text.names_list(f"const char *const {name}_output_names", _output_parts(model)),
+        c_text.names_list(f"const char *const {name}_output_names", exported_output_parts(model)),
         c_text.integers(f"const int {name}_symbolic_at", model.system.constants.symbolic_at),
-        c_text.numbers(f"const double {name}_assembled_q", assembled_q),
-        c_text.numbers(f"const double {name}_assembled_v", assembled_v),
+        c_text.numbers(f"const double {name}_assembled_q", start.q),
+        c_text.numbers(f"const double {name}_assembled_v", start.v),
+        f"const int {name}_keeps_positions = {int(start.keeps_positions)};",
+        f"const int {name}_keeps_rates = {int(start.keeps_rates)};",
         c_text.integers(f"const int {name}_series_bends", (_bends_inside(x) for x in model.plan.table)),
         c_text.integers(f"const int {name}_followed_signal", (x.signal for x in model.followed)),
         c_text.integers(f"const int {name}_followed_order", (x.order for x in model.followed)),
@@ -316,10 +321,11 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
         c_text.integers(f"const int {name}_question_side", asked.side.ravel()),
         c_text.integers(f"const int {name}_question_gap", asked.with_gap),
         f"const int {name}_lower_entries = {lower}, {name}_upper_entries = {upper};",
-        _binding(model, plan, tables, row_active, name),
+        _binding(model, plan, tables, start.row_active, name),
         _tables(tables, counts, name, symbol),
     ]
-    return "\n".join(parts)
+    signature = hashlib.sha256("\n".join([__version__, *parts]).encode()).hexdigest()
+    return "\n".join([*parts, f"const char *const {name}_signature = {c_text.string(signature)};", ""])
 
 
 def _evaluations(name: str, functions: Mapping[str, ca.Function], symbol: Mapping[str, str]) -> list[str]:
@@ -373,14 +379,32 @@ def _kernel(name: str, symbol: Mapping[str, str]) -> str:
     return f"{{{symbol[name]}, 0, 0}}" if name in symbol else f"{{0, 0, {name}}}"
 
 
-def _assembled_start(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Positions and rates of the model's start on the constraints, at its own parameters, and which of their rows are in force."""
+class AssembledStart(NamedTuple):
+    """Positions and rates of the model's start on the constraints, at its own parameters, and which of their rows are in force;
+    whether all positions and rates that were given are as they were given."""
+
+    q: np.ndarray
+    v: np.ndarray
+    row_active: np.ndarray
+    keeps_positions: bool = True
+    keeps_rates: bool = True
+
+
+def assembled_start(model: Model) -> AssembledStart:
+    """Where an exported simulation starts."""
     equations = Equations(model)
     start = state_at(equations, model.spec.start, 0.0, where="start")
     if not model.system.rows:
-        return start.q, start.v, np.zeros(0, dtype=int)
-    assembled = assemble(equations, equations.binding, 0.0, start.q, start.v, start.given)
-    return assembled.q, assembled.v, assembled.bound.row_active.copy()
+        return AssembledStart(start.q, start.v, np.zeros(0, dtype=int))
+    found = assemble(equations, equations.binding, 0.0, start.q, start.v, start.given)
+    given_q, given_v = named(model, {*start.given.asked, *start.given.stated})
+    return AssembledStart(
+        found.q,
+        found.v,
+        found.bound.row_active.copy(),
+        bool(np.allclose(found.q[given_q], start.q[given_q], rtol=0, atol=1e-13)),
+        bool(np.allclose(found.v[given_v], start.v[given_v], rtol=0, atol=1e-13)),
+    )
 
 
 def factor_bounds(tables: Tables) -> tuple[int, int]:

@@ -57,7 +57,7 @@ void pl_contact_memory_free(pl_contact_memory *m) {
   memset(m, 0, sizeof *m);
 }
 
-static int make_room(pl_contact_memory *m, int count) {
+int pl_contact_memory_reserve(pl_contact_memory *m, int count) {
   if (count <= m->capacity) return PL_OK;
   pl_remembered *grown = realloc(m->entry, 2 * (size_t)count * sizeof *grown);
   if (!grown) return PL_OUT_OF_MEMORY;
@@ -67,7 +67,7 @@ static int make_room(pl_contact_memory *m, int count) {
 
 int pl_contact_remember(const pl_work *w, pl_contact_memory *m) {
   const pl_contacts *c = w->contacts;
-  if (make_room(m, c->n)) return PL_OUT_OF_MEMORY;
+  if (pl_contact_memory_reserve(m, c->n)) return PL_OUT_OF_MEMORY;
   m->kind = PL_MEMORY_STEP, m->count = c->n;
   for (int i = 0; i < c->n; ++i) {
     const pl_touch *t = c->touch + i;
@@ -85,7 +85,7 @@ int pl_contact_remember(const pl_work *w, pl_contact_memory *m) {
 int pl_contact_hold(pl_work *w, int count, const double *records) {
   pl_contacts *c = w->contacts;
   pl_contact_memory *m = &c->bound;
-  c->unbound = make_room(m, count) != PL_OK;
+  c->unbound = pl_contact_memory_reserve(m, count) != PL_OK;
   if (c->unbound) return c->failed = 1, PL_OUT_OF_MEMORY;
   c->memory = m;
   m->kind = PL_MEMORY_HELD, m->count = count;

@@ -198,5 +198,7 @@ int pl_contact_hold(pl_work *, int count, const double *records);
 int pl_contact_remember(const pl_work *, pl_contact_memory *);
 int pl_contact_memory_new(pl_contact_memory *, const pl_tables *);
 void pl_contact_memory_free(pl_contact_memory *);
+/* Room for so many contacts; those that are there stay. */
+int pl_contact_memory_reserve(pl_contact_memory *, int count);
 
 #endif

@@ -156,6 +156,13 @@ int pl_run_contacts_now(pl_run *, int capacity, double *out);
 /* Contacts at a sample. */
 int pl_run_log_contacts(pl_run *, int sample, double t, const double *q, const double *v);
 
+/* run_state.c */
+/* The run between two steps as bytes, which `pl_run_restore_state` takes in any run of the same robot and method; it refuses
+ * bytes of another size. */
+size_t pl_run_state_bytes(const pl_run *);
+void pl_run_save_state(const pl_run *, void *bytes);
+int pl_run_restore_state(pl_run *, const void *bytes, size_t size);
+
 /* motion_error.c */
 /* Weight of errors of rates in implicit methods: what vibrates fast has large rates, and little energy in them. */
 #define PL_RATES_COUNT 0.1

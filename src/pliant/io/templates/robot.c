@@ -2,6 +2,7 @@
 #include "@name@.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #define SERIES 2
 #define POSITION_JUMP 1e-8 /* [m or rad] */
 
+/* Everything from `stale` on is plain data, which robot_save_state copies. */
 struct robot_robot {
   pl_work *work;
   pl_run *run;
@@ -145,6 +147,8 @@ int robot_release_input(robot_robot *robot, int input) {
   return ROBOT_OK;
 }
 
+int robot_input_is_motion(int input) { return moved_slot(input) >= 0; }
+
 /* Times in increasing order; those that do not exist (0/0) or never come are left out. */
 static void sort_switches(robot_robot *robot) {
   int count = 0;
@@ -177,6 +181,12 @@ static int update(robot_robot *robot) {
   return ROBOT_OK;
 }
 
+double robot_input(robot_robot *robot, int input, double t) {
+  if (input < 0 || input >= ROBOT_INPUTS || update(robot)) return NAN;
+  pl_signals(robot->work, t);
+  return robot->work->input[input];
+}
+
 /* ---- Equations --------------------------------------------------------------------------------------------------- */
 
 int robot_forward_dynamics(robot_robot *robot, double t, const double *q, const double *v, double *a,
@@ -185,6 +195,11 @@ int robot_forward_dynamics(robot_robot *robot, double t, const double *q, const 
   if (!status) status = pl_forward(robot->work, t, q, v, a);
   if (!status && multipliers) memcpy(multipliers, robot->work->lambda, ROBOT_CONSTRAINTS * sizeof(double));
   return status;
+}
+
+int robot_position_rates(robot_robot *robot, const double *q, const double *v, double *q_dot) {
+  pl_rates(robot->work->T, q, v, q_dot);
+  return ROBOT_OK;
 }
 
 int robot_inverse_dynamics(robot_robot *robot, double t, const double *q, const double *v, const double *a,
@@ -223,6 +238,21 @@ int robot_constraints(robot_robot *robot, double t, const double *q, const doubl
     for (int n = 0; n < T->nnz_j; ++n) jacobian[(size_t)ROBOT_CONSTRAINTS * T->j_col[n] + T->j_row[n]] += w->Jval[n];
   }
   return ROBOT_OK;
+}
+
+double robot_drift(robot_robot *robot, double t, const double *q) {
+  if (update(robot)) return INFINITY;
+  pl_work *w = robot->work;
+  double largest = 0;
+  memcpy(w->q_new, q, ROBOT_POSITIONS * sizeof(double));
+  pl_normalize(w->T, w->q_new);
+  for (int i = 0; i < ROBOT_POSITIONS; ++i) largest = fmax(largest, fabs(w->q_new[i] - q[i]));
+  pl_signals(w, t);
+  pl_kinematics(w, q, robot->zero_rates);
+  pl_constraints(w, q, robot->zero_rates);
+  for (int i = 0; i < ROBOT_CONSTRAINTS; ++i)
+    if (robot_binding.row_active[i]) largest = fmax(largest, fabs(w->phi[i]));
+  return largest;
 }
 
 /* y = R x + p, or R x without p; R is column-major */
@@ -433,25 +463,27 @@ int robot_project(robot_robot *robot) {
   return status ? status : pl_project(robot->work, r->t, r->q, r->v, PROJECTION_TOLERANCE);
 }
 
-/* Whether all parameters have the values that the model gives them. */
-static int has_own_parameters(const robot_robot *robot) {
-  for (int i = 0; i < ROBOT_PARAMETERS; ++i)
-    if (robot->parameters[i] != robot_binding.parameters[i]) return 0;
-  return 1;
+/* The model's start at some parameters, before it is moved onto the constraints. */
+static void evaluate_start(robot_robot *robot, const double *parameters, double *q, double *v) {
+  const double *arg[1] = {parameters};
+  double *res[2] = {q, v};
+  robot_evaluate_start(arg, res, robot->work->kernel_iw, robot->work->kernel_w, 0);
 }
 
 int robot_initial_state(robot_robot *robot) {
   const int status = update(robot);
   if (status) return status;
   pl_run *r = robot->run;
-  const double *arg[1] = {robot->parameters};
-  double *res[2] = {r->q, r->v};
-  robot_evaluate_start(arg, res, robot->work->kernel_iw, robot->work->kernel_w, 0);
-  if (has_own_parameters(robot)) {
-    /* as it was assembled at export: given values kept, and what is carried moving with what carries it */
-    memcpy(r->q, robot_assembled_q, ROBOT_POSITIONS * sizeof(double));
-    memcpy(r->v, robot_assembled_v, ROBOT_RATES * sizeof(double));
-  }
+  double own_q[ROBOT_POSITIONS + 1], own_v[ROBOT_RATES + 1];
+  evaluate_start(robot, robot_binding.parameters, own_q, own_v);
+  evaluate_start(robot, robot->parameters, r->q, r->v);
+  const int own = !memcmp(robot->parameters, robot_binding.parameters, ROBOT_PARAMETERS * sizeof(double));
+  /* moved as it was assembled at export: where given values were kept there, they are kept here, and the others follow */
+  if (own || robot_keeps_positions)
+    for (int i = 0; i < ROBOT_POSITIONS; ++i) r->q[i] = own ? robot_assembled_q[i] : r->q[i] + (robot_assembled_q[i] - own_q[i]);
+  if (own || robot_keeps_rates)
+    for (int i = 0; i < ROBOT_RATES; ++i) r->v[i] = own ? robot_assembled_v[i] : r->v[i] + (robot_assembled_v[i] - own_v[i]);
+  pl_normalize(&robot_tables, r->q);
   r->t = r->work[0] = r->work[1] = 0;
   pl_run_forget_contacts(r);
   for (int k = 0; k < ROBOT_FOLLOWED; ++k) set_followed(robot, k, 0, 0, 0, 0, 0, 0, 0);
@@ -509,7 +541,7 @@ static int start(robot_robot *robot) {
   return status;
 }
 
-/* The first time after t at which an input jumps or bends; infinite without one. */
+/* As robot_next_jump, when everything follows from the parameters already. */
 static double next_jump(const robot_robot *robot, double t) {
   double next = INFINITY;
   for (int i = 0; i < robot->switch_count && next == INFINITY; ++i)
@@ -549,6 +581,47 @@ int robot_step(robot_robot *robot, double dt) {
     robot->started = !status && !(jumps && ROBOT_FOLLOWED);
   } while (!status && r->t < end - near);
   return status;
+}
+
+double robot_next_jump(robot_robot *robot, double t) { return update(robot) ? INFINITY : next_jump(robot, t); }
+
+/* ---- The simulation as bytes ------------------------------------------------------------------------------------- */
+
+#define KEPT_AT offsetof(robot_robot, stale)
+#define KEPT (sizeof(robot_robot) - KEPT_AT)
+
+/* FNV-1a: tells states of other robots and damaged ones. */
+static unsigned long long checksum(const unsigned char *bytes, size_t count) {
+  unsigned long long sum = 14695981039346656037ull;
+  for (const char *c = robot_signature; *c; ++c) sum = (sum ^ (unsigned char)*c) * 1099511628211ull;
+  for (size_t i = 0; i < count; ++i) sum = (sum ^ bytes[i]) * 1099511628211ull;
+  return sum;
+}
+
+size_t robot_state_bytes(const robot_robot *robot) {
+  return sizeof(unsigned long long) + KEPT + pl_run_state_bytes(robot->run);
+}
+
+void robot_save_state(const robot_robot *robot, void *bytes) {
+  unsigned char *at = (unsigned char *)bytes + sizeof(unsigned long long);
+  memcpy(at, (const char *)robot + KEPT_AT, KEPT);
+  pl_run_save_state(robot->run, at + KEPT);
+  const unsigned long long sum = checksum(at, robot_state_bytes(robot) - sizeof sum);
+  memcpy(bytes, &sum, sizeof sum);
+}
+
+int robot_restore_state(robot_robot *robot, const void *bytes, size_t size) {
+  const unsigned char *at = (const unsigned char *)bytes + sizeof(unsigned long long);
+  unsigned long long sum;
+  if (size < sizeof sum + KEPT) return ROBOT_BAD_ARGUMENT;
+  memcpy(&sum, bytes, sizeof sum);
+  if (sum != checksum(at, size - sizeof sum)) return ROBOT_BAD_ARGUMENT;
+  const int status = pl_run_restore_state(robot->run, at + KEPT, size - sizeof sum - KEPT);
+  if (status) return status == PL_OUT_OF_MEMORY ? status : ROBOT_BAD_ARGUMENT;
+  memcpy((char *)robot + KEPT_AT, at, KEPT);
+  pl_bind(robot->work, &robot->work->bound); /* the same arrays: what follows from their numbers is found anew */
+  pl_run_use_contacts(robot->run);
+  return ROBOT_OK;
 }
 
 double robot_time(const robot_robot *robot) { return robot->run->t; }

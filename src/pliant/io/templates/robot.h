@@ -9,6 +9,8 @@
 #ifndef ROBOT_H
 #define ROBOT_H
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -54,6 +56,10 @@ int robot_set_input(robot_robot *, int input, double value);
  * a controller with its sample time; without another call the input comes to rest after the duration once more. Other inputs
  * are set at once. */
 int robot_move_input(robot_robot *, int input, double value, double duration);
+/* The value that an input has at a time [s]. */
+double robot_input(robot_robot *, int input, double t);
+/* Whether an input prescribes a position or a rate, so that it cannot jump: see robot_move_input. */
+int robot_input_is_motion(int input);
 /* Gives an input back to what the model says: an expression of time, a recorded series, or its own value. */
 int robot_release_input(robot_robot *, int input);
 
@@ -63,6 +69,8 @@ int robot_release_input(robot_robot *, int input);
 
 /* Accelerations a [ROBOT_RATES]; constraint multipliers [ROBOT_CONSTRAINTS] unless `multipliers` is null. */
 int robot_forward_dynamics(robot_robot *, double t, const double *q, const double *v, double *a, double *multipliers);
+/* Time derivatives of the positions [ROBOT_POSITIONS]: the rates, but for quaternions. */
+int robot_position_rates(robot_robot *, const double *q, const double *v, double *q_dot);
 /* force = M a + h [ROBOT_RATES]: what the motion needs beside all forces of the model (constraints not included). */
 int robot_inverse_dynamics(robot_robot *, double t, const double *q, const double *v, const double *a, double *force);
 /* M, ROBOT_RATES x ROBOT_RATES. */
@@ -71,6 +79,8 @@ int robot_mass_matrix(robot_robot *, const double *q, double *M);
  * (ROBOT_CONSTRAINTS x ROBOT_RATES); any of the three may be null. */
 int robot_constraints(robot_robot *, double t, const double *q, const double *v, double *value, double *rate,
                       double *jacobian);
+/* How far the positions are from satisfying the constraints [m or rad], and quaternions from unit length: the largest of all. */
+double robot_drift(robot_robot *, double t, const double *q);
 /* Position [m] and unit quaternion (w, x, y, z) of a frame in the world. */
 int robot_frame_pose(robot_robot *, const double *q, int frame, double position[3], double quaternion[4]);
 /* Velocity [m/s] of a frame's origin and angular velocity [rad/s] of the frame, in world axes. */
@@ -97,6 +107,16 @@ int robot_project(robot_robot *);
  * implicit method do not converge, it is done in halves. On failure the state is the last good one, which robot_time
  * tells. */
 int robot_step(robot_robot *, double dt);
+
+/* The first time after t [s] at which an input of the model jumps or bends; infinite without one. */
+double robot_next_jump(robot_robot *, double t);
+
+/* The simulation between two steps as bytes: time, state, inputs, parameters, and what contacts and the method remember. The same
+ * robot takes them back, in this process or another one on a machine like this: what follows is the same to the tolerance of
+ * iterations. robot_restore_state returns ROBOT_BAD_ARGUMENT, and changes nothing, if the bytes are not a state of this robot. */
+size_t robot_state_bytes(const robot_robot *);
+void robot_save_state(const robot_robot *, void *bytes);
+int robot_restore_state(robot_robot *, const void *bytes, size_t size);
 
 /* The state reached: time [s], positions, rates, constraint multipliers. The pointers hold until the next step. */
 double robot_time(const robot_robot *);

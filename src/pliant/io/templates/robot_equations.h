@@ -19,6 +19,8 @@ enum {
   ROBOT_OWN_TIMES = @own_times@
 };
 
+/* What the sources of this robot are told apart by. */
+extern const char *const robot_signature;
 extern const pl_tables robot_tables;
 /* The model's own constants, parameters and inputs, and the constraint rows in force. Constants that depend on parameters
  * stand at robot_symbolic_at. */
@@ -26,6 +28,8 @@ extern const pl_binding robot_binding;
 extern const int robot_symbolic_at[];
 /* Positions and rates that satisfy the constraints at the model's own parameters. */
 extern const double robot_assembled_q[], robot_assembled_v[];
+/* Whether all positions and rates that the model gives are as given there. */
+extern const int robot_keeps_positions, robot_keeps_rates;
 /* Whether a recorded series jumps or bends at its times, so that steps have to end there. */
 extern const int robot_series_bends[];
 /* The signal that is the rate (order 1) or the acceleration (2) of a followed position, and its constraint row. */

@@ -1,0 +1,196 @@
+"""A functional mock-up unit (FMI) of another tool as a controller or drive: it closes the loop around a robot.
+
+The FMU is run by FMPy (`pip install 'pliant[fmi]'`). It is native code: run only those that you trust.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import tempfile
+import weakref
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeAlias
+
+from pliant.equations.core import check_names
+from pliant.equations.outputs import output_names, output_parts
+from pliant.language.arguments import ArgumentError
+from pliant.language.words import suggestion
+from pliant.solve.motion.events import Now
+
+Measured: TypeAlias = str | Callable[[Now], float]
+LARGEST, MOST_FILES, DESCRIPTION = 2_000_000_000, 20_000, 50_000_000
+"""Bytes of an unpacked FMU, files in it, and bytes of its description that are accepted."""
+NUMBERS = {"Float64", "Float32", "Real"}
+
+
+@dataclass
+class Fmu:
+    """A co-simulation FMU that is stepped along with the robot, as a controller of `simulate`.
+
+    At each sample the FMU is stepped to the present, its inputs are set from the robot, and its outputs become commands, held until
+    the next sample.
+
+    Attributes:
+        file: the `.fmu` file.
+        inputs: what each input of the FMU is set to: an output of the robot (a component as `tip.x`), or a function of `now`.
+        commands: which output of the FMU each input of the robot takes its value from.
+        sample_time: of the loop [s].
+        parameters: values of the FMU's parameters and start values by name, in the FMU's own units.
+    """
+
+    file: str | Path
+    inputs: Mapping[str, Measured]
+    commands: Mapping[str, str]
+    sample_time: float = 0.001
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    delay: float = 0.0
+    name: str = "fmu"
+
+    def __post_init__(self) -> None:
+        self._folder = _unpacked(Path(self.file))
+        self._remove = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._description = _described(self._folder, self.file)
+        known = {x.name: x for x in self._description.modelVariables if x.type in NUMBERS}
+        self._check("input", self.inputs, [n for n, x in known.items() if x.causality == "input"])
+        self._check(
+            "output", self.commands.values(), [n for n, x in known.items() if x.causality in ("output", "local")]
+        )
+        self._check("parameter", self.parameters, list(known))
+        for name, value in self.parameters.items():
+            if not math.isfinite(value):
+                raise ArgumentError(f"the parameter '{name}' of the FMU must be a finite number, not {value}")
+        self._reference = {name: x.valueReference for name, x in known.items()}
+        self._single = {name for name, x in known.items() if x.type == "Float32"}
+        self._instance: Any = None
+
+    def _check(self, what: str, names: Any, known: list[str]) -> None:
+        for name in names:
+            if name not in known:
+                hint = suggestion(name, known, f"it has {', '.join(known[:12]) or 'none'}")
+                raise ArgumentError(f"the FMU {self.file} has no {what} '{name}' that is a number", hint)
+
+    def start(self, now: Now) -> None:
+        """A fresh instance of the FMU at the time of the run's start."""
+        model = now.equations.model
+        check_names("input", self.commands, now.equations.inputs)
+        parts = {name: output_parts(model, name) for name in output_names(model)} if model.spec.outputs else {}
+        self._sources = {part: (name, i) for name in parts for i, part in enumerate(parts[name])}
+        check_names("output", [source for source in self.inputs.values() if isinstance(source, str)], self._sources)
+        self._end()
+        fmpy = _fmpy()
+        self._instance = fmpy.simulation.instantiate_fmu(str(self._folder), self._description, "CoSimulation")
+        self._finalizer = weakref.finalize(self, _close, self._instance)
+        self._t = now.t
+        if self._description.fmiVersion.startswith("2"):
+            self._instance.setupExperiment(startTime=now.t)
+            self._instance.enterInitializationMode()
+        else:
+            self._instance.enterInitializationMode(startTime=now.t)
+        for name, value in self.parameters.items():
+            self._set(name, value)
+        self._measure(now)
+        self._instance.exitInitializationMode()
+
+    def command(self, now: Now) -> Mapping[str, float]:
+        """Inputs of the robot as the FMU says, after it has been stepped to the present."""
+        if now.t > self._t:
+            self._instance.doStep(currentCommunicationPoint=self._t, communicationStepSize=now.t - self._t)
+            self._t = now.t
+            self._measure(now)
+        return {robot: self._get(own) for robot, own in self.commands.items()}
+
+    def _measure(self, now: Now) -> None:
+        for name, source in self.inputs.items():
+            if callable(source):
+                self._set(name, float(source(now)))
+            else:
+                output, component = self._sources[source]
+                self._set(name, float(now.measure([output])[component]))
+
+    def _set(self, name: str, value: float) -> None:
+        reference = [self._reference[name]]
+        if self._description.fmiVersion.startswith("2"):
+            self._instance.setReal(reference, [value])
+        elif name in self._single:
+            self._instance.setFloat32(reference, [value])
+        else:
+            self._instance.setFloat64(reference, [value])
+
+    def _get(self, name: str) -> float:
+        reference = [self._reference[name]]
+        if self._description.fmiVersion.startswith("2"):
+            return float(self._instance.getReal(reference)[0])
+        get = self._instance.getFloat32 if name in self._single else self._instance.getFloat64
+        return float(get(reference)[0])
+
+    def _end(self) -> None:
+        if self._instance is not None:
+            self._finalizer()
+            self._instance = None
+
+
+def _close(instance: Any) -> None:
+    instance.terminate()
+    instance.freeInstance()
+
+
+def _fmpy() -> Any:
+    try:
+        import fmpy
+        import fmpy.simulation
+    except ImportError:
+        raise ImportError("FMUs are run by FMPy; install it with: pip install 'pliant[fmi]'") from None
+    return fmpy
+
+
+def _unpacked(file: Path) -> Path:
+    """The FMU in a folder of its own; files of strangers are looked at before anything is written."""
+    if not file.is_file():
+        raise ArgumentError(f"there is no file '{file}'")
+    folder = Path(tempfile.mkdtemp(prefix="pliant-fmu-"))
+    try:
+        with zipfile.ZipFile(file) as archive:
+            _check_contents(archive, file)
+            archive.extractall(folder)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as reason:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise ArgumentError(f"{file} is no FMU: {reason}") from None
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return folder
+
+
+def _check_contents(archive: zipfile.ZipFile, file: Path) -> None:
+    entries = archive.infolist()
+    for entry in entries:
+        parts = PurePosixPath(entry.filename.replace("\\", "/")).parts
+        if entry.filename.startswith("/") or ".." in parts or (parts and ":" in parts[0]):
+            raise ArgumentError(f"{file} has a file outside of its own folder: {entry.filename!r}")
+    if len(entries) > MOST_FILES or sum(entry.file_size for entry in entries) > LARGEST:
+        raise ArgumentError(f"{file} is too large to be unpacked: {len(entries)} files")
+    sizes = {entry.filename: entry.file_size for entry in entries}
+    if "modelDescription.xml" not in sizes:
+        raise ArgumentError(f"{file} is no FMU: it has no modelDescription.xml")
+    if sizes["modelDescription.xml"] > DESCRIPTION:
+        raise ArgumentError(f"the description in {file} is too large: {sizes['modelDescription.xml']} bytes")
+    text = archive.read("modelDescription.xml")
+    if b"<!DOCTYPE" in text or b"<!ENTITY" in text or b"\0" in text:
+        raise ArgumentError(f"the description in {file} defines entities of its own, which FMI does not have")
+
+
+def _described(folder: Path, file: str | Path) -> Any:
+    fmpy = _fmpy()
+    try:
+        description = fmpy.read_model_description(str(folder))
+    except Exception as reason:
+        raise ArgumentError(f"the description in {file} cannot be read: {str(reason)[:300]}") from None
+    if description.coSimulation is None:
+        raise ArgumentError(f"{file} is for model exchange alone", "export it for co-simulation")
+    if not description.fmiVersion.startswith(("2", "3")):
+        raise ArgumentError(f"{file} is of FMI {description.fmiVersion}", "export it for FMI 2.0 or 3.0")
+    return description

@@ -1,0 +1,461 @@
+"""A robot as a functional mock-up unit (FMI 3.0 or 2.0): the exported C behind the functions of the standard.
+
+An FMU is a zip file: a description of the variables (`modelDescription.xml`), a shared library for this platform, and all
+sources with a build description. There is no Python in it. Variables have numbers in the order of `variables`, which `fmu.h`
+repeats in C.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from pliant._version import __version__
+from pliant.equations.compiling import AT_ONCE, SUFFIX, digest, find_compiler, is_sound
+from pliant.equations.equations import Equations
+from pliant.equations.libraries import cache_folder, compile_mode
+from pliant.equations.outputs import output_units
+from pliant.io import c_text
+from pliant.io.c_text import TEMPLATES, ExportError, filled
+from pliant.io.export_c import RUNTIME, assembled_start, c_files, exported_output_parts
+from pliant.language.dimension import BASE_UNITS
+from pliant.language.files import write_whole
+from pliant.language.units import parse_unit
+from pliant.model.model import Model
+
+VERSIONS = ("3.0", "2.0")
+NOT_IN_AN_FMU = ("main.c", "CMakeLists.txt", "README.txt")
+FLAGS = ("-std=c11", "-fPIC", "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math", "-w")
+SAME_TIME = (1980, 1, 1, 0, 0, 0)
+"""The date of everything in the file: the same robot gives the same bytes, with the same compiler."""
+
+
+class NoBinary(UserWarning):
+    """An FMU has sources only."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of an FMU; its number (value reference) is its place in the list of all.
+
+    causality: as FMI has it. unit: SI unit, empty where none is known. start: value at the start of a simulation, None for what is
+    computed. derivative_of: number of the state that this is the time derivative of.
+    """
+
+    name: str
+    causality: str
+    variability: str
+    unit: str
+    start: float | None
+    description: str
+    derivative_of: int | None = None
+    is_state: bool = False
+
+
+def export_fmu(
+    eqs: Equations,
+    file: str | os.PathLike[str],
+    *,
+    version: str = "3.0",
+    method: str = "generalized_alpha",
+    step: float = 1e-3,
+) -> Path:
+    """Write a robot as an FMU for co-simulation and, where it can be, model exchange; returns the file.
+
+    version: of FMI, "3.0" or "2.0". method, step [s]: of co-simulation, as in `export_c`; communication steps are divided into
+    equal steps of at most that. Robots with contacts or with inputs that prescribe motions are for co-simulation alone: their
+    next state depends on more than state and inputs.
+
+    Without a C compiler the FMU has its sources only, which is said by a warning. Raises ExportError when the robot cannot be
+    exported or the file cannot be written.
+    """
+    target, model = Path(file), eqs.model
+    if version not in VERSIONS:
+        raise ExportError(f"unknown version of FMI '{version}'", f"choose one of {', '.join(VERSIONS)}")
+    if target.suffix != ".fmu":
+        raise ExportError(f"cannot tell the format of {str(target)!r}", "end it in .fmu")
+    if target.is_dir():
+        raise ExportError(f"{target} is a folder", "give the name of a file")
+    sources, token = _sources(model, version, method, step)
+    contents = {f"sources/{name}": text.encode() for name, text in sources.items()}
+    if (library := _library(sources, _identifier(model))) is None:
+        warnings.warn("there is no C compiler: the FMU has sources only", NoBinary, stacklevel=2)
+    else:
+        contents[f"binaries/{_platform(version)}/{_identifier(model)}{SUFFIX}"] = library
+    contents["modelDescription.xml"] = _description(model, version, step, sources, token)
+    contents["documentation/index.html"] = _page(model).encode()
+    try:
+        write_whole(target, _zipped(contents))
+    except OSError as reason:
+        raise ExportError(f"cannot write {target}: {reason.strerror or reason}", "choose another place") from reason
+    return target
+
+
+def is_for_exchange(model: Model) -> bool:
+    """Whether accelerations follow from state, inputs and parameters alone."""
+    return not (model.system.contacts.shapes or model.followed or model.smooth_inputs)
+
+
+def variables(model: Model) -> list[Variable]:
+    """All variables of a robot's FMU, in the order of their numbers."""
+    equations = Equations(model)
+    own = equations.parameters
+    inputs = equations.binding.program.calls.signals(equations.binding, 0.0)[0]
+    begin = assembled_start(model)
+    names = _Names()
+    listed = [Variable(names.new("time"), "independent", "continuous", "s", None, "time")]
+    for name in model.parameter_names:
+        listed.append(Variable(names.new(name), "parameter", "tunable", _unit(model, name), own[name], "parameter"))
+    for name, value in zip(model.input_names, inputs, strict=False):
+        listed.append(Variable(names.new(name), "input", "continuous", _unit(model, name), float(value), "input"))
+    units = output_units(model)
+    for part in exported_output_parts(model):
+        unit = units.get(part, "") or units.get(part.rpartition(".")[0], "")
+        listed.append(Variable(names.new(part), "output", "continuous", unit, None, "output"))
+    first = len(listed)
+    of_q = [(name, c.unit) for c in model.coordinates for name in c.q_names]
+    of_v = [(name, _per_second(c.unit)) for c in model.coordinates for name in c.v_names]
+    for states, start, what in ((of_q, begin.q, "position"), (of_v, begin.v, "rate")):
+        for (name, unit), value in zip(states, start, strict=True):
+            named = names.new(name if what == "position" else f"{name}.rate", "state")
+            listed.append(Variable(named, "local", "continuous", unit, float(value), what, is_state=True))
+    for i, (_, unit) in enumerate([*of_q, *of_v]):
+        state = listed[first + i].name
+        what = f"time derivative of {state}"
+        listed.append(
+            Variable(
+                names.new(f"der({state})"),
+                "local",
+                "continuous",
+                _per_second(unit),
+                None,
+                what,
+                derivative_of=first + i,
+            )
+        )
+    return listed
+
+
+class _Names:
+    """Names that are taken: those of states and derivatives give way."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def new(self, name: str, prefix: str = "model") -> str:
+        while name in self._taken:
+            name = f"{prefix}.{name}"
+        self._taken.add(name)
+        return name
+
+
+def _unit(model: Model, name: str) -> str:
+    dimension = model.environment.dimension(name)
+    return "" if dimension is None or dimension.is_number else dimension.unit
+
+
+def _per_second(unit: str) -> str:
+    return f"{unit or '1'}/s"
+
+
+def _identifier(model: Model) -> str:
+    return c_text.robot_identifier(model.spec.title)
+
+
+# -- sources ---------------------------------------------------------------------------------------------------------
+
+
+def _sources(model: Model, version: str, method: str, step: float) -> tuple[dict[str, str], str]:
+    """All files of the folder `sources` by name, and what tells this FMU from others."""
+    name, short = _identifier(model), version[0]
+    files = {file: text for file, text in c_files(model, method=method, step=step).items() if file not in NOT_IN_AN_FMU}
+    token = _token(files, version)
+    words = {"name": name, "exchange": str(int(is_for_exchange(model))), "token": token}
+    files |= {
+        f"{name}_fmu.h": filled("fmu.h", words),
+        f"{name}_fmu.c": filled("fmu.c", words),
+        f"fmi{short}.c": filled(f"fmi{short}.c", words),
+    }
+    headers = (TEMPLATES / "fmi").glob(f"fmi{short}*.h")
+    files |= {header.name: header.read_text(encoding="utf-8") for header in headers}
+    files["buildDescription.xml"] = _build_description(name, version, files)
+    return files, token
+
+
+def _token(files: Mapping[str, str], version: str) -> str:
+    key = hashlib.sha256(version.encode())
+    for name, text in sorted(files.items()):
+        key.update(f"{name}\0{text}\0".encode())
+    return f"{{{key.hexdigest()[:32]}}}"
+
+
+def _compiled(sources: Mapping[str, str]) -> list[str]:
+    return sorted(name for name in sources if name.endswith(".c"))
+
+
+def _build_description(name: str, version: str, files: Mapping[str, str]) -> str:
+    root = ET.Element("fmiBuildDescription", fmiVersion=version)
+    configuration = ET.SubElement(root, "BuildConfiguration", modelIdentifier=name)
+    every = ET.SubElement(configuration, "SourceFileSet", language="C11")
+    for file in _compiled(files):
+        ET.SubElement(every, "SourceFile", name=file)
+    return _xml(root).decode()
+
+
+def _library(sources: Mapping[str, str], name: str) -> bytes | None:
+    """The shared library, or None without a compiler.
+
+    Only what FMI asks for is visible in it, so the runtime needs no names of its own: its objects are the same for all robots, and
+    are kept in the cache.
+    """
+    compiler = find_compiler()
+    if compiler is None:
+        return None
+    private = re.compile(rf"^#define (pl_\w+) {name}_\1\n", re.MULTILINE)
+    texts = {file: private.sub("", text) for file, text in sources.items()}
+    with tempfile.TemporaryDirectory(prefix="pliant-fmu-") as made:
+        folder = Path(made)
+        for file, text in texts.items():
+            (folder / file).parent.mkdir(exist_ok=True)
+            (folder / file).write_text(text, encoding="utf-8")
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            objects = list(pool.map(lambda file: _object(compiler, file, texts, folder), _compiled(texts)))
+        system = [] if os.name == "nt" else ["-lm"]
+        _call([*compiler, "-shared", "-o", "library", *objects, *system], folder)
+        return (folder / "library").read_bytes()
+
+
+def _object(compiler: Sequence[str], file: str, texts: Mapping[str, str], folder: Path) -> str:
+    """The object of a source file: one of the runtime from the cache, if it is there."""
+    made = folder / f"{file}.o"
+    flags = [*FLAGS, "-O0" if compile_mode() == "quick" else "-O2"]
+    command = [*compiler, *flags, "-c", file, "-o", str(made)]
+    if not file.startswith(f"{RUNTIME}/"):
+        _call(command, folder)
+        return str(made)
+    key = hashlib.sha256("\0".join([*compiler, *flags]).encode())
+    for name in sorted(texts):
+        if name == file or (name.startswith(f"{RUNTIME}/") and name.endswith(".h")):
+            key.update(f"{name}\0{texts[name]}\0".encode())
+    kept = cache_folder() / f"object-{key.hexdigest()[:24]}.o"
+    if not is_sound(kept):
+        _call(command, folder)
+        try:
+            write_whole(kept, made.read_bytes())
+            write_whole(kept.with_suffix(".sum"), digest(kept).encode())
+        except OSError:
+            return str(made)
+    return str(kept)
+
+
+def _call(command: Sequence[str], folder: Path) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        raise ExportError(f"the compiler {command[0]} refused the sources:\n{done.stderr[:2000]}")
+
+
+def _platform(version: str) -> str:
+    """This platform as FMI names it."""
+    system = {"win32": "windows", "darwin": "darwin"}.get(sys.platform, "linux")
+    machine = platform.machine().lower()
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
+    if version == "2.0":
+        return {"windows": "win", "darwin": "darwin", "linux": "linux"}[system] + (
+            "64" if sys.maxsize > 2**32 else "32"
+        )
+    return f"{machine}-{system}"
+
+
+# -- description ---------------------------------------------------------------------------------------------------------
+
+
+def _description(model: Model, version: str, step: float, sources: Mapping[str, str], token: str) -> bytes:
+    listed = variables(model)
+    name, three = _identifier(model), version == "3.0"
+    about = {
+        "fmiVersion": version,
+        "modelName": model.spec.title,
+        ("instantiationToken" if three else "guid"): token,
+        "generationTool": f"Pliant {__version__}",
+        "variableNamingConvention": "flat",
+    }
+    if not three:
+        about["numberOfEventIndicators"] = "0"
+    root = ET.Element("fmiModelDescription", about)
+    for kind in (*(["ModelExchange"] if is_for_exchange(model) else []), "CoSimulation"):
+        _interface(root, kind, name, version, step, sources)
+    _units(root, listed)
+    categories = ET.SubElement(root, "LogCategories")
+    ET.SubElement(categories, "Category", name="logStatus", description="what went wrong")
+    ET.SubElement(root, "DefaultExperiment", startTime="0", stopTime="1", stepSize=_number(step))
+    every = ET.SubElement(root, "ModelVariables")
+    for number, variable in enumerate(listed):
+        (_variable_3 if three else _variable_2)(every, number, variable)
+    (_structure_3 if three else _structure_2)(root, listed)
+    return _xml(root)
+
+
+def _interface(root: ET.Element, kind: str, name: str, version: str, step: float, sources: Mapping[str, str]) -> None:
+    if version == "3.0":
+        can = {"canGetAndSetFMUState": "true", "canSerializeFMUState": "true", "providesDirectionalDerivatives": "true"}
+    else:
+        can = {"canGetAndSetFMUstate": "true", "canSerializeFMUstate": "true", "providesDirectionalDerivative": "true"}
+    if kind == "CoSimulation":
+        can["canHandleVariableCommunicationStepSize"] = "true"
+        if version == "3.0":
+            can["fixedInternalStepSize"] = _number(step)
+    made = ET.SubElement(root, kind, {"modelIdentifier": name, **can})
+    if version == "2.0":
+        files = ET.SubElement(made, "SourceFiles")
+        for file in _compiled(sources):
+            ET.SubElement(files, "File", name=file)
+
+
+def _units(root: ET.Element, listed: list[Variable]) -> None:
+    defined = {unit: base for unit in sorted({x.unit for x in listed}) if (base := _base_unit(unit)) is not None}
+    if not defined:
+        return
+    every = ET.SubElement(root, "UnitDefinitions")
+    for unit, base in defined.items():
+        ET.SubElement(ET.SubElement(every, "Unit", name=unit), "BaseUnit", base)
+
+
+def _base_unit(text: str) -> dict[str, str] | None:
+    """A unit by exponents of base units; None for none, or one that FMI cannot describe."""
+    if not text:
+        return None
+    try:
+        unit = parse_unit(text)
+    except ValueError:
+        return None
+    exponents = {**dict(zip(BASE_UNITS, unit.dimension.exponents, strict=True)), "rad": unit.turns}
+    if any(x.denominator != 1 for x in exponents.values()):
+        return None
+    return {base: str(int(x)) for base, x in exponents.items() if x}
+
+
+def _start(variable: Variable) -> dict[str, str]:
+    return {} if variable.start is None else {"start": _number(variable.start)}
+
+
+def _typed(variable: Variable) -> dict[str, str]:
+    return {"unit": variable.unit} if _base_unit(variable.unit) is not None else {}
+
+
+def _initial(variable: Variable) -> dict[str, str]:
+    """States may be set before the start, and are then moved onto the constraints."""
+    return {"initial": "approx"} if variable.is_state else {}
+
+
+def _variable_3(every: ET.Element, number: int, x: Variable) -> None:
+    about = {
+        "name": x.name,
+        "valueReference": str(number),
+        "causality": x.causality,
+        "variability": x.variability,
+        "description": x.description,
+        **_initial(x),
+        **_typed(x),
+        **_start(x),
+    }
+    if x.derivative_of is not None:
+        about["derivative"] = str(x.derivative_of)
+    ET.SubElement(every, "Float64", about)
+
+
+def _variable_2(every: ET.Element, number: int, x: Variable) -> None:
+    about = {
+        "name": x.name,
+        "valueReference": str(number),
+        "causality": x.causality,
+        "variability": x.variability,
+        "description": x.description,
+    }
+    made = ET.SubElement(every, "ScalarVariable", about | _initial(x))
+    real = _typed(x) | _start(x)
+    if x.derivative_of is not None:
+        real["derivative"] = str(x.derivative_of + 1)
+    ET.SubElement(made, "Real", real)
+
+
+def _computed(listed: list[Variable]) -> Iterator[tuple[str, int]]:
+    for number, x in enumerate(listed):
+        if x.causality == "output":
+            yield "output", number
+        elif x.derivative_of is not None:
+            yield "derivative", number
+        elif x.is_state:
+            yield "state", number
+
+
+def _structure_3(root: ET.Element, listed: list[Variable]) -> None:
+    made = ET.SubElement(root, "ModelStructure")
+    computed = list(_computed(listed))
+    for wanted, tag in (("output", "Output"), ("derivative", "ContinuousStateDerivative")):
+        for kind, number in computed:
+            if kind == wanted:
+                ET.SubElement(made, tag, valueReference=str(number))
+    for _, number in sorted(computed, key=lambda item: item[0] != "output"):
+        ET.SubElement(made, "InitialUnknown", valueReference=str(number))
+
+
+def _structure_2(root: ET.Element, listed: list[Variable]) -> None:
+    made = ET.SubElement(root, "ModelStructure")
+    computed = list(_computed(listed))
+    for wanted, tag in (("output", "Outputs"), ("derivative", "Derivatives"), ("", "InitialUnknowns")):
+        chosen = [number for kind, number in computed if wanted in ("", kind)]
+        if chosen:
+            part = ET.SubElement(made, tag)
+            for number in sorted(chosen):
+                ET.SubElement(part, "Unknown", index=str(number + 1))
+
+
+def _number(value: float) -> str:
+    return repr(float(value))
+
+
+def _xml(root: ET.Element) -> bytes:
+    ET.indent(root)
+    return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def _page(model: Model) -> str:
+    """A page about the FMU for people."""
+    kinds = "co-simulation and model exchange" if is_for_exchange(model) else "co-simulation"
+    rows = [[x.name, x.causality, x.unit, "" if x.start is None else f"{x.start:.6g}"] for x in variables(model)]
+    root = ET.Element("html", lang="en")
+    head, body = ET.SubElement(root, "head"), ET.SubElement(root, "body")
+    ET.SubElement(head, "meta", charset="utf-8")
+    ET.SubElement(head, "title").text = model.spec.title
+    ET.SubElement(head, "style").text = "body {font-family: sans-serif} td, th {text-align: left; padding-right: 1em}"
+    ET.SubElement(body, "h1").text = model.spec.title
+    ET.SubElement(body, "p").text = f"Exported by Pliant {__version__} for {kinds}. All values are in SI units."
+    follow = "Inputs follow the model (an expression of time, a recording or a constant) until they are set"
+    ET.SubElement(body, "p").text = f"{follow}, and are held from then on."
+    table = ET.SubElement(body, "table")
+    for tag, cells in [("th", ["variable", "causality", "unit", "start"]), *(("td", row) for row in rows)]:
+        row = ET.SubElement(table, "tr")
+        for cell in cells:
+            ET.SubElement(row, tag).text = cell
+    return "<!doctype html>\n" + str(ET.tostring(root, encoding="unicode", method="html"))
+
+
+def _zipped(contents: Mapping[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(contents):
+            archive.writestr(zipfile.ZipInfo(name, SAME_TIME), contents[name], zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()

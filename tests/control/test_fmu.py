@@ -1,0 +1,125 @@
+"""An FMU as a controller: half of a robot in an FMU, coupled to the other half, against the whole one."""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.language.arguments import ArgumentError
+
+pytest.importorskip("fmpy")
+needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+
+ARM = """
+pliant: 1
+name: arm
+parameters: {torque: {value: 0 N*m, input: true}}
+bodies: {link: {mass: 1 kg, inertia: {principal: [0.1, 0.1, 0.1]}}}
+joints: {hinge: {type: revolute, child: link, axis: z, angle: {initial: 0.3 rad, input: =torque}}}
+outputs: {angle: {coordinate: hinge}}
+"""
+DRIVE = """
+pliant: 1
+name: drive
+parameters:
+  stiffness: 40 N*m/rad
+  measured: {value: 0.3 rad, input: true}
+bodies: {rotor: {mass: 1 kg, inertia: {principal: [0.05, 0.05, 0.05]}}}
+joints: {shaft: {type: revolute, child: rotor, axis: z, angle: {spring: =stiffness, input: =stiffness*measured}}}
+outputs:
+  shaft: {coordinate: shaft}
+  torque: {expression: '=stiffness*(shaft - measured)'}
+"""
+WHOLE = """
+pliant: 1
+name: whole
+bodies:
+  link: {mass: 1 kg, inertia: {principal: [0.1, 0.1, 0.1]}}
+  rotor: {mass: 1 kg, inertia: {principal: [0.05, 0.05, 0.05]}}
+joints:
+  hinge: {type: revolute, child: link, axis: z, angle: {initial: 0.3 rad}}
+  shaft: {type: revolute, parent: link, child: rotor, axis: z, angle: {initial: -0.3 rad, spring: 40 N*m/rad}}
+outputs: {angle: {coordinate: hinge}}
+"""
+
+
+@pytest.fixture(scope="module")
+def drive(tmp_path_factory):
+    file = tmp_path_factory.mktemp("fmu") / "drive.fmu"
+    return pliant.export_fmu(pliant.derive(pliant.load_text(DRIVE)), file, step=1e-4)
+
+
+@needs_compiler
+def test_two_halves_move_as_the_whole_does(drive):
+    whole = pliant.simulate(pliant.derive(pliant.load_text(WHOLE)), 0.4, rtol=1e-10, save_every=0.02)
+    arm = pliant.derive(pliant.load_text(ARM))
+    errors = []
+    for sample in (2e-3, 1e-3):
+        unit = pliant.Fmu(drive, inputs={"measured": "angle"}, commands={"torque": "torque"}, sample_time=sample)
+        run = pliant.simulate(arm, 0.4, rtol=1e-9, save_every=0.02, controllers=unit)
+        again = pliant.simulate(arm, 0.4, rtol=1e-9, save_every=0.02, controllers=unit)
+        assert np.array_equal(run.q, again.q)  # each run starts with a fresh instance
+        errors.append(np.max(np.abs(run["angle"].values - whole["angle"].values)))
+    assert errors[1] < 0.02
+    assert errors[0] / errors[1] == pytest.approx(2, rel=0.15)  # held values: order one in the sample time
+
+
+@needs_compiler
+def test_parameters_and_functions_of_now(drive):
+    arm = pliant.derive(pliant.load_text(ARM))
+    unit = pliant.Fmu(
+        drive, inputs={"measured": lambda now: now.q[0]}, commands={"torque": "torque"}, parameters={"stiffness": 0.0}
+    )
+    run = pliant.simulate(arm, 0.05, controllers=unit)
+    assert np.allclose(run.q[:, 0], 0.3)  # a drive without stiffness moves nothing
+
+
+@needs_compiler
+def test_wrong_names_are_refused(drive):
+    with pytest.raises(ArgumentError, match=r"no input 'mesured'.*did you mean 'measured'"):
+        pliant.Fmu(drive, inputs={"mesured": "angle"}, commands={"torque": "torque"})
+    with pytest.raises(ArgumentError, match="no output 'force'"):
+        pliant.Fmu(drive, inputs={"measured": "angle"}, commands={"torque": "force"})
+    unit = pliant.Fmu(drive, inputs={"measured": "angel"}, commands={"torque": "torque"})
+    with pytest.raises(ValueError, match="angel"):
+        pliant.simulate(pliant.derive(pliant.load_text(ARM)), 0.1, controllers=unit)
+
+
+def packed(path, contents):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in contents.items():
+            archive.writestr(name, text)
+    return path
+
+
+BOMB = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><x>&b;</x>'
+OUTSIDE = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><fmiModelDescription>&a;</fmiModelDescription>'
+
+
+@pytest.mark.parametrize(
+    ("contents", "said"),
+    [
+        ({"other.xml": "<x/>"}, "no modelDescription.xml"),
+        ({"modelDescription.xml": BOMB}, "entities of its own"),
+        ({"modelDescription.xml": OUTSIDE}, "entities of its own"),
+        ({"modelDescription.xml": "<x/>", "../outside.txt": "x"}, "outside of its own folder"),
+        ({"modelDescription.xml": "<x/>", "/tmp/outside.txt": "x"}, "outside of its own folder"),
+        ({"modelDescription.xml": "<x"}, "cannot be read"),
+        ({"modelDescription.xml": "<fmiModelDescription fmiVersion='9'/>"}, "cannot be read"),
+    ],
+)
+def test_files_of_strangers_are_refused_in_words(tmp_path, contents, said):
+    with pytest.raises(ArgumentError, match=said):
+        pliant.Fmu(packed(tmp_path / "strange.fmu", contents), inputs={}, commands={})
+
+
+def test_what_is_no_zip_file_is_refused(tmp_path):
+    (tmp_path / "no.fmu").write_bytes(b"PK\x03\x04 not really")
+    with pytest.raises(ArgumentError, match="is no FMU"):
+        pliant.Fmu(tmp_path / "no.fmu", inputs={}, commands={})
+    with pytest.raises(ArgumentError, match="there is no file"):
+        pliant.Fmu(tmp_path / "missing.fmu", inputs={}, commands={})
