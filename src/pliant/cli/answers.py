@@ -17,10 +17,10 @@ from pliant.control.limits import named
 from pliant.equations.core import UnknownName
 from pliant.equations.libraries import CompileError
 from pliant.equations.workspace import EvaluationError
-from pliant.io.results import ResultFileError
 from pliant.language.arguments import ArgumentError
 from pliant.language.files import write_whole
 from pliant.solve.independent_coordinates import PartitionError
+from pliant.solve.netcdf_files import ResultFileError
 from pliant.solve.state import AssemblyError
 from pliant.solve.status import AnalysisFailed
 

@@ -36,6 +36,14 @@ Rod: TypeAlias = Annotated[
 Folder: TypeAlias = Annotated[
     list[str] | None, typer.Option("--folder", metavar="DIR", help="Another folder that the model may read files from.")
 ]
+Inputs: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        metavar="NAME=VALUE|FILE",
+        help='Value of an input ("p1=20 kPa", "p1==20 kPa*sin(t)"), or a recording of inputs (run.csv, p1=run.csv).',
+    ),
+]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 

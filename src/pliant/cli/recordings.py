@@ -22,17 +22,24 @@ from pliant.identify.fit import cycles
 from pliant.identify.fit import fit as run_fit
 from pliant.identify.held_out import HeldOut, Profile
 from pliant.identify.measurement import Measurement
-from pliant.identify.recording import plateaus, read_recording, undriven
+from pliant.identify.recording import compared_columns, driving_columns, plateaus, undriven
+from pliant.language.recording import read_recording
 from pliant.spec.derive import derive
 from pliant.view import plot as draw
 from pliant.view.report import Compared
 
 Against = Annotated[
-    str | None, typer.Option("--against", metavar="FILE", help="Recording: CSV with columns t_s, p1_Pa, x_m, ...")
+    str | None,
+    typer.Option(
+        "--against", metavar="FILE", help="Recording: .csv, .parquet or .mat with columns t [s], p1 [Pa], ..."
+    ),
 ]
 OutputName = Annotated[str, typer.Option("--output", help="The model's output that is compared.")]
 Columns = Annotated[
-    str | None, typer.Option("--columns", help="The recording's columns of that output, by comma; else x,y,z.")
+    str | None,
+    typer.Option(
+        "--columns", help="The recording's columns of that output, by comma; else tip.x,tip.y,tip.z or x,y,z."
+    ),
 ]
 Begin = Annotated[float | None, typer.Option("--from", help="Start of the window that counts [s].")]
 End = Annotated[float | None, typer.Option("--to", help="End of the window that counts [s].")]
@@ -132,8 +139,8 @@ def _table(heads: str) -> Table:
     return table
 
 
-def _names(columns: str | None) -> list[str]:
-    return ["x", "y", "z"] if columns is None else [name.strip() for name in columns.split(",")]
+def _names(columns: str | None) -> list[str] | None:
+    return None if columns is None else [name.strip() for name in columns.split(",")]
 
 
 def _window(begin: float | None, end: float | None) -> tuple[float, float] | None:
@@ -227,11 +234,11 @@ def fit(
     return 0
 
 
-def _outputs(given: Sequence[str] | None, columns: str | None) -> dict[str, list[str]]:
+def _outputs(given: Sequence[str] | None, columns: str | None) -> dict[str, list[str] | None]:
     """Outputs with their columns, from NAME or NAME=COLUMN,COLUMN."""
     if not given:
         return {"tip": _names(columns)}
-    found = {}
+    found: dict[str, list[str] | None] = {}
     for word in given:
         name, equals, listed = word.partition("=")
         if equals and columns is not None:
@@ -260,8 +267,9 @@ def _measurement(
     eqs: Equations, file: str, options: dict[str, Any], hold_out: str | None, at_rest: bool, rests: list[float] | None
 ) -> Measurement:
     recording = read_recording(file)
-    driven = [name for name in eqs.inputs if name in recording.columns]
-    for note in undriven(recording, driven):
+    driven = list(driving_columns(eqs.model, recording).values())
+    compared = [compared_columns(eqs.model, recording, x, columns) for x, columns in options["outputs"].items()]
+    for note in undriven(eqs.model, recording, [*driven, *(column for columns in compared for column in columns)]):
         say(f"pliant: {note}")
     use = None
     if hold_out is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from pliant.equations.outputs import output_units
 from pliant.identify.compare import DEFAULT_METHOD
 from pliant.identify.held_out import HeldOut, Profile, cross_validate, profile
 from pliant.identify.measurement import Measurement, prediction_of, samples_of
-from pliant.identify.recording import Recording, RecordingError, thousandths
+from pliant.identify.recording import compared_columns, thousandths
 from pliant.identify.search import Search, Solution, Target, Unknowns, mean_distances
+from pliant.language.recording import Recording, RecordingError
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.motion.integrator import Method
 from pliant.solve.status import Status
@@ -114,7 +115,7 @@ def fit(
     measurements: Recording | Measurement | Sequence[Recording | Measurement],
     *,
     output: str = "tip",
-    columns: Sequence[str] = ("x", "y", "z"),
+    columns: Sequence[str] | None = None,
     use: np.ndarray | None = None,
     window: tuple[float, float] | None = None,
     rest_at: Sequence[float] | None = None,
@@ -126,17 +127,19 @@ def fit(
     """Fit parameters so that outputs follow one or more recordings, in motion and at rest.
 
     measurements: recordings, of which `output`, `columns`, `use`, `window` and `rest_at` say what is compared, or `Measurement`s,
-    which say it each for itself. use: which samples to fit (True) and which to hold out (False); all by default. rest_at: times [s]
-    under whose inputs states at rest are fitted to the recording there, instead of the motion. bounds: per parameter; by default
-    the model's `minimum` and `maximum`, and where it has none, a tenth of and ten times the start value (no bound with a prior).
-    priors: mean and standard deviation of what is known of a parameter beforehand (SI units).
+    which say it each for itself. columns: by default those named after the output (`tip.x`), or x, y, z. use: which samples to
+    fit (True) and which to hold out (False); all by default. rest_at: times [s] under whose inputs states at rest are fitted to
+    the recording there, instead of the motion. bounds: per parameter; by default the model's `minimum` and `maximum`, and where it
+    has none, a tenth of and ten times the start value (no bound with a prior). priors: mean and standard deviation of what is known
+    of a parameter beforehand (SI units).
     """
     check_names("parameter", parameters, eqs.parameters)
     listed = [measurements] if isinstance(measurements, Recording | Measurement) else list(measurements)
-    usual = {"outputs": {output: tuple(columns)}, "use": use, "window": window, "rest_at": rest_at}
+    usual = {"outputs": {output: columns}, "use": use, "window": window, "rest_at": rest_at}
     given = [Measurement(one, **usual) if isinstance(one, Recording) else one for one in listed]  # type: ignore[arg-type]
     if not given:
         raise RecordingError("there is nothing to fit to: give a recording")
+    given = [_with_columns(eqs, one) for one in given]
     unknowns, places = _unknowns(eqs, parameters, given, bounds or {}, priors or {})
     targets = [_target(eqs, one, places[k], k, method or DEFAULT_METHOD) for k, one in enumerate(given)]
     size = sum(int(t.samples.fitted.sum()) * t.samples.measured.shape[1] for t in targets)
@@ -146,6 +149,12 @@ def fit(
     before = search.values(unknowns.start)
     found = search.solve(np.clip(unknowns.start, unknowns.low, unknowns.high))
     return _result(eqs, search, found, before)
+
+
+def _with_columns(eqs: Equations, given: Measurement) -> Measurement:
+    """A measurement whose outputs all have columns, checked."""
+    found = {x: compared_columns(eqs.model, given.recording, x, columns) for x, columns in given.outputs.items()}
+    return replace(given, outputs=found)
 
 
 def _unknowns(
