@@ -90,7 +90,9 @@ def test_a_result_drives_and_is_compared_like_any_recording(eqs, run, tmp_path):
     run.save(tmp_path / "run.csv")
     recording = pliant.read_recording(tmp_path / "run.csv")
     found = pliant.fit(eqs.at(parameters={"stiffness": 40.0}), ["stiffness"], recording)
-    assert found.parameters["stiffness"] == pytest.approx(30.0, rel=5e-3)  # cubic between samples where the force has a kink
+    assert found.parameters["stiffness"] == pytest.approx(
+        30.0, rel=5e-3
+    )  # cubic between samples where the force has a kink
     assert found.after_mm < 0.1 * found.before_mm
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pliant.cli.answers import answering, drawing, say_warnings
-from pliant.cli.common import Choices, CommandError, Folder, Json, Set, Variant, print_json
+from pliant.cli.common import Choices, CommandError, Json, print_json
 from pliant.cli.options import renamed_options
 from pliant.cli.subject import load_model, open_subject
 from pliant.control.feedback import StateFeedback
@@ -46,16 +46,14 @@ def export(
     controller: Annotated[
         str | None, typer.Option("--controller", help="Write this controller of the model (of type lqr) beside it.")
     ] = None,
-    set: Set = None,
-    variant: Variant = None,
-    folder: Folder = None,
+    *,
+    choices: Choices,
     json: Json = False,
 ) -> int:
     """Export a robot as standalone C, or a motion as glTF.
 
     C: its equations and a step function for a controller or a ROS node, with a header, a CMake file and a small main.
     """
-    choices = Choices(set=set, variant=variant, folder=folder)
     if gltf is not None:
         if c is not None:
             raise CommandError("--c and --gltf are two exports", "call the command twice")

@@ -26,7 +26,7 @@ from pliant.spec.rod_switch import with_rod_model
 DEFAULT_METHOD = Rosenbrock()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """One rod model against a recording (or the finest model).
 
@@ -72,6 +72,12 @@ class Comparison:
     memory_kb: float
     notes: tuple[str, ...] = ()
     unit: str = "mm"
+
+    def __repr__(self) -> str:
+        return (
+            f"Comparison of {self.rod}: {self.states} states, mean error {self.mean_error_mm:.3g} {self.unit}, "
+            f"largest {self.max_error_mm:.3g} {self.unit}, {self.realtime_factor:.3g} times real time"
+        )
 
 
 NEVER_AT_REST = (

@@ -42,7 +42,7 @@ class OutputError:
     unit: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fit:
     """Parameters found from recordings.
 
@@ -83,6 +83,10 @@ class Fit:
     unit: str = "mm"
     _search: Search = field(repr=False, compare=False, kw_only=True)
     _solution: Solution = field(repr=False, compare=False, kw_only=True)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name} = {x:.6g} ± {self.deviations[name]:.2g}" for name, x in self.parameters.items())
+        return f"Fit ({self.status}): {values}; mean error {self.before_mm:.3g} {self.unit} before, {self.after_mm:.3g} after"
 
     @on_one_blas_thread
     def profile(self, name: str, values: Sequence[float] | np.ndarray | None = None) -> Profile:

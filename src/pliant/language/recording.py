@@ -31,7 +31,7 @@ class RecordingError(ValueError):
     """A recording that cannot be used, with the place and the way out."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Recording:
     """Columns in SI units over increasing times.
 
@@ -50,6 +50,11 @@ class Recording:
     units: Mapping[str, str] = field(default_factory=dict)
     flaws: Mapping[str, str] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else "no times"
+        names = [heading(name, self.units.get(name, "")) for name in self.columns]
+        return f"Recording of {self.file}: {len(self.time)} samples, {span}; {', '.join(names)}"
 
     def column(self, name: str) -> np.ndarray:
         """A column by its name, without the unit (`p1` is the column `p1 [kPa]` of a file) [SI]."""

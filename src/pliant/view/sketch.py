@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,11 +111,7 @@ def save(ax: Any, path: str | os.PathLike[str]) -> None:
 
 
 def new_axes(aspect: float) -> Any:
-    """Axes of a new figure for a drawing of that height over width; without a display, in memory only."""
-    import matplotlib
-
-    if "matplotlib.pyplot" not in sys.modules and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        matplotlib.use("Agg")
+    """Axes of a new figure for a drawing of that height over width. How figures are shown is the caller's: no backend is chosen."""
     import matplotlib.pyplot as plt
 
     height = float(np.clip(WIDTHS[1] * aspect, *HEIGHTS))
