@@ -59,4 +59,5 @@ from .study.many import linearize_many as linearize_many
 from .study.many import modes_many as modes_many
 from .study.many import simulate_many as simulate_many
 from .study.sweep import sweep as sweep
+from .view.film import film as film
 from .view.sketch import sketch as sketch

@@ -59,7 +59,17 @@ def test_inputs_come_from_values_and_recordings(capsys, tmp_path):
     final = file.read_text().splitlines()[-1]
     again = tmp_path / "again.csv"
     call(
-        capsys, "simulate", "stiff_flop", "--until", "0.1", "--input", str(file), "--save-every", "0.01", "--out", str(again)
+        capsys,
+        "simulate",
+        "stiff_flop",
+        "--until",
+        "0.1",
+        "--input",
+        str(file),
+        "--save-every",
+        "0.01",
+        "--out",
+        str(again),
     )
     numbers = [[float(x) for x in line.split(",")] for line in (final, again.read_text().splitlines()[-1])]
     assert numbers[0][4] == pytest.approx(12e3)

@@ -122,13 +122,18 @@ def _print_comparison(found: Sequence[Comparison]) -> None:
     costs = _table("rod,;states,;derive,s;compile,s;code,kB;memory,kB")
     for row in found:
         numbers = (row.mean_error_mm, row.mean_error_percent, row.max_error_mm, row.static_mean_error_mm)
-        cells = [row.rod, str(row.states), f"{row.static_s:.2g}", f"{row.run_s:.2g}", f"{row.realtime_factor:.2g}"]
+        cells = [row.rod, str(row.states), f"{row.static_s:.2g}", f"{row.run_s:.2g}", _factor(row.realtime_factor)]
         errors.add_row(*cells, *("-" if x != x else f"{x:.3g}" for x in numbers))
         sizes = (f"{row.code_kb:.0f}", f"{row.memory_kb:.0f}")
         costs.add_row(*cells[:2], f"{row.derive_s:.2g}", f"{row.compile_s:.2g}", *sizes)
     console().print(errors)
     console().print()
     console().print(costs)
+
+
+def _factor(value: float) -> str:
+    """Whole above ten, and never rounded to nothing below."""
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _table(heads: str) -> Table:

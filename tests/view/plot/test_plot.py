@@ -204,8 +204,14 @@ def test_models_are_compared_with_the_finest_without_a_recording(tmp_path):
     assert heights[:2] == pytest.approx([row.mean_error_mm for row in rows])
     assert "finest model" in axes[2].get_ylabel()
     assert "[mm]" in axes[2].get_ylabel()
-    lines = [line for line in axes[3].lines if line.get_color() == COLOURS[0]]
-    np.testing.assert_allclose(lines[2].get_ydata(), rows[0].path[:, 2])
+    assert len(axes) == 6
+    for component, (ax, letter) in enumerate(zip(axes[3:], "xyz", strict=True)):
+        (line,) = [line for line in ax.lines if line.get_color() == COLOURS[0]]
+        scale = 1e3 if "[mm]" in ax.get_ylabel() else 1e6 if "[µm]" in ax.get_ylabel() else 1.0
+        assert ax.get_ylabel().startswith(letter)
+        np.testing.assert_allclose(line.get_ydata(), scale * rows[0].path[:, component])
+    low, high = axes[5].get_ylim()  # the deflection fills its axes, however far from the base the tip is
+    assert np.ptp(axes[5].lines[0].get_ydata()) > 0.5 * (high - low)
     plot.save(axes, tmp_path / "compare.svg")
     assert (tmp_path / "compare.svg").read_text().startswith("<?xml")
 
