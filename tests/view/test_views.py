@@ -55,7 +55,8 @@ def test_the_end_of_a_hollow_rod_shows_its_hole(strips):
 
 @pytest.mark.parametrize(
     ("word", "right", "up"),
-    [("front", [1, 0, 0], [0, 0, 1]), ("right", [0, 1, 0], [0, 0, 1]), ("top", [1, 0, 0], [0, 1, 0]), ("back", [-1, 0, 0], [0, 0, 1])],
+    [("front", [1, 0, 0], [0, 0, 1]), ("right", [0, 1, 0], [0, 0, 1]), ("top", [1, 0, 0], [0, 1, 0]),
+     ("back", [-1, 0, 0], [0, 0, 1])],
 )  # fmt: skip
 def test_words_for_views(word, right, up):
     camera = look_from(view_direction(word), np.array([0, 0, -9.81]))

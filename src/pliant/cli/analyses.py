@@ -120,6 +120,7 @@ def linearize(
         "model": model,
         "status": "ok",
         "message": "; ".join(found.warnings),
+        "warnings": found.warnings,
         **{name: getattr(found, name) for name in ("A", "B", "C", "D", "states", "inputs", "outputs", "independent")},
         "q": dict(zip(eqs.coordinates, found.state.q.tolist(), strict=True)),
     }

@@ -22,7 +22,7 @@ from pliant.identify.fit import cycles
 from pliant.identify.fit import fit as run_fit
 from pliant.identify.held_out import HeldOut, Profile
 from pliant.identify.measurement import Measurement
-from pliant.identify.recording import compared_columns, driving_columns, plateaus, undriven
+from pliant.identify.recording import driving_columns, plateaus
 from pliant.language.recording import read_recording
 from pliant.spec.derive import derive
 from pliant.view import plot as draw
@@ -222,6 +222,8 @@ def fit(
         return found, left_out, profiles
 
     found, left_out, profiles = answering(work)
+    for note in found.warnings:
+        say(f"pliant: {note}")
     answer = {"model": model, **found.data()}
     if left_out is not None:
         answer["held_out"] = {
@@ -273,9 +275,6 @@ def _measurement(
 ) -> Measurement:
     recording = read_recording(file)
     driven = list(driving_columns(eqs.model, recording).values())
-    compared = [compared_columns(eqs.model, recording, x, columns) for x, columns in options["outputs"].items()]
-    for note in undriven(eqs.model, recording, [*driven, *(column for columns in compared for column in columns)]):
-        say(f"pliant: {note}")
     use = None
     if hold_out is not None:
         use = cycles(recording, driven) % 2 == (1 if hold_out == "even" else 0)

@@ -14,7 +14,7 @@ from pliant.equations.outputs import output_units
 from pliant.identify.compare import DEFAULT_METHOD
 from pliant.identify.held_out import HeldOut, Profile, cross_validate, profile
 from pliant.identify.measurement import Measurement, prediction_of, samples_of
-from pliant.identify.recording import compared_columns, thousandths
+from pliant.identify.recording import compared_columns, driving_columns, thousandths, undriven
 from pliant.identify.search import Search, Solution, Target, Unknowns, mean_distances
 from pliant.language.recording import Recording, RecordingError
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -63,6 +63,7 @@ class Fit:
         derivatives: "exact", or why some came from finite differences.
         message: what the solver said.
         unit: of the distances.
+        warnings: what the user should know of the recordings: loads that drive nothing, units that are not stated.
     """
 
     status: Status
@@ -81,6 +82,7 @@ class Fit:
     derivatives: str
     message: str
     unit: str = "mm"
+    warnings: tuple[str, ...] = ()
     _search: Search = field(repr=False, compare=False, kw_only=True)
     _solution: Solution = field(repr=False, compare=False, kw_only=True)
 
@@ -152,7 +154,13 @@ def fit(
     search = Search(unknowns, targets, progress)
     before = search.values(unknowns.start)
     found = search.solve(np.clip(unknowns.start, unknowns.low, unknowns.high))
-    return _result(eqs, search, found, before)
+    return _result(eqs, search, found, before, tuple(dict.fromkeys(x for one in given for x in _remarks(eqs, one))))
+
+
+def _remarks(eqs: Equations, given: Measurement) -> list[str]:
+    driving = driving_columns(eqs.model, given.recording).values()
+    compared = [name for columns in given.outputs.values() for name in columns or ()]
+    return undriven(eqs.model, given.recording, [*driving, *compared])
 
 
 def _with_columns(eqs: Equations, given: Measurement) -> Measurement:
@@ -213,7 +221,9 @@ def _target(eqs: Equations, given: Measurement, place: Mapping[str, int], index:
     return Target(_label(given, index), samples, prediction, tuple(place), where, given.deviations)
 
 
-def _result(eqs: Equations, search: Search, found: Solution, before: Sequence[np.ndarray]) -> Fit:
+def _result(
+    eqs: Equations, search: Search, found: Solution, before: Sequence[np.ndarray], warnings: tuple[str, ...]
+) -> Fit:
     unknowns, after = search.unknowns, search.values(found.x)
     deviation = np.sqrt(np.diag(found.covariance))
     safe = np.where(deviation > 0, deviation, 1.0)
@@ -238,6 +248,7 @@ def _result(eqs: Equations, search: Search, found: Solution, before: Sequence[np
         derivatives=search.reason or "exact",
         message=found.message,
         unit=thousandths(named.pop()) if len(named) == 1 else "1e-3 of the outputs' units",
+        warnings=warnings,
         _search=search,
         _solution=found,
     )

@@ -229,6 +229,12 @@ class Result(Recorded):
             add("energy", name, data[name], "J")
         return Recording("the result", self.time, columns, units)
 
+    def input(self, name: str) -> Track:
+        """An input, also where an output or a coordinate has the same name."""
+        if name not in self.recorded.names("input"):
+            raise no_such("result has no input", name, self.recorded.names("input"))
+        return self._of_kind("input", name)
+
     def _of_kind(self, kind: str, name: str) -> Track:
         """An input or a coordinate, whatever else has its name."""
         data = self.recorded
