@@ -207,7 +207,7 @@ def print_result(result: Any, out: str | None) -> None:
     table, hidden = fitting_table(first, others, last, printer.width)
     hidden += [x.name for x in coordinates if x not in others]
     printer.print(table)
-    for note in filter(None, (*result.warnings, hidden_words(hidden, "--json or --out has them all"))):
+    for note in filter(None, (*result.warnings, hidden_words(hidden, f"{out or '--json or --out'} has them all"))):
         say(note)
     if out:
         say(f"saved to {out}")

@@ -122,7 +122,8 @@ def _print_comparison(found: Sequence[Comparison]) -> None:
     costs = _table("rod,;states,;derive,s;compile,s;code,kB;memory,kB")
     for row in found:
         numbers = (row.mean_error_mm, row.mean_error_percent, row.max_error_mm, row.static_mean_error_mm)
-        cells = [row.rod, str(row.states), f"{row.static_s:.2g}", f"{row.run_s:.2g}", _factor(row.realtime_factor)]
+        static = f"{row.static_s:.2g}" if len(row.static_times) else "-"
+        cells = [row.rod, str(row.states), static, f"{row.run_s:.2g}", _factor(row.realtime_factor)]
         errors.add_row(*cells, *("-" if x != x else f"{x:.3g}" for x in numbers))
         sizes = (f"{row.code_kb:.0f}", f"{row.memory_kb:.0f}")
         costs.add_row(*cells[:2], f"{row.derive_s:.2g}", f"{row.compile_s:.2g}", *sizes)
@@ -296,7 +297,7 @@ def _print_checks(left_out: HeldOut | None, profiles: Sequence[Profile]) -> None
         out.print(table)
     for one in profiles:
         low, high = one.interval
-        out.print(f"{one.name}: 95 % interval by its profile {low:.5g} to {high:.5g}", markup=False)
+        out.print(f"{one.name}: 95 % interval by its profile {low:.6g} to {high:.6g}", markup=False)
 
 
 def _print_fit(found: Any) -> None:
@@ -304,7 +305,7 @@ def _print_fit(found: Any) -> None:
     for name, value in found.parameters.items():
         low, high = found.intervals[name]
         bound = " (at its bound)" if name in found.at_bounds else ""
-        table.add_row(name, f"{found.start[name]:.6g}", f"{value:.6g}{bound}", f"{low:.5g} to {high:.5g}")
+        table.add_row(name, f"{found.start[name]:.6g}", f"{value:.6g}{bound}", f"{low:.6g} to {high:.6g}")
     out = console()
     out.print(table)
     names = list(found.parameters)
