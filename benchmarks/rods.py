@@ -23,7 +23,8 @@ import numpy as np
 
 import pliant
 from pliant.identify.compare import DEFAULT_METHOD
-from pliant.identify.recording import Recording, drive, read_recording
+from pliant.identify.recording import drive
+from pliant.language.recording import Recording, read_recording
 from pliant.solve.motion.integrator import Method, make_run
 from pliant.spec.rod_switch import with_rod_model
 

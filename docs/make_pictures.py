@@ -55,7 +55,7 @@ def draw_film() -> None:
     """Two rounds of the soft module."""
     eqs = pliant.derive("stiff_flop@circling")
     run = pliant.simulate(eqs, 4.0, save_every=0.05)
-    film(eqs, run, FOLDER / "stiff_flop.gif", frames_per_second=20, dots_per_inch=72)
+    film(eqs, run, FOLDER / "stiff_flop.gif", fps=20, size=(262, 346))
     print(FOLDER / "stiff_flop.gif")
 
 

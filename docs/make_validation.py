@@ -31,7 +31,8 @@ import pliant
 from pliant import plot
 from pliant.identify.compare import compare
 from pliant.identify.fit import cycles, fit
-from pliant.identify.recording import drive, read_recording
+from pliant.identify.recording import drive
+from pliant.language.recording import read_recording
 from pliant.spec.rod_switch import with_rod_model
 from pliant.view.plot.style import COLOURS, style
 

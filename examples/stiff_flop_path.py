@@ -13,7 +13,8 @@ import numpy as np
 
 import pliant
 from pliant.control import FramePosition, Limits, Reference, StaticControl
-from pliant.identify.recording import RecordingError, plateaus, read_recording
+from pliant.identify.recording import plateaus
+from pliant.language.recording import RecordingError, read_recording
 
 SMOOTHED = 9
 """The recorded tip is averaged over this many samples, as its pressures were, so that both tell of the same instants."""

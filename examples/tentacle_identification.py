@@ -17,7 +17,7 @@ import numpy as np
 import pliant
 from pliant.identify.fit import Fit, fit
 from pliant.identify.measurement import Measurement
-from pliant.identify.recording import Recording
+from pliant.language.recording import Recording
 
 MM, DEGREE = 1e-3, np.pi / 180
 MARKERS = {f"p{i}": [f"p{i}_{axis}" for axis in "xyz"] for i in (1, 2, 3, 4)}

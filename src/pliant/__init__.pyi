@@ -12,12 +12,17 @@ from .gradient.differentiable import Differentiable as Differentiable
 from .gradient.differentiable import differentiable as differentiable
 from .gradient.optimize import Optimum as Optimum
 from .gradient.optimize import optimize as optimize
+from .identify.compare import compare as compare
+from .identify.fit import fit as fit
+from .identify.measurement import Measurement as Measurement
 from .io.fmu import export_fmu as export_fmu
 from .io.results import load_path as load_path
 from .io.results import load_result as load_result
 from .language.arguments import ArgumentError as ArgumentError
 from .language.faults import Fault as Fault
 from .language.faults import SpecError as SpecError
+from .language.recording import Recording as Recording
+from .language.recording import read_recording as read_recording
 from .solve.kinematics import forward_kinematics as forward_kinematics
 from .solve.kinematics import inverse_kinematics as inverse_kinematics
 from .solve.kinematics import manipulability as manipulability
@@ -56,4 +61,5 @@ from .study.many import linearize_many as linearize_many
 from .study.many import modes_many as modes_many
 from .study.many import simulate_many as simulate_many
 from .study.sweep import sweep as sweep
+from .view.film import film as film
 from .view.sketch import sketch as sketch

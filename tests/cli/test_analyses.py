@@ -164,7 +164,7 @@ def test_every_command_is_readable_without_json(capsys, command):
         (["simulate", "four_bar", "--save-at", "1,zwei"], "cannot read the times"),
         (["simulate", "four_bar", "--method", "explicitt"], "did you mean 'explicit'"),
         (["simulate", "four_bar", "--rtol", "7"], "rtol"),
-        (["simulate", "four_bar", "--out", "x.txt"], "end it in .nc or .csv"),
+        (["simulate", "four_bar", "--out", "x.txt"], "end it in .nc, .csv, .parquet or .mat"),
         (["simulate", "four_bar", "--out", "/nowhere/x.nc"], "cannot write"),
         (["simulate", "four_bar", "--start", "somewhere"], "unknown state"),
         (["simulate", "four_bar", "--formulation", "reduced", "--independent", "q9"], "unknown coordinate 'q9'"),

@@ -9,7 +9,7 @@ from pliant import derive, load_text, simulate
 from pliant.cli import run as command
 from pliant.equations.core import UnknownName
 from pliant.identify.fit import cycles, fit
-from pliant.identify.recording import Recording, read_recording
+from pliant.language.recording import Recording, read_recording
 
 ROBOT = """
 pliant: 1

@@ -9,8 +9,8 @@ from pliant import derive, equilibrium, load_text, simulate
 from pliant.cli import run as command
 from pliant.identify.fit import fit
 from pliant.identify.measurement import Measurement
-from pliant.identify.recording import Recording, RecordingError
 from pliant.identify.sensitivity import rest_sensitivity, why_not
+from pliant.language.recording import Recording, RecordingError
 
 CART = """
 pliant: 1

@@ -8,7 +8,7 @@ import pytest
 from pliant import derive, load_text, simulate
 from pliant.identify.compare import compare
 from pliant.identify.fit import fit
-from pliant.identify.recording import read_recording
+from pliant.language.recording import read_recording
 from pliant.view import plot
 
 ARM = """\

@@ -1,6 +1,5 @@
 """Results on disk: complete or absent, and the same when read back."""
 
-import csv
 import errno
 import json
 
@@ -20,7 +19,7 @@ from pliant import (
     load_text,
     simulate,
 )
-from pliant.io.results import ResultFileError, write_csv
+from pliant.solve.netcdf_files import ResultFileError
 
 
 @pytest.fixture(scope="module")
@@ -207,16 +206,6 @@ def test_another_netcdf_file_is_refused(tmp_path):
     xarray.Dataset({"x": ("t", [1.0, 2.0])}).to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
     with pytest.raises(ResultFileError, match="not a result"):
         load_result(tmp_path / "other.nc")
-
-
-def test_csv_has_time_coordinates_energies_and_outputs(run, tmp_path):
-    write_csv(run, tmp_path / "run.csv")
-    with open(tmp_path / "run.csv", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == len(run.time)
-    assert float(rows[-1]["q1"]) == run["q1"].values[-1]
-    assert float(rows[-1]["pin.1"]) == run["pin"].values[-1, 1]
-    assert "kinetic_J" in rows[0]
 
 
 def test_format_name_is_part_of_the_file(run, tmp_path):

@@ -155,14 +155,14 @@ def test_recorded_series(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("t,forse\n0,1\n", "no column 'force' (did you mean 'forse'?)"),
-        ("x,force\n0,1\n", "no column 't'"),
+        ("x,force\n0,1\n", "has no time column"),
         ("t,force\n0,1\n0,2\n", "must increase, but 0 follows 0"),
-        ("t,force\n0,nan\n", "line 2 of run.csv has a number that is not finite"),
-        ("t,force\n0,1\n1\n", "line 3 of run.csv has no number"),
+        ("t,force\n0,nan\n", "line 2 of run.csv has 'nan' in the column 'force' where a number is needed"),
+        ("t,force\n0,1\n1\n", "line 3 of run.csv has 1 entries for 2 columns"),
         ("t,force\n0,1e306\n1,-1e306\n", "in run.csv, values change too steeply between two times"),
         ("t,force\n0,1e-323\n1e-322,0\n", "the times in run.csv must increase"),
         ("t,force\n", "no rows"),
-        ("", "no column 't'"),
+        ("", "no rows"),
         ("t,force\n0,\xff\n", "is not a CSV file"),
     ],
 )

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 import pliant
-from pliant.identify.recording import Recording, drive, read_recording
+from pliant.identify.recording import drive
+from pliant.language.recording import Recording, read_recording
 
 HELD = 0.5
 """Time for which the arm is held at its first angle before the release [s]; the fabric comes to lie on it."""

@@ -1,7 +1,10 @@
 """Notebooks: robots and results show themselves, and nothing of a model gets out of its frame."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from html import unescape
 
 import pytest
@@ -54,3 +57,37 @@ def test_what_is_too_large_to_look_at_is_said(eqs, monkeypatch):
     html = eqs._repr_html_()
     assert "no three-dimensional view: more than 0 coordinates" in html
     assert "iframe" not in html
+
+
+NOTEBOOK = """
+import matplotlib
+import pliant
+from pliant import plot
+
+eqs = pliant.derive("pendulum")
+run = pliant.simulate(eqs, 0.1, save_every=0.01)
+axes = [pliant.sketch(eqs), plot.energy(run), plot.modes(pliant.modes(eqs)), plot.trajectory(run)]
+import matplotlib.pyplot as plt
+print(matplotlib.get_backend(), len(plt.get_fignums()), all(ax.figure.number in plt.get_fignums() for ax in axes))
+"""
+
+
+@pytest.mark.parametrize("backend", ["svg", "pdf", ""])
+def test_plots_are_figures_of_the_backend_that_the_notebook_has(backend):
+    """A notebook shows the open figures of pyplot at the end of a cell, if nobody has put another backend in its place."""
+    given = (
+        {**os.environ, "MPLBACKEND": backend} if backend else {k: v for k, v in os.environ.items() if k != "MPLBACKEND"}
+    )
+    given = {k: v for k, v in given.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    found = subprocess.run([sys.executable, "-c", NOTEBOOK], capture_output=True, text=True, env=given, check=True)
+    assert found.stdout.split() == [backend or "agg", "4", "True"]
+
+
+def test_what_has_no_page_of_its_own_is_short():
+    eqs = pliant.derive("stiff_flop")
+    linear = repr(pliant.linearize(eqs))
+    assert linear.startswith("StateSpace: 36 states, 3 inputs, 3 outputs\nstates: arm.shear_x[1]")
+    assert "(30 more)" in linear
+    run = pliant.simulate(eqs, 0.01)
+    assert len(linear) < 800
+    assert repr(run.recording()).startswith("Recording of the result: 201 samples, 0 to 0.01 s; tip.x [m]")

@@ -237,3 +237,21 @@ def test_one_pose_needs_no_controls_of_time(hostile):
     assert isinstance(clip, Clip)
     data = player_data(make_stage(clip.scenes), "x", [clip])
     assert all(not track["moves"] for batch in data["batches"] for track in batch["tracks"].values())
+
+
+def test_remarks_commands_and_walls_of_states(tmp_path):
+    """Every remark of every analysis, what drives the robot, long lists folded, eigenvalues drawn."""
+    push = {"force": (np.array([0.0, 0.2]), np.array([0.0, 1.0]))}
+    eqs = pliant.derive("cart_pole")
+    linear = pliant.linearize(eqs, at="initial")
+    assert linear.warnings
+    written = report(eqs, [linear, pliant.simulate(eqs, 0.2, save_every=0.05, inputs=push)])
+    assert f"Linear system: {text(linear.warnings[0])}" in written
+    assert 'alt="inputs force over time"' in written
+    assert 'alt="eigenvalues of A on the complex plane"' in written
+    assert "<p>States: rail, hinge" in written
+    soft = pliant.derive("stiff_flop")
+    written = report(soft, [pliant.linearize(soft)])
+    assert "<details><summary>36 states</summary>" in written
+    assert "eigenvalues</summary>" in written
+    assert "inputs p1" not in written

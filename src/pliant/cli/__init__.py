@@ -56,6 +56,7 @@ COMMANDS = {
     "picture": ("picture", "Draw a robot: planar ones face-on, others from above."),
     "view": ("view", "Show a robot or a result on a live page, on this machine only."),
     "film": ("film", "Make a film of a saved result, without a display."),
+    "cite": ("cite", "Print how to cite Pliant: BibTeX, or a line in the style of the APA."),
 }
 """Commands in the order of the help: the module of this folder that has the function of that name, and what it does."""
 

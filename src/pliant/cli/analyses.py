@@ -17,12 +17,12 @@ from pliant.cli.answers import (
     result_json,
     write_json,
 )
-from pliant.cli.common import FAULT, Choices, CommandError, Interrupted, Json, Model, console, print_json, say
+from pliant.cli.common import FAULT, Choices, CommandError, Inputs, Interrupted, Json, Model, console, print_json, say
 from pliant.cli.listed_analyses import run_analyses, simulated
 from pliant.cli.options import in_si, with_options
 from pliant.cli.reporting import Report, check_report, save_report
-from pliant.cli.subject import load_model
-from pliant.io.results import write_csv
+from pliant.cli.subject import load_model, read_inputs
+from pliant.language.table_files import FORMATS, endings
 from pliant.solve.linear import modal
 from pliant.solve.linear import state_space as linear
 from pliant.solve.options import EquilibriumOptions, LinearizeOptions, ModesOptions, SimulateOptions
@@ -31,7 +31,9 @@ from pliant.solve.statics import equilibrium as solver
 from pliant.solve.status import Status
 from pliant.spec.derive import derive
 
-Out = Annotated[str | None, typer.Option("--out", help="File to write: .nc (netCDF) or .csv.")]
+Out = Annotated[
+    str | None, typer.Option("--out", help="File to write: .nc (netCDF, all of it), .csv, .parquet or .mat.")
+]
 Answer = Annotated[str | None, typer.Option("--out", help="File to write the answer to, as JSON.")]
 
 
@@ -40,6 +42,7 @@ def equilibrium(
     model: Model,
     options: dict[str, Any],
     choices: Choices,
+    inputs: Inputs = None,
     starts: Annotated[
         int, typer.Option("--starts", min=1, help="Search from this many starts, most of them random.")
     ] = 1,
@@ -53,7 +56,7 @@ def equilibrium(
     if starts == 1 and seed is not None:
         raise CommandError("--seed is that of random starts", "add --starts 20")
     eqs = derive(load_model(model, choices))
-    options = in_si(eqs, options)
+    options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
     if starts > 1:
         found = answering(lambda: solver.equilibria(eqs, starts=starts, seed=seed or 0, **options))
         if not found:
@@ -79,6 +82,7 @@ def modes(
     model: Model,
     options: dict[str, Any],
     choices: Choices,
+    inputs: Inputs = None,
     out: Answer = None,
     report: Report = None,
     json: Json = False,
@@ -86,7 +90,7 @@ def modes(
     """Eigenvalues, frequencies, damping ratios and mode shapes."""
     check_report(report)
     eqs = derive(load_model(model, choices))
-    options = in_si(eqs, options)
+    options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
     found = answering(lambda: modal.modes(eqs, **options))
     answer = {"model": model, "status": "ok", "message": "; ".join(found.warnings), **modes_json(found)}
     write_json(out, answer)
@@ -103,6 +107,7 @@ def linearize(
     model: Model,
     options: dict[str, Any],
     choices: Choices,
+    inputs: Inputs = None,
     out: Answer = None,
     report: Report = None,
     json: Json = False,
@@ -110,12 +115,13 @@ def linearize(
     """A, B, C, D about a state, on independent coordinates."""
     check_report(report)
     eqs = derive(load_model(model, choices))
-    options = in_si(eqs, options)
+    options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
     found = answering(lambda: linear.linearize(eqs, **options))
     answer = {
         "model": model,
         "status": "ok",
         "message": "; ".join(found.warnings),
+        "warnings": found.warnings,
         **{name: getattr(found, name) for name in ("A", "B", "C", "D", "states", "inputs", "outputs", "independent")},
         "q": dict(zip(eqs.coordinates, found.state.q.tolist(), strict=True)),
     }
@@ -137,21 +143,24 @@ def linearize(
 
 @with_options(SimulateOptions, until=1.0)
 def simulate(
-    model: Model, options: dict[str, Any], choices: Choices, out: Out = None, report: Report = None, json: Json = False
+    model: Model,
+    options: dict[str, Any],
+    choices: Choices,
+    inputs: Inputs = None,
+    out: Out = None,
+    report: Report = None,
+    json: Json = False,
 ) -> int:
     """Simulate the motion from the start, and save or print it."""
     check_report(report)
-    if out is not None and not out.endswith((".nc", ".csv")):
-        raise CommandError(f"cannot tell the format of '{out}'", "end it in .nc or .csv")
+    if out is not None and not out.endswith((".nc", *FORMATS)):
+        raise CommandError(f"cannot tell the format of '{out}'", f"end it in .nc, {endings()}")
     eqs = derive(load_model(model, choices))
-    options = in_si(eqs, options)
+    options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
     ends_only = "save_at" not in options and "save_every" not in options
     if ends_only and json and report is None:  # a report plays the whole motion
         options["save_at"] = [options["begin"], options["until"]]
-    table = out is not None and out.endswith(".csv")
-    result = answering(lambda: simulated(eqs, options, None if table else out))
-    if table:
-        answering(lambda: write_csv(result, kept_at(result, str(out))))
+    result = answering(lambda: simulated(eqs, options, out))
     save_report(report, eqs, [result])
     if json:
         print_json(result_json(model, eqs, result, ends_only=ends_only))

@@ -13,12 +13,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from pliant.cli.common import CommandError, console, print_json, say
+from pliant.cli.number_tables import Numbers, column, fitting_table, hidden_words
 from pliant.control.limits import named
 from pliant.equations.core import UnknownName
 from pliant.equations.libraries import CompileError
+from pliant.equations.outputs import output_units
 from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError
 from pliant.language.files import write_whole
+from pliant.language.headings import heading
 from pliant.solve.independent_coordinates import PartitionError
 from pliant.solve.netcdf_files import ResultFileError
 from pliant.solve.result import Recorded, kept_at
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
 
 # More coordinates than this are not printed one by one.
 MOST_ROWS = 24
-MOST_OUTPUTS = 5
 
 
 def answering(function: Any) -> Any:
@@ -93,14 +95,19 @@ def equilibrium_json(found: Any) -> dict[str, Any]:
 
 def print_equilibrium(found: Any) -> None:
     out = console()
-    out.print(found.message)
-    table = Table("coordinate", "value", title_justify="left", box=None)
+    out.print(found.message, markup=False)
+    units = output_units(found.equations.model)
+    if found.outputs:
+        table = Table("output", "value", box=None)
+        for name, value in found.outputs.items():
+            unit = units.get(name, "")
+            table.add_row(escape(heading(name, "" if unit == "-" else unit)), number_text(value))
+        out.print(table)
+    table = Table("coordinate", "value", box=None)
     for name, value in list(found.coordinates.items())[:MOST_ROWS]:
-        table.add_row(name, f"{value:.9g}")
+        table.add_row(escape(name), f"{value:.9g}")
     if len(found.coordinates) > MOST_ROWS:
         table.add_row(f"... and {len(found.coordinates) - MOST_ROWS} more", "(--json has them all)")
-    for name, value in found.outputs.items():
-        table.add_row(f"output {name}", number_text(value))
     out.print(table)
     out.print(f"largest unbalanced force {found.residual:.2g}", markup=False)
 
@@ -192,29 +199,17 @@ def print_result(result: Any, out: str | None) -> None:
         f"{timing.compile_s:.2g} s, run {timing.run_s:.2g} s",
         markup=False,
     )
-    data = result.recorded
-    columns: dict[str, Any] = {"t [s]": (result.time, ".4g")}
-    constrained = len(data["constraint"]) > 0
-    room = max(3, printer.width // 13 - (3 if constrained else 2))
-    shown = [n for n in result.output_names if data[f"output.{n}"].ndim == 1][: room - 1]
-    names = data.names("coordinate")
-    for i, name in enumerate(names[: room - len(shown)]):
-        columns[name] = (data["q"][:, i], ".6g")
-    for name in shown:
-        columns[f"{name} (output)"] = (data[f"output.{name}"], ".6g")
-    columns["energy [J]"] = (data["kinetic"] + data["potential"], ".9g")
-    if constrained:
-        columns["constraint error"] = (result.constraint_error, ".1e")
-    table = Table(*map(escape, columns), box=None)  # "[s]" is a unit, not a style
     count = len(result.time)
-    for k in range(count) if count <= 12 else sorted({*range(0, count, max(1, count // 10)), count - 1}):
-        table.add_row(*(format(values[k], style) for values, style in columns.values()))
+    rows = list(range(count)) if count <= 12 else sorted({*range(0, count, max(1, count // 10)), count - 1})
+    first, outputs, coordinates, last = _motion_columns(result, rows)
+    room = printer.width - sum(x.width for x in (*first, *outputs, *last))
+    # of many coordinates the first few say little: they are shown all together, or where there is nothing else
+    others = [*outputs, *coordinates] if not outputs or sum(x.width for x in coordinates) <= room else outputs
+    table, hidden = fitting_table(first, others, last, printer.width)
+    hidden += [x.name for x in coordinates if x not in others]
     printer.print(table)
-    for note in result.warnings:
+    for note in filter(None, (*result.warnings, hidden_words(hidden, f"{out or '--json or --out'} has them all"))):
         say(note)
-    hidden = len(names) - sum(name in columns for name in names)
-    if hidden:
-        say(f"{hidden} more coordinates are not shown; --json or --out has them all")
     say_saved(result, out)
 
 
@@ -226,6 +221,23 @@ def say_saved(found: Recorded, out: str | None) -> None:
         say(f"saved to {kept_at(found, out)}, as it has not come to its end; {out} is as it was")
     else:
         say(f"saved to {out}")
+
+
+def _motion_columns(result: Any, rows: Sequence[int]) -> tuple[list[Numbers], ...]:
+    """Columns of a motion: times; outputs; coordinates; energy and constraint error, unless an output has that name."""
+    data = result.recorded
+    outputs = []
+    for name in result.output_names:
+        values = data[f"output.{name}"].reshape(len(result.time), -1)[rows]
+        unit = data.unit(f"output.{name}")
+        outputs += [column(part, unit, x) for part, x in zip(result.parts(name), values.T, strict=True)]
+    shown = {one.name for one in outputs}
+    names = [name for name in data.names("coordinate") if name not in shown]
+    coordinates = [column(name, result[name].unit, result[name].values[rows]) for name in names]
+    last = [column("energy", "J", (data["kinetic"] + data["potential"])[rows], ".9g")] if "energy" not in shown else []
+    if len(data["constraint"]):
+        last.append(Numbers("constraint", "error", tuple(f"{x:.1e}" for x in result.constraint_error[rows])))
+    return [column("t", "s", result.time[rows], ".4g")], outputs, coordinates, last
 
 
 def write_json(path: str | None, answer: Any) -> None:
@@ -291,31 +303,37 @@ def print_path(found: StaticPath) -> None:
     """A path for people: what happened, and a table of its ends and special points."""
     out = console()
     out.print(f"{found.message} ({found.status})", markup=False)
-    names = [n for n in found.output_names if found[n].ndim == 1] or found.recorded.names("coordinate")
-    shown = names[:MOST_OUTPUTS]
-
-    def titled(name: str) -> str:
-        unit = found.unit(name)
-        return escape(f"{name} [{unit}]" if unit else name)
-
-    table = Table("point", titled(found.parameter), *map(titled, shown), "stable", "", box=None)
     special = {x.index: x for x in found.special}
     count = len(found)
-    regular = sorted({*range(0, count, max(1, count // 8)), count - 1} if count else ())
-    words = {1: "yes", -1: "?"}
-    for k in sorted({*regular, *special}):
-        held = words.get(int(found.recorded["stable"][k]), f"no ({int(found.unstable[k])})")
-        note = ""
-        if k in special:
-            note = f"{special[k].kind}; moves {', '.join(special[k].moves)}"
-            held = "-"
-        cells = [number_text(round_off(found[n][k])) for n in shown]
-        table.add_row(str(k), f"{found.value[k]:.7g}", *cells, held, note)
+    regular = {*range(0, count, max(1, count // 8)), count - 1} if count else set()
+    rows = sorted({*regular, *special})
+    others = [one for name in found.output_names for one in _path_columns(found, name, rows)]
+    others = others or [column(x, found.unit(x), found[x][rows]) for x in found.recorded.names("coordinate")]
+    held, notes = zip(*(_at_point(found, k, special.get(k)) for k in rows), strict=True) if rows else ((), ())
+    first = [
+        Numbers("point", "", tuple(map(str, rows))),
+        column(found.parameter, found.unit(found.parameter), found.value[rows], ".7g"),
+    ]
+    table, hidden = fitting_table(first, others, [Numbers("stable", "", held), Numbers("", "", notes)], out.width)
     out.print(table)
-    for remark in found.warnings:
+    for x in found.special:
+        out.print(f"{x.kind} at {found.parameter} = {x.value:.7g}: moves {', '.join(x.moves)}", markup=False)
+    for remark in filter(None, (hidden_words(hidden, "--json has them all"), *found.warnings)):
         say(remark)
 
 
-def round_off(value: Any) -> float:
-    """A number with the digits that a table has room for."""
-    return float(f"{float(value):.6g}")
+def _path_columns(found: StaticPath, name: str, rows: Sequence[int]) -> list[Numbers]:
+    values = found[name].reshape(len(found), -1)[rows]
+    labels = [name] if found[name].ndim == 1 else [f"{name}.{k}" for k in _usual_parts(values.shape[1])]
+    return [column(part, found.unit(name), x) for part, x in zip(labels, values.T, strict=True)]
+
+
+def _usual_parts(count: int) -> list[str]:
+    return list("xyz") if count == 3 else [str(k + 1) for k in range(count)]
+
+
+def _at_point(found: StaticPath, k: int, special: Any) -> tuple[str, str]:
+    """Whether a point is stable, and what is special about it."""
+    if special is not None:
+        return "-", str(special.kind)
+    return {1: "yes", -1: "?"}.get(int(found.recorded["stable"][k]), f"no ({int(found.unstable[k])})"), ""

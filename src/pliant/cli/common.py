@@ -45,6 +45,21 @@ Timeout: TypeAlias = Annotated[
         "--timeout", metavar="SECONDS", help="Stop after this time, with what was computed by then; exit code 124."
     ),
 ]
+Inputs: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        metavar="NAME=VALUE|FILE",
+        help='Value of an input ("p1=20 kPa", "p1==20 kPa*sin(t)"), or a recording of inputs (run.csv, p1=run.csv).',
+    ),
+]
+View: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--view", help="front, back, left, right, top, bottom, corner, or a direction such as 1,-1,0.5."),
+]
+Size: TypeAlias = Annotated[str | None, typer.Option("--size", metavar="WIDTHxHEIGHT", help="Size in pixels: 800x600.")]
+Labels: TypeAlias = Annotated[bool, typer.Option("--labels/--no-labels", help="Names of bodies and rods.")]
+Frames: TypeAlias = Annotated[bool, typer.Option("--frames/--no-frames", help="Axes of named frames and the world.")]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -147,6 +162,16 @@ def _hints(command: Any) -> list[Any]:
 
 INTERNAL, FAULT, TIMED_OUT, INTERRUPTED = 1, 2, 124, 130
 """Exit codes: a fault of pliant, something the user has to change, a time limit (as of timeout(1)), Ctrl-C."""
+
+
+def read_size(text: str | None) -> tuple[int, int] | None:
+    """`800x600` as two numbers."""
+    if text is None:
+        return None
+    width, x, height = text.lower().partition("x")
+    if not x or not width.strip().isdecimal() or not height.strip().isdecimal():
+        raise CommandError(f"cannot read --size {text!r}", "write --size 800x600")
+    return int(width), int(height)
 
 
 class CommandError(Exception):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pliant.cli.answers import answering, drawing, say_warnings
-from pliant.cli.common import Choices, CommandError, Folder, Json, Set, Variant, print_json
+from pliant.cli.common import Choices, CommandError, Json, print_json
 from pliant.cli.options import renamed_options
 from pliant.cli.subject import load_model, open_subject
 from pliant.control.feedback import StateFeedback
@@ -61,9 +61,8 @@ def export(
     controller: Annotated[
         str | None, typer.Option("--controller", help="Write this controller of the model (of type lqr) beside it.")
     ] = None,
-    set: Set = None,
-    variant: Variant = None,
-    folder: Folder = None,
+    *,
+    choices: Choices,
     json: Json = False,
 ) -> int:
     """Export a robot as standalone C or as an FMU, or a motion as glTF.
@@ -71,7 +70,6 @@ def export(
     C: its equations and a step function for a controller or a ROS node, with a header, a CMake file and a small main.
     FMU: the same behind the functions of FMI, for co-simulation and model exchange in other tools.
     """
-    choices = Choices(set=set, variant=variant, folder=folder)
     named = [option for option, value in (("--c", c), ("--gltf", gltf), ("--fmu", fmu)) if value is not None]
     if len(named) > 1:
         raise CommandError(f"{' and '.join(named)} are {len(named)} exports", "call the command once for each")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from pliant.cli.answers import drawing
-from pliant.cli.common import Choices, CommandError, Json, print_json
+from pliant.cli.answers import answering, drawing
+from pliant.cli.common import Choices, CommandError, Frames, Json, Labels, Size, View, print_json, read_size
 from pliant.cli.subject import RESULT_ENDING, open_subject
 from pliant.view.film import FilmError
 from pliant.view.film import film as make_film
@@ -21,6 +21,10 @@ def film(
     speed: Annotated[
         float, typer.Option("--speed", min=1e-3, help="Seconds of motion per second of film; below 1 is slow motion.")
     ] = 1.0,
+    view: View = None,
+    size: Size = None,
+    labels: Labels = True,
+    frames: Frames = True,
     json: Json = False,
 ) -> int:
     """Make a film of a saved result, without a display."""
@@ -35,9 +39,15 @@ def film(
         if sys.stderr.isatty():
             sys.stderr.write(f"\rframe {done} of {count}" + ("\n" if done == count else ""))
 
-    eqs, run, shown = subject.equations, subject.run, None if json else progress
+    eqs, run = subject.equations, subject.run
+    look: dict[str, Any] = {"view": view, "size": read_size(size), "labels": labels, "frames": frames}
+    shown = None if json else progress
+
+    def paint() -> int:
+        return make_film(eqs, run, out, fps=fps, speed=speed, **look, progress=shown)
+
     try:
-        count = drawing(lambda: make_film(eqs, run, out, frames_per_second=fps, speed=speed, progress=shown), out)
+        count = drawing(lambda: answering(paint), out)
     except FilmError as reason:
         raise CommandError(str(reason)) from None
     if json:

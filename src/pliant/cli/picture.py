@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from pliant.cli.answers import answering, drawing
-from pliant.cli.common import Choices, CommandError, Json, Model, print_json
+from pliant.cli.common import Choices, CommandError, Frames, Json, Labels, Model, Size, View, print_json, read_size
 from pliant.cli.subject import load_model
 from pliant.language.words import renamed_hint
 from pliant.solve.state import EQUILIBRIUM, INITIAL, WORDS
@@ -21,7 +21,10 @@ def picture(
     model: Model,
     out: Annotated[str, typer.Option("--out", metavar="FILE", help="File to write: .png, .svg or .pdf.")],
     at: Annotated[str, typer.Option("--at", help="Pose to draw: initial or equilibrium.")] = "initial",
-    labels: Annotated[bool, typer.Option("--labels/--no-labels", help="Names of bodies and rods.")] = True,
+    view: View = None,
+    size: Size = None,
+    labels: Labels = True,
+    frames: Frames = True,
     *,
     choices: Choices,
     json: Json = False,
@@ -33,7 +36,12 @@ def picture(
     found = answering(lambda: equilibrium(eqs, on_failure="return")) if at == EQUILIBRIUM else None
     if found is not None and found.status != Status.CONVERGED:
         raise CommandError(found.message, "use --at initial to draw the initial pose")
-    drawing(lambda: answering(lambda: save(sketch(eqs, found, labels=labels), out)), out)
+    pixels = read_size(size)
+
+    def paint() -> None:
+        save(sketch(eqs, found, view=view, size=pixels, labels=labels, frames=frames), out)
+
+    drawing(lambda: answering(paint), out)
     if json:
         print_json({"model": model, "status": "ok", "at": at, "out": out})
     else:

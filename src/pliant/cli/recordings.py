@@ -22,17 +22,24 @@ from pliant.identify.fit import cycles
 from pliant.identify.fit import fit as run_fit
 from pliant.identify.held_out import HeldOut, Profile
 from pliant.identify.measurement import Measurement
-from pliant.identify.recording import plateaus, read_recording, undriven
+from pliant.identify.recording import driving_columns, plateaus
+from pliant.language.recording import read_recording
 from pliant.spec.derive import derive
 from pliant.view import plot as draw
 from pliant.view.report import Compared
 
 Against = Annotated[
-    str | None, typer.Option("--against", metavar="FILE", help="Recording: CSV with columns t_s, p1_Pa, x_m, ...")
+    str | None,
+    typer.Option(
+        "--against", metavar="FILE", help="Recording: .csv, .parquet or .mat with columns t [s], p1 [Pa], ..."
+    ),
 ]
 OutputName = Annotated[str, typer.Option("--output", help="The model's output that is compared.")]
 Columns = Annotated[
-    str | None, typer.Option("--columns", help="The recording's columns of that output, by comma; else x,y,z.")
+    str | None,
+    typer.Option(
+        "--columns", help="The recording's columns of that output, by comma; else tip.x,tip.y,tip.z or x,y,z."
+    ),
 ]
 Begin = Annotated[float | None, typer.Option("--from", help="Start of the window that counts [s].")]
 End = Annotated[float | None, typer.Option("--to", help="End of the window that counts [s].")]
@@ -115,13 +122,19 @@ def _print_comparison(found: Sequence[Comparison]) -> None:
     costs = _table("rod,;states,;derive,s;compile,s;code,kB;memory,kB")
     for row in found:
         numbers = (row.mean_error_mm, row.mean_error_percent, row.max_error_mm, row.static_mean_error_mm)
-        cells = [row.rod, str(row.states), f"{row.static_s:.2g}", f"{row.run_s:.2g}", f"{row.realtime_factor:.0f}"]
+        static = f"{row.static_s:.2g}" if len(row.static_times) else "-"
+        cells = [row.rod, str(row.states), static, f"{row.run_s:.2g}", _factor(row.realtime_factor)]
         errors.add_row(*cells, *("-" if x != x else f"{x:.3g}" for x in numbers))
         sizes = (f"{row.code_kb:.0f}", f"{row.memory_kb:.0f}")
         costs.add_row(*cells[:2], f"{row.derive_s:.2g}", f"{row.compile_s:.2g}", *sizes)
     console().print(errors)
     console().print()
     console().print(costs)
+
+
+def _factor(value: float) -> str:
+    """Whole above ten, and never rounded to nothing below."""
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _table(heads: str) -> Table:
@@ -132,8 +145,8 @@ def _table(heads: str) -> Table:
     return table
 
 
-def _names(columns: str | None) -> list[str]:
-    return ["x", "y", "z"] if columns is None else [name.strip() for name in columns.split(",")]
+def _names(columns: str | None) -> list[str] | None:
+    return None if columns is None else [name.strip() for name in columns.split(",")]
 
 
 def _window(begin: float | None, end: float | None) -> tuple[float, float] | None:
@@ -210,6 +223,8 @@ def fit(
         return found, left_out, profiles
 
     found, left_out, profiles = answering(work)
+    for note in found.warnings:
+        say(f"pliant: {note}")
     answer = {"model": model, **found.data()}
     if left_out is not None:
         answer["held_out"] = {
@@ -227,11 +242,11 @@ def fit(
     return 0
 
 
-def _outputs(given: Sequence[str] | None, columns: str | None) -> dict[str, list[str]]:
+def _outputs(given: Sequence[str] | None, columns: str | None) -> dict[str, list[str] | None]:
     """Outputs with their columns, from NAME or NAME=COLUMN,COLUMN."""
     if not given:
         return {"tip": _names(columns)}
-    found = {}
+    found: dict[str, list[str] | None] = {}
     for word in given:
         name, equals, listed = word.partition("=")
         if equals and columns is not None:
@@ -260,9 +275,7 @@ def _measurement(
     eqs: Equations, file: str, options: dict[str, Any], hold_out: str | None, at_rest: bool, rests: list[float] | None
 ) -> Measurement:
     recording = read_recording(file)
-    driven = [name for name in eqs.inputs if name in recording.columns]
-    for note in undriven(recording, driven):
-        say(f"pliant: {note}")
+    driven = list(driving_columns(eqs.model, recording).values())
     use = None
     if hold_out is not None:
         use = cycles(recording, driven) % 2 == (1 if hold_out == "even" else 0)
@@ -284,7 +297,7 @@ def _print_checks(left_out: HeldOut | None, profiles: Sequence[Profile]) -> None
         out.print(table)
     for one in profiles:
         low, high = one.interval
-        out.print(f"{one.name}: 95 % interval by its profile {low:.5g} to {high:.5g}", markup=False)
+        out.print(f"{one.name}: 95 % interval by its profile {low:.6g} to {high:.6g}", markup=False)
 
 
 def _print_fit(found: Any) -> None:
@@ -292,7 +305,7 @@ def _print_fit(found: Any) -> None:
     for name, value in found.parameters.items():
         low, high = found.intervals[name]
         bound = " (at its bound)" if name in found.at_bounds else ""
-        table.add_row(name, f"{found.start[name]:.6g}", f"{value:.6g}{bound}", f"{low:.5g} to {high:.5g}")
+        table.add_row(name, f"{found.start[name]:.6g}", f"{value:.6g}{bound}", f"{low:.6g} to {high:.6g}")
     out = console()
     out.print(table)
     names = list(found.parameters)

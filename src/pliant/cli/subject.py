@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pliant.cli.answers import answering
 from pliant.cli.common import Choices, CommandError
+from pliant.equations.core import check_names
+from pliant.identify.recording import recorded_inputs
 from pliant.io.results import load_result
 from pliant.language.arguments import ArgumentError
 from pliant.language.environment import to_node
 from pliant.language.expected import wrong_dimension
 from pliant.language.faults import SpecError
+from pliant.language.recording import read_recording
 from pliant.language.source import SET_FILE
 from pliant.language.syntax import ExpressionError
+from pliant.language.table_files import FORMATS
 from pliant.spec.derive import derive
 from pliant.spec.reader import load, load_text
 from pliant.spec.rod_switch import with_rod_model
@@ -74,6 +78,24 @@ def read_value(eqs: Equations, name: str, text: str) -> float:
     except ExpressionError as reason:
         raise CommandError(f"cannot read {text!r} for '{name}': {reason}") from None
     raise CommandError(f"{name} = {text}: {problem[0]}", problem[1])
+
+
+def read_inputs(eqs: Equations, settings: Sequence[str] | None) -> dict[str, Any]:
+    """Values of `--input` as analyses take them: numbers, texts with units, expressions of t, or columns of recordings."""
+    found: dict[str, Any] = {}
+    for setting in settings or ():
+        name, equals, value = (word.strip() for word in setting.partition("="))
+        if setting.endswith(tuple(FORMATS)):
+            file = value if equals else name
+            given: dict[str, Any] = {**recorded_inputs(eqs.model, read_recording(file))}
+            if equals and name in eqs.inputs and name not in given:
+                raise CommandError(f"{file} has no column '{name}'", f"it has columns of {', '.join(given)}")
+            given = {name: given.get(name)} if equals else given
+        else:
+            given = {**read_settings([setting], "--input", '"p1=20 kPa" or a file such as run.csv')}
+        check_names("input", list(given), eqs.inputs)
+        found |= given
+    return found
 
 
 @dataclass(frozen=True)

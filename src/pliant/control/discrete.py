@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
 
 from pliant.control.modes import system_modes
+from pliant.language.arguments import ArgumentError
+from pliant.language.words import with_article
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.linear.state_space import StateSpace
 
@@ -69,8 +72,23 @@ def discretize(linear: StateSpace, sample_time: float, *, delay: float = 0.0) ->
         raise ValueError(f"the sample time must be above zero; it is {sample_time:g} s")
     if not (np.isfinite(delay) and delay >= 0):
         raise ValueError(f"the delay must not be negative; it is {delay:g} s")
+    need_linear("discretize", linear, StateSpace)
     _check_sample_time(linear, sample_time, delay)
     return held_commands(linear, sample_time, delay)
+
+
+def need_linear(function: str, given: Any, *kinds: type) -> None:
+    """Refuse what is no linear system, with the one that may be meant."""
+    if isinstance(given, kinds):
+        return
+    kind = type(given).__name__
+    if isinstance(getattr(given, "linear", None), kinds):
+        hint = f"its system is `.linear`: {function}({'reduced' if kind == 'Reduction' else 'found'}.linear, ...)"
+    elif isinstance(given, DiscreteStateSpace):
+        hint = "it is sampled already; give the continuous system"
+    else:
+        hint = "pliant.linearize(eqs) gives one"
+    raise ArgumentError(f"{function} takes a linear system, not {with_article(kind)}", hint)
 
 
 def held_commands(linear: StateSpace, sample_time: float, delay: float) -> DiscreteStateSpace:

@@ -14,6 +14,7 @@ from pliant.control.observer import Observer
 from pliant.control.reduction import Reduction
 from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.equations.outputs import evaluate_outputs
+from pliant.language.arguments import ArgumentError
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.linear.state_space import StateSpace, refuse_smooth
 from pliant.solve.motion.events import Now
@@ -132,6 +133,7 @@ class StateFeedback:
             if self.period is None:
                 raise ValueError("a continuous design needs a `period`: the sample time of the controller [s]")
             self.sample_time, self.delay, self._past, self._linear = self.period, 0.0, 0, linear
+        self._check_states()
         for name in self.equations.inputs:
             refuse_smooth(name, self._linear.inputs)
         if self.observer is not None and not isinstance(self.observer.linear, DiscreteStateSpace):
@@ -152,6 +154,22 @@ class StateFeedback:
         stands = self._actuation.shortfalls.one_sided(self._linear.input_values)
         if stands and not self.share:
             self.warnings = (*self.warnings, stands)
+
+    def _check_states(self) -> None:
+        """The design knows the robot's states, or those of the reduction that is given."""
+        states = self._linear.states
+        if self.reduction is not None:
+            known = self.reduction.linear.states
+            if known != states:
+                raise ArgumentError(
+                    f"{named(self)}: the regulator has the states {_few(states)}, the reduction {_few(known)}",
+                    "design the regulator on `.linear` of this reduction",
+                )
+        elif not all(name in self.equations.rates for name in self._linear.independent) or not self._linear.independent:
+            raise ArgumentError(
+                f"{named(self)}: the regulator was designed on {_few(states)}, which are no states of the robot",
+                "give the reduction that it was designed on: StateFeedback(eqs, regulator, reduction=reduced)",
+            )
 
     def start(self, now: Now) -> None:
         """Forget the last run."""
@@ -264,6 +282,10 @@ class Deviation:
     def __call__(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Changes of the independent coordinates, then of their rates."""
         return np.concatenate([self.group.difference(self.q0, q)[self.rows], (v - self.v0)[self.rows]])
+
+
+def _few(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
 
 
 def _whole_names(parts: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import scipy
 
-from pliant.control.discrete import DiscreteStateSpace
+from pliant.control.discrete import DiscreteStateSpace, need_linear
 from pliant.control.modes import Mode, check_stabilizable, system_modes
 from pliant.equations.core import UnknownName
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -59,6 +59,7 @@ def lqr(linear: Linear, *, states: Weights = 1.0, inputs: Weights = 1.0, outputs
     Weights are matrices, vectors (diagonals), one number for all, or numbers by name (unnamed states weigh nothing,
     unnamed inputs 1). `linear` from `linearize` gives a continuous regulator, from `discretize` a sampled one.
     """
+    need_linear("lqr", linear, StateSpace, DiscreteStateSpace)
     Q, R, N = costs(linear, states, inputs, outputs)
     discrete = isinstance(linear, DiscreteStateSpace)
     check_stabilizable(

@@ -10,9 +10,10 @@ import numpy as np
 
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_units
-from pliant.identify.recording import Recording, RecordingError, drive, plateaus, thousandths, undriven
+from pliant.identify.recording import compared_columns, drive, plateaus, thousandths, undriven
 from pliant.language.aliases import canonical
 from pliant.language.arguments import ArgumentError, positive
+from pliant.language.recording import Recording, RecordingError
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.motion.integrator import Method, Rosenbrock
 from pliant.solve.motion.simulate import simulate
@@ -25,7 +26,7 @@ from pliant.spec.rod_switch import with_rod_model
 DEFAULT_METHOD = Rosenbrock()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """One rod model against a recording (or the finest model).
 
@@ -72,6 +73,12 @@ class Comparison:
     notes: tuple[str, ...] = ()
     unit: str = "mm"
 
+    def __repr__(self) -> str:
+        return (
+            f"Comparison of {self.rod}: {self.states} states, mean error {self.mean_error_mm:.3g} {self.unit}, "
+            f"largest {self.max_error_mm:.3g} {self.unit}, {self.realtime_factor:.3g} times real time"
+        )
+
 
 NEVER_AT_REST = (
     "no states at rest are compared: some input of the recording moves all the time. Say when with --static-at"
@@ -102,7 +109,7 @@ def compare(
     recording: Recording | None = None,
     *,
     output: str = "tip",
-    columns: Sequence[str] = ("x", "y", "z"),
+    columns: Sequence[str] | None = None,
     window: tuple[float, float] | None = None,
     static_at: Sequence[float] | None = None,
     until: float | None = None,
@@ -110,6 +117,7 @@ def compare(
 ) -> list[Comparison]:
     """Simulate the robot with each rod model and compare an output (a point) with the recording's columns.
 
+    columns: those of the output; by default the ones named after it (`tip.x`, `tip.y`, `tip.z`), or x, y, z.
     static_at: times [s] under whose inputs states at rest are compared; by default the ends of the stretches in which no input
     moves. Without a recording, the models are compared with the last (finest) of them over `until` seconds (1 by default) from the
     model's start, and at rest under the inputs at its start.
@@ -127,7 +135,8 @@ def compare(
         if recording is not None:
             eqs, driven = drive(eqs, recording)
         if recording is not None and not runs:
-            remarks += undriven(recording, driven)
+            columns = compared_columns(eqs.model, recording, output, columns)
+            remarks += undriven(eqs.model, recording, [*driven, *columns])
         if static_at is None:
             static_at = plateaus(recording, driven) if recording is not None and driven else [0.0]
             if not static_at:
@@ -138,12 +147,8 @@ def compare(
     if recording is None:
         measured, static = runs[-1].path, runs[-1].static
     else:
-        measured = np.stack([recording.column(name) for name in columns], axis=1)
+        measured = np.stack([recording.column(name) for name in columns or ()], axis=1)
         static = np.stack([np.interp(rest_at, times, column) for column in measured.T], axis=1)
-    if measured.shape[1] != runs[0].path.shape[1]:
-        raise RecordingError(
-            f"the output '{output}' has {runs[0].path.shape[1]} components and {measured.shape[1]} columns are given"
-        )
     return [_row(run, rod, output, measured, times, inside, rest_at, static) for run in runs]
 
 

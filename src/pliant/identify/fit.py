@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from pliant.equations.outputs import output_units
 from pliant.identify.compare import DEFAULT_METHOD
 from pliant.identify.held_out import HeldOut, Profile, cross_validate, profile
 from pliant.identify.measurement import Measurement, prediction_of, samples_of
-from pliant.identify.recording import Recording, RecordingError, thousandths
+from pliant.identify.recording import compared_columns, driving_columns, thousandths, undriven
 from pliant.identify.search import Search, Solution, Target, Unknowns, mean_distances
+from pliant.language.recording import Recording, RecordingError
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.motion.integrator import Method
 from pliant.solve.status import Status
@@ -41,7 +42,7 @@ class OutputError:
     unit: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fit:
     """Parameters found from recordings.
 
@@ -62,6 +63,7 @@ class Fit:
         derivatives: "exact", or why some came from finite differences.
         message: what the solver said.
         unit: of the distances.
+        warnings: what the user should know of the recordings: loads that drive nothing, units that are not stated.
     """
 
     status: Status
@@ -80,8 +82,13 @@ class Fit:
     derivatives: str
     message: str
     unit: str = "mm"
+    warnings: tuple[str, ...] = ()
     _search: Search = field(repr=False, compare=False, kw_only=True)
     _solution: Solution = field(repr=False, compare=False, kw_only=True)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name} = {x:.6g} ± {self.deviations[name]:.2g}" for name, x in self.parameters.items())
+        return f"Fit ({self.status}): {values}; mean error {self.before_mm:.3g} {self.unit} before, {self.after_mm:.3g} after"
 
     @on_one_blas_thread
     def profile(self, name: str, values: Sequence[float] | np.ndarray | None = None) -> Profile:
@@ -114,7 +121,7 @@ def fit(
     measurements: Recording | Measurement | Sequence[Recording | Measurement],
     *,
     output: str = "tip",
-    columns: Sequence[str] = ("x", "y", "z"),
+    columns: Sequence[str] | None = None,
     use: np.ndarray | None = None,
     window: tuple[float, float] | None = None,
     rest_at: Sequence[float] | None = None,
@@ -126,17 +133,19 @@ def fit(
     """Fit parameters so that outputs follow one or more recordings, in motion and at rest.
 
     measurements: recordings, of which `output`, `columns`, `use`, `window` and `rest_at` say what is compared, or `Measurement`s,
-    which say it each for itself. use: which samples to fit (True) and which to hold out (False); all by default. rest_at: times [s]
-    under whose inputs states at rest are fitted to the recording there, instead of the motion. bounds: per parameter; by default
-    the model's `minimum` and `maximum`, and where it has none, a tenth of and ten times the start value (no bound with a prior).
-    priors: mean and standard deviation of what is known of a parameter beforehand (SI units).
+    which say it each for itself. columns: by default those named after the output (`tip.x`), or x, y, z. use: which samples to
+    fit (True) and which to hold out (False); all by default. rest_at: times [s] under whose inputs states at rest are fitted to
+    the recording there, instead of the motion. bounds: per parameter; by default the model's `minimum` and `maximum`, and where it
+    has none, a tenth of and ten times the start value (no bound with a prior). priors: mean and standard deviation of what is known
+    of a parameter beforehand (SI units).
     """
     check_names("parameter", parameters, eqs.parameters)
     listed = [measurements] if isinstance(measurements, Recording | Measurement) else list(measurements)
-    usual = {"outputs": {output: tuple(columns)}, "use": use, "window": window, "rest_at": rest_at}
+    usual = {"outputs": {output: columns}, "use": use, "window": window, "rest_at": rest_at}
     given = [Measurement(one, **usual) if isinstance(one, Recording) else one for one in listed]  # type: ignore[arg-type]
     if not given:
         raise RecordingError("there is nothing to fit to: give a recording")
+    given = [_with_columns(eqs, one) for one in given]
     unknowns, places = _unknowns(eqs, parameters, given, bounds or {}, priors or {})
     targets = [_target(eqs, one, places[k], k, method or DEFAULT_METHOD) for k, one in enumerate(given)]
     size = sum(int(t.samples.fitted.sum()) * t.samples.measured.shape[1] for t in targets)
@@ -145,7 +154,19 @@ def fit(
     search = Search(unknowns, targets, progress)
     before = search.values(unknowns.start)
     found = search.solve(np.clip(unknowns.start, unknowns.low, unknowns.high))
-    return _result(eqs, search, found, before)
+    return _result(eqs, search, found, before, tuple(dict.fromkeys(x for one in given for x in _remarks(eqs, one))))
+
+
+def _remarks(eqs: Equations, given: Measurement) -> list[str]:
+    driving = driving_columns(eqs.model, given.recording).values()
+    compared = [name for columns in given.outputs.values() for name in columns or ()]
+    return undriven(eqs.model, given.recording, [*driving, *compared])
+
+
+def _with_columns(eqs: Equations, given: Measurement) -> Measurement:
+    """A measurement whose outputs all have columns, checked."""
+    found = {x: compared_columns(eqs.model, given.recording, x, columns) for x, columns in given.outputs.items()}
+    return replace(given, outputs=found)
 
 
 def _unknowns(
@@ -200,7 +221,9 @@ def _target(eqs: Equations, given: Measurement, place: Mapping[str, int], index:
     return Target(_label(given, index), samples, prediction, tuple(place), where, given.deviations)
 
 
-def _result(eqs: Equations, search: Search, found: Solution, before: Sequence[np.ndarray]) -> Fit:
+def _result(
+    eqs: Equations, search: Search, found: Solution, before: Sequence[np.ndarray], warnings: tuple[str, ...]
+) -> Fit:
     unknowns, after = search.unknowns, search.values(found.x)
     deviation = np.sqrt(np.diag(found.covariance))
     safe = np.where(deviation > 0, deviation, 1.0)
@@ -225,6 +248,7 @@ def _result(eqs: Equations, search: Search, found: Solution, before: Sequence[np
         derivatives=search.reason or "exact",
         message=found.message,
         unit=thousandths(named.pop()) if len(named) == 1 else "1e-3 of the outputs' units",
+        warnings=warnings,
         _search=search,
         _solution=found,
     )

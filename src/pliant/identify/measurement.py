@@ -10,13 +10,14 @@ import numpy as np
 
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
-from pliant.identify.recording import Recording, RecordingError, drive
+from pliant.identify.recording import drive
 from pliant.identify.sensitivity import output_sensitivity, poses_at_rest, rest_sensitivity, why_not
+from pliant.language.recording import Recording, RecordingError
 from pliant.solve.motion.integrator import Method
 from pliant.solve.motion.simulate import simulate
 from pliant.solve.statics.equilibrium import Equilibrium
 
-TIP: Mapping[str, Sequence[str]] = {"tip": ("x", "y", "z")}
+TIP: Mapping[str, Sequence[str] | None] = {"tip": None}
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Measurement:
 
     Attributes:
         recording: inputs and outputs over time. Its columns named like inputs drive the model.
-        outputs: outputs of the model, with the recording's columns of each.
+        outputs: outputs of the model, with the recording's columns of each; None for those named after it (`tip.x`), or x, y, z.
         rest_at: times [s] under whose inputs states at rest are compared, instead of the motion.
         use: which samples of the recording to fit (True) and which to hold out (False); all by default.
         window: begin and end of what counts [s].
@@ -38,7 +39,7 @@ class Measurement:
     """
 
     recording: Recording
-    outputs: Mapping[str, Sequence[str]] = field(default_factory=lambda: dict(TIP))
+    outputs: Mapping[str, Sequence[str] | None] = field(default_factory=lambda: dict(TIP))
     rest_at: Sequence[float] | np.ndarray | None = None
     use: np.ndarray | None = None
     window: tuple[float, float] | None = None
@@ -61,10 +62,11 @@ class Samples:
 
 
 def samples_of(given: Measurement) -> Samples:
-    """The samples of a measurement; raises RecordingError where columns are missing."""
+    """The samples of a measurement whose columns are all named; raises RecordingError where one is missing."""
     recording = given.recording
     times = recording.time if given.rest_at is None else np.asarray(given.rest_at, dtype=float)
-    names = [name for columns in given.outputs.values() for name in columns]
+    listed = {name: columns or () for name, columns in given.outputs.items()}
+    names = [name for columns in listed.values() for name in columns]
     measured = np.stack([np.interp(times, recording.time, recording.column(name)) for name in names], axis=1)
     begin, end = given.window or (recording.time[0], recording.time[-1])
     inside = (times >= begin - 1e-9) & (times <= end + 1e-9)
@@ -76,7 +78,7 @@ def samples_of(given: Measurement) -> Samples:
     wanted = np.ones(len(recording.time), dtype=bool) if use is None else np.asarray(use, dtype=bool)
     nearest = np.clip(np.searchsorted(recording.time, times), 0, len(recording.time) - 1)
     fitted = inside & wanted[nearest]
-    ends = np.cumsum([0, *(len(columns) for columns in given.outputs.values())])
+    ends = np.cumsum([0, *(len(columns) for columns in listed.values())])
     blocks = {name: slice(int(ends[k]), int(ends[k + 1])) for k, name in enumerate(given.outputs)}
     return Samples(times, measured, fitted, inside & ~fitted, blocks)
 

@@ -1,92 +1,19 @@
-"""Recordings: measured inputs and outputs over time, and models driven by them."""
+"""Models driven by recordings, and what of a recording is compared with an output."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from pliant.equations.equations import Equations
+from pliant.equations.outputs import output_parts, output_units
 from pliant.language.arguments import ArgumentError
-from pliant.language.csv_table import check_increasing, read_table
-from pliant.language.dimension import FORCE, PRESSURE, TIME, TORQUE, Dimension
-from pliant.language.source import FileProblem
-from pliant.language.units import Unit, UnitError, parse_unit
-from pliant.language.words import suggestion
-from pliant.model.time_series import interpolated
-
-# A step between samples longer than this many usual ones counts as a gap.
-GAP = 10.0
-
-
-class RecordingError(ValueError):
-    """A recording that cannot be used, with the place and the way out."""
-
-
-@dataclass(frozen=True)
-class Recording:
-    """Columns of a CSV file in SI units, over increasing times [s]; dimensions of those whose headings have units."""
-
-    file: str
-    time: np.ndarray
-    columns: Mapping[str, np.ndarray]
-    dimensions: Mapping[str, Dimension] = field(default_factory=dict)
-
-    def column(self, name: str) -> np.ndarray:
-        """A column by its name with or without the unit (`p1` finds `p1_Pa`)."""
-        if name in self.columns:
-            return self.columns[name]
-        hint = suggestion(name, self.columns, f"it has {', '.join(self.columns)}")
-        raise RecordingError(f"{self.file} has no column '{name}'; {hint}")
-
-    def window(self, begin: float, end: float) -> Recording:
-        """The part between two times [s]."""
-        inside = (self.time >= begin - 1e-9) & (self.time <= end + 1e-9)
-        if not inside.any():
-            raise RecordingError(f"{self.file} has nothing between {begin:g} and {end:g} s")
-        return replace(self, time=self.time[inside], columns={k: v[inside] for k, v in self.columns.items()})
-
-
-def read_recording(path: str | os.PathLike[str]) -> Recording:
-    """Read a CSV file whose first line names the columns, each with its unit after an underscore: t_s, p1_Pa, x_mm.
-
-    The time column is the first one called t or time. Columns without a unit are taken as SI.
-    """
-    source = Path(path)
-    if not source.exists():
-        raise RecordingError(f"there is no file {source}")
-    try:
-        header, data = read_table(source, str(source), limit="recording")
-    except FileProblem as problem:
-        raise _as_recording_error(problem) from None
-    columns, dimensions = {}, {}
-    for k, heading in enumerate(header):
-        name, unit = _name_and_unit(heading)
-        if name in columns:
-            raise RecordingError(f"{source} has two columns '{name}'; rename one")
-        with np.errstate(over="ignore"):
-            columns[name] = data[:, k] * (unit.factor if unit else 1.0)
-        if not np.all(np.isfinite(columns[name])):
-            raise RecordingError(f"the column '{heading}' of {source} has a number that is too large")
-        if unit:
-            dimensions[name] = unit.dimension
-    time_name = next((name for name in ("t", "time") if name in columns), None)
-    if time_name is None:
-        raise RecordingError(f"{source} has no time column; call it t_s or time_s")
-    time = columns.pop(time_name)
-    if dimensions.get(time_name, TIME) != TIME:
-        raise RecordingError(
-            f"the times of {source} are given in a unit of {dimensions[time_name]}; call the column t_s"
-        )
-    _check_times(time, source)
-    return Recording(str(source), time, columns, dimensions)
-
-
-def _as_recording_error(problem: FileProblem) -> RecordingError:
-    return RecordingError("; ".join(filter(None, (str(problem), problem.hint))))
+from pliant.language.dimension import FORCE, PRESSURE, TORQUE, Dimension
+from pliant.language.headings import dimension_of
+from pliant.language.recording import Recording, RecordingError
+from pliant.model.model import Model
+from pliant.model.time_series import TimeSeries, interpolated
 
 
 def thousandths(unit: str) -> str:
@@ -94,76 +21,104 @@ def thousandths(unit: str) -> str:
     return f"m{unit}" if unit in ("m", "N", "N m", "J", "rad", "m/s", "rad/s") else f"1e-3 {unit}".strip()
 
 
-def _name_and_unit(heading: str) -> tuple[str, Unit | None]:
-    name, underscore, unit = heading.rpartition("_")
-    if underscore:
-        try:
-            return name, parse_unit(unit)
-        except UnitError:
-            pass
-    return heading, None
-
-
-def _check_times(time: np.ndarray, source: Path) -> None:
-    try:
-        check_increasing(time, str(source))
-    except FileProblem as problem:
-        raise _as_recording_error(problem) from None
-    if len(time) > 2:
-        steps = np.diff(time)
-        worst = int(np.argmax(steps))
-        if steps[worst] > GAP * np.median(steps):
-            raise RecordingError(
-                f"{source} has a gap of {steps[worst]:.3g} s at t = {time[worst]:.6g} s, where samples are usually "
-                f"{np.median(steps):.3g} s apart; cut the recording there"
-            )
+def driving_columns(model: Model, recording: Recording) -> dict[str, str]:
+    """The column that drives each input, for those that have one: `input.NAME`, as where an output has the same name, or `NAME`."""
+    both = {name: (f"input.{name}", name) for name in model.input_names}
+    found = {name: next((x for x in known if x in recording.columns), None) for name, known in both.items()}
+    return {name: column for name, column in found.items() if column is not None}
 
 
 def drive(eqs: Equations, recording: Recording) -> tuple[Equations, tuple[str, ...]]:
-    """The same equations with inputs that follow the recording's columns of the same name; and which they are."""
-    model = eqs.model
-    driven = {}
+    """The same equations with inputs that follow the recording's columns of the same name; and these columns."""
+    driven = recorded_inputs(eqs.model, recording)
+    return eqs.at(inputs=driven), tuple(driving_columns(eqs.model, recording).values())
+
+
+def recorded_inputs(model: Model, recording: Recording) -> dict[str, TimeSeries]:
+    """The inputs that a recording has columns of, by name; raises RecordingError where there are none or their units are wrong."""
+    columns = driving_columns(model, recording)
     for name in model.input_names:
-        if name in recording.columns:
-            try:
-                driven[name] = interpolated(recording.time, recording.columns[name], "cubic")
-            except ArgumentError as reason:
-                raise RecordingError(f"the column '{name}' of {recording.file}: {reason}") from None
-            _check_dimension(eqs, recording, name)
-        elif lost := next((column for column in recording.columns if column.startswith(f"{name}_")), None):
+        if name in columns:
+            kind = model.environment.dimension(name)
+            _check_dimension(recording, columns[name], kind, f"the input '{name}' is a {kind}")
+        elif lost := next((x for x in recording.columns if x.startswith((f"{name}_", f"{name} [", f"{name} ("))), None):
             raise RecordingError(
-                f"{recording.file} has a column '{lost}', but '{lost[len(name) + 1 :]}' is no known unit; write a unit such "
-                f"as {name}_Pa, or rename the column if it is not the input '{name}'"
+                f"{recording.file} has a column '{lost}', but '{lost[len(name) + 1 :].strip('[]()')}' is no known unit; write a "
+                f"unit such as '{name} [Pa]', or rename the column if it is not the input '{name}'"
             )
-    if model.input_names and not driven:
+    if model.input_names and not columns:
         raise RecordingError(
             f"{recording.file} drives none of the model's inputs ({', '.join(model.input_names)}); it has the columns "
             f"{', '.join(recording.columns)}"
         )
-    return eqs.at(inputs=driven), tuple(driven)
+    return {name: _smooth(recording, column) for name, column in columns.items()}
 
 
-def undriven(recording: Recording, driven: Sequence[str]) -> list[str]:
-    """A remark where the recording holds forces, moments or pressures that are not zero and drive no input of the model."""
+def _smooth(recording: Recording, column: str) -> TimeSeries:
+    try:
+        return interpolated(recording.time, recording.column(column), "cubic")
+    except ArgumentError as reason:
+        raise RecordingError(f"the column '{column}' of {recording.file}: {reason}") from None
+
+
+def compared_columns(model: Model, recording: Recording, output: str, columns: Sequence[str] | None) -> tuple[str, ...]:
+    """The columns that an output is compared with, checked: those given, or named after it (`tip.x`), or x, y, z."""
+    if output not in model.spec.outputs:
+        raise RecordingError(f"the model has no output '{output}'; it has {', '.join(model.spec.outputs) or 'none'}")
+    parts = output_parts(model, output)
+    if columns is None:
+        usual = [parts, ["x", "y", "z"]] if len(parts) == 3 else [parts]
+        columns = next((names for names in usual if all(name in recording.columns for name in names)), None)
+    if columns is None:
+        raise RecordingError(
+            f"{recording.file} has no columns {' or '.join(', '.join(names) for names in usual)} for the output '{output}'; it has "
+            f"{', '.join(recording.columns)}. Say which they are (`columns`, --columns)"
+        )
+    if len(columns) != len(parts):
+        raise RecordingError(f"the output '{output}' has {len(parts)} components and {len(columns)} columns are given")
+    unit = output_units(model)[output]
+    for name in columns:
+        recording.column(name)
+        _check_dimension(recording, name, dimension_of(unit), f"the output '{output}' is in {unit}")
+    return tuple(columns)
+
+
+def undriven(model: Model, recording: Recording, used: Sequence[str]) -> list[str]:
+    """Remarks on a recording: forces, moments or pressures that are not zero and drive no input of the model, and units that are
+    not stated. used: columns that drive inputs or are compared."""
+    return [*_unused_loads(model, recording, used), *_assumed_units(recording, used)]
+
+
+def _unused_loads(model: Model, recording: Recording, used: Sequence[str]) -> Iterator[str]:
     loads = (FORCE, TORQUE, PRESSURE)
+    outputs = {part for name in model.spec.outputs for part in output_parts(model, name)}
     unused = [
         name
         for name, values in recording.columns.items()
-        if name not in driven and recording.dimensions.get(name) in loads and np.any(values)
+        if name not in used
+        and name not in outputs
+        and recording.dimension(name) in loads
+        and np.any(values)
+        and recording.units.get(name) != "J"  # an energy has the dimension of a moment
     ]
-    if not unused:
-        return []
-    return [
-        f"the columns {', '.join(unused)} of {recording.file} drive nothing: the model has no inputs of these names"
-    ]
+    if unused:
+        names = ", ".join(unused)
+        yield f"the columns {names} of {recording.file} drive nothing: the model has no inputs of these names"
 
 
-def _check_dimension(eqs: Equations, recording: Recording, name: str) -> None:
-    expected, found = eqs.model.environment.dimension(name), recording.dimensions.get(name)
-    if expected is not None and found is not None and found != expected:
-        raise RecordingError(
-            f"the column '{name}' of {recording.file} is in a unit of {found}, but the input '{name}' is a {expected}"
+def _assumed_units(recording: Recording, used: Sequence[str]) -> Iterator[str]:
+    bare = [name for name in used if name in recording.assumed]
+    if bare:
+        yield (
+            f"the columns {', '.join(bare)} of {recording.file} state no unit and are taken in SI units; write it in the heading: "
+            f"'{bare[0]} [mm]'"
         )
+
+
+def _check_dimension(recording: Recording, name: str, expected: Dimension | None, words: str) -> None:
+    found = recording.dimension(name)
+    if expected is not None and found is not None and found != expected:
+        raise RecordingError(f"the column '{name}' of {recording.file} is in a unit of {found}, but {words}")
 
 
 def plateaus(recording: Recording, inputs: Sequence[str], *, least: float = 1.0, share: float = 0.02) -> list[float]:

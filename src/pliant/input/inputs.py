@@ -64,18 +64,18 @@ class Piece(Part):
 
 
 class Series(Part):
-    """A recorded series: one column of a CSV file."""
+    """A recorded series: one column of a table, such as `pliant simulate --out run.csv` writes."""
 
     file: str
-    """The CSV file, in the folder of the model file or below; its first line names the columns."""
+    """The .csv, .parquet or .mat file, in the folder of the model file or below. Headings may hold units: `force [N]`."""
     column: str
-    """Name of the column with the values."""
-    time_column: str = "t"
-    """Name of the column with the times, which must increase."""
-    time_unit: str = "s"
-    """Unit of the times in the file."""
+    """Name of the column with the values, with or without its unit."""
+    time_column: str | None = None
+    """Name of the column with the times, which must increase; otherwise the one called `t` or `time`."""
+    time_unit: str | None = None
+    """Unit of the times, where the heading has none; otherwise s."""
     unit: str | None = None
-    """Unit of the values in the file; otherwise SI."""
+    """Unit of the values, where the heading has none; otherwise SI."""
     scale: Value = 1
     """Factor on the values in the file [-]."""
     interpolation: Literal["linear", "previous", "cubic"] = "linear"

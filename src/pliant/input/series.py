@@ -1,4 +1,4 @@
-"""Recorded series: one column of a CSV file, checked."""
+"""Recorded series: one column of a table, checked."""
 
 from __future__ import annotations
 
@@ -7,30 +7,44 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.input.inputs import Series
-from pliant.language.csv_table import check_increasing, read_table
+from pliant.language.recording import FILL, by_name, find_column, times_of
 from pliant.language.source import FileProblem, Source
-from pliant.language.units import UnitError, parse_unit
+from pliant.language.table_files import Column, read_columns
+from pliant.language.units import Unit, UnitError, parse_unit
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Times [s] and values [SI units of the file's unit], of equal length, times increasing."""
+    """Times [s] and values [SI], of equal length, times increasing; `unit` is the file's own, None where nothing states it."""
 
     times: np.ndarray
     values: np.ndarray
+    unit: Unit | None
 
 
 def read_series(series: Series, source: Source) -> Samples:
     """The series of a model from `source`; raises FileProblem that says what is wrong with the file."""
-    path = source.find(series.file)
-    factors = []
-    for name, unit in (("time_unit", series.time_unit), ("unit", series.unit or "1")):
-        try:
-            factors.append(parse_unit(unit).factor)
-        except UnitError as error:
-            raise FileProblem(f"in {name}: {error}", error.hint) from None
-    _, table = read_table(path, series.file, limit="table", columns=(series.time_column, series.column))
-    with np.errstate(over="ignore"):  # numbers that leave no room for a polynomial are refused where one is made
-        table = table * factors
-    check_increasing(table[:, 0], series.file)
-    return Samples(table[:, 0], table[:, 1])
+    found = by_name(read_columns(source.find(series.file), series.file, limit="table"), series.file)
+    times = times_of(found, series.file, series.time_column)
+    values = find_column(found, series.column, series.file)
+    if values.flaw:
+        raise FileProblem(values.flaw, FILL)
+    time, _ = _in_si(times, "time_unit", series.time_unit)
+    numbers, unit = _in_si(values, "unit", series.unit)
+    return Samples(time, numbers, unit)
+
+
+def _in_si(column: Column, key: str, given: str | None) -> tuple[np.ndarray, Unit | None]:
+    """Values by the unit of the file or, where it states none, by the one given in the model."""
+    if given is None:
+        return column.values, column.unit
+    try:
+        unit = parse_unit(given)
+    except UnitError as error:
+        raise FileProblem(f"in {key}: {error}", error.hint) from None
+    if column.unit is None:
+        with np.errstate(over="ignore"):  # numbers that leave no room for a polynomial are refused where one is made
+            return column.values * unit.factor, unit
+    if unit != column.unit:
+        raise FileProblem(f"`{key}` is {given}, but the file says '{column.heading}'", f"remove `{key}`")
+    return column.values, unit

@@ -55,3 +55,7 @@ class Annulus(SectionShape):
     def half_sizes(self, value: Evaluate) -> tuple[Any, Any]:
         """Its outer radius [m]."""
         return value(self.outer_radius), value(self.outer_radius)
+
+    def bore(self, value: Evaluate) -> Any:
+        """Its inner radius [m]."""
+        return value(self.inner_radius)

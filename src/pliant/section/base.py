@@ -93,6 +93,10 @@ class OneSection(SectionBase):
     def half_sizes(self, value: Evaluate) -> tuple[Any, Any]:
         """How it is drawn: half its extent along x and along y [m]."""
 
+    def bore(self, value: Evaluate) -> Any:
+        """Radius of the hole with which it is drawn [m]."""
+        return 0.0
+
 
 class GeometricSection(OneSection):
     """A section that is known by its areas and moments; the material gives the rest."""

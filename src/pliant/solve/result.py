@@ -16,6 +16,8 @@ from pliant.equations.contacts import Contacts
 from pliant.equations.state import State
 from pliant.language.deadline import STOPPED_BY_TIME
 from pliant.language.display import shown
+from pliant.language.recording import Recording
+from pliant.language.table_files import FORMATS
 from pliant.language.words import suggestion
 from pliant.solve.contact_table import recorded_contacts
 from pliant.solve.labelled import Labelled, Variable
@@ -66,7 +68,7 @@ class Recorded:
 
         What an event or a controller has ended is whole.
         """
-        return self.status == Status.FAILED or self.message.startswith((INTERRUPTED, STILL_RUNNING))
+        return self.status == Status.FAILED or self.message.startswith((INTERRUPTED, STILL_RUNNING, STOPPED_BY_TIME))
 
     @property
     def dataset(self) -> xarray.Dataset:
@@ -229,13 +231,62 @@ class Result(Recorded):
             parts = {"acceleration": data["a"][:, k]}
             return self._track(name, "rate", self.v[:, k], {"-": "1/s", "": ""}.get(unit, f"{unit}/s"), **parts)
         if name in inputs:
-            unit = dict(zip(inputs, json.loads(data.attributes.get("input_units", "[]")), strict=False)).get(name, "")
-            return self._track(name, "input", self.inputs[name], unit)
+            return self._of_kind("input", name)
         names = [*self.output_names, *frames, *coordinates, *(f"d({x})/dt" for x in rates), *inputs]
         raise no_such("result has no frame, coordinate, rate, output or input", name, names)
 
     def _track(self, name: str, kind: str, values: Any, unit: str, **parts: Part) -> Track:
         return Track(name, kind, self.time, np.asarray(values), unit, parts)
+
+    def parts(self, name: str) -> list[str]:
+        """Names of the numbers of an output: its own, or `tip.x` and so on of a vector, or `strain.1` along a rod."""
+        values = self.recorded[f"output.{name}"]
+        if values.ndim == 1:
+            return [name]
+        axis = f"output.{name}.part"
+        numbers = [str(k + 1) for k in range(values.shape[1])]
+        return [f"{name}.{x}" for x in (self.recorded.names(axis) if axis in self.recorded.labels else numbers)]
+
+    def recording(self) -> Recording:
+        """Outputs, inputs, coordinates and energies as columns over time with their units, as a fit or a comparison takes them.
+
+        Where two have the same name, the later one says what it is: `input.force`, `coordinate.slide`.
+        """
+        data = self.recorded
+        columns: dict[str, np.ndarray] = {}
+        units: dict[str, str] = {}
+
+        def add(kind: str, name: str, values: np.ndarray, unit: str) -> None:
+            name = f"{kind}.{name}" if name in columns or name == "time" else name
+            columns[name] = values
+            if unit:
+                units[name] = unit
+
+        for output in self.output_names:
+            values = data[f"output.{output}"].reshape(len(self.time), -1)
+            for part, column in zip(self.parts(output), values.T, strict=True):
+                add("output", part, column, data.unit(f"output.{output}"))
+        for kind in ("input", "coordinate"):
+            for name in data.names(kind):
+                track = self._of_kind(kind, name)
+                add(kind, name, track.values, track.unit)
+        for name in self.energy_names:
+            add("energy", name, data[name], "J")
+        return Recording("the result", self.time, columns, units)
+
+    def input(self, name: str) -> Track:
+        """An input, also where an output or a coordinate has the same name."""
+        if name not in self.recorded.names("input"):
+            raise no_such("result has no input", name, self.recorded.names("input"))
+        return self._of_kind("input", name)
+
+    def _of_kind(self, kind: str, name: str) -> Track:
+        """An input or a coordinate, whatever else has its name."""
+        data = self.recorded
+        names, values = data.names(kind), data["u"] if kind == "input" else self.q
+        units = json.loads(data.attributes.get(f"{kind}_units", "[]"))
+        unit = dict(zip(names, units, strict=False)).get(name, "")
+        return self._track(name, kind, values[:, names.index(name)], unit)
 
     def __repr__(self) -> str:
         end = f"{self.time[-1]:g} s" if len(self.time) else "nothing"
@@ -246,6 +297,14 @@ class Result(Recorded):
 
     def _repr_html_(self) -> str:
         return str(shown("Result.html", self))
+
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything as netCDF (.nc), or `recording()` as a table (.csv, .parquet, .mat); all or nothing."""
+        if FilePath(path).suffix in FORMATS:
+            self.recording().save(path)
+        else:
+            super().save(path)
 
 
 def _of_frame(data: Labelled, part: str, k: int) -> np.ndarray:

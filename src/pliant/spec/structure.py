@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pliant.input.inputs import Series, SeriesInput
+from pliant.input.series import Samples, read_series
 from pliant.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.language.base import Framed
 from pliant.language.collection import collections
@@ -288,6 +289,7 @@ def _inputs(checked: Checked) -> Iterator[Finding]:
         if isinstance(signal, SeriesInput):
             origin = checked.origins.origins["inputs", name]
             try:
+                samples = read_series(signal.series, origin.source)
                 recorded(signal.series, checked.number, origin.source)
             except FileProblem as problem:
                 yield "inputs", name, ("series",), str(problem), problem.hint
@@ -295,6 +297,7 @@ def _inputs(checked: Checked) -> Iterator[Finding]:
                 continue  # reported where the value stands
             else:
                 yield from _series_units(checked, name, signal.series)
+                yield from _heading_unit(checked, name, signal.series, samples)
 
 
 def _series_units(checked: Checked, name: str, series: Series) -> Iterator[Finding]:
@@ -307,6 +310,18 @@ def _series_units(checked: Checked, name: str, series: Series) -> Iterator[Findi
             problem = checked.dimension_problem(f"1 {unit}", dimension)
         if problem:
             yield "inputs", name, ("series", key), problem[0], ""
+
+
+def _heading_unit(checked: Checked, name: str, series: Series, samples: Samples) -> Iterator[Finding]:
+    """The unit that a file states of a column fits the parameter."""
+    expected = checked.dimensions.get(name)
+    if series.unit is None and samples.unit is not None and isinstance(expected, Dimension):
+        found = samples.unit.dimension
+        if found != expected:
+            words = (
+                f"the column '{series.column}' of {series.file} is in a unit of {found}, but '{name}' is a {expected}"
+            )
+            yield "inputs", name, ("series", "column"), words, "take another column"
 
 
 def _outputs(checked: Checked) -> Iterator[Finding]:

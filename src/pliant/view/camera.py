@@ -4,12 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+
+from pliant.language.arguments import ArgumentError
+from pliant.language.words import nearest
 
 AZIMUTH, ELEVATION = np.radians(-62.0), np.radians(22.0)
 FLAT = 1e-6
 """Points within this share of their spread count as lying in one plane."""
+
+
+View: TypeAlias = str | Sequence[float] | np.ndarray | None
+"""Where the viewer stands: a word, a direction, or None for a view that suits the robot."""
+
+VIEWS = {
+    "front": (0.0, -1.0, 0.0),
+    "back": (0.0, 1.0, 0.0),
+    "left": (-1.0, 0.0, 0.0),
+    "right": (1.0, 0.0, 0.0),
+    "top": (0.0, 0.0, 1.0),
+    "bottom": (0.0, 0.0, -1.0),
+    "corner": (1.0, -1.4, 0.8),
+}
+"""Words for views: directions from the robot to the viewer in world axes. From the front, x points right and z up."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +46,21 @@ class Camera:
     def depth(self, point: np.ndarray) -> float:
         """How near a point is [m]; larger is nearer."""
         return float(np.asarray(point) @ self.toward)
+
+
+def view_direction(view: str | Sequence[float] | np.ndarray) -> np.ndarray:
+    """The direction from the robot to the viewer (3), from a word, three numbers, or a text of them (`1,-1,0.5`)."""
+    known = f"write {', '.join(VIEWS)}, or a direction such as 1,-1,0.5"
+    if isinstance(view, str) and view in VIEWS:
+        return np.array(VIEWS[view])
+    try:
+        given = [float(x) for x in (view.split(",") if isinstance(view, str) else view)]
+    except (TypeError, ValueError):
+        word = nearest(view, VIEWS) if isinstance(view, str) else None
+        raise ArgumentError(f"unknown view {view!r}", f"did you mean '{word}'?" if word else known) from None
+    if len(given) != 3 or not np.all(np.isfinite(given)) or not np.any(given):
+        raise ArgumentError(f"a view is a direction of three numbers, not {view!r}", known)
+    return np.array(given)
 
 
 def look_from(direction: Sequence[float] | np.ndarray, gravity: np.ndarray) -> Camera:

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.language.files import write_whole
+from pliant.view.camera import View, look_from, view_direction
 from pliant.view.clips import run_scenes
 from pliant.view.marks import push_scale
-from pliant.view.sketch import Drawing, front_view
+from pliant.view.sketch import Drawing, front_view, picture_size
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -25,8 +27,10 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 MOST_FRAMES = 3000
-WIDTH, HEIGHT = 6.4, 4.8
-"""Largest size of the picture [inch]; it takes the shape of what is seen."""
+WIDTH, HEIGHT = 960, 720
+"""Largest size of the picture [pixels]; it takes the shape of what is seen."""
+RESOLUTION = 150
+"""Dots per inch of a film of that size, which says how large words and lines are."""
 
 
 class FilmError(RuntimeError):
@@ -38,14 +42,18 @@ def film(
     run: Result,
     path: str | os.PathLike[str],
     *,
-    frames_per_second: float = 25.0,
+    fps: float = 25.0,
     speed: float = 1.0,
-    dots_per_inch: int = 150,
+    view: View = None,
+    size: tuple[int, int] | None = None,
+    labels: bool = True,
+    frames: bool = True,
     progress: Progress | None = None,
 ) -> int:
     """Write a run as a film (.mp4 or .gif), whole or not at all; returns its number of frames.
 
-    speed: seconds of motion per second of film. Between saved times the nearest one is shown.
+    fps: frames per second. speed: seconds of motion per second of film. Between saved times the nearest one is shown.
+    view, labels, frames: as of `sketch`. size: width and height [pixels]; by default the shape of what is seen, up to 960 x 720.
     """
     target = Path(path)
     if target.suffix not in (".mp4", ".gif"):
@@ -55,21 +63,32 @@ def film(
     if len(run.time) < 2:
         raise FilmError("the result holds fewer than two saved times: simulate with --save-every")
     span = float(run.time[-1] - run.time[0])
-    count = max(2, round(span / speed * frames_per_second) + 1)
+    count = max(2, round(span / speed * fps) + 1)
     if count > MOST_FRAMES:
         raise FilmError(
             f"the film would have {count} frames, more than {MOST_FRAMES}: raise the speed or take fewer per second"
         )
     moments = run.time[0] + np.linspace(0, span, count)
     chosen = [int(np.argmin(np.abs(run.time - t))) for t in moments]
-    pictures = _pictures(eqs, run, chosen, dots_per_inch, progress)
+    look = _Look(view, None if size is None else picture_size(size), labels, frames)
+    pictures = _pictures(eqs, run, chosen, look, progress)
     write = _mp4 if target.suffix == ".mp4" else _gif
-    write_whole(target, write(pictures, frames_per_second))
+    write_whole(target, write(pictures, fps))
     return count
 
 
+@dataclass(frozen=True)
+class _Look:
+    """How frames are drawn: see `film`."""
+
+    view: View
+    size: tuple[int, int] | None
+    labels: bool
+    frames: bool
+
+
 def _pictures(
-    eqs: Equations, run: Result, chosen: list[int], dots_per_inch: int, progress: Progress | None
+    eqs: Equations, run: Result, chosen: list[int], look: _Look, progress: Progress | None
 ) -> Iterator[np.ndarray]:
     """Frames (height x width x 3, bytes), all seen from the same place; each saved time is drawn once."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -77,25 +96,27 @@ def _pictures(
 
     shown = list(dict.fromkeys(chosen))
     scenes = dict(zip(shown, run_scenes(eqs, run, shown), strict=True))
-    camera = front_view(*list(scenes.values())[:: max(1, len(scenes) // 20)])
+    some = list(scenes.values())[:: max(1, len(scenes) // 20)]
+    camera = front_view(*some) if look.view is None else look_from(view_direction(look.view), some[0].gravity)
     points = np.concatenate([scene.outline_points() for scene in scenes.values()])
     center = 0.5 * (points.min(axis=0) + points.max(axis=0))
     size = float(max(np.max(np.ptp(camera.project(points), axis=0)), 1e-6))
     push = push_scale(list(scenes.values()))
     drawings = {
-        k: Drawing(scene, camera, labels=True, frames=True, size=size, center=center, push=push)
+        k: Drawing(scene, camera, labels=look.labels, frames=look.frames, size=size, center=center, push=push)
         for k, scene in scenes.items()
     }
     low = np.min([drawing.low for drawing in drawings.values()], axis=0)
     high = np.max([drawing.high for drawing in drawings.values()], axis=0)
     shape = (high - low) + 0.12 * size
-    inches = min(WIDTH / shape[0], HEIGHT / shape[1])
-    # encoders want an even number of dots
-    width, height = (2 * round(inches * x * dots_per_inch / 2) for x in shape)
+    scale = min(WIDTH / shape[0], HEIGHT / shape[1])
+    # encoders want an even number of pixels
+    width, height = (2 * round(x / 2) for x in (scale * shape if look.size is None else look.size))
+    dots = RESOLUTION * max(width / WIDTH, height / HEIGHT)  # words and lines grow with the picture
     last, frame = -1, np.zeros((height, width, 3), dtype=np.uint8)
     for number, k in enumerate(chosen):
         if k != last:
-            canvas = FigureCanvasAgg(Figure((width / dots_per_inch, height / dots_per_inch), dpi=dots_per_inch))
+            canvas = FigureCanvasAgg(Figure((width / dots, height / dots), dpi=dots))
             ax = canvas.figure.add_axes((0, 0, 1, 1))
             drawings.pop(k).draw(ax, (low, high))
             ax.text(0.02, 0.98, f"t = {run.time[k]:.2f} s", transform=ax.transAxes, va="top", fontsize=9)

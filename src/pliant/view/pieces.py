@@ -122,6 +122,9 @@ class _Maker:
             self._between("cylinder", _mitred(pairs, middles[:, 0]), middles[:, 0], colours, "rods")
         else:
             self._bars(pairs, rod.sides[1:] + rod.sides[:-1], middles, colours)
+        if rod.bore[-1] > 0:  # a dark disc where the tube ends
+            lid = 0.002 * self.size * rod.tangents[-1]
+            self.cylinder(np.stack([rod.points[-1] - lid, rod.points[-1] + lid]), float(rod.bore[-1]), _bytes(INK))
         if rod.grounded:
             along = rod.points[1] - rod.points[0]
             along = 0.012 * self.size * along / np.linalg.norm(along)

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant._version import __version__
+from pliant.equations.outputs import output_units
 from pliant.gradient.optimize import Optimum, spare_words
 from pliant.identify.compare import Comparison
 from pliant.identify.fit import Fit
 from pliant.language.files import write_whole
+from pliant.language.headings import heading
 from pliant.solve.linear.modal import Modes
 from pliant.solve.linear.state_space import StateSpace
 from pliant.solve.result import Result
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 FEW_ROWS, MOST_ROWS, MOST_PLOTS, MOST_MODES = 12, 40, 8, 12
 """Rows of a table that is open at once, rows of any table, plots of outputs, animated modes; what is left out is said."""
+TOGETHER = 6
+"""Inputs in one plot."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ def report(eqs: Equations, findings: Sequence[Any]) -> str:
     links = "".join(f'<a href="#part{k}">{text(title)}</a>' for k, (title, _) in enumerate(sections))
     body = [f"<h1>{text(shown.title)}</h1>", f"<p>{text(shown.description)}</p>" if shown.description else ""]
     body += [f'<nav aria-label="Sections">{links}</nav>']
-    body += [f'<p class="warning" role="note">{text(note)}</p>' for note in _warnings(findings)]
+    body += [f'<p class="warning" role="note">{text(note)}</p>' for note in dict.fromkeys(_warnings(findings))]
     body += [
         f'<section id="part{k}"><h2>{text(title)}</h2>{content}</section>'
         for k, (title, content) in enumerate(sections)
@@ -85,26 +89,17 @@ def report(eqs: Equations, findings: Sequence[Any]) -> str:
 
 
 def _warnings(findings: Sequence[Any]) -> Iterator[str]:
+    """Remarks of all analyses, each with the name of its section where there are several."""
     for finding in findings:
-        yield from getattr(finding, "warnings", ())
+        title = f"{WRITERS[type(finding)][0]}: " if len(findings) > 1 else ""
+        yield from (f"{title}{note}" for note in getattr(finding, "warnings", ()))
         if getattr(finding, "status", "") == "failed":
-            yield finding.message
+            yield f"{title}{finding.message}"
 
 
 def _sections(eqs: Equations, findings: Sequence[Any]) -> Iterator[tuple[str, str]]:
-    writers: dict[type, tuple[str, Callable[[Equations, Any, str], str]]] = {
-        Equilibrium: ("Equilibrium", _equilibrium),
-        Modes: ("Modes", _modes),
-        StateSpace: ("Linear system", _linear),
-        Result: ("Motion", _motion),
-        Path: ("Path of equilibria", _path),
-        Compared: ("Comparison", _comparison),
-        Fit: ("Fit", _fit),
-        Swept: ("Sweep", _sweep),
-        Optimum: ("Optimum", _optimum),
-    }
     for number, finding in enumerate(findings):
-        title, write = writers[type(finding)]
+        title, write = WRITERS[type(finding)]
         yield title, write(eqs, finding, f"stage{number}")
 
 
@@ -131,13 +126,13 @@ def _equilibrium(eqs: Equations, found: Equilibrium, name: str) -> str:
         parts.append(f'<div class="pictures">{sketch_html(eqs, found, "the robot at rest")}</div>')
         parts.append(player(name, "the robot at rest", [pose_clip(eqs, found)]))
     rows = [(key, f"{value:.6g}") for key, value in found.coordinates.items()]
-    along = profile_names(found)
-    outputs = [(key, _number(value)) for key, value in found.outputs.items() if key not in along]
+    along, units = profile_names(found), output_units(eqs.model)
+    outputs = [(heading(key, units[key]), _number(x)) for key, x in found.outputs.items() if key not in along]
     if along:
         drawn = (figure_html(partial(plot.profile, found, key), f"{key} along the rod") for key in along[:MOST_PLOTS])
         parts.append(f'<div class="pictures">{"".join(drawn)}</div>')
-    parts.append(_long_table(("coordinate", "value (SI)"), rows))
-    return "".join([*parts, table(("output", "value (SI)"), outputs) if outputs else ""])
+    parts.append(table(("output", "value"), outputs) if outputs else "")
+    return "".join([*parts, _long_table(("coordinate", "value (SI)"), rows)])
 
 
 def _modes(eqs: Equations, found: Modes, name: str) -> str:
@@ -149,26 +144,40 @@ def _modes(eqs: Equations, found: Modes, name: str) -> str:
     if len(clips) < len(rows):
         words = f"The first {len(clips)} of {len(rows)} modes can be played. " + words
     note = f'<p class="note">{words}</p>'
-    return _long_table(head, rows) + (player(name, "vibration modes", clips) + note if clips else "")
+    drawn = ""
+    if rows:
+        drawn = figure_html(partial(plot.modes, found), "natural frequencies of the modes")
+        drawn += figure_html(partial(plot.eigenvalues, found), "eigenvalues on the complex plane")
+    played = player(name, "vibration modes", clips) + note if clips else ""
+    return f'<div class="pictures">{drawn}</div>{_long_table(head, rows)}{played}'
 
 
 def _linear(eqs: Equations, found: StateSpace, name: str) -> str:
     values = np.linalg.eigvals(found.A) if found.A.size else np.zeros(0)
-    order = np.argsort(np.abs(values))
-    rows = [(f"{values[k].real:.6g}", f"{values[k].imag:.6g}") for k in order]
-    parts = [
-        f"<p>States: {text(', '.join(found.states))}. Inputs: {text(', '.join(found.inputs) or 'none')}. "
-        f"Outputs: {text(', '.join(found.outputs) or 'none')}.</p>"
-    ]
-    if len(found.A) <= 12:
-        for letter in "ABCD":
+    values = values[np.argsort(np.abs(values), kind="stable")]
+    rows = [(f"{x.real:.6g}", f"± {x.imag:.6g}" if x.imag else "0") for x in values if x.imag >= 0]
+    parts = [_names("States", found.states), _names("Inputs", found.inputs), _names("Outputs", found.outputs)]
+    if values.size:
+        drawn = figure_html(partial(plot.eigenvalues, found), "eigenvalues of A on the complex plane")
+        parts.append(f'<h3>Eigenvalues of A</h3><div class="pictures">{drawn}</div>')
+        parts.append(_long_table(("real part [1/s]", "imaginary part [1/s]"), rows, "eigenvalues"))
+    if len(found.A) <= FEW_ROWS:
+        sides = {"A": (found.states, found.states), "B": (found.states, found.inputs)}
+        sides |= {"C": (found.outputs, found.states), "D": (found.outputs, found.inputs)}
+        for letter, (down, across) in sides.items():
             matrix = getattr(found, letter)
             if matrix.size:
-                parts.append(
-                    f"<h3>{letter}</h3>{table([''] * matrix.shape[1], [[f'{x:.4g}' for x in r] for r in matrix])}"
-                )
-    parts.append("<h3>Eigenvalues of A [1/s]</h3>" + table(("real", "imaginary"), rows[:MOST_ROWS]))
+                lines = [(name, *(f"{x:.4g}" for x in row)) for name, row in zip(down, matrix, strict=True)]
+                parts.append(f"<h3>{letter}</h3>{table(('', *across), lines)}")
     return "".join(parts)
+
+
+def _names(title: str, names: Sequence[str]) -> str:
+    """A list of names; folded where it is long."""
+    listed = text(", ".join(names) or "none")
+    if len(names) <= FEW_ROWS:
+        return f"<p>{title}: {listed}.</p>"
+    return f"<details><summary>{len(names)} {title.lower()}</summary><p>{listed}</p></details>"
 
 
 def _motion(eqs: Equations, run: Result, name: str) -> str:
@@ -216,9 +225,19 @@ def _motion_figures(run: Result) -> Iterator[str]:
             yield figure_html(partial(plot.trajectory, run, name), f"{name} over time")
     if len(names) > MOST_PLOTS:
         yield f'<p class="note">{len(names) - MOST_PLOTS} more are not drawn: {text(", ".join(names[MOST_PLOTS:][:40]))}</p>'
+    yield from _input_figures(run)
     yield figure_html(lambda: plot.energy(run), "energies over time")
     if len(run.recorded["constraint"]):
         yield figure_html(lambda: constraint_error(run), "constraint error over time")
+
+
+def _input_figures(run: Result) -> Iterator[str]:
+    """What drives the robot: inputs that change, those of one unit together."""
+    moving = [name for name, values in run.inputs.items() if np.ptp(values)]
+    for unit in dict.fromkeys(run.input(name).unit for name in moving):
+        names = [name for name in moving if run.input(name).unit == unit]
+        for few in (names[k : k + TOGETHER] for k in range(0, len(names), TOGETHER)):
+            yield figure_html(partial(plot.inputs, run, few), f"inputs {', '.join(few)} over time")
 
 
 def _comparison(eqs: Equations, found: Compared, name: str) -> str:
@@ -308,13 +327,31 @@ def _reproduction(eqs: Equations) -> str:
     )
 
 
-def _long_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+def _long_table(head: Sequence[str], rows: Sequence[Sequence[Any]], what: str = "") -> str:
     more = f'<p class="note">{len(rows) - MOST_ROWS} more rows are not shown.</p>' if len(rows) > MOST_ROWS else ""
     made = table(head, rows[:MOST_ROWS]) + more
-    return made if len(rows) <= FEW_ROWS else f"<details><summary>{text(head[0])}s</summary>{made}</details>"
+    return (
+        made
+        if len(rows) <= FEW_ROWS
+        else f"<details><summary>{len(rows)} {text(what or f'{head[0]}s')}</summary>{made}</details>"
+    )
 
 
 def _number(value: Any) -> str:
     if isinstance(value, list | tuple | np.ndarray):
         return "[" + ", ".join(f"{x:.6g}" for x in np.ravel(value)) + "]"
     return "-" if not np.isfinite(value) else f"{value:.6g}"
+
+
+WRITERS: dict[type, tuple[str, Callable[[Equations, Any, str], str]]] = {
+    Equilibrium: ("Equilibrium", _equilibrium),
+    Modes: ("Modes", _modes),
+    StateSpace: ("Linear system", _linear),
+    Result: ("Motion", _motion),
+    Path: ("Path of equilibria", _path),
+    Compared: ("Comparison", _comparison),
+    Fit: ("Fit", _fit),
+    Swept: ("Sweep", _sweep),
+    Optimum: ("Optimum", _optimum),
+}
+"""How findings are written: the title of their section, and its content."""

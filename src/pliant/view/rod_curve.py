@@ -23,6 +23,10 @@ ARC_PLACES = 24
 """Places on a rod of circular arcs that are computed from its coordinates: two ends do not tell how far an arc is bent."""
 
 
+CORNERS = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
+"""Of a rectangular section, in half sizes."""
+
+
 @dataclass(frozen=True)
 class RodCurve:
     """A soft rod.
@@ -33,6 +37,7 @@ class RodCurve:
         sides: direction of the section's x axis at each point (n x 3).
         half_sizes: half of the section's width and height (along x and y) at each point (n x 2) [m].
         round: whether the section is round.
+        bore: radius of the hole along a hollow rod at each point (n) [m]; zero where it is solid.
         curvature: of the centre line at each point (n) [1/m].
         grounded: whether its base is fixed to the world.
     """
@@ -42,13 +47,32 @@ class RodCurve:
     sides: np.ndarray
     half_sizes: np.ndarray
     round: bool
+    bore: np.ndarray
     curvature: np.ndarray
     grounded: bool
 
     @property
-    def radii(self) -> np.ndarray:
-        """Half of the section's height (n) [m]."""
-        return self.half_sizes[:, 1]
+    def tangents(self) -> np.ndarray:
+        """Direction of the centre line at each point (n x 3)."""
+        along = np.gradient(self.points, axis=0)
+        return np.asarray(along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12))
+
+    def section(self, at: int, scale: float = 1.0) -> np.ndarray:
+        """Outline of the section at a point (n x 3) [m]; scale: of its size."""
+        x = self.sides[at] / max(float(np.linalg.norm(self.sides[at])), 1e-12)
+        y = np.cross(self.tangents[at], x)
+        turn = np.linspace(0, 2 * np.pi, 40, endpoint=False)
+        corners = np.stack([np.cos(turn), np.sin(turn)], axis=1) if self.round else CORNERS
+        return np.asarray(self.points[at] + (scale * corners * self.half_sizes[at]) @ np.stack([x, y]))
+
+    def seen_half_widths(self, project: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """How far the rod reaches to each side of its centre line on a picture (n) [m]. project: world to picture, linear."""
+        along = np.gradient(project(self.points), axis=0)
+        length = np.linalg.norm(along, axis=1, keepdims=True)
+        across = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.maximum(length, 1e-12)
+        axes = np.stack([project(self.sides), project(np.cross(self.tangents, self.sides))], axis=1)
+        reach = np.abs(np.einsum("ikj,ij->ik", axes, across)) * self.half_sizes
+        return np.asarray(np.linalg.norm(reach, axis=1) if self.round else reach.sum(axis=1))
 
 
 def rod_curve(
@@ -71,22 +95,23 @@ def rod_curve(
         between = _between(eqs, name, poses[name][1], nodes)
     places = [poses[name], *between, poses[f"{name}.tip"]]
     points, sides, curvature, arcs = _smooth(places)
-    sizes, is_round = _sizes(eqs.model.spec.sections, rod, arcs / max(arcs[-1], 1e-12), value)
+    sizes, bore, is_round = _sizes(eqs.model.spec.sections, rod, arcs / max(arcs[-1], 1e-12), value)
     grounded = rod.parent == "world" or rod.parent.endswith("/world")
-    return RodCurve(name, points, sides, sizes, is_round, curvature, grounded)
+    return RodCurve(name, points, sides, sizes, is_round, bore, curvature, grounded)
 
 
 def _sizes(
     sections: Mapping[str, Any], rod: Any, share: np.ndarray, value: Callable[[Any], float]
-) -> tuple[np.ndarray, bool]:
-    """Half sizes along the section's x and y at shares of the length (n x 2) [m], and whether all sections are round."""
+) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Half sizes along the section's x and y at shares of the length (n x 2) [m], radii of the hole, and whether all sections are
+    round."""
     table = sections[rod.section[0]].stations_by_arc_length() if len(rod.section) == 1 else ()
     names = [name for _, name in table] or rod.section
     lengths = [value(at) / value(rod.length) for at, _ in table]
     places = np.array(lengths) if table else np.linspace(0, 1, len(names))
-    stations = np.array([sections[name].half_sizes(value) for name in names])
-    sizes = np.stack([np.interp(share, places, stations[:, k]) for k in range(2)], axis=1)
-    return sizes, all(sections[name].is_round for name in names)
+    stations = np.array([(*sections[name].half_sizes(value), sections[name].bore(value)) for name in names])
+    width, height, bore = (np.interp(share, places, stations[:, k]) for k in range(3))
+    return np.stack([width, height], axis=1), bore, all(sections[name].is_round for name in names)
 
 
 def _along_arcs(

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import io
 import os
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pliant.equations.state import state_of
+from pliant.language.arguments import ArgumentError
 from pliant.language.files import write_whole
 from pliant.solve.state import assemble
 from pliant.view import outlines
-from pliant.view.camera import Camera, choose_camera, look_from
+from pliant.view.camera import Camera, View, choose_camera, look_from, view_direction
 from pliant.view.colours import AXES, HELD, INK, PALE, PUSH, SOFT, darker, group_colours, lighter
 from pliant.view.ink import Ink
 from pliant.view.marks import (
@@ -45,6 +45,8 @@ WIDTHS, HEIGHTS = (2.5, 5.0), (1.8, 5.0)
 
 RESOLUTION = 160
 """Dots per inch of a .png file."""
+LEAST, MOST = 64, 8000
+"""Fewest and most pixels of a picture each way."""
 
 
 def sketch(
@@ -54,7 +56,8 @@ def sketch(
     inputs: Values | None = None,
     parameters: Values | None = None,
     ax: Any = None,
-    view: Sequence[float] | None = None,
+    view: View = None,
+    size: tuple[int, int] | None = None,
     labels: bool = True,
     frames: bool = True,
 ) -> Any:
@@ -65,14 +68,18 @@ def sketch(
     inputs: values of inputs, which decide which tendons are slack; those of an equilibrium or result by default.
     parameters: values that replace the model's own (SI units).
     ax: axes to draw on; a new figure by default.
-    view: direction from the robot to the viewer (world axes); by default face-on for planar robots, else from above.
+    view: where the viewer stands: front, back, left, right, top, bottom or corner, or a direction from the robot (world axes); by
+        default face-on for planar robots, else from above.
+    size: width and height of a new figure as it is saved [pixels]; by default the shape of what is seen.
     labels: names of bodies and rods. frames: small axes at named frames and at the world's origin.
     """
     if inputs is None:  # at the end, where they are over time
         inputs = {name: float(np.ravel(value)[-1]) for name, value in getattr(q, "inputs", {}).items()}
     contacts = getattr(state_of(q), "contacts", None)
     scene = make_scene(eqs, positions_of(eqs, q, parameters), parameters, inputs=inputs, contacts=contacts)
-    camera = front_view(scene) if view is None else look_from(view, scene.gravity)
+    camera = front_view(scene) if view is None else look_from(view_direction(view), scene.gravity)
+    if ax is None and size is not None:
+        ax = new_axes(*(x / RESOLUTION for x in picture_size(size)))
     return Drawing(scene, camera, labels=labels, frames=frames).draw(ax)
 
 
@@ -111,17 +118,22 @@ def save(ax: Any, path: str | os.PathLike[str]) -> None:
     write_whole(target, content.getvalue())
 
 
-def new_axes(aspect: float) -> Any:
-    """Axes of a new figure for a drawing of that height over width; without a display, in memory only."""
-    import matplotlib
-
-    if "matplotlib.pyplot" not in sys.modules and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        matplotlib.use("Agg")
+def new_axes(width: float, height: float) -> Any:
+    """Axes of a new figure of that size [inch]. How figures are shown is the caller's: no backend is chosen."""
     import matplotlib.pyplot as plt
 
-    height = float(np.clip(WIDTHS[1] * aspect, *HEIGHTS))
-    width = float(np.clip(height / aspect, *WIDTHS))
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def picture_size(size: Any) -> tuple[int, int]:
+    """Width and height of a picture [pixels], checked."""
+    try:
+        width, height = (int(x) for x in size)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"`size` is width and height in pixels, not {size!r}", "write size=(800, 600)") from None
+    if not all(LEAST <= x <= MOST for x in (width, height)):
+        raise ArgumentError(f"a picture of {width} x {height} pixels cannot be drawn", f"{LEAST} to {MOST} each way")
+    return width, height
 
 
 class Drawing(Ink):
@@ -164,7 +176,8 @@ class Drawing(Ink):
         low, high = self.low - margin, self.high + margin
         extent = high - low
         if ax is None:
-            ax = new_axes(float(extent[1] / extent[0]))
+            height = float(np.clip(WIDTHS[1] * extent[1] / extent[0], *HEIGHTS))
+            ax = new_axes(float(np.clip(height * extent[0] / extent[1], *WIDTHS)), height)
         for layer, paint in sorted(self.todo, key=lambda item: item[0]):
             paint(ax, layer)
         ax.set_aspect("equal")
@@ -236,7 +249,7 @@ class Drawing(Ink):
             width = max(solid.radius, 0.016 * self.size)
             self._name(solid.name, self.camera.project(solid.points), width, self.colours[solid.name])
         for rod in self.scene.rods:
-            self._name(rod.name, self.camera.project(rod.points), float(rod.radii.max()), SOFT)
+            self._name(rod.name, self.camera.project(rod.points), float(rod.half_sizes.max()), SOFT)
 
     def _solid(self, solid: Solid) -> None:
         colour, layer = self.colours[solid.name], self.layer[solid.name]
@@ -274,13 +287,30 @@ class Drawing(Ink):
         self._marker(self.camera.project(solid.center), "o", 13.0, layer + 0.2, colour)
 
     def _rod(self, rod: RodCurve) -> None:
+        """A band as wide as its sections are seen, with the walls of a hollow one, and the end that faces the viewer."""
         points, layer = self.camera.project(rod.points), self.layer[rod.name]
-        radii = np.maximum(rod.radii, 0.008 * self.size)
+        radii = np.maximum(rod.seen_half_widths(self.camera.project), 0.008 * self.size)
         self._polygon(outlines.tube(points, radii), SOFT, layer)
-        self._line(points, lighter(SOFT, 0.6), 1.2, layer + 0.1)
+        if np.any(rod.bore > 0):
+            wall = outlines.tube(points, rod.bore)
+            for side in (wall[: len(points)], wall[len(points) :]):
+                self._line(side, lighter(SOFT, 0.6), 1.0, layer + 0.1, linestyle=(0, (4, 2)))
+        else:
+            self._line(points, lighter(SOFT, 0.6), 1.2, layer + 0.1)
+        for end in (-1,) if rod.grounded else (0, -1):
+            self._rod_end(rod, end, layer)
         if rod.grounded:
             outward = outlines.unit(points[0] - points[1])
             self._ground(points[0], outward, max(0.05 * self.size, 1.3 * float(radii[0])))
+
+    def _rod_end(self, rod: RodCurve, end: int, layer: float) -> None:
+        facing = float(rod.tangents[end] @ self.camera.toward) * (1 if end else -1)
+        if facing < 0.05 or rod.half_sizes[end].min() < 0.008 * self.size:
+            return
+        self._polygon(self.camera.project(rod.section(end)), lighter(SOFT, 0.25), layer + 0.2)
+        if rod.bore[end] > 0:
+            hole = rod.section(end, float(rod.bore[end] / rod.half_sizes[end, 0]))
+            self._polygon(self.camera.project(hole), darker(SOFT), layer + 0.3)
 
     def _joint(self, joint: JointMark) -> None:
         place, child = self.camera.project(joint.place), self.camera.project(joint.child)

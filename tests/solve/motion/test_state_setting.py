@@ -171,13 +171,11 @@ def test_a_state_saved_when_it_is_set_is_the_one_that_was_set(ball):
 
 
 def test_added_energy_is_in_files_tables_and_answers(ball, tmp_path):
-    from pliant.io.results import write_csv
-
     run = simulate(ball, 1.0, events=[bounces([])], out=tmp_path / "run.nc", save_every=0.1)
     back = pliant.load_result(tmp_path / "run.nc")
     np.testing.assert_array_equal(back.energy["added"], run.energy["added"])
-    write_csv(run, tmp_path / "run.csv")
-    assert "added_J" in (tmp_path / "run.csv").read_text().splitlines()[0]
+    run.save(tmp_path / "run.csv")
+    assert "added [J]" in (tmp_path / "run.csv").read_text().splitlines()[0]
     plain = simulate(ball, 0.2, save_every=0.1)
     assert "added" not in plain.energy
 

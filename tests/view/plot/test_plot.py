@@ -204,8 +204,14 @@ def test_models_are_compared_with_the_finest_without_a_recording(tmp_path):
     assert heights[:2] == pytest.approx([row.mean_error_mm for row in rows])
     assert "finest model" in axes[2].get_ylabel()
     assert "[mm]" in axes[2].get_ylabel()
-    lines = [line for line in axes[3].lines if line.get_color() == COLOURS[0]]
-    np.testing.assert_allclose(lines[2].get_ydata(), rows[0].path[:, 2])
+    assert len(axes) == 6
+    for component, (ax, letter) in enumerate(zip(axes[3:], "xyz", strict=True)):
+        (line,) = [line for line in ax.lines if line.get_color() == COLOURS[0]]
+        scale = 1e3 if "[mm]" in ax.get_ylabel() else 1e6 if "[µm]" in ax.get_ylabel() else 1.0
+        assert ax.get_ylabel().startswith(letter)
+        np.testing.assert_allclose(line.get_ydata(), scale * rows[0].path[:, component])
+    low, high = axes[5].get_ylim()  # the deflection fills its axes, however far from the base the tip is
+    assert np.ptp(axes[5].lines[0].get_ydata()) > 0.5 * (high - low)
     plot.save(axes, tmp_path / "compare.svg")
     assert (tmp_path / "compare.svg").read_text().startswith("<?xml")
 
@@ -229,3 +235,31 @@ def test_without_matplotlib_the_message_says_what_to_install():
     code = "import sys; sys.modules['matplotlib'] = None\nimport pliant\npliant.plot.path([0], [0])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'pliant[plot]'" in found.stderr
+
+
+def test_inputs_of_one_unit_over_time():
+    text = """\
+pliant: 1
+parameters: {push: {value: 0 N, input: true}, turn: {value: 0 N*m, input: true}, hold: {value: 2 N, input: true}}
+bodies: {cart: {mass: 1 kg}}
+joints: {rail: {type: prismatic, child: cart, axis: x, displacement: {input: =push+hold+turn/(1 m)}}}
+outputs: {push: {frame: cart, component: x}}
+"""
+    given = {"push": "=1 N*sin(t)", "turn": "=1 N*m*t"}
+    run = pliant.simulate(pliant.derive(pliant.load_text(text)), 1.0, save_every=0.1, inputs=given)
+    ax = plot.inputs(run)
+    assert ax.get_ylabel() == "push [N]"  # the input, not the output of that name
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), np.sin(run.time), atol=1e-9)
+    assert len(plot.inputs(run, ["push", "hold"]).lines) == 2
+    with pytest.raises(ValueError, match="takes one unit"):
+        plot.inputs(run, ["push", "turn"])
+
+
+def test_eigenvalues_on_the_complex_plane():
+    eqs = pliant.derive("cart_pole")
+    linear = pliant.linearize(eqs, at={"hinge": 0.0})
+    wanted = np.sort_complex(np.linalg.eigvals(linear.A))
+    for found in (linear, pliant.modes(eqs, at={"hinge": 0.0})):
+        points = [line.get_xydata() for line in plot.eigenvalues(found).lines if line.get_linestyle() == "None"]
+        drawn = np.sort_complex(np.concatenate(points) @ [1, 1j])
+        np.testing.assert_allclose(drawn, wanted, atol=1e-6)

@@ -33,8 +33,11 @@ from pliant.solve.state import Start, assemble, followed_positions
 from pliant.solve.statics.equilibrium import about
 from pliant.solve.validity import friction_remarks
 
+FEW = 6
+"""Names and eigenvalues that a linear system shows of itself."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class StateSpace:
     """dx/dt = A x + B u, y = C x + D u for small changes about a state.
 
@@ -60,6 +63,20 @@ class StateSpace:
     input_values: np.ndarray
     residual: float
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Sizes, names and the slowest eigenvalues, on a few lines; the matrices are A, B, C and D."""
+        values = np.linalg.eigvals(self.A) if self.A.size else np.zeros(0)
+        values = values[np.argsort(np.abs(values), kind="stable")]
+        slow = [f"{x.real:.4g}" if x.imag == 0 else f"{x.real:.4g} ± {x.imag:.4g}i" for x in values if x.imag >= 0]
+        lines = [
+            f"StateSpace: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs",
+            f"states: {_listed(self.states)}",
+            f"inputs: {_listed(self.inputs)}",
+            f"outputs: {_listed(self.outputs)}",
+            f"eigenvalues [1/s], smallest first: {_listed(slow)}",
+        ]
+        return "\n".join([*lines, *self.warnings])
 
     def select(self, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None) -> StateSpace:
         """The same system with some of its inputs and outputs (an output's name takes all its components)."""
@@ -90,6 +107,11 @@ class StateSpace:
             self.A, self.B, self.C, self.D,
             states=allowed(self.states), inputs=allowed(self.inputs), outputs=allowed(self.outputs),
         )  # fmt: skip
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f", ... ({len(names) - FEW} more)" if len(names) > FEW else ""
+    return ", ".join(names[:FEW]) + more if names else "none"
 
 
 def refuse_smooth(name: str, inputs: tuple[str, ...]) -> None:

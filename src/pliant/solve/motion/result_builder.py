@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from pliant.equations.equations import Equations
-from pliant.equations.outputs import output_axes, output_size, output_units
+from pliant.equations.outputs import output_axes, output_parts, output_size, output_units
 from pliant.solve.contact_table import contact_variables
 from pliant.solve.labelled import Labelled, Parts, Variable, named_axes
 from pliant.solve.motion.derived_quantities import ActiveBinding, DerivedQuantities, SavedStates
@@ -120,6 +120,10 @@ def _labels(eqs: Equations, motion: SavedStates, profiles: Mapping[str, np.ndarr
         "axis": ("x", "y", "z"),
         "quaternion_part": ("w", "x", "y", "z"),
     }
+    for output in output_units(eqs.model):
+        parts = output_parts(eqs.model, output)
+        if len(parts) > 1 and output not in profiles:
+            names[f"output.{output}.part"] = tuple(part[len(output) + 1 :] for part in parts)
     return {"time": (("time",), motion.time, {"units": "s"}), **named_axes(names), **profile_axes(profiles)}
 
 

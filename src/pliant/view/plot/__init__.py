@@ -7,18 +7,20 @@ units. Every function draws on `ax` where that is given and makes a figure of a 
 
 from pliant.view.plot.comparison import compare
 from pliant.view.plot.continuation import path
-from pliant.view.plot.motion import energy, spectrum, trajectory
+from pliant.view.plot.motion import energy, inputs, spectrum, trajectory
 from pliant.view.plot.poses import shape
 from pliant.view.plot.profile import profile
 from pliant.view.plot.search import search
 from pliant.view.plot.style import save
 from pliant.view.plot.sweep import effects, parallel
-from pliant.view.plot.vibration import modes
+from pliant.view.plot.vibration import eigenvalues, modes
 
 __all__ = [
     "compare",
     "effects",
+    "eigenvalues",
     "energy",
+    "inputs",
     "modes",
     "parallel",
     "path",

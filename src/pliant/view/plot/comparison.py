@@ -15,25 +15,31 @@ if TYPE_CHECKING:
 FACES, HATCHES = (COLOURS[1], "#BBD7EA"), ("", "////")
 SHOWN_PATHS = len(COLOURS)
 """Models whose path is drawn: more lines than styles could not be told apart."""
+LETTERS = 20
+"""Letters of names that fit side by side below bars."""
+ROUND_OFF = 1e-7
+"""Bars below this share of the largest are nothing."""
+NOTHING = 1e-3
+"""Components that move less than this share of the largest are drawn as standing still."""
 LARGEST_STEP = 100
 """Ratio of the largest to the smallest bar from which on an axis is logarithmic."""
 
 
 @styled
 def compare(rows: Sequence[Comparison], *, reference: str = "recording", axes: Any = None) -> np.ndarray:
-    """Four pairs of axes: times to derive and compile, times to solve, mean errors, and the paths with the reference.
+    """Three pairs of axes for times to derive and compile, times to solve and mean errors, and one for each component of the paths.
 
-    rows: what `compare` found. reference: what they are compared with, in words. axes: four to draw on (flat order).
+    rows: what `compare` found. reference: what they are compared with, in words. axes: those to draw on (flat order).
     """
     if not rows:
         raise ValueError("there is nothing to compare")
+    components = rows[0].measured.shape[1]
     if axes is None:
-        import matplotlib.pyplot as plt
-
-        figure = plt.figure(figsize=(7.1, 4.6), layout="constrained")
-        grid = figure.add_gridspec(2, 3, height_ratios=(1, 1.2))
-        axes = [*(figure.add_subplot(grid[0, k]) for k in range(3)), figure.add_subplot(grid[1, :])]
-    preparation, solution, error, motion = np.ravel(np.asarray(axes, dtype=object))
+        axes = _new_axes(components)
+    flat = np.ravel(np.asarray(axes, dtype=object))
+    if len(flat) != 3 + components:
+        raise ValueError(f"the comparison needs {3 + components} pairs of axes, not {len(flat)}")
+    preparation, solution, error, *motion = flat
     names = [row.rod for row in rows]
     _bars(preparation, names, {"derive": [r.derive_s for r in rows], "compile": [r.compile_s for r in rows]})
     preparation.set_ylabel("time [s]")
@@ -43,8 +49,24 @@ def compare(rows: Sequence[Comparison], *, reference: str = "recording", axes: A
     _bars(solution, names, {"a rest": rest, "1 s of motion": [1e3 * r.run_s / span for r in rows]})
     solution.set_ylabel("wall time [ms]")
     _errors(error, rows, reference)
-    _paths(motion, rows, reference)
-    return np.array([preparation, solution, error, motion], dtype=object)
+    for component, ax in enumerate(motion):
+        _path(ax, rows, reference, component)
+    for ax in motion[:-1]:
+        ax.tick_params(labelbottom=False)
+    motion[-1].set_xlabel("time [s]")
+    key(motion[0])
+    return flat
+
+
+def _new_axes(components: int) -> list[Any]:
+    """Three pairs of axes side by side, and below them one of full width for each component, all with the same times."""
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure(figsize=(7.1, 2.4 + 1.15 * components), layout="constrained")
+    grid = figure.add_gridspec(1 + components, 3, height_ratios=(2.0, *[1.0] * components))
+    motion = [figure.add_subplot(grid[1, :])]
+    motion += [figure.add_subplot(grid[1 + k, :], sharex=motion[0]) for k in range(1, components)]
+    return [*(figure.add_subplot(grid[0, k]) for k in range(3)), *motion]
 
 
 def _bars(ax: Any, names: Sequence[str], groups: dict[str, list[float]]) -> None:
@@ -56,10 +78,11 @@ def _bars(ax: Any, names: Sequence[str], groups: dict[str, list[float]]) -> None
             facecolor=FACES[k], edgecolor=COLOURS[0], linewidth=0.5, hatch=HATCHES[k],
         )  # fmt: skip
     heights = np.concatenate(list(groups.values()))
-    heights = heights[heights > 0]
+    heights = heights[heights > ROUND_OFF * np.max(heights, initial=0.0, where=np.isfinite(heights))]
     if heights.size and heights.max() > LARGEST_STEP * heights.min():
         ax.set_yscale("log")
-    ax.set_xticks(where, names, rotation=90 if len(names) > 3 else 0)
+        ax.set_ylim(bottom=0.3 * heights.min())
+    ax.set_xticks(where, names, rotation=90 if sum(map(len, names)) > LETTERS else 0)
     key(ax)
 
 
@@ -78,34 +101,19 @@ def _errors(ax: Any, rows: Sequence[Comparison], reference: str) -> None:
         beside.set_ylabel("[% of the rod's length]")
 
 
-def _paths(ax: Any, rows: Sequence[Comparison], reference: str) -> None:
+def _path(ax: Any, rows: Sequence[Comparison], reference: str, component: int) -> None:
+    """One component of the compared output over time: each has its own scale, so that small motions are seen beside large ones."""
     is_place = rows[0].unit == "mm" and rows[0].measured.shape[1] == 3
-    unit, factor = prefixed("m" if is_place else "", rows[0].measured)
-    for component in range(rows[0].measured.shape[1]):
-        ax.plot(
-            rows[0].time, factor * rows[0].measured[:, component], color=GREY, linewidth=3, linestyle="-", alpha=0.5,
-            label=reference if component == 0 else None,
-        )  # fmt: skip
-        for k, row in enumerate(rows[:SHOWN_PATHS]):
-            ax.plot(
-                row.time, factor * row.path[:, component], color=COLOURS[k], linewidth=1.0, linestyle=DASHES[k],
-                label=row.rod if component == 0 else None,
-            )  # fmt: skip
-        if rows[0].measured.shape[1] == 3:
-            _letter(ax, component, rows[0].time, factor * rows[0].measured)
-    ax.set_xlabel("time [s]")
-    ax.set_ylabel(label("position", unit) if is_place else "output [SI]")
+    unit, factor = prefixed("m" if is_place else "", [row.path[:, component] for row in rows])
+    wanted = factor * rows[0].measured[:, component]
+    ax.plot(rows[0].time, wanted, color=GREY, linewidth=3, linestyle="-", alpha=0.5, label=reference)
+    for k, row in enumerate(rows[:SHOWN_PATHS]):
+        path = factor * row.path[:, component]
+        ax.plot(row.time, path, color=COLOURS[k], linewidth=1.0, linestyle=DASHES[k], label=row.rod)
+    whole = factor * max(float(np.ptp(row.path, axis=0).max()) for row in rows)
+    if np.ptp(ax.get_ylim()) < NOTHING * whole:  # round-off is no motion
+        middle = float(np.mean(wanted))
+        ax.set_ylim(middle - NOTHING * whole, middle + NOTHING * whole)
+    name = "xyz"[component] if is_place else f"output {component + 1}" if rows[0].measured.shape[1] > 1 else "output"
+    ax.set_ylabel(label(name, unit) if is_place else f"{name} [SI]")
     ax.margins(x=0.02, y=0.12)
-    key(ax)
-
-
-def _letter(ax: Any, component: int, time: np.ndarray, values: np.ndarray) -> None:
-    """The name of a component where it is furthest from the others."""
-    others = np.delete(values, component, axis=1)
-    at = int(np.argmax(np.min(np.abs(others - values[:, [component]]), axis=1)))
-    here = values[at, component]
-    beyond = 1 if here >= others[at].mean() else -1
-    ax.annotate(
-        "xyz"[component], (time[at], here), xytext=(0, 3 * beyond), textcoords="offset points", ha="center",
-        va="bottom" if beyond > 0 else "top",
-    )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.equations.core import check_names
 from pliant.view.plot.profile import profile_names
 from pliant.view.plot.style import GREY, axes, key, label, prefixed, styled
 
@@ -60,6 +61,33 @@ def trajectory(
             ax.plot(run.time, factor * column, label=words)
     ax.set_xlabel("time [s]")
     ax.set_ylabel(label(chosen[0] if len(chosen) == 1 else _what(unit), unit))
+    key(ax)
+    return ax
+
+
+@styled
+def inputs(run: Result, names: str | Sequence[str] | None = None, *, ax: Any = None) -> Any:
+    """Inputs over time, as the model, the caller or controllers set them; all of them in the same unit.
+
+    names: one or several; by default those that change, or all where none does, with the unit of the first.
+    """
+    units = {name: run.input(name).unit for name in run.inputs}
+    if names is None:
+        moving = [name for name, values in run.inputs.items() if np.ptp(values)] or list(units)
+        names = [name for name in moving if units[name] == units[moving[0]]]
+    chosen = [names] if isinstance(names, str) else list(names)
+    if not chosen:
+        raise ValueError("the robot has no inputs")
+    check_names("input", chosen, units)
+    if len({units[name] for name in chosen}) > 1:
+        listed = ", ".join(f"'{name}' [{units[name]}]" for name in chosen)
+        raise ValueError(f"one pair of axes takes one unit, but these have several: {listed}; plot them one by one")
+    unit, factor = prefixed(units[chosen[0]], np.concatenate([run.inputs[name] for name in chosen]))
+    ax = axes(ax)
+    for name in chosen:
+        ax.plot(run.time, factor * run.inputs[name], label=name)
+    ax.set_xlabel("time [s]")
+    ax.set_ylabel(label(chosen[0] if len(chosen) == 1 else "input", unit))
     key(ax)
     return ax
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -77,14 +76,11 @@ def styled(draw: Callable[P, T]) -> Callable[P, T]:
 def style() -> Iterator[Any]:
     """The common style for what is drawn inside; gives `matplotlib.pyplot`."""
     try:
-        import matplotlib
+        import matplotlib.pyplot as plt  # it chooses the backend that the caller's notebook, window or script has
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
             "plots need matplotlib, which is not installed: pip install 'pliant[plot]'", name="matplotlib"
         ) from None
-    if "matplotlib.pyplot" not in sys.modules and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
     from cycler import cycler
 
     options: Any = {**STYLE, "axes.prop_cycle": cycler(color=COLOURS) + cycler(linestyle=DASHES)}

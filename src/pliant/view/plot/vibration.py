@@ -1,7 +1,8 @@
-"""Natural frequencies and damping ratios by mode."""
+"""Natural frequencies and damping ratios by mode, and eigenvalues on the complex plane."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,10 @@ from pliant.view.plot.style import COLOURS, axes, key, styled
 
 if TYPE_CHECKING:
     from pliant.solve.linear.modal import Modes
+    from pliant.solve.linear.state_space import StateSpace
 
+WIDE = 1e3
+"""Ratio of the largest to the smallest part of eigenvalues from which on an axis is logarithmic."""
 RATIOS_UP_TO = 12
 """Modes whose damping ratio is written beside them; more would run into each other."""
 
@@ -34,7 +38,7 @@ def modes(found: Modes, *, ax: Any = None, count: int | None = None) -> Any:
         for k, f, ratio in zip(number, frequencies, ratios, strict=True):
             if ratio != 0:
                 ax.annotate(
-                    f"{100 * ratio:.2g} %", (k, f), xytext=(0, 5 if f >= 0 else -5), textcoords="offset points", ha="center",
+                    f"{100 * ratio:.3g} %", (k, f), xytext=(0, 5 if f >= 0 else -5), textcoords="offset points", ha="center",
                     va="bottom" if f >= 0 else "top", fontsize=6,
                 )  # fmt: skip
     ax.axhline(0, color="black", linewidth=0.6)
@@ -47,3 +51,49 @@ def modes(found: Modes, *, ax: Any = None, count: int | None = None) -> Any:
     ax.set_ylabel("natural frequency [Hz]")
     key(ax)
     return ax
+
+
+@styled
+def eigenvalues(found: Modes | StateSpace, *, ax: Any = None) -> Any:
+    """Eigenvalues on the complex plane, on axes that show both slow and fast ones; those that grow are hollow.
+
+    found: modes, or a linear system, whose A counts.
+    """
+    values = np.linalg.eigvals(found.A) if hasattr(found, "A") else _with_conjugates(np.asarray(found.eigenvalues))
+    size = np.abs(values)
+    values = np.where(np.abs(values.imag) > 1e-12 * size, values, values.real)  # round-off does not oscillate
+    ax = axes(ax)
+    grows = values.real > 1e-9 * size
+    for which, face, words in ((~grows, COLOURS[1], "decays or stays"), (grows, "white", "grows")):
+        if which.any():
+            ax.plot(
+                values.real[which], values.imag[which], linestyle="none", marker="o", markersize=3.5, markerfacecolor=face,
+                markeredgecolor=COLOURS[1], label=words,
+            )  # fmt: skip
+    _wide_scale(ax.set_xscale, values.real)
+    _wide_scale(ax.set_yscale, values.imag)
+    ax.axhline(0, color="black", linewidth=0.6, zorder=0)
+    ax.axvline(0, color="black", linewidth=0.6, zorder=0)
+    ax.margins(0.08)
+    if not np.any(values.imag):
+        ax.set_ylim(-1, 1)
+    if not np.any(values.real):
+        ax.set_xlim(-1, 1)
+    ax.set_xlabel("real part [1/s]")
+    ax.set_ylabel("imaginary part [1/s]")
+    key(ax)
+    return ax
+
+
+def _with_conjugates(values: np.ndarray) -> np.ndarray:
+    """Modes name one of each pair."""
+    pairs = values[values.imag != 0]
+    return np.concatenate([values, pairs.conj()])
+
+
+def _wide_scale(set_scale: Callable[..., None], values: np.ndarray) -> None:
+    """A scale that is logarithmic to both sides of zero where values differ by more than a thousand."""
+    size = np.abs(values)
+    size = size[size > 1e-9 * np.max(size, initial=0.0)]
+    if size.size and size.max() > WIDE * size.min():
+        set_scale("symlog", linthresh=float(size.min()))

@@ -1,0 +1,64 @@
+"""Tables of numbers for a terminal: as many columns as there is room for, each of them whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column: its name, what stands below it in the head, and its cells as text."""
+
+    name: str
+    below: str
+    cells: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        """Characters that it takes, with a space on each side."""
+        return 2 + max(map(len, (self.name, self.below, *self.cells)))
+
+    @property
+    def head(self) -> str:
+        """Both lines of the head; a unit in brackets is no style."""
+        return escape("\n".join(filter(None, (self.name, self.below))))
+
+
+def column(name: str, unit: str, values: Any, style: str = ".6g") -> Numbers:
+    """A column of numbers in one format, with their unit."""
+    below = f"[{unit}]" if unit not in ("", "-") else ""
+    return Numbers(name, below, tuple(format(float(x) + 0.0, style) for x in values))
+
+
+def fitting_table(
+    first: Sequence[Numbers], others: Sequence[Numbers], last: Sequence[Numbers], width: int
+) -> tuple[Table, list[str]]:
+    """A table with the first and last columns and, between them, as many others in their order as fit a width (at least one); and
+    the names of those that do not."""
+    room = width - sum(x.width for x in (*first, *last))
+    shown: list[Numbers] = []
+    for one in others:
+        room -= one.width
+        if shown and room < 0:
+            break
+        shown.append(one)
+    table = Table(box=None)
+    columns = (*first, *shown, *last)
+    for one in columns:
+        table.add_column(one.head, no_wrap=True)
+    for row in zip(*(one.cells for one in columns), strict=True):
+        table.add_row(*map(escape, row))
+    return table, [one.name for one in others[len(shown) :]]
+
+
+def hidden_words(names: Sequence[str], where: str) -> str:
+    """A remark on columns that are not shown; empty if there are none."""
+    if not names:
+        return ""
+    few = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+    return f"not shown: {few}; {where}"

@@ -1,0 +1,182 @@
+"""Recordings: columns of numbers over time with their units, measured or computed, in memory and in files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.language.dimension import TIME, Dimension
+from pliant.language.headings import dimension_of, heading
+from pliant.language.source import FileProblem
+from pliant.language.table_files import Column, read_columns, write_columns
+from pliant.language.words import suggestion
+
+if TYPE_CHECKING:
+    import pandas
+
+GAP = 10.0
+"""A step between samples longer than this many usual ones counts as a gap."""
+TIMES = ("t", "time")
+"""Names of the column with the times."""
+FILL = "fill the gap or drop these rows (`interpolate`, `dropna` of pandas)"
+
+
+class RecordingError(ValueError):
+    """A recording that cannot be used, with the place and the way out."""
+
+
+@dataclass(frozen=True, repr=False)
+class Recording:
+    """Columns in SI units over increasing times.
+
+    Attributes:
+        file: where it comes from, for messages.
+        time: of the samples [s].
+        columns: values by name, one for each time.
+        units: SI units by name; columns without one are taken as SI.
+        flaws: what is wrong with columns that lack numbers, by name; they are NaN there and refused where they are used.
+        assumed: columns of a file that states no unit of them.
+    """
+
+    file: str
+    time: np.ndarray
+    columns: Mapping[str, np.ndarray]
+    units: Mapping[str, str] = field(default_factory=dict)
+    flaws: Mapping[str, str] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else "no times"
+        names = [heading(name, self.units.get(name, "")) for name in self.columns]
+        return f"Recording of {self.file}: {len(self.time)} samples, {span}; {', '.join(names)}"
+
+    def column(self, name: str) -> np.ndarray:
+        """A column by its name, without the unit (`p1` is the column `p1 [kPa]` of a file) [SI]."""
+        if name not in self.columns:
+            hint = suggestion(name, self.columns, f"it has {', '.join(self.columns)}")
+            raise RecordingError(f"{self.file} has no column '{name}'; {hint}")
+        if name in self.flaws:
+            raise RecordingError(f"{self.flaws[name]}; {FILL}")
+        return self.columns[name]
+
+    def series(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Times [s] and values [SI] of a column, as `inputs` of analyses take them."""
+        return self.time, self.column(name)
+
+    def dimension(self, name: str) -> Dimension | None:
+        """What kind of quantity a column holds; None where its unit is not known."""
+        return dimension_of(self.units.get(name, ""))
+
+    def window(self, begin: float, end: float) -> Recording:
+        """The part between two times [s]."""
+        inside = (self.time >= begin - 1e-9) & (self.time <= end + 1e-9)
+        if not inside.any():
+            raise RecordingError(f"{self.file} has nothing between {begin:g} and {end:g} s")
+        return replace(self, time=self.time[inside], columns={k: v[inside] for k, v in self.columns.items()})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a .csv, .parquet or .mat file, whole or not at all; `read_recording` reads the same back."""
+        time = {"time": ("s", np.asarray(self.time, dtype=float))}
+        others = {name: (self.units.get(name, ""), np.asarray(x, dtype=float)) for name, x in self.columns.items()}
+        try:
+            write_columns(Path(path), time | others)
+        except FileProblem as problem:
+            raise as_recording_error(problem) from None
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A table of pandas with the times as index [s] and headings as in files (`tip.x [m]`)."""
+        import pandas
+
+        named = {heading(name, self.units.get(name, "")): values for name, values in self.columns.items()}
+        return pandas.DataFrame(named, index=pandas.Index(self.time, name=heading("time", "s")))
+
+
+def read_recording(path: str | os.PathLike[str]) -> Recording:
+    """Read a .csv, .parquet or .mat file whose columns have names with units: `tip.x [m]`, `x (mm)`, `x_mm`, or a row of units.
+
+    The times are in the column called t or time. Columns without a unit are taken as SI.
+    """
+    source = Path(path)
+    if not source.exists():
+        raise RecordingError(f"there is no file {source}")
+    try:
+        found = by_name(read_columns(source, str(source), limit="recording"), str(source))
+        time = times_of(found, str(source))
+    except FileProblem as problem:
+        raise as_recording_error(problem) from None
+    found = {name: column for name, column in found.items() if column is not time}
+    _check_gaps(time.values, source)
+    return Recording(
+        str(source),
+        time.values,
+        {name: column.values for name, column in found.items()},
+        {name: column.si for name, column in found.items() if column.unit is not None},
+        {name: column.flaw for name, column in found.items() if column.flaw},
+        tuple(name for name, column in found.items() if column.unit is None),
+    )
+
+
+def as_recording_error(problem: FileProblem) -> RecordingError:
+    """The same in one sentence."""
+    return RecordingError("; ".join(filter(None, (str(problem), problem.hint))))
+
+
+def by_name(columns: Sequence[Column], shown: str) -> dict[str, Column]:
+    """Columns by their names; raises FileProblem where two have the same."""
+    found: dict[str, Column] = {}
+    for column in columns:
+        if column.name in found:
+            raise FileProblem(f"{shown} has two columns '{column.name}'", "rename one")
+        found[column.name] = column
+    return found
+
+
+def times_of(columns: Mapping[str, Column], shown: str, name: str | None = None) -> Column:
+    """The column of times [s], by name or the one called t or time; raises FileProblem where it is none."""
+    chosen = find_column(columns, name, shown) if name else _named_time(columns, shown)
+    if chosen.unit is not None and chosen.unit.dimension != TIME:
+        kind = chosen.unit.dimension
+        raise FileProblem(f"the times of {shown} are given in a unit of {kind}", "call the column 't [s]' or t_s")
+    if chosen.flaw:
+        raise FileProblem(chosen.flaw, "remove the rows without a time")
+    back = np.flatnonzero(np.diff(chosen.values) <= 0)
+    if len(back):
+        before, after = chosen.values[back[0]], chosen.values[back[0] + 1]
+        words = f"the times in {shown} must increase, but {after:g} follows {before:g} (row {back[0] + 2})"
+        again = f"; {len(back)} rows do not" if len(back) > 1 else ""
+        raise FileProblem(words + again, "sort the rows and remove repeated times")
+    return chosen
+
+
+def _named_time(columns: Mapping[str, Column], shown: str) -> Column:
+    for name in columns:
+        if name.lower() in TIMES:
+            return columns[name]
+    raise FileProblem(f"{shown} has no time column", "call it 't [s]', t_s or time_s")
+
+
+def find_column(columns: Mapping[str, Column], name: str, shown: str) -> Column:
+    """A column by its name or by its whole heading; raises FileProblem where there is none."""
+    if name in columns:
+        return columns[name]
+    for column in columns.values():
+        if column.heading == name:
+            return column
+    hint = suggestion(name, columns, f"its columns: {', '.join(columns)[:200]}")
+    raise FileProblem(f"{shown} has no column '{name}'", hint)
+
+
+def _check_gaps(time: np.ndarray, source: Path) -> None:
+    if len(time) > 2:
+        steps = np.diff(time)
+        worst = int(np.argmax(steps))
+        if steps[worst] > GAP * np.median(steps):
+            raise RecordingError(
+                f"{source} has a gap of {steps[worst]:.3g} s at t = {time[worst]:.6g} s, where samples are usually "
+                f"{np.median(steps):.3g} s apart; cut the recording there"
+            )

@@ -1,0 +1,261 @@
+"""Tables of numbers with named columns in files: CSV, Parquet and MAT, read and written alike."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pliant.language.files import write_whole
+from pliant.language.headings import heading, read_unit, si_unit, split_heading
+from pliant.language.source import FileProblem, check_file
+from pliant.language.units import Unit
+
+INSTALL = "pip install 'pliant[tables]'"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a file in SI units.
+
+    Attributes:
+        name: without its unit.
+        heading: as it stands in the file.
+        values: NaN where there is no number.
+        unit: the file's own unit; None where it states none, and numbers are taken as they are.
+        si: SI unit of the values as text; empty where none is stated.
+        flaw: where the first entry is that is not a number, and what stands there; empty if all are.
+    """
+
+    name: str
+    heading: str
+    values: np.ndarray
+    unit: Unit | None
+    si: str
+    flaw: str = ""
+
+
+@dataclass(frozen=True)
+class _Raw:
+    """What a format gives: headings, units where it keeps them apart, columns of numbers, and flaws by column."""
+
+    headings: list[str]
+    units: list[str]
+    columns: list[np.ndarray]
+    flaws: dict[int, str]
+
+
+def read_columns(path: Path, shown: str, *, limit: str) -> list[Column]:
+    """All columns of a table. `shown`: the file as messages name it; `limit`: name of the limit on its size. Raises FileProblem."""
+    if path.suffix not in FORMATS:
+        raise FileProblem(f"cannot tell the format of {shown}", f"end it in {endings()}")
+    try:
+        check_file(path, shown, limit)
+        raw = FORMATS[path.suffix][0](path, shown)
+    except OSError as error:
+        raise FileProblem(f"cannot read {shown}: {error.strerror or error}") from None
+    if not raw.columns or not len(raw.columns[0]):
+        raise FileProblem(f"{shown} has no rows")
+    return [_column(raw, k) for k in range(len(raw.headings))]
+
+
+def _column(raw: _Raw, k: int) -> Column:
+    name, stated = split_heading(raw.headings[k])
+    stated = stated or (raw.units[k].strip().strip("[]()") if raw.units else "")
+    unit = read_unit(stated) if stated else None
+    with np.errstate(over="ignore"):
+        values = raw.columns[k] * (1.0 if unit is None else unit.factor)
+    flaw = raw.flaws.get(k, "")
+    if not flaw and not np.all(np.isfinite(values)):
+        flaw = f"the column '{raw.headings[k]}' has a number that is too large"
+    return Column(name, raw.headings[k], values, unit, "" if unit is None else si_unit(stated), flaw)
+
+
+def write_columns(path: Path, columns: Mapping[str, tuple[str, np.ndarray]]) -> None:
+    """Write columns (SI unit and values by name), whole or not at all. Raises FileProblem."""
+    if path.suffix not in FORMATS:
+        raise FileProblem(f"cannot tell the format of '{path.name}'", f"end it in {endings()}")
+    content = FORMATS[path.suffix][1](columns)
+    try:
+        write_whole(path, content)
+    except OSError as reason:
+        raise FileProblem(f"cannot write {path}: {reason.strerror or reason}") from None
+
+
+# -- comma-separated text ----------------------------------------------------------------------------------------------
+
+
+def _read_csv(path: Path, shown: str) -> _Raw:
+    """The first line names the columns; a second one may hold their units. Columns may be parted by semicolons or tabs."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        first = text.partition("\n")[0]
+        mark = next((x for x in (",", ";", "\t") if x in first), ",")
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
+        header = [name.strip() for name in next(rows, [])]
+        lines = [(rows.line_num, row) for row in rows if any(map(str.strip, row))]
+    except (UnicodeDecodeError, csv.Error):
+        raise FileProblem(f"{shown} is not a CSV file", "save it as comma-separated UTF-8 text") from None
+    if header:
+        header[0] = header[0].lstrip("# ")  # as NumPy writes it
+    units = lines.pop(0)[1] if lines and _is_units(lines[0][1]) else []
+    for number, row in lines:
+        if len(row) != len(header):
+            raise FileProblem(f"line {number} of {shown} has {len(row)} entries for {len(header)} columns")
+    columns, flaws = _cells(header, lines, shown, decimal_comma=mark == ";")
+    return _Raw(header, units, columns, flaws)
+
+
+def _is_units(row: Sequence[str]) -> bool:
+    """Whether a row holds units: nothing that is a number but `1`, and a unit at least once."""
+    cells = [cell.strip() for cell in row if cell.strip()]
+    return any(cell != "1" for cell in cells) and all(
+        read_unit(cell) is not None and math.isnan(_number(cell) if cell != "1" else math.nan) for cell in cells
+    )
+
+
+def _cells(
+    header: list[str], lines: list[tuple[int, list[str]]], shown: str, *, decimal_comma: bool
+) -> tuple[list[np.ndarray], dict[int, str]]:
+    """Numbers by column, and where the first entry of each stands that is none."""
+    texts = [row for _, row in lines]
+    if decimal_comma:
+        texts = [[cell.replace(",", ".") for cell in row] for row in texts]
+    try:
+        table = np.array(texts, dtype=float).reshape(len(texts), len(header))
+    except ValueError:
+        table = np.array([[_number(cell) for cell in row] for row in texts])
+    flaws = {}
+    for k, values in enumerate(table.T):
+        bad = np.flatnonzero(~np.isfinite(values))
+        if len(bad):
+            number, row = lines[bad[0]]
+            what = f"'{row[k].strip()[:20]}'" if row[k].strip() else "nothing"
+            flaws[k] = _flaw(f"line {number} of {shown} has {what} in the column '{header[k]}'", len(bad))
+    return list(np.where(np.isfinite(table), table, np.nan).T), flaws
+
+
+def _flaw(words: str, count: int) -> str:
+    more = f", and {count - 1} more lines have none" if count > 1 else ""
+    return f"{words} where a number is needed{more}"
+
+
+def _number(cell: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan
+
+
+def _write_csv(columns: Mapping[str, tuple[str, np.ndarray]]) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(heading(name, unit) for name, (unit, _) in columns.items())
+    writer.writerows(zip(*(values.tolist() for _, values in columns.values()), strict=True))
+    return text.getvalue().encode()
+
+
+# -- Parquet, by way of pandas -------------------------------------------------------------------------------------------
+
+
+def _read_parquet(path: Path, shown: str) -> _Raw:
+    import pandas
+
+    try:
+        frame = pandas.read_parquet(path)
+    except ImportError:
+        raise FileProblem(
+            f"reading {shown} needs a package for Parquet files, which is not installed", INSTALL
+        ) from None
+    except OSError:
+        raise
+    except Exception:  # whatever the package says of a damaged file
+        raise FileProblem(f"{shown} is not a Parquet file") from None
+    if frame.index.name is not None:  # a table that was saved with its times as index
+        frame = frame.reset_index()
+    return _from_arrays({str(name): frame[name].to_numpy() for name in frame.columns}, {}, shown)
+
+
+def _write_parquet(columns: Mapping[str, tuple[str, np.ndarray]]) -> bytes:
+    import pandas
+
+    frame = pandas.DataFrame({heading(name, unit): np.array(values) for name, (unit, values) in columns.items()})
+    try:
+        return bytes(frame.to_parquet(None, index=False))
+    except ImportError:
+        raise FileProblem("writing .parquet needs a package for it, which is not installed", INSTALL) from None
+
+
+# -- MATLAB ----------------------------------------------------------------------------------------------------------------
+
+
+def _read_mat(path: Path, shown: str) -> _Raw:
+    """`data` with a column for each of `names` and `units`, as written here; else all vectors of one length by their names."""
+    import scipy
+
+    try:
+        found = scipy.io.loadmat(path, squeeze_me=True)
+    except NotImplementedError:
+        raise FileProblem(f"{shown} is a MAT file of version 7.3", "save it with -v7") from None
+    except OSError:
+        raise
+    except Exception:
+        raise FileProblem(f"{shown} is not a MAT file") from None
+    found = {name: np.atleast_1d(value) for name, value in found.items() if not name.startswith("__")}
+    if {"data", "names"} <= set(found):
+        names = [str(name).strip() for name in found["names"].tolist()]
+        units = [str(unit).strip() for unit in found["units"].tolist()] if "units" in found else [""] * len(names)
+        data = found["data"].reshape(-1, len(names)) if found["data"].size % max(len(names), 1) == 0 else None
+        if data is None or len(units) != len(names):
+            raise FileProblem(f"in {shown}, `data` needs a column for each of `names` and `units`")
+        return _from_arrays(dict(zip(names, data.T, strict=True)), dict(zip(names, units, strict=True)), shown)
+    vectors = {name: x for name, x in found.items() if x.ndim == 1 and x.dtype.kind in "fiub"}
+    lengths = {len(x) for x in vectors.values()}
+    if len(lengths) > 1:
+        told = ", ".join(f"{name} {len(x)}" for name, x in vectors.items())
+        raise FileProblem(f"the vectors of {shown} differ in length ({told})", "save columns of one length")
+    return _from_arrays(vectors, {}, shown)
+
+
+def _write_mat(columns: Mapping[str, tuple[str, np.ndarray]]) -> bytes:
+    import scipy
+
+    content = io.BytesIO()
+    names, units = (np.array([*words], dtype=object) for words in (columns, (unit for unit, _ in columns.values())))
+    data = np.stack([values for _, values in columns.values()], axis=1)
+    scipy.io.savemat(content, {"names": names, "units": units, "data": data})
+    return content.getvalue()
+
+
+def _from_arrays(arrays: Mapping[str, np.ndarray], units: Mapping[str, str], shown: str) -> _Raw:
+    """Columns of a format that holds arrays; what is no number in them becomes NaN."""
+    columns, flaws = [], {}
+    for k, (name, values) in enumerate(arrays.items()):
+        try:
+            numbers = np.array(values, dtype=float)
+        except (TypeError, ValueError):
+            numbers = np.array([_number(str(x)) for x in values])
+        bad = np.flatnonzero(~np.isfinite(numbers))
+        if len(bad):
+            flaws[k] = _flaw(f"row {bad[0] + 1} of {shown} has no number in the column '{name}'", len(bad))
+        columns.append(np.where(np.isfinite(numbers), numbers, np.nan))
+    return _Raw(list(arrays), [units.get(name, "") for name in arrays] if units else [], columns, flaws)
+
+
+FORMATS: dict[str, tuple[Callable[[Path, str], _Raw], Callable[[Mapping[str, tuple[str, np.ndarray]]], bytes]]] = {
+    ".csv": (_read_csv, _write_csv),
+    ".parquet": (_read_parquet, _write_parquet),
+    ".mat": (_read_mat, _write_mat),
+}
+"""How files are read and written, by their ending."""
+
+
+def endings() -> str:
+    """The endings of tables, in words."""
+    *first, last = FORMATS
+    return f"{', '.join(first)} or {last}"

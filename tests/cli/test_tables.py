@@ -1,0 +1,80 @@
+"""Tables of the commands: outputs first, numbers whole, and words for what has no room."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pliant.cli import run
+from pliant.cli.number_tables import column, fitting_table
+
+
+def call(capsys, *arguments):
+    code = run(list(arguments))
+    out, err = capsys.readouterr()
+    assert code == 0, err
+    return out, err
+
+
+def test_a_motion_shows_its_outputs_whole(capsys):
+    out, err = call(capsys, "simulate", "stiff_flop", "--until", "0.01", "--save-at", "0,0.01")
+    head = next(line for line in out.splitlines() if line.startswith(" t "))
+    assert head.split() == ["t", "tip.x", "tip.y", "tip.z", "energy"]
+    assert "…" not in out
+    rows = [line.split() for line in out.splitlines() if re.match(r" 0(\.01)? ", line)]
+    assert [len(row) for row in rows] == [5, 5]
+    assert float(rows[0][3]) == 0.0585
+    assert "not shown: arm.shear_x[1]" in err
+
+
+def test_a_motion_without_outputs_shows_its_coordinates(capsys, tmp_path):
+    model = "pliant: 1\nbodies: {b: {mass: 1 kg}}\njoints: {slide: {type: prismatic, child: b, axis: z}}\n"
+    (tmp_path / "m.yaml").write_text(model)
+    out, err = call(capsys, "simulate", str(tmp_path / "m.yaml"), "--until", "0.1")
+    assert re.search(r"^ t +slide +energy", out, re.MULTILINE)
+    assert "not shown" not in err
+
+
+def test_an_equilibrium_shows_its_outputs_before_its_coordinates(capsys):
+    out, _ = call(capsys, "equilibrium", "four_bar")
+    assert out.index("pin_force [N]") < out.index("q1")
+    assert re.search(r"pin \[m\] +\[0\.188742\d+, 0\.378174\d+, 0\]", out)
+
+
+@pytest.mark.parametrize(("width", "shown"), [(30, 1), (35, 2), (200, 3)])
+def test_columns_are_left_out_whole(width, shown):
+    columns = [column(f"output{k}", "m", [1 / 3, 2 / 3], ".9g") for k in range(3)]
+    table, hidden = fitting_table([column("t", "s", [0, 1])], columns, [], width)
+    assert len(table.columns) == 1 + shown
+    assert hidden == [one.name for one in columns[shown:]]
+
+
+def test_inputs_come_from_values_and_recordings(capsys, tmp_path):
+    file = tmp_path / "run.csv"
+    call(
+        capsys, "simulate", "stiff_flop", "--until", "0.1", "--input", "p1==2 kPa + 0.1 MPa/s*t", "--save-every", "0.01", "--out",
+        str(file),
+    )  # fmt: skip
+    final = file.read_text().splitlines()[-1]
+    again = tmp_path / "again.csv"
+    call(
+        capsys,
+        "simulate",
+        "stiff_flop",
+        "--until",
+        "0.1",
+        "--input",
+        str(file),
+        "--save-every",
+        "0.01",
+        "--out",
+        str(again),
+    )
+    numbers = [[float(x) for x in line.split(",")] for line in (final, again.read_text().splitlines()[-1])]
+    assert numbers[0][4] == pytest.approx(12e3)
+    assert numbers[1][:7] == pytest.approx(numbers[0][:7], rel=1e-4, abs=1e-6)
+    assert run(["simulate", "stiff_flop", "--input", f"p9={file}"]) == 2
+    assert "unknown input 'p9'" in capsys.readouterr().err
+    assert run(["equilibrium", "stiff_flop", "--input", "p1=2 mm"]) == 2
+    assert "expected a pressure, got a length" in capsys.readouterr().err

@@ -1,0 +1,210 @@
+"""Recordings: the same columns with the same units from every format, and words for what is wrong with a file."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+import scipy
+
+import pliant
+from pliant.language.headings import split_heading
+from pliant.language.recording import RecordingError
+
+MODEL = """\
+pliant: 1
+parameters: {stiffness: 30 N/m, pull: {value: 0 N, input: true}, turn: {value: 0, input: true}}
+bodies: {cart: {mass: 1 kg}, wheel: {mass: 1 kg, inertia: {principal: [1, 1, 1]}}}
+joints:
+  rail: {type: prismatic, child: cart, axis: x, displacement: {spring: =stiffness, damper: 1 N*s/m, input: =pull}}
+  axle: {type: revolute, parent: cart, child: wheel, axis: y, angle: {spring: 1 N*m/rad, damper: 1 N*m*s/rad}}
+outputs:
+  tip: {frame: cart}
+  pull: {frame: cart, component: x}
+"""
+
+
+@pytest.fixture(scope="module")
+def eqs():
+    return pliant.derive(pliant.load_text(MODEL))
+
+
+@pytest.fixture(scope="module")
+def run(eqs):
+    force = (np.array([0.0, 0.5, 1.0]), np.array([0.0, 3.0, 1.0]))
+    return pliant.simulate(eqs, 1.0, save_every=0.05, inputs={"pull": force})
+
+
+def parquet_or_skip():
+    engines = [name for name in ("pyarrow", "fastparquet") if _is_there(name)]
+    if not engines:
+        pytest.skip("no package for Parquet files")
+
+
+def _is_there(name):
+    try:
+        __import__(name)
+    except ImportError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("ending", ["csv", "mat", "parquet"])
+def test_what_a_result_writes_is_read_back_to_the_bit(run, tmp_path, ending):
+    if ending == "parquet":
+        parquet_or_skip()
+    file, wrote = tmp_path / f"run.{ending}", run.recording()
+    run.save(file)
+    read = pliant.read_recording(file)
+    np.testing.assert_array_equal(read.time, run.time)
+    assert list(read.columns) == list(wrote.columns)
+    assert read.units == wrote.units
+    assert read.flaws == {}
+    for name, values in wrote.columns.items():
+        np.testing.assert_array_equal(read.columns[name], values)
+    np.testing.assert_array_equal(read.column("tip.x"), run["tip"].values[:, 0])
+    np.testing.assert_array_equal(read.column("axle"), run["axle"].values)
+    again = tmp_path / f"again.{ending}"
+    read.save(again)
+    back = pliant.read_recording(again)
+    assert all(np.array_equal(back.columns[name], read.columns[name]) for name in read.columns)
+    assert back.units == read.units
+
+
+def test_headings_of_a_result_say_names_and_units(run, tmp_path):
+    run.save(tmp_path / "run.csv")
+    header = (tmp_path / "run.csv").read_text().splitlines()[0].split(",")
+    assert header[:8] == [
+        "time [s]", "tip.x [m]", "tip.y [m]", "tip.z [m]", "pull [m]", "input.pull [N]", "turn", "rail [m]",
+    ]  # fmt: skip
+    assert "axle [rad]" in header
+    assert header[-4:] == ["kinetic [J]", "potential [J]", "dissipated [J]", "supplied [J]"]
+    table = run.recording().to_pandas()
+    assert table.index.name == "time [s]"
+    assert table["input.pull [N]"].iloc[10] == pytest.approx(3.0)
+
+
+def test_a_result_drives_and_is_compared_like_any_recording(eqs, run, tmp_path):
+    """The output `pull` has the name of an input: the column `input.pull` drives it."""
+    run.save(tmp_path / "run.csv")
+    recording = pliant.read_recording(tmp_path / "run.csv")
+    found = pliant.fit(eqs.at(parameters={"stiffness": 40.0}), ["stiffness"], recording)
+    assert found.parameters["stiffness"] == pytest.approx(
+        30.0, rel=5e-3
+    )  # cubic between samples where the force has a kink
+    assert found.after_mm < 0.1 * found.before_mm
+
+
+def test_files_of_other_programs(tmp_path):
+    """Units in square or round brackets, after an underscore, in a row of their own; semicolons with decimal commas; tabs."""
+    wanted = {"x": [2e-3, 4e-3], "p1": [1e3, 2e3]}
+    texts = {
+        "brackets": "t [ms],x [mm],p1 [kPa]\n0,2,1\n500,4,2\n",
+        "round": "Time (ms), x(mm), p1 (kPa)\n0,2,1\n500,4,2\n",
+        "underscore": "t_ms,x_mm,p1_kPa\n0,2,1\n500,4,2\n",
+        "row": "t,x,p1\nms,mm,kPa\n0,2,1\n500,4,2\n",
+        "row_in_brackets": "t,x,p1\n[ms],[mm],[kPa]\n0,2,1\n500,4,2\n",
+        "semicolons": "t [s];x [m];p1 [kPa]\n0;0,002;1\n0,5;0,004;2\n",
+        "tabs": "t_s\tx_m\tp1_Pa\n0\t0.002\t1000\n0.5\t0.004\t2000\n",
+        "numpy": "# t_s,x_m,p1_Pa\n0,0.002,1000\n0.5,0.004,2000\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+        found = pliant.read_recording(tmp_path / f"{name}.csv")
+        np.testing.assert_allclose(found.time, [0, 0.5], err_msg=name)
+        assert found.units == {"x": "m", "p1": "Pa"}, name
+        assert found.assumed == ()
+        for column, values in wanted.items():
+            np.testing.assert_allclose(found.column(column), values, err_msg=name)
+
+
+def test_vectors_of_a_mat_file_are_columns(tmp_path):
+    scipy.io.savemat(
+        tmp_path / "bench.mat", {"t_s": np.arange(3.0), "x_mm": np.array([[1.0], [2.0], [4.0]]), "note": "ok"}
+    )
+    found = pliant.read_recording(tmp_path / "bench.mat")
+    np.testing.assert_allclose(found.column("x"), [1e-3, 2e-3, 4e-3])
+    scipy.io.savemat(tmp_path / "uneven.mat", {"t_s": np.arange(3.0), "x_mm": np.arange(2.0)})
+    with pytest.raises(RecordingError, match="differ in length \\(t_s 3, x_mm 2\\)"):
+        pliant.read_recording(tmp_path / "uneven.mat")
+
+
+@pytest.mark.parametrize(
+    ("heading", "name", "unit"),
+    [
+        ("arm.twist[1]", "arm.twist[1]", ""),
+        ("arm.twist[1] [1/m]", "arm.twist[1]", "1/m"),
+        ("d(q1)/dt [rad/s]", "d(q1)/dt", "rad/s"),
+        ("d(q1)", "d(q1)", ""),
+        ("p1_x", "p1_x", ""),
+        ("angle [°]", "angle", "°"),
+        ("share (%)", "share", "%"),
+        ("pressure (left)", "pressure (left)", ""),
+        ("stretch [-]", "stretch", "-"),
+    ],
+)
+def test_names_and_units_of_headings(heading, name, unit):
+    assert split_heading(heading) == (name, unit)
+
+
+def test_columns_without_numbers_are_refused_where_they_are_used(tmp_path):
+    (tmp_path / "gaps.csv").write_text("t [s],x [m],y [m],note\n0,1,1,start\n1,,2,\n2,nan,3,end\n")
+    found = pliant.read_recording(tmp_path / "gaps.csv")
+    np.testing.assert_array_equal(found.column("y"), [1, 2, 3])
+    with pytest.raises(
+        RecordingError, match=r"line 3 of .*has nothing in the column 'x \[m\]'.* 1 more lines .*interpolate"
+    ):
+        found.column("x")
+    with pytest.raises(RecordingError, match=r"line 2 of .*has 'start' in the column 'note'"):
+        found.column("note")
+
+
+BAD = {
+    "times.csv": ("t [s],x\n0,1\n,2\n", "line 3 .*nothing in the column .*; remove the rows without a time"),
+    "twice.csv": ("t [s],x\n0,1\n0,2\n1,2\n1,3\n", "0 follows 0 .row 2.; 2 rows do not; sort the rows"),
+    "endless.txt": ("t [s],x\n0,1\n", "end it in .csv, .parquet or .mat"),
+    "torn.mat": ("no matrix", "is not a MAT file"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_are_refused_with_the_way_out(tmp_path, name):
+    (tmp_path / name).write_text(BAD[name][0])
+    with pytest.raises(RecordingError, match=BAD[name][1]):
+        pliant.read_recording(tmp_path / name)
+
+
+def test_a_missing_package_is_named(run, tmp_path, monkeypatch):
+    for name in ("pyarrow", "fastparquet"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(RecordingError, match="pip install 'pliant\\[tables\\]'"):
+        run.save(tmp_path / "run.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+def test_units_of_compared_columns_are_checked(eqs, run):
+    read = run.recording()
+    wrong = pliant.Recording("bench", read.time, read.columns, {**read.units, "tip.y": "N"})
+    with pytest.raises(
+        RecordingError, match=r"the column 'tip.y' of bench is in a unit of force, but the output 'tip' is in m"
+    ):
+        pliant.fit(eqs, ["stiffness"], wrong)
+    with pytest.raises(
+        RecordingError, match=r"bench has no columns tip.x, tip.y, tip.z or x, y, z for the output 'tip'"
+    ):
+        pliant.fit(eqs, ["stiffness"], pliant.Recording("bench", read.time, {"input.pull": read.columns["input.pull"]}))
+
+
+def test_a_model_reads_the_column_of_a_result(run, tmp_path):
+    run.save(tmp_path / "run.csv")
+    series = "inputs: {pull: {series: {file: run.csv, column: input.pull}}}\n"
+    again = pliant.simulate(pliant.derive(pliant.load_text(MODEL + series, folder=tmp_path)), 1.0, save_every=0.05)
+    np.testing.assert_allclose(again["rail"].values, run["rail"].values, atol=1e-6)
+    with pytest.raises(
+        pliant.SpecError, match=r"the column 'rail' of run.csv is in a unit of length, but 'pull' is a force"
+    ):
+        pliant.load_text(MODEL + series.replace("input.pull", "rail"), folder=tmp_path)
+    twice = "inputs: {pull: {series: {file: run.csv, column: input.pull, unit: kN}}}\n"
+    with pytest.raises(pliant.SpecError, match=r"`unit` is kN, but the file says 'input.pull \[N\]'"):
+        pliant.load_text(MODEL + twice, folder=tmp_path)
