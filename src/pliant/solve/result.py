@@ -298,7 +298,6 @@ class Result(Recorded):
     def _repr_html_(self) -> str:
         return str(shown("Result.html", self))
 
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything as netCDF (.nc), or `recording()` as a table (.csv, .parquet, .mat); all or nothing."""
         if FilePath(path).suffix in FORMATS:

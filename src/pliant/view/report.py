@@ -297,7 +297,8 @@ def _sweep(eqs: Equations, found: Swept, name: str) -> str:
 def _optimum(eqs: Equations, found: Optimum, name: str) -> str:
     head = ("varied (SI)", "at the start", "best", "from", "to")
     rows = [
-        (key, *(f"{x:.6g}" for x in (found.start[key], value, *found.bounds[key]))) for key, value in found.values.items()
+        (key, *(f"{x:.6g}" for x in (found.start[key], value, *found.bounds[key])))
+        for key, value in found.values.items()
     ]
     parts = [
         f"<p>Minimized: <code>{text(found.minimize)}</code>, {found.before:.6g} at the start, {found.objective:.6g} at the end. "
