@@ -13,7 +13,8 @@ from pliant.contact.things import are_thin, can_touch, default_stiffness, exclud
 from pliant.language.base import OneOrList, Part, Problem, positive
 from pliant.language.faults import Fault, SpecError
 from pliant.language.names import ThingName
-from pliant.language.scalar import Count, Number, Scalar, Slowness, Value
+from pliant.language.repeated import Repeated
+from pliant.language.scalar import Number, Scalar, Slowness, Value
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -44,7 +45,7 @@ class Friction(Part):
             yield ("at_rest",), text, "friction at rest is the larger one"
 
 
-class Contact(Part):
+class Contact(Repeated):
     """Things that push each other where they would overlap, and rub where they slide.
 
     Bodies touch with their `shape`, rods with their section swept along them, meshes with their triangles and edges (as thick as
@@ -72,8 +73,6 @@ class Contact(Part):
     """Coefficient of friction [-], or several."""
     tangential_stiffness: Number = "=2/3"
     """Stiffness along the surfaces, while they stick, as a share of that across them [-]."""
-    count: Count | None = None
-    """Number of instances, where the contact is repeated; its values and references may use `i` (1, 2, ...) and `count`."""
     description: str = ""
     """What a reader should know about it."""
 

@@ -12,6 +12,18 @@ from pliant.language.words import KeyPath
 
 MAX_THINGS = 10_000
 
+HOMES = {
+    "coordinate": ("joints",),
+    "input": ("parameters",),
+    "mesh": ("meshes",),
+    "body, rod, mesh or surface": ("bodies", "rods", "meshes", "surfaces"),
+    "joint, rod or constraint": ("joints", "rods", "constraints"),
+    "body, joint, rod, mesh, link, tendon or contact": (
+        "bodies", "joints", "rods", "meshes", "links", "tendons", "contacts"
+    ),
+}  # fmt: skip
+"""The collections that a kind of reference leads to, where it is not the kind's own plural."""
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -83,6 +95,10 @@ class Instance:
     @property
     def suffix(self) -> str:
         return "" if self.index is None else f"[{self.index}]"
+
+    def of(self, name: str) -> str:
+        """The name of this instance of something."""
+        return name + self.suffix
 
     @property
     def values(self) -> dict[str, float]:

@@ -16,7 +16,7 @@ from pliant.input.inputs import Input
 from pliant.joint import Joint
 from pliant.language.base import OneOrList, Part
 from pliant.language.display import shown
-from pliant.language.names import Name
+from pliant.language.names import InputKey, Name
 from pliant.language.parameter import Parameter, World
 from pliant.language.source import Source
 from pliant.link import Link
@@ -59,6 +59,8 @@ class RobotSpec(Part):
     """Cross-sections by name."""
     defaults: dict[str, Any] = Field(default_factory=dict)
     """Values for all bodies, joints, ... that do not say otherwise."""
+    models: dict[Name, dict[str, Any]] = Field(default_factory=dict)
+    """Models that are attached by name, written here instead of in files of their own."""
     attach: dict[Name, Attach] = Field(default_factory=dict)
     """Other models placed on frames of this one, by prefix."""
     bodies: dict[Name, Body] = Field(default_factory=dict)
@@ -81,8 +83,8 @@ class RobotSpec(Part):
     """Constraints between two frames, by name; they close loops."""
     loads: dict[Name, Load] = Field(default_factory=dict)
     """External forces and moments by name."""
-    inputs: dict[Name, Input] = Field(default_factory=dict)
-    """How input parameters vary in time, by parameter."""
+    inputs: dict[InputKey, Input] = Field(default_factory=dict)
+    """How input parameters vary in time, by parameter; `pull` drives all instances of a repeated one, `pull[2]` one of them."""
     outputs: dict[Name, Output] = Field(default_factory=dict)
     """Named quantities to record."""
     start: Literal["initial", "equilibrium"] = "initial"
