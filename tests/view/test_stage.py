@@ -97,7 +97,7 @@ def test_a_rod_is_a_closed_tube_along_its_curve():
     bend = np.arccos(
         np.clip(np.einsum("ij,ij->i", along[pieces : pieces + count - 1], along[pieces + 1 : pieces + count]), -1, 1)
     )
-    np.testing.assert_allclose(over, rod.radii[1:-1] * np.tan(bend / 2), atol=1e-7)
+    np.testing.assert_allclose(over, rod.half_sizes[1:-1, 0] * np.tan(bend / 2), atol=1e-7)
     np.testing.assert_allclose([starts[0], stops[-1]], rod.points[[0, -1]], atol=1e-9)
     # curvature of the drawn curve is that of the model: the angle between its ends over its length
     tip, base = eqs.frame("arm.tip", rest.q).rotation[:, 2], eqs.frame("arm", rest.q).rotation[:, 2]

@@ -19,6 +19,7 @@ from pliant.cli.usage import empty_argument, usage_failure
 from pliant.language.faults import SpecError
 
 COMMANDS = {
+    "new": ("new", "Write a model file to begin with, for a kind of robot."),
     "check": ("models", "Check a model and list everything that is wrong with it."),
     "show": ("models", "Show a robot as tables."),
     "models": ("models", "List the bundled robots."),

@@ -23,7 +23,7 @@ Marker: TypeAlias = Quantity | CountMarker | FormulaMarker | Reference | NameMar
 class Leaf:
     """A value in a spec: what it is, where, and the part it belongs to (`field` is its path in that part).
 
-    in_list: whether it is an entry of a list that may have any length, in which `Several` may stand for it.
+    in_list: whether it is an entry of a list that may have any length, or a field of such an entry: `Several` may stand for it.
     """
 
     value: Any
@@ -36,7 +36,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Several:
-    """Values that take the place of one in a list."""
+    """Values that take the place of one in a list; in a field of an entry, that entry is repeated with each of them."""
 
     values: tuple[Any, ...]
 
@@ -78,16 +78,19 @@ def map_leaves(value: Any, function: Callable[[Leaf], Any], path: KeyPath = ()) 
     return value
 
 
-def _map_part(part: Part, function: Callable[[Leaf], Any], path: KeyPath) -> Part:
+def _map_part(part: Part, function: Callable[[Leaf], Any], path: KeyPath, in_list: bool = False) -> Any:
     changed: dict[str, Any] = {}
     values = part.__dict__
     for name, hint in field_hints(type(part)):
         old = values[name]
         if old is None:
             continue
-        new = _map(old, hint, function, path, part, (name,))
+        new = _map(old, hint, function, path, part, (name,), in_list)
         if new is not old:
             changed[name] = new
+    for name, new in changed.items():
+        if isinstance(new, Several):
+            return Several(tuple(part.model_copy(update={**changed, name: value}) for value in new.values))
     return part.model_copy(update=changed) if changed else part
 
 
@@ -105,7 +108,7 @@ def _map(
     if type(value) in _SCALARS:
         return value if hint.marker is None else function(Leaf(value, hint.marker, path + field, owner, field, in_list))
     if isinstance(value, Part) and not isinstance(value, Each):
-        return _map_part(value, function, path + field)
+        return _map_part(value, function, path + field, in_list and isinstance(field[-1], int))
     if isinstance(value, dict):
         inner = hint.values or _NOTHING
         mapped = {key: _map(child, inner, function, path, owner, (*field, key)) for key, child in value.items()}

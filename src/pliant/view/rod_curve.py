@@ -45,11 +45,6 @@ class RodCurve:
     curvature: np.ndarray
     grounded: bool
 
-    @property
-    def radii(self) -> np.ndarray:
-        """Half of the section's height (n) [m]."""
-        return self.half_sizes[:, 1]
-
 
 def rod_curve(
     eqs: Equations,

@@ -236,7 +236,8 @@ class Drawing(Ink):
             width = max(solid.radius, 0.016 * self.size)
             self._name(solid.name, self.camera.project(solid.points), width, self.colours[solid.name])
         for rod in self.scene.rods:
-            self._name(rod.name, self.camera.project(rod.points), float(rod.radii.max()), SOFT)
+            points = self.camera.project(rod.points)
+            self._name(rod.name, points, float(self._half_widths(rod, points).max()), SOFT)
 
     def _solid(self, solid: Solid) -> None:
         colour, layer = self.colours[solid.name], self.layer[solid.name]
@@ -275,12 +276,24 @@ class Drawing(Ink):
 
     def _rod(self, rod: RodCurve) -> None:
         points, layer = self.camera.project(rod.points), self.layer[rod.name]
-        radii = np.maximum(rod.radii, 0.008 * self.size)
+        radii = np.maximum(self._half_widths(rod, points), 0.008 * self.size)
         self._polygon(outlines.tube(points, radii), SOFT, layer)
         self._line(points, lighter(SOFT, 0.6), 1.2, layer + 0.1)
         if rod.grounded:
             outward = outlines.unit(points[0] - points[1])
             self._ground(points[0], outward, max(0.05 * self.size, 1.3 * float(radii[0])))
+
+    def _half_widths(self, rod: RodCurve, points: np.ndarray) -> np.ndarray:
+        """Half of how wide the sections of a rod are on the picture, where its centre line has these points (n) [m]."""
+        along = np.gradient(points, axis=0)
+        across = np.stack([-along[:, 1], along[:, 0]], axis=1)
+        across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-12)
+        tangents = np.gradient(rod.points, axis=0)
+        tangents /= np.maximum(np.linalg.norm(tangents, axis=1, keepdims=True), 1e-12)
+        axes = (rod.sides, np.cross(tangents, rod.sides))
+        shares = [np.abs(np.sum(self.camera.project(axis) * across, axis=1)) for axis in axes]
+        x, y = (half * share for half, share in zip(rod.half_sizes.T, shares, strict=True))
+        return np.hypot(x, y) if rod.round else x + y
 
     def _joint(self, joint: JointMark) -> None:
         place, child = self.camera.project(joint.place), self.camera.project(joint.child)
@@ -323,6 +336,13 @@ class Drawing(Ink):
             self._line(outlines.coil(start, end, 0.02 * self.unit), INK, 1.3, 5)
             if joint.grounded:
                 self._ground(start, outlines.unit(start - child), 0.06 * self.size)
+            return
+        if joint.drive is not None:
+            out = outlines.unit(self.camera.project(joint.drive), (1.0, 0.0))
+            mount = place + (joint.behind + 0.18 * self.unit) * out
+            self._line(np.stack([mount, child]), PALE, 3.0, 4)
+            if joint.grounded:
+                self._ground(mount, out, 0.05 * self.unit)
             return
         way = (child - place) @ along
         reach = 0.32 * self.size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -78,7 +79,7 @@ def overview(spec: RobotSpec) -> Overview:
     sheets = (
         _parameters(flat, environment),
         _bodies(flat, environment),
-        _joints(flat),
+        _joints(flat, environment),
         _coordinates(coordinates),
         _rod_coordinates(of_rods),
         _tendons(flat),
@@ -132,11 +133,15 @@ def _bodies(flat: RobotSpec, environment: Environment) -> Sheet:
     return Sheet("bodies", ("name", "mass", "center of mass", "inertia", "frames"), shorten(rows))
 
 
-def _joints(flat: RobotSpec) -> Sheet:
+def _joints(flat: RobotSpec, environment: Environment) -> Sheet:
     rows = []
     for name, joint in flat.joints.items():
         axes = [_written(getattr(joint, key)) for key in ("axis", "axis1", "axis2") if hasattr(joint, key)]
         place = "" if all(entry == 0 for entry in joint.position) else _written(joint.position)
+        place += f", mirrored in {joint.mirror}" if joint.mirror is not None else ""
+        if joint.around is not None:
+            angle = number(math.degrees(environment.value(joint.around.angle)), "deg")
+            place += f", around {_written(joint.around.axis)} by {angle}"
         rows.append((name, joint.type, joint.parent, joint.child, ", ".join(axes), place))
     return Sheet("joints", ("name", "type", "parent", "child", "axis", "position"), shorten(rows))
 
