@@ -1,6 +1,7 @@
 """Make all pictures of the documentation again: python docs/make_pictures.py [NAME ...]
 
-NAME is a bundled robot, `film` (the film of a soft module) or `report` (a view of its report, which needs Chromium).
+NAME is a bundled robot, `film` (the film of a soft module), `report` (a view of its report, which needs Chromium), or a bundled
+robot with `.gif`: a film of it in out/films, such as snake.gif.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pliant.view.report import write_report
 from pliant.view.sketch import save
 
 FOLDER = Path(__file__).parent / "pictures"
+FILM_FOLDER = Path("out") / "films"
 
 AT_REST: dict[str, dict[str, dict[str, float]]] = {
     "stiff_flop": {"inputs": {"p1": 60e3}},
@@ -38,12 +40,31 @@ AT_REST: dict[str, dict[str, dict[str, float]]] = {
 """Robots that are drawn in equilibrium, with these inputs and parameters (SI units); all others at their start."""
 
 
+FILMS = {
+    "tendon_robot": 2.0,
+    "parallel_rods": 1.5,
+    "arm_with_rod": 1.0,
+    "hopper": 1.5,
+    "snake": 8.0,
+    "gripper": 2.5,
+    "stiff_flop@circling": 4.0,
+}
+"""Robots that films are made of, and how long they move [s]."""
+
+
 def main(names: list[str]) -> None:
     """Draw the named pictures, or all of them."""
     FOLDER.mkdir(exist_ok=True)
     for name in names or [*(robot.name for robot in pliant.bundled_robots()), "film", "report"]:
-        if name in ("film", "report"):
-            (draw_film if name == "film" else draw_report)()
+        if name == "report":
+            draw_report()
+            continue
+        if name == "film":
+            draw_film("stiff_flop@circling", FOLDER / "stiff_flop.gif")
+            continue
+        if name.endswith(".gif"):
+            FILM_FOLDER.mkdir(parents=True, exist_ok=True)
+            draw_film(name.removesuffix(".gif"), FILM_FOLDER / name)
             continue
         eqs = pliant.derive(name)
         given = AT_REST.get(name)
@@ -53,12 +74,12 @@ def main(names: list[str]) -> None:
         print(target)
 
 
-def draw_film() -> None:
-    """Two rounds of the soft module."""
-    eqs = pliant.derive("stiff_flop@circling")
-    run = pliant.simulate(eqs, 4.0, save_every=0.05)
-    film(eqs, run, FOLDER / "stiff_flop.gif", frames_per_second=20, dots_per_inch=72)
-    print(FOLDER / "stiff_flop.gif")
+def draw_film(robot: str, target: Path) -> None:
+    """The motion of a robot, at the speed that it has."""
+    eqs = pliant.derive(robot)
+    run = pliant.simulate(eqs, FILMS.get(robot, 2.0), save_every=0.05)
+    film(eqs, run, target, frames_per_second=20, dots_per_inch=72)
+    print(target)
 
 
 def draw_report() -> None:

@@ -124,8 +124,8 @@ with `[` needs quotes inside `{{ }}` and `[ ]`.
   mirror image of the one before ([Placement](#placement)). With both, pairs stand around the axis.
 * Bodies `along` a rod stand at equal distances on it, the last one at its tip, or `at` an arc length of `i`.
 * An entry of `inputs` drives all instances of its parameter, and may use `i`; `pull[2]` drives one of them.
-* In a list, the name of something repeated stands for all instances: `between: [finger, ball]`; so does an entry that refers to
-  it: `through: [motor, disc.hole]` is a line through all discs, `input_weights: [{{input: pull, weight: 1}}]` the weight of each.""",
+* In a list, the name of something repeated stands for all instances: `between: [finger, ball]`. So does an entry that refers to it:
+  `through: [motor, disc.hole]` is a line through all discs, `input_weights: [{{input: pull, weight: 1}}]` weighs each input.""",
     "Attached models": """\
 A model that several others use is a file of its own, or a bundled robot; one that a single model uses several times may stand in
 that model, under `models`: it has the keys of a model file, but for `pliant`.""",

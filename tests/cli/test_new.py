@@ -22,12 +22,14 @@ def test_every_kind_is_written_checked_and_solved_at_the_defaults(
     monkeypatch.chdir(tmp_path)
     assert run(["new", "creature", "--kind", kind]) == 0
     text = Path("creature.yaml").read_text(encoding="utf-8")
-    assert "name: creature" in text and "my_robot" not in text
+    assert "name: creature" in text
+    assert "my_robot" not in text
     assert run(["check", "creature.yaml"]) == 0
     eqs = pliant.derive("creature.yaml")
     assert pliant.equilibrium(eqs).residual < 1e-6
     result = pliant.simulate(eqs, 0.4, save_every=0.1)
-    assert result.status == pliant.Status.COMPLETED and np.isfinite(result.q).all()
+    assert result.status == "completed"
+    assert np.isfinite(result.q).all()
 
 
 def test_a_file_that_is_there_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

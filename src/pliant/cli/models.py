@@ -36,18 +36,24 @@ if TYPE_CHECKING:
 def check(model: Model, set: Set = None, variant: Variant = None, folder: Folder = None, json: Json = False) -> int:
     """Check a model and list everything that is wrong with it.
 
-    Each fault comes with its file and line, its place in the model, and what to do about it.
+    Each fault comes with its file and line, its place in the model, and what to do about it. Remarks are about what can be
+    right but is rarely meant, such as a rod thicker than long, or a parameter that nothing uses.
     """
-    faults = reader.check(model, variant=variant, set=read_settings(set), folders=folder or ())
+    given = read_settings(set)
+    faults = reader.check(model, variant=variant, set=given, folders=folder or ())
+    remarks = () if faults else reader.load(model, variant=variant, set=given, folders=folder or ()).remarks
     status = "faults" if faults else "ok"
     if json:
         message = {"message": faults[0].message} if faults else {}
-        print_json({"model": model, "status": status, **message, "faults": [fault.as_dict() for fault in faults]})
+        found = {"faults": [fault.as_dict() for fault in faults], "remarks": [one.as_dict() for one in remarks]}
+        print_json({"model": model, "status": status, **message, **found})
     if faults:
         print_faults(faults, model)
         return 2
     if not json:
         print(f"{model}: ok")
+        for remark in remarks:
+            print(f"  {remark}")
     return 0
 
 

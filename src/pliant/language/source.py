@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
 from pliant.language.faults import Fault, Place, SpecError, path_text
+from pliant.language.foreign import foreign
 from pliant.language.tree import MAX_BYTES, Tree, merge, parse_yaml
 from pliant.language.words import KeyPath, describe, nearest, suggestion
 
@@ -107,6 +108,11 @@ def read_file(path: FilePath, *, shown: str | None = None) -> Tree:
     shown = shown or str(path)
     try:
         size = path.stat().st_size
+        with path.open("rb") as file:
+            other = foreign(path, file.read(MAX_BYTES))
+        if other is not None:
+            what, hint = other
+            raise SpecError([Fault(f"the file is not a model: it is {what}", hint, file=shown)], shown)
         if size > MAX_BYTES:
             hint = f"at most {MAX_BYTES / 1e6:g} MB; repeat bodies with `count`"
             raise SpecError([Fault(f"the file is too large ({size / 1e6:.1f} MB)", hint, file=shown)], shown)

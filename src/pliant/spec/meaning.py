@@ -22,6 +22,7 @@ from pliant.model.value_problems import part_problems, problems_between
 from pliant.rod.strains import LABELS
 from pliant.spec.flat import Flat, Origin
 from pliant.spec.flattening import flat_spec, flatten_all
+from pliant.spec.remarks import remarks
 from pliant.spec.structure import structure_problems
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ MAY_DEPEND = (
 )
 
 
-def check_meaning(spec: RobotSpec, broken: Broken) -> list[Fault]:
-    """Everything that is wrong with the meaning of a spec whose shape is right.
+def check_meaning(spec: RobotSpec, broken: Broken) -> tuple[list[Fault], list[Fault]]:
+    """Everything that is wrong with the meaning of a spec whose shape is right; and, of one that is sound, remarks.
 
     What depends on things that were left out because they could not be read (`broken`) is not reported.
     """
@@ -48,7 +49,11 @@ def check_meaning(spec: RobotSpec, broken: Broken) -> list[Fault]:
     for findings in (structure_problems(checked), problems_between(checked.flat, checked.number)):
         for collection, name, rest, message, hint in findings:
             checked.report(collection, name, rest, message, hint)
-    return checked.faults
+    if checked.faults or broken.dropped or broken.trimmed:
+        return checked.faults, []
+    for collection, name, rest, message, hint in list(remarks(checked)):
+        checked.report(collection, name, rest, message, hint)
+    return [], checked.faults
 
 
 class Checked:

@@ -16,6 +16,7 @@ from pliant.input.inputs import Input
 from pliant.joint import Joint
 from pliant.language.base import OneOrList, Part
 from pliant.language.display import shown
+from pliant.language.faults import Fault
 from pliant.language.names import InputKey, Name
 from pliant.language.parameter import Parameter, World
 from pliant.language.source import Source
@@ -97,11 +98,17 @@ class RobotSpec(Part):
     """Changes to the model by name, chosen with MODEL@variant."""
 
     _source: Source = PrivateAttr(default=Source())
+    _remarks: tuple[Fault, ...] = PrivateAttr(default=())
 
     @property
     def source(self) -> Source:
         """Where the model was read from; it is no part of what the model says."""
         return self._source
+
+    @property
+    def remarks(self) -> tuple[Fault, ...]:
+        """What can be right but is rarely meant: implausible values, parameters without a use, joints that move no mass."""
+        return self._remarks
 
     @property
     def title(self) -> str:
