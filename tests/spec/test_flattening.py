@@ -219,6 +219,7 @@ rods:
   link: {count: 3, parent: "link[i-1].tip", first_parent: "plate.hole[2]", length: =i*1 cm, section: "round[2]"}
 tendons:
   line: {type: tension, count: =number, tension: "=2*pull[i] + pull[count - i + 1]", through: ["plate.hole[i]", "disc[i]"]}
+  wave: {type: tension, tension: 1 N, through: [plate, disc, {frame: link.tip, position: [0, 0, 1 mm]}]}
 surfaces: {floor: {type: plane}}
 contacts: {ground: {between: [link, floor]}}
 inputs:
@@ -241,8 +242,10 @@ def test_rods_parameters_frames_inputs_and_outputs_are_repeated() -> None:
     assert [environment.value(rod.length) for rod in flat.rods.values()] == pytest.approx([2.0, 0.01, 0.02, 0.03])
     assert flat.rods["link[2]"].section == ("round[2]",)
     assert list(flat.bodies["plate"].frames) == ["hole[1]", "hole[2]", "hole[3]"]
-    tensions = [environment.signal(line.tension) for line in flat.tendons.values()]
+    tensions = [environment.signal(flat.tendons[f"line[{i}]"].tension) for i in (1, 2, 3)]
     assert tensions == [2 * 1 + 3, 2 * 2 + 2, 2 * 3 + 1]
+    points = [point.frame for point in flat.tendons["wave"].through]
+    assert points == ["plate", *(f"disc[{i}]" for i in range(1, 5)), *(f"link[{i}].tip" for i in range(1, 4))]
     assert flat.contacts["ground"].between == (("link[1]", "link[2]", "link[3]"), ("floor",))
     assert [environment.value(flat.inputs[f"pull[{i}]"]) for i in (1, 3)] == [7.0, 9.0]
     assert environment.value(flat.inputs["pull[2]"].ramp.end) == 2.0

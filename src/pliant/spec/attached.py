@@ -41,7 +41,7 @@ def read_attached(spec: RobotSpec, attach: Attach, path: KeyPath, flat: Flat) ->
         found: RobotSpec = flat.models[key]
         return found
     except FileProblem as problem:
-        match = nearest(attach.model, (*spec.models, *bundled()))
+        match = nearest(attach.model, (*spec.models, *bundled())) if attach.model not in spec.models else None
         what = "model" if match in spec.models else "bundled robot"
         hint = f"did you mean the {what} '{match}'?" if match else problem.hint
         flat.fault(outer, (*path, "model"), str(problem), hint)

@@ -52,7 +52,7 @@ class Flat:
 
     things: the parts by collection and flat name. counts: number of instances by collection and name.
     values: numbers of the parameters that have one. structural: parameters that decide a number of instances.
-    models: attached models that have been read.
+    models: attached models that have been read. along: bodies that frames of rods were made for, by rod and frame.
     """
 
     things: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -64,6 +64,7 @@ class Flat:
     faults: list[Fault] = field(default_factory=list)
     attached: int = 0
     models: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+    along: dict[tuple[str, str], Origin] = field(default_factory=dict)
     unread: frozenset[KeyPath] = frozenset()
     full: bool = False
 

@@ -11,9 +11,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pliant.body.body import Along, Body
+from pliant.body.body import Body
 from pliant.joint.base import JointBase
-from pliant.joint.weld import Weld
 from pliant.language.base import FromFiles, Part
 from pliant.language.collection import collections
 from pliant.language.environment import in_order, to_node
@@ -21,27 +20,15 @@ from pliant.language.evaluate import evaluate
 from pliant.language.faults import SpecError
 from pliant.language.names import NameMarker, Reference
 from pliant.language.parameter import Parameter
-from pliant.language.placement import Placement
 from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity, Scalar
 from pliant.language.source import FileProblem
 from pliant.language.state_formula import THIS
-from pliant.language.syntax import (
-    Binary,
-    ExpressionError,
-    Node,
-    Number,
-    Symbol,
-    choose,
-    parse,
-    substitute,
-    symbols,
-    to_text,
-)
+from pliant.language.syntax import ExpressionError, Node, Number, Symbol, choose, parse, substitute, symbols, to_text
 from pliant.language.walk import Leaf, Several, map_leaves
 from pliant.language.words import KeyPath
 from pliant.output.base import OutputBase
-from pliant.rod.rod import RodFrame
 from pliant.spec.attached import MAX_ATTACHED, overrides_of, read_attached
+from pliant.spec.fixed_bodies import StandsAlong, fix_along, weld_at
 from pliant.spec.flat import HOMES, MAX_THINGS, ONCE, Flat, Instance, Origin, Override
 from pliant.spec.repeats import Expanded
 
@@ -103,7 +90,7 @@ class _Level:
     def __init__(self, spec: RobotSpec, flat: Flat, *, prefix: str, overrides: Mapping[str, Override]) -> None:
         self.spec, self.source, self.flat, self.prefix = spec, spec.source, flat, prefix
         self.overrides = overrides
-        self.along: list[tuple[str, Along, Instance]] = []
+        self.along: list[StandsAlong] = []
         single = {name: given for name, given in spec.parameters.items() if given.count is None}
         self._take(single)
         if len(single) < len(spec.parameters):  # counts and indices use those that are not repeated
@@ -174,7 +161,7 @@ class _Level:
                 elif collection != "parameters":
                     for instance in self._counted(collection, name, thing):
                         self._add(collection, name, self._one(thing, instance), instance)
-        self._fix_along()
+        fix_along(self.along, self.source, flat=self.flat)
         if not self.prefix:
             self.flat.analyses = map_leaves(spec.analyses, self._change(ONCE), ("analyses",))
 
@@ -320,32 +307,12 @@ class _Level:
         if name in self.spec.joints:
             message = f"a weld called '{name}' holds the body, but there is another joint of that name"
             self.flat.fault(self.source, path, message, "rename the joint")
+            full_name += "/weld"
         if body.along is not None:
-            self.along.append((instance.of(name), body.along, instance))
-        weld = _weld(body, body.parent or self.prefix + WORLD, full_name)
+            self.along.append(StandsAlong(instance.of(name), self.prefix, full_name, body.along, instance))
+        weld = weld_at(body, body.parent or self.prefix + WORLD, self.prefix + instance.of(name))
         self.flat.add("joints", full_name, weld, Origin(self.source, path, instance.index))
         return body.model_copy(update={"parent": None, **dict.fromkeys(("mirror", "around"))})
-
-    def _fix_along(self) -> None:
-        """Weld bodies to the rods that they stand along, now that these are known; the last instance to the tip."""
-        rods, joints = self.flat.things.get("rods", {}), self.flat.things.get("joints", {})
-        for name, along, instance in self.along:
-            if along.rod not in rods:
-                continue  # which is reported, or the rod was
-            rod, frame = rods[along.rod], "tip"
-            if along.at is not None or instance.index != instance.count:
-                frame, at = name, along.at
-                if at is None:
-                    share = Binary("/", Number(float(instance.index or 1)), Number(float(instance.count or 1)))
-                    at = to_text(Binary("*", to_node(rod.length), share))
-                if frame in rod.frames:
-                    message = f"the rod '{along.rod}' has a frame '{frame}' of its own"
-                    self.flat.fault(self.source, ("bodies", name.partition("[")[0]), message, "rename one")
-                rods[along.rod] = rod.model_copy(
-                    update={"frames": {**rod.frames, frame: RodFrame.model_construct(at=at)}}
-                )
-            weld = joints[self.prefix + name]
-            joints[self.prefix + name] = weld.model_copy(update={"parent": f"{along.rod}.{frame}"})
 
     # -- values ------------------------------------------------------------------------------------------------------
 
@@ -427,7 +394,8 @@ class _Level:
         assert isinstance(leaf.marker, Reference)
         name, dot, rest = leaf.value.partition(".")
         if leaf.in_list and "[" not in name:
-            homes = HOMES.get(leaf.marker.kind, (leaf.marker.kind + "s",))
+            kind = leaf.marker.kind
+            homes = ("bodies", "rods", "meshes") if kind == "frame" else HOMES.get(kind, (kind + "s",))
             count = next((n for home in homes if (n := self.flat.counts.get((home, self.prefix + name)))), None)
             if count is not None:
                 instances = [f"{name}[{index}]{dot}{rest}" for index in range(1, count + 1)]
@@ -470,12 +438,6 @@ class _Level:
             given |= {key.removeprefix(start): over for key, over in self.overrides.items() if key.startswith(start)}
         level = _Level(inner, flat, prefix=prefix, overrides=overrides_of(inner, given, flat))
         flat.add("bodies", prefix + WORLD, Body.model_construct(), Origin(self.source, path, instance.index))
-        weld = _weld(placed, placed.to, prefix + WORLD)
+        weld = weld_at(placed, placed.to, prefix + WORLD)
         flat.add("joints", prefix + WORLD, weld, Origin(self.source, path, instance.index))
         level.expand()
-
-
-def _weld(place: Placement, parent: str, child: str) -> Weld:
-    """A weld at a place that was checked: what is checked anew needs its schema, which takes 10 ms to build."""
-    where = {key: getattr(place, key) for key in Placement.model_fields}
-    return Weld.model_construct(parent=parent, child=child, **where)

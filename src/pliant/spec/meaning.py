@@ -56,6 +56,11 @@ def check_meaning(spec: RobotSpec, broken: Broken) -> tuple[list[Fault], list[Fa
     return [], checked.faults
 
 
+def _base(step: str | int) -> str | int:
+    """A key as the text has it: that of a repeated frame or chamber without the number of its instance."""
+    return step if isinstance(step, int) or not step.endswith("]") else step.partition("[")[0]
+
+
 class Checked:
     """A flat model under check: its values and dimensions, and the faults found so far."""
 
@@ -92,8 +97,12 @@ class Checked:
             origin = Origin(self.spec.source, (collection, name) if name else (collection,))
         if origin.path[0] == "attach" and rest[:1] == ("parent",):
             rest = ("to", *rest[1:])
-        path = origin.path + rest
-        if origin.instance is not None:
+        if origin.path[0] == "bodies" and rest[:1] == ("child",):
+            rest = ()  # of the weld that a body has instead of a joint
+        if rest[:1] == ("frames",) and (name, rest[1]) in self.origins.along:
+            origin, rest = self.origins.along[name, str(rest[1])], ()
+        path = origin.path + (tuple(map(_base, rest)) if rest[:1] in (("frames",), ("chambers",)) else rest)
+        if origin.instance is not None or path != origin.path + rest:
             key = (origin.source.file, path)
             if key in self._seen:
                 return
@@ -219,6 +228,8 @@ class Checked:
         """A fault about a name, in better words where it has a meaning elsewhere; None if it is known."""
         if error.name in self.flat.parameters or self.broken.touches("parameters", error.name):
             return None  # its own fault is reported where it is defined
+        if (count := self.origins.counts.get(("parameters", error.name))) is not None:
+            return f"'{error.name}' is repeated: say which instance", f"write {error.name}[1] to {error.name}[{count}]"
         for word, where in (("i", "in repeated things"), ("count", "in repeated things"), (TIME, "in signals")):
             if error.name == word:
                 return f"`{word}` is known only {where}", ""

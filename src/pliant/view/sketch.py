@@ -339,7 +339,7 @@ class Drawing(Ink):
             return
         if joint.drive is not None:
             out = outlines.unit(self.camera.project(joint.drive), (1.0, 0.0))
-            mount = place + (joint.behind + 0.18 * self.unit) * out
+            mount = place + (self._free_from(place, out) + 0.1 * self.unit) * out
             self._line(np.stack([mount, child]), PALE, 3.0, 4)
             if joint.grounded:
                 self._ground(mount, out, 0.05 * self.unit)
@@ -357,6 +357,12 @@ class Drawing(Ink):
             side = -side if side[1] > 0 or (side[1] == 0 and side[0] > 0) else side
             for end, sign in zip(ends, (1, -1), strict=True):
                 self._ground(end + 0.05 * self.size * sign * along, side, 0.05 * self.size)
+
+    def _free_from(self, place: np.ndarray, out: np.ndarray) -> float:
+        """How far from a place in a direction on the picture nothing is drawn any more [m]."""
+        way = self.camera.project(self.scene.outline_points()) - place
+        near = np.abs(way @ outlines.across(out)) < 0.04 * self.size
+        return float(max(0.0, (way[near] @ out).max(initial=0.0)))
 
     def _spring_start(self, joint: JointMark, child: np.ndarray, along: np.ndarray) -> np.ndarray:
         """Where the spring of a slide begins: at the parent's own place if that lies on the axis, else behind the child."""

@@ -19,6 +19,7 @@ from pliant.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.language.base import Framed
 from pliant.language.collection import collections
 from pliant.language.environment import Environment
+from pliant.language.faults import SpecError
 from pliant.language.words import printable
 from pliant.model.model import build_tree
 from pliant.spec.data import to_data
@@ -210,7 +211,10 @@ def _analyses(flat: RobotSpec) -> Sheet:
 def _totals(
     flat: RobotSpec, environment: Environment, coordinates: list[CoordinateEntry], of_rods: list[RodCoordinate]
 ) -> dict[str, str]:
-    build = build_tree(_undamped(flat))
+    try:
+        build = build_tree(_undamped(flat))
+    except SpecError as error:  # what is found wrong only when the robot is built
+        return {"cannot be built": str(error.faults[0])}
     mass = mass_budget(build)
     free = sum(_freedom(entry.coordinate) for entry in coordinates)
     free += sum(3 if entry.is_rotation else 1 for entry in of_rods)
