@@ -78,7 +78,7 @@ def main() -> None:
     given = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for robot in given.robots or pliant.bundled_robots():
+        for robot in given.robots or [one.name for one in pliant.bundled_robots()]:
             rows.append(measure(robot, given.fmi, given.until, Path(folder)))
             if not given.json:
                 x = rows[-1]

@@ -1,6 +1,7 @@
 """Make all pictures of the documentation again: python docs/make_pictures.py [NAME ...]
 
-NAME is a bundled robot, `film` (the film of a soft module) or `report` (a view of its report, which needs Chromium).
+NAME is a bundled robot, `film` (the film of a soft module), `report` (a view of its report, which needs Chromium), or a bundled
+robot with `.gif`: a film of it in out/films, such as snake.gif.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pliant.view.report import write_report
 from pliant.view.sketch import save
 
 FOLDER = Path(__file__).parent / "pictures"
+FILM_FOLDER = Path("out") / "films"
 
 AT_REST: dict[str, dict[str, dict[str, float]]] = {
     "stiff_flop": {"inputs": {"p1": 60e3}},
@@ -30,18 +32,39 @@ AT_REST: dict[str, dict[str, dict[str, float]]] = {
     "cloth": {},
     "net": {},
     "gripper": {"inputs": {"pressure": 120e3, "lift": 0.0}},
-    "snake": {"inputs": {f"bend{k}": 70e3 * np.sin(-np.pi / 4 * k) for k in range(1, 9)}},
+    "snake": {"inputs": {f"bend[{k}]": 70e3 * np.sin(-np.pi / 4 * k) for k in range(1, 9)}},
+    "tendon_robot": {"inputs": {"lower[1]": 5.0, "upper[2]": 4.0}},
+    "parallel_rods": {"inputs": {f"push[{k}]": 0.04 * (1 - np.cos(np.pi / 3 * (k - 0.5))) for k in range(1, 7)}},
     "trunk": {"inputs": {"near1": 14.0, "far1": 4.0, "far2": 3.0}},
 }
 """Robots that are drawn in equilibrium, with these inputs and parameters (SI units); all others at their start."""
+
+
+FILMS = {
+    "tendon_robot": 2.0,
+    "parallel_rods": 1.5,
+    "arm_with_rod": 1.0,
+    "hopper": 1.5,
+    "snake": 8.0,
+    "gripper": 2.5,
+    "stiff_flop@circling": 4.0,
+}
+"""Robots that films are made of, and how long they move [s]."""
 
 
 def main(names: list[str]) -> None:
     """Draw the named pictures, or all of them."""
     FOLDER.mkdir(exist_ok=True)
     for name in names or [*(robot.name for robot in pliant.bundled_robots()), "film", "report"]:
-        if name in ("film", "report"):
-            (draw_film if name == "film" else draw_report)()
+        if name == "report":
+            draw_report()
+            continue
+        if name == "film":
+            draw_film("stiff_flop@circling", FOLDER / "stiff_flop.gif")
+            continue
+        if name.endswith(".gif"):
+            FILM_FOLDER.mkdir(parents=True, exist_ok=True)
+            draw_film(name.removesuffix(".gif"), FILM_FOLDER / name)
             continue
         eqs = pliant.derive(name)
         given = AT_REST.get(name)
@@ -51,12 +74,12 @@ def main(names: list[str]) -> None:
         print(target)
 
 
-def draw_film() -> None:
-    """Two rounds of the soft module."""
-    eqs = pliant.derive("stiff_flop@circling")
-    run = pliant.simulate(eqs, 4.0, save_every=0.05)
-    film(eqs, run, FOLDER / "stiff_flop.gif", fps=20, size=(262, 346))
-    print(FOLDER / "stiff_flop.gif")
+def draw_film(robot: str, target: Path) -> None:
+    """The motion of a robot, at the speed that it has."""
+    eqs = pliant.derive(robot)
+    run = pliant.simulate(eqs, FILMS.get(robot, 2.0), save_every=0.05)
+    film(eqs, run, target, fps=20, size=(262, 346) if robot.startswith("stiff_flop") else (480, 360))
+    print(target)
 
 
 def draw_report() -> None:

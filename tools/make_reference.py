@@ -51,7 +51,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("Parameters", (parameter.Parameter,)),
     ("Materials", (library.Material,)),
     ("Sections", (*kinds(RobotSpec, "sections")[1].values(), Holes, Station)),
-    ("Bodies", (body.Body, body.InertiaMatrix, body.PrincipalInertia)),
+    ("Bodies", (body.Body, body.Along, body.InertiaMatrix, body.PrincipalInertia)),
     ("Shapes", (body.SlenderRod, body.Cylinder, body.Tube, body.Box, body.Sphere)),
     (
         "Placement",
@@ -61,6 +61,8 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
             placement.VectorRotation,
             placement.QuaternionRotation,
             placement.EulerRotation,
+            placement.DirectionRotation,
+            placement.Around,
             placement.Attachment,
         ),
     ),

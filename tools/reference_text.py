@@ -112,11 +112,23 @@ or for those of one type. A default applies where the entry's kind has such a ke
 A variant is a set of changes to the model, merged over it by the same rules as includes. It is chosen
 by `pliant run FILE@heavy`, by `--variant heavy`, or by `pliant.load(FILE, variant="heavy")`.""",
     "Repeated things": """\
-A body with `count` is repeated: its instances are `link[1]`, `link[2]` and so on. A joint whose child
-is repeated is repeated with it; its `parent` may be the instance before (`link[i-1].tip`), with
-`first_parent` for the first. Values may use `i` (1, 2, ...) and `count`, or list one value per instance
-with `each`. Coordinates get the same suffix: `hinge[1]`. Links, tendons, contacts, constraints and loads are repeated
-with a `count` of their own. An index may be any expression of parameters.""",
+A thing with `count` is repeated: its instances are `link[1]`, `link[2]` and so on. All things with a name can be, from parameters
+to attached models and outputs, and so can frames of bodies and rods (`plate.hole[3]`) and chambers. Values may use `i` (1, 2, ...)
+and `count`, or list one value per instance with `each`; references may use them in their index (`leg[i].tip`), as may
+expressions of repeated parameters and outputs (`=pull[i]`). An index may be any expression of constant parameters. In YAML, text
+with `[` needs quotes inside `{{ }}` and `[ ]`.
+
+* A joint whose child is repeated is repeated with it, and so are coordinates: `hinge[1]`. The `parent` of a joint or a rod may be
+  the instance before (`link[i-1].tip`), with `first_parent` for the first.
+* `around: z` puts instances evenly around an axis of the frame that they are placed in, and `mirror: y` makes every second one the
+  mirror image of the one before ([Placement](#placement)). With both, pairs stand around the axis.
+* Bodies `along` a rod stand at equal distances on it, the last one at its tip, or `at` an arc length of `i`.
+* An entry of `inputs` drives all instances of its parameter, and may use `i`; `pull[2]` drives one of them.
+* In a list, the name of something repeated stands for all instances: `between: [finger, ball]`. So does an entry that refers to it:
+  `through: [motor, disc.hole]` is a line through all discs, `input_weights: [{{input: pull, weight: 1}}]` weighs each input.""",
+    "Attached models": """\
+A model that several others use is a file of its own, or a bundled robot; one that a single model uses several times may stand in
+that model, under `models`: it has the keys of a model file, but for `pliant`.""",
     "Tendons": """\
 A tendon is a line that pulls. It is straight between its points, slides through all but the first and last of
 them, and without `friction` has one tension along its whole length. Along a rod it passes eyelets: many of them
@@ -378,6 +390,43 @@ loads:
 outputs:
   tip: {frame: "link[number].tip", quantity: position}
   root: {coordinate: "bend[1].angle1"}
+""",
+        """\
+pliant: 1
+parameters:
+  pull: {count: 3, value: 0 N, input: true, minimum: 0 N}
+materials:
+  steel: {density: 7850 kg/m^3, youngs_modulus: 200 GPa, poissons_ratio: 0.3}
+sections:
+  wire: {shape: circle, radius: 0.5 mm}
+rods:
+  backbone: {length: 20 cm, section: wire, material: steel}
+bodies:
+  disc: {count: 8, along: backbone, mass: 2 g, shape: {type: cylinder, radius: 1 cm, length: 2 mm}}
+  motor: {count: 3, parent: world, around: z, position: [3 cm, 0, -2 cm], mass: 50 g}
+tendons:
+  line: {type: tension, count: 3, tension: "=pull[i]", through: ["motor[i]", {rod: backbone, radius: 8 mm, angle: =120 deg*(i-1)}]}
+inputs:
+  pull: "=2 N*(1 + sin(t/(1 s) - 120 deg*i))"
+outputs:
+  tip: {frame: backbone.tip}
+  length: {count: 3, tendon: "line[i]", quantity: length}
+""",
+    ),
+    "Attached models": (
+        """\
+pliant: 1
+models:
+  finger:
+    parameters: {length: 6 cm, torque: {value: 0 N*m, input: true}}
+    bodies: {bone: {mass: 20 g, center_of_mass: [0, 0, =length/2], frames: {tip: {position: [0, 0, =length]}}}}
+    joints: {knuckle: {type: revolute, child: bone, axis: y, angle: {spring: 0.1 N*m/rad, damper: 1e-3, input: =torque}}}
+parameters:
+  grip: {value: 0 N*m, input: true}
+attach:
+  finger: {count: 3, model: finger, around: z, position: [4 cm, 0, 0], parameters: {torque: =-grip}}
+outputs:
+  tip: {count: 3, frame: "finger[i]/bone.tip"}
 """,
     ),
 }

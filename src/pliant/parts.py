@@ -4,7 +4,18 @@
 
 from __future__ import annotations
 
-from pliant.body.body import Body, Box, Cylinder, InertiaMatrix, PrincipalInertia, SlenderRod, Sphere, Tube
+from pliant.body.body import (
+    Along,
+    Body,
+    BodyFrame,
+    Box,
+    Cylinder,
+    InertiaMatrix,
+    PrincipalInertia,
+    SlenderRod,
+    Sphere,
+    Tube,
+)
 from pliant.constraint.frames import Frames
 from pliant.contact import Contact, Friction
 from pliant.control.base import InputLimit
@@ -60,8 +71,10 @@ from pliant.joint.coordinate import (
 from pliant.joint.limits import AngleLimits, LengthLimits
 from pliant.language.parameter import Parameter, World
 from pliant.language.placement import (
+    Around,
     Attachment,
     AxisRotation,
+    DirectionRotation,
     EulerRotation,
     Placement,
     QuaternionRotation,

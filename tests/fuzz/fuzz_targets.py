@@ -121,7 +121,7 @@ def _damaged_model(chance: random.Random) -> Case:
 
 
 def _check_model(case: Case, folder: Path) -> None:
-    """A model is refused with faults, or is sound; one in five is also loaded, flattened, printed, and written back to an equal one."""
+    """A model is refused with faults, or is sound; one in five is also loaded, flattened, printed, and written back."""
     path = written(case, folder, "model")
     faults = check(path)
     for fault in faults:

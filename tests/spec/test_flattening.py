@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from pliant import derive
 from pliant.language.environment import Environment
 from pliant.language.faults import SpecError
 from pliant.spec import coordinate_table, flatten, load, load_text, structural_parameters
@@ -191,3 +194,150 @@ def test_a_repeated_body_inside_an_attached_model(tmp_path: Path) -> None:
     assert flat.joints["arm/bend[2]"].parent == "arm/link[1].tip"
     assert flat.outputs["tip"].frame == "arm/link[4].tip"
     assert structural_parameters(spec) == {"n"}
+
+
+ALONG = """\
+pliant: 1
+parameters:
+  number: 3
+  pull: {count: =number, value: {each: [1 N, 2 N, =3 N]}, input: true, maximum: =10 N*i}
+  hole: 8 mm
+  height: 1 m
+materials: {wire: {density: 6450 kg/m^3, youngs_modulus: 54 GPa, poissons_ratio: 0.33}}
+sections: {round: {shape: circle, radius: =0.5 mm, count: 2}}
+defaults: {rods: {material: wire}}
+bodies:
+  disc: {count: 4, along: backbone, mass: 1 g, rotation: {axis: z, angle: =i*10 deg}}
+  clip: {count: 2, along: {rod: backbone, at: =2 cm*i}, mass: 1 g}
+  plate:
+    parent: world
+    position: [0, 0, =-height]
+    mass: 1 kg
+    frames: {hole: {count: =number, around: z, position: [=hole, 0, 0]}}
+rods:
+  backbone: {length: =2*height, section: "round[1]", frames: {mark: {count: 2, at: "=i*1 cm"}}}
+  link: {count: 3, parent: "link[i-1].tip", first_parent: "plate.hole[2]", length: =i*1 cm, section: "round[2]"}
+tendons:
+  line: {type: tension, count: =number, tension: "=2*pull[i] + pull[count - i + 1]", through: ["plate.hole[i]", "disc[i]"]}
+  wave: {type: tension, tension: 1 N, through: [plate, disc, {frame: link.tip, position: [0, 0, 1 mm]}]}
+surfaces: {floor: {type: plane}}
+contacts: {ground: {between: [link, floor]}}
+inputs:
+  pull: "=i*1 N + count*2 N"
+  pull[2]: {ramp: {end: =i*1 s, after: 5 N}}
+outputs:
+  tension: {count: =number, tendon: "line[i]"}
+  place: {frame: "link[2].tip"}
+  sum: {count: 2, expression: "=tension[i] + tension[i+1] + place.x*pull[1]/(1 m)"}
+"""
+
+
+def test_rods_parameters_frames_inputs_and_outputs_are_repeated() -> None:
+    flat = flatten(load_text(ALONG))
+    environment = Environment(flat)
+    assert environment.inputs == ("pull[1]", "pull[2]", "pull[3]")
+    assert [environment.values[name] for name in environment.inputs] == [1.0, 2.0, 3.0]
+    assert [environment.value(flat.parameters[name].maximum) for name in environment.inputs] == [10.0, 20.0, 30.0]
+    assert [rod.parent for rod in flat.rods.values()] == ["world", "plate.hole[2]", "link[1].tip", "link[2].tip"]
+    assert [environment.value(rod.length) for rod in flat.rods.values()] == pytest.approx([2.0, 0.01, 0.02, 0.03])
+    assert flat.rods["link[2]"].section == ("round[2]",)
+    assert list(flat.bodies["plate"].frames) == ["hole[1]", "hole[2]", "hole[3]"]
+    tensions = [environment.signal(flat.tendons[f"line[{i}]"].tension) for i in (1, 2, 3)]
+    assert tensions == [2 * 1 + 3, 2 * 2 + 2, 2 * 3 + 1]
+    points = [point.frame for point in flat.tendons["wave"].through]
+    assert points == ["plate", *(f"disc[{i}]" for i in range(1, 5)), *(f"link[{i}].tip" for i in range(1, 4))]
+    assert flat.contacts["ground"].between == (("link[1]", "link[2]", "link[3]"), ("floor",))
+    assert [environment.value(flat.inputs[f"pull[{i}]"]) for i in (1, 3)] == [7.0, 9.0]
+    assert environment.value(flat.inputs["pull[2]"].ramp.end) == 2.0
+    assert [output.tendon for output in list(flat.outputs.values())[:3]] == ["line[1]", "line[2]", "line[3]"]
+    assert flat.outputs["sum[2]"].expression == "=tension[2] + tension[3] + place.x * pull[1] / 1 m"
+    assert structural_parameters(load_text(ALONG)) == {"number"}
+
+
+def test_bodies_along_a_rod_are_welded_to_it() -> None:
+    flat = flatten(load_text(ALONG))
+    environment = Environment(flat)
+    welds = [flat.joints[f"disc[{i}]"] for i in range(1, 5)]
+    assert [weld.parent for weld in welds] == [
+        "backbone.disc[1]",
+        "backbone.disc[2]",
+        "backbone.disc[3]",
+        "backbone.tip",
+    ]
+    frames = flat.rods["backbone"].frames
+    assert [environment.value(frames[f"disc[{i}]"].at) for i in (1, 2, 3)] == pytest.approx([0.5, 1.0, 1.5])
+    assert [environment.value(frames[f"clip[{i}]"].at) for i in (1, 2)] == pytest.approx([0.02, 0.04])
+    assert [environment.value(frames[f"mark[{i}]"].at) for i in (1, 2)] == pytest.approx([0.01, 0.02])
+    assert environment.value(welds[2].rotation[0].angle) == pytest.approx(math.radians(30))
+    plate = flat.joints["plate"]
+    assert (plate.type, plate.parent, environment.value(plate.position[2])) == ("weld", "world", -1.0)
+
+
+AROUND = """\
+pliant: 1
+bodies:
+  hub:
+    parent: world
+    mass: 1 kg
+    frames:
+      even: {count: 3, around: z, position: [2 m, 0, 1 m]}
+      pairs: {count: 4, around: x, mirror: z, position: [0, 1 m, 0.5 m], rotation: {z_along: [0, 3 m, 4 m]}}
+      given: {around: {axis: [0, 0, 2], angle: 90 deg}, position: [1 m, 0, 0]}
+      image: {mirror: y, position: [1 m, 2 m, 3 m], rotation: {axis: x, angle: 30 deg}}
+"""
+
+
+def test_places_around_an_axis_and_mirrored() -> None:
+    eqs = derive(load_text(AROUND))
+    found = {name: eqs.frame(f"hub.{name}", eqs.initial_state().q) for name in ("even[1]", "even[2]", "even[3]")}
+    for k, place in enumerate(found.values()):
+        angle = 2 * math.pi * k / 3
+        assert place.position == pytest.approx([2 * math.cos(angle), 2 * math.sin(angle), 1.0])
+        assert place.rotation[:, 0] == pytest.approx([math.cos(angle), math.sin(angle), 0.0])  # x points outwards
+    q = eqs.initial_state().q
+    pairs = [eqs.frame(f"hub.pairs[{i}]", q) for i in range(1, 5)]
+    places = [[0, 1, 0.5], [0, 1, -0.5], [0, -1, -0.5], [0, -1, 0.5]]
+    axes = [[0, 0.6, 0.8], [0, -0.6, 0.8], [0, -0.6, -0.8], [0, 0.6, -0.8]]  # a mirrored z axis, reversed
+    for frame, place, axis in zip(pairs, places, axes, strict=True):
+        assert frame.position == pytest.approx(place)
+        assert frame.rotation[:, 2] == pytest.approx(axis)
+        assert frame.rotation.T @ frame.rotation == pytest.approx(np.eye(3))
+        assert np.linalg.det(frame.rotation) == pytest.approx(1.0)
+    assert eqs.frame("hub.given", q).position == pytest.approx([0, 1, 0])
+    image = eqs.frame("hub.image", q)
+    assert image.position == pytest.approx([1, -2, 3])
+    assert image.rotation[:, 2] == pytest.approx([0, 0.5, math.cos(math.radians(30))])  # mirrored at y = 0
+
+
+INLINE = """\
+pliant: 1
+parameters: {size: 3 cm}
+models:
+  finger:
+    parameters: {length: 1 m, push: {count: 2, value: 0 N, input: true}}
+    bodies: {bone: {mass: 1 kg, frames: {tip: {position: [0, 0, =length]}}}}
+    joints: {knuckle: {type: revolute, child: bone, axis: y}}
+    attach: {nail: {model: nail, to: bone.tip}}
+    loads: {push: {count: 2, frame: bone, force: ["=push[i]", 0, 0]}}
+  nail:
+    bodies: {plate: {mass: 1 g, parent: world}}
+attach:
+  hand: {count: 3, model: finger, around: z, position: [=size, 0, 0], parameters: {length: =size*i, "push[1]": =i*1 N}}
+links:
+  band: {type: axial, count: 2, between: ["hand[i]/bone.tip", "hand[i+1]/nail/plate"], spring: 5 N/m}
+"""
+
+
+def test_models_within_the_text_are_attached_several_times() -> None:
+    flat = flatten(load_text(INLINE))
+    environment = Environment(flat)
+    assert [name for name in flat.bodies if name.endswith("bone")] == [f"hand[{i}]/bone" for i in (1, 2, 3)]
+    tips = [flat.bodies[f"hand[{i}]/bone"].frames["tip"].position[2] for i in (1, 2, 3)]
+    assert [environment.value(tip) for tip in tips] == pytest.approx([0.03, 0.06, 0.09])
+    assert flat.joints["hand[2]/nail/world"].parent == "hand[2]/bone.tip"
+    assert environment.value(flat.joints["hand[2]/world"].around.angle) == pytest.approx(2 * math.pi / 3)
+    assert [end.frame for end in flat.links["band[2]"].between] == ["hand[2]/bone.tip", "hand[3]/nail/plate"]
+    assert environment.value(flat.loads["hand[3]/push[1]"].force[0]) == 3.0
+    assert set(environment.inputs) == {f"hand[{i}]/push[2]" for i in (1, 2, 3)}
+    assert load_text(load_text(INLINE).to_yaml()) == load_text(INLINE)
+    assert load_text(load_text(ALONG).to_yaml()) == load_text(ALONG)

@@ -17,7 +17,7 @@ from pliant.view.camera import choose_camera, look_from
 from pliant.view.clips import MOST_EDGES, most_frames, start_clip
 from pliant.view.player import player
 from pliant.view.scene import make_scene
-from pliant.view.sketch import save, sketch
+from pliant.view.sketch import Drawing, save, sketch
 
 DOWN = np.array([0, 0, -9.81])
 
@@ -191,3 +191,27 @@ def test_the_command_says_what_to_change(tmp_path, capsys, monkeypatch, argument
     assert run(["picture", "pendulum", *arguments]) == 2
     assert words in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_flat_rods_are_drawn_as_wide_as_they_are_seen() -> None:
+    """The hopper's leg is a strip of 2 mm by 20 mm that bends over its thin side, in the x-z plane."""
+    scene = scene_of("hopper")
+    (leg,) = scene.rods
+    for direction, half in (([0, -1, 0], 0.001), ([1, 0, 0], 0.01)):
+        drawing = Drawing(scene, look_from(direction, scene.gravity), labels=False, frames=False)
+        widths = drawing._half_widths(leg, drawing.camera.project(leg.points))
+        assert np.median(widths) == pytest.approx(half, rel=0.02)
+
+
+def test_slides_with_a_given_motion_stand_where_they_are_placed_and_end_outside() -> None:
+    scene = scene_of("parallel_rods")
+    slides = [joint for joint in scene.joints if joint.kind == "prismatic"]
+    assert [np.hypot(*slide.place[:2]) for slide in slides] == pytest.approx([0.09] * 6)  # around the base
+    assert len({tuple(np.round(slide.place, 6)) for slide in slides}) == 6
+    drawing = Drawing(scene, look_from([0, -1, 0], scene.gravity), labels=False, frames=False)
+    for slide in slides:
+        assert slide.drive is not None
+        assert slide.drive[2] < 0  # away from the platform
+        place, out = drawing.camera.project(slide.place), drawing.camera.project(slide.drive)
+        end = place + drawing._free_from(place, out / np.linalg.norm(out)) * out / np.linalg.norm(out)
+        assert end[1] == pytest.approx(min(drawing.camera.project(scene.outline_points())[:, 1]), abs=0.005)

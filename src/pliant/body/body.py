@@ -10,9 +10,10 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from pliant.language.base import ByKey, ByType, Framed, Part, Problem, fault, positive
-from pliant.language.names import MaterialName, Name
+from pliant.language.names import FrameName, MaterialName, Name, RodName
 from pliant.language.placement import AxisLetter, Placement, Rotations
-from pliant.language.scalar import Count, Length, LengthVector, Mass, MomentOfInertia, Scalar
+from pliant.language.repeated import Repeated
+from pliant.language.scalar import Length, LengthVector, Mass, MomentOfInertia, Scalar
 from pliant.language.words import KeyPath
 from pliant.section.material import Material
 
@@ -168,8 +169,33 @@ class Sphere(Part):
 Shape: TypeAlias = Annotated[SlenderRod | Cylinder | Tube | Box | Sphere, ByType("shape")]
 
 
-class Body(Framed):
+class BodyFrame(Placement, Repeated):
+    """A named frame of a body: where it sits in the body's own frame."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_placement(cls, data: Any) -> Any:
+        """In Python a `Placement` says the same."""
+        if type(data) is Placement:
+            return {name: getattr(data, name) for name in data.model_fields_set}
+        return data
+
+
+class Along(Part):
+    """A place along a rod: `along: backbone`, `along: {rod: backbone, at: =2 cm*i}`."""
+
+    short_form: ClassVar[str | None] = "rod"
+
+    rod: RodName
+    """The rod."""
+    at: Length | None = None
+    """Arc length from its base [m]; otherwise the instances stand at equal distances, the last one at the tip."""
+
+
+class Body(Framed, Placement, Repeated):
     """A rigid body. Its own frame is where its joint holds it; inertia is about the centre of mass.
+
+    With `parent` or `along` it needs no joint: a weld of its name holds it there, placed by `position` and `rotation`.
 
     With a shape and no inertia, the inertia is that of the uniform shape, centred at the centre of mass. With
     a shape, a material and no mass, the mass is density times volume. A body with none of these is massless.
@@ -185,10 +211,12 @@ class Body(Framed):
     """Uniform shape centred at the centre of mass: slender_rod, cylinder, tube, box or sphere."""
     material: MaterialName | None = None
     """Material by name; with a shape its density gives the mass."""
-    frames: dict[Name, Placement] = Field(default_factory=dict)
+    parent: FrameName | None = None
+    """Frame that the body is fixed to, where no joint holds it."""
+    along: Along | None = None
+    """Rod that the body is fixed to, where no joint holds it: `backbone`, or `{rod: backbone, at: 5 cm}`."""
+    frames: dict[Name, BodyFrame] = Field(default_factory=dict)
     """Named frames of the body, by name: where each sits in the body's own frame."""
-    count: Count | None = None
-    """Number of instances of a repeated body; its values may then use `i` (1, 2, ...), `count` and `each`."""
     description: str = ""
     """What a reader should know about it."""
 
@@ -237,6 +265,17 @@ joints:
                 yield (("inertia", "matrix"), "the inertia matrix is not symmetric", "mirror it at the diagonal")
             else:
                 yield from _inertia_problems(_eigenvalues(matrix), ("matrix",))
+
+    @model_validator(mode="after")
+    def _held_once(self) -> Self:
+        if self.parent is not None and self.along is not None:
+            message = "`parent` and `along` both say where the body is fixed"
+            raise fault("overdetermined", message, hint="keep one of them", key="along")
+        placed = [key for key in ("position", "rotation", "mirror", "around") if key in self.model_fields_set]
+        if placed and self.parent is None and self.along is None:
+            hint = "add `parent: world` to fix it there, or place the joint that holds it; `center_of_mass` moves the shape"
+            raise fault("not_held", f"`{placed[0]}` places a body that is fixed to something", hint=hint, key=placed[0])
+        return self
 
     @model_validator(mode="after")
     def _mass_known(self) -> Self:

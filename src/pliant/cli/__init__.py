@@ -33,6 +33,7 @@ from pliant.cli.usage import empty_argument, usage_failure
 from pliant.language.faults import SpecError
 
 COMMANDS = {
+    "new": ("new", "Write a model file to begin with, for a kind of robot."),
     "check": ("models", "Check a model and list everything that is wrong with it."),
     "show": ("models", "Show a robot as tables."),
     "models": ("models", "List the bundled robots."),
@@ -103,13 +104,11 @@ def run(arguments: Sequence[str]) -> int:
         failure = Failure("", faults=error.faults, model=error.model)
     except CommandError as error:
         failure = Failure(str(error), error.hint)
-    except MemoryError:
-        failure = Failure("the memory does not suffice", f"use a smaller model; {memory_words()}")
+    except MemoryError as error:
+        failure = Failure(str(error) or "there is not enough memory", f"use a smaller model; {memory_words()}")
     except (KeyboardInterrupt, typer.Abort):
         report(Failure("interrupted"), arguments)
         return INTERRUPTED
-    except MemoryError as error:
-        failure = Failure(str(error) or "there is not enough memory")
     except BrokenPipeError:
         # The reader of the output has gone, which is its right; keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -26,7 +26,6 @@ from pliant.language.table_files import FORMATS, endings
 from pliant.solve.linear import modal
 from pliant.solve.linear import state_space as linear
 from pliant.solve.options import EquilibriumOptions, LinearizeOptions, ModesOptions, SimulateOptions
-from pliant.solve.result import kept_at
 from pliant.solve.statics import equilibrium as solver
 from pliant.solve.status import Status
 from pliant.spec.derive import derive

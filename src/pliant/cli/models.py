@@ -36,24 +36,23 @@ if TYPE_CHECKING:
 def check(model: Model, set: Set = None, variant: Variant = None, folder: Folder = None, json: Json = False) -> int:
     """Check a model and list everything that is wrong with it.
 
-    Each fault comes with its file and line, its place in the model, and what to do about it.
+    Each fault comes with its file and line, its place in the model, and what to do about it. Remarks are about what can be
+    right but is rarely meant, such as a rod thicker than long, or a parameter that nothing uses.
     """
     settings, folders = read_settings(set), folder or ()
     faults = reader.check(model, variant=variant, set=settings, folders=folders)
     remarks = [] if faults else reader.remarks(reader.load(model, variant=variant, set=settings, folders=folders))
     if json:
         message = {"message": faults[0].message} if faults else {}
-        listed = [fault.as_dict() for fault in faults]
-        print_json(
-            {"model": model, "status": "faults" if faults else "ok", **message, "faults": listed, "remarks": remarks}
-        )
+        found = {"faults": [fault.as_dict() for fault in faults], "remarks": [one.as_dict() for one in remarks]}
+        print_json({"model": model, "status": "faults" if faults else "ok", **message, **found})
     if faults:
         print_faults(faults, model)
         return 2
-    for remark in remarks:
-        say(remark)
     if not json:
         print(f"{model}: ok")
+        for remark in remarks:
+            print(f"  {remark}")
     return 0
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pliant.cli.answers import answering
-from pliant.cli.common import Choices, CommandError
+from pliant.cli.common import Choices, CommandError, say
 from pliant.equations.core import check_names
 from pliant.identify.recording import recorded_inputs
 from pliant.io.results import load_result
@@ -40,6 +40,8 @@ def load_model(model: str, choices: Choices) -> RobotSpec:
         if all(fault.file == SET_FILE or (fault.file is None and given) for fault in error.faults):
             raise SpecError(error.faults, "--set") from None  # the file is not to blame
         raise
+    for remark in spec.remarks:
+        say(f"pliant: {remark}")
     for choice in choices.rod or ():
         name, equals, kind = choice.partition("=")
         if not equals or not name.strip() or not kind.strip():

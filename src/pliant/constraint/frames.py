@@ -12,11 +12,12 @@ from pydantic import Field, model_validator
 from pliant.formula.base import AttachedVector, FrameConstraint
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.language.base import KeyPath, OneOrList, Part, fault
+from pliant.language.base import KeyPath, OneOrList, fault
 from pliant.language.dimension import ACCELERATION, ANGULAR_ACCELERATION, LENGTH, NUMBER, RATE, SPEED, Dimension
 from pliant.language.names import FrameName
 from pliant.language.placement import Attachment
-from pliant.language.scalar import AnySignal, Count, Scalar
+from pliant.language.repeated import Repeated
+from pliant.language.scalar import AnySignal, Scalar
 from pliant.motion.fields import Fields
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ Components: TypeAlias = Annotated[tuple[Component, ...], Field(min_length=1), On
 Signals: TypeAlias = Annotated[tuple[AnySignal, ...], OneOrList()]
 
 
-class Frames(Part):
+class Frames(Repeated):
     """Two frames kept together: chosen components of the second frame's pose in the first are held.
 
     Closes a kinematic loop, guides a body along a path, or (with `position`, `rate` or `acceleration`) prescribes a motion.
@@ -58,8 +59,6 @@ class Frames(Part):
     """Prescribed rate instead of the value, one for all or a list [m/s or rad/s]; the components start where the robot does."""
     acceleration: Signals | None = None
     """Prescribed acceleration instead of the value, one for all or a list [m/s^2 or rad/s^2]. It may jump, as commands do."""
-    count: Count | None = None
-    """Number of instances, where the constraint is repeated; its references may use `i` and `count`."""
     description: str = ""
     """What a reader should know about it."""
 

@@ -15,7 +15,8 @@ from pliant.language.base import OneOrList, Part, Problem, positive
 from pliant.language.dimension import FORCE, LENGTH, Dimension
 from pliant.language.faults import Fault, SpecError
 from pliant.language.names import ThingName
-from pliant.language.scalar import Count, Number, Scalar, Slowness, Value
+from pliant.language.repeated import Repeated
+from pliant.language.scalar import Number, Scalar, Slowness, Value
 from pliant.language.words import KeyPath
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Friction(Part):
             yield ("at_rest",), text, "friction at rest is the larger one"
 
 
-class Contact(Part):
+class Contact(Repeated):
     """Things that push each other where they would overlap, and rub where they slide.
 
     Bodies touch with their `shape`, rods with their section swept along them, meshes with their triangles and edges (as thick as
@@ -75,8 +76,6 @@ class Contact(Part):
     """Coefficient of friction [-], or several."""
     tangential_stiffness: Number = "=2/3"
     """Stiffness along the surfaces, while they stick, as a share of that across them [-]."""
-    count: Count | None = None
-    """Number of instances, where the contact is repeated; its values and references may use `i` (1, 2, ...) and `count`."""
     description: str = ""
     """What a reader should know about it."""
 

@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field
 
 from pliant.formula.base import Effect, FrameForce
-from pliant.language.base import Part
 from pliant.language.faults import Fault, SpecError
 from pliant.language.names import RodName
+from pliant.language.repeated import Repeated
 from pliant.language.scalar import ForcePerLengthSignal, MomentPerLengthSignal, Number
 from pliant.motion.fields import Fields
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 
-class Distributed(Part):
+class Distributed(Repeated):
     """A force and a moment per undeformed length along a whole rod, in world axes or in those of its sections.
 
     A load at one place of a rod is a `wrench` at one of the rod's frames.

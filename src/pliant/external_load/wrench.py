@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import casadi as ca
 
 from pliant.formula.base import Effect, FrameForce
-from pliant.language.base import Part
 from pliant.language.names import FrameName
-from pliant.language.scalar import Count, ForceSignalVector, LengthVector, TorqueSignalVector
+from pliant.language.repeated import Repeated
+from pliant.language.scalar import ForceSignalVector, LengthVector, TorqueSignalVector
 from pliant.motion.fields import Fields
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
 
 
-class Wrench(Part):
+class Wrench(Repeated):
     """An external force and moment at a frame, in the axes of the world or of any frame."""
 
     type: Literal["wrench"] = "wrench"
@@ -30,8 +30,6 @@ class Wrench(Part):
     """Moment, which may vary in time [N m]."""
     expressed_in: FrameName = "world"
     """Frame whose axes force and moment are given in; a body's frame makes a follower load."""
-    count: Count | None = None
-    """Number of instances, where the load is repeated; its references may use `i` and `count`."""
     description: str = ""
     """What a reader should know about it."""
 

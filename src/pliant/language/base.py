@@ -280,7 +280,7 @@ class ByType(Choice):
 class ByKey(Choice):
     """Choice by which key is present, as in `{quaternion: [1, 0, 0, 0]}`.
 
-    The key is the first field of each member unless `keys` says otherwise; a bare text is the member of key `bare`.
+    The key is the first field that each member requires unless `keys` says otherwise; a bare text is the member of key `bare`.
     """
 
     def __init__(self, what: str, *, keys: tuple[str, ...] = (), bare: str | None = None) -> None:
@@ -288,7 +288,7 @@ class ByKey(Choice):
         self.keys, self.bare = keys, bare
 
     def tags(self, members: tuple[type[Part], ...]) -> dict[str, type[Part]]:
-        keys = self.keys or tuple(next(iter(member.model_fields)) for member in members)
+        keys = self.keys or tuple(next(_required(member)) for member in members)
         return dict(zip(keys, members, strict=True))
 
     def find(self, data: Any, tags: dict[str, type[Part]]) -> str:
@@ -308,6 +308,10 @@ class ByKey(Choice):
             hint = hints[0] if hints else f"give one of {known}"
             raise fault("no_key", f"the {self.what} has none of the keys {known}", hint=hint)
         return present[0]
+
+
+def _required(part: type[Part]) -> Iterator[str]:
+    return (name for name, field in part.model_fields.items() if field.is_required())
 
 
 class RenamedWords:

@@ -17,7 +17,18 @@ import numpy as np
 
 from pliant.language import dimension as dim
 from pliant.language.dimension import Dimension
-from pliant.language.syntax import COMPARISONS, Binary, Call, ExpressionError, Negative, Node, Number, Symbol, to_text
+from pliant.language.syntax import (
+    COMPARISONS,
+    Binary,
+    Call,
+    ExpressionError,
+    Item,
+    Negative,
+    Node,
+    Number,
+    Symbol,
+    to_text,
+)
 from pliant.language.words import suggestion, with_article
 
 CONSTANTS = {"pi": math.pi, "e": math.e}
@@ -69,7 +80,15 @@ def _value(node: Node, values: Mapping[str, Any]) -> Any:
             raise ValueError
         # A truth value counts as the number 1 or 0.
         return result * 1.0 if node.operator in COMPARISONS else result
+    if isinstance(node, Item):
+        raise unknown_item(node)
     return _call(node, values)
+
+
+def unknown_item(node: Item) -> ExpressionError:
+    """The fault of an expression that names an instance of something repeated where there are none."""
+    hint = "the index may use `i` in repeated things, and constant parameters"
+    return ExpressionError(f"cannot tell which instance {to_text(node)[1:]} is", hint)
 
 
 def _lookup(name: str, values: Mapping[str, Any]) -> Any:
@@ -201,6 +220,8 @@ def dimension_of(node: Node, known: Mapping[str, Dimension | OpenDimension]) -> 
         if node.operator == "^":
             return _power(node, left, right)
         return _product(left, right, 1 if node.operator == "*" else -1)
+    if isinstance(node, Item):
+        raise unknown_item(node)
     return _dimension_of_call(node, known)
 
 

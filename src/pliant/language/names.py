@@ -29,6 +29,7 @@ RESERVED = frozenset({"world", "t", "i", "pi", "e", "free", *FUNCTIONS}) - {"flo
 """Words with a meaning of their own, which cannot be names."""
 
 _NAME = re.compile(WORD)
+_NUMBERED = r"\[[1-9][0-9]*\]"
 
 
 def read_name(value: Any) -> str:
@@ -57,6 +58,20 @@ class NameMarker:
         return {"type": "string", "pattern": f"^{WORD}$"}
 
 
+class InputKeyMarker:
+    """Annotation of the name of an input parameter, or of one of its instances: `pull[2]`."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self._read)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"type": "string", "pattern": f"^{WORD}({_NUMBERED})?$"}
+
+    def _read(self, value: Any) -> str:
+        match = re.fullmatch(rf"(.*?)({_NUMBERED})?", value, re.DOTALL) if isinstance(value, str) else None
+        return read_name(match[1]) + (match[2] or "") if match else read_name(value)
+
+
 class Reference:
     """Annotation of a reference to a thing by its name: `rope`, `link[i-1].tip`, `left/bar`."""
 
@@ -77,10 +92,10 @@ class Reference:
         return value
 
 
-_PLAIN = rf"({WORD}/)*{WORD}"
-_INSTANCE = rf"{_PLAIN}(\[[^\[\]]+\])?"
-_DOTTED = rf"{_INSTANCE}(\.{WORD})?"
-_COORDINATE = rf"{_INSTANCE}(\.{WORD}(\[[0-9]+\])?)*"
+_INDEX = r"(\[[^\[\]]+\])?"
+_INSTANCE = rf"({WORD}{_INDEX}/)*{WORD}{_INDEX}"
+_DOTTED = rf"{_INSTANCE}(\.{WORD}{_INDEX})?"
+_COORDINATE = rf"{_INSTANCE}(\.{WORD}{_INDEX})*"
 
 Name: TypeAlias = Annotated[str, NameMarker()]
 """The name of a thing: letters, digits, underscores."""
@@ -98,19 +113,21 @@ CoordinateName: TypeAlias = Annotated[
 LinkName: TypeAlias = Annotated[str, Reference("link", _INSTANCE, "write its name, such as rope or rope[2]")]
 RodName: TypeAlias = Annotated[str, Reference("rod", _INSTANCE, "write its name, such as arm or left/arm")]
 TendonName: TypeAlias = Annotated[str, Reference("tendon", _INSTANCE, "write its name, such as pull or pull[2]")]
-MeshName: TypeAlias = Annotated[str, Reference("mesh", _PLAIN, "write its name, such as fabric or left/fabric")]
+MeshName: TypeAlias = Annotated[str, Reference("mesh", _INSTANCE, "write its name, such as fabric or left/fabric")]
 ThingName: TypeAlias = Annotated[
     str, Reference("body, rod, mesh or surface", _INSTANCE, "write its name, such as finger or floor, or all")
 ]
 """A reference to something that can be touched; `all` for everything."""
 ContactName: TypeAlias = Annotated[str, Reference("contact", _INSTANCE, "write its name, such as ground or ground[2]")]
 ConstraintName: TypeAlias = Annotated[str, Reference("constraint", _INSTANCE, "write its name, such as pin or pin[2]")]
-MaterialName: TypeAlias = Annotated[str, Reference("material", _PLAIN, "write its name, such as silicone")]
-SectionName: TypeAlias = Annotated[str, Reference("section", _PLAIN, "write its name, such as tube")]
-ParameterName: TypeAlias = Annotated[str, Reference("parameter", _PLAIN, "write length or left/length")]
+MaterialName: TypeAlias = Annotated[str, Reference("material", _INSTANCE, "write its name, such as silicone")]
+SectionName: TypeAlias = Annotated[str, Reference("section", _INSTANCE, "write its name, such as tube")]
+ParameterName: TypeAlias = Annotated[str, Reference("parameter", _INSTANCE, "write length or left/length")]
 """The name of a parameter of an attached model: `length`, or `inner/length` of one attached to that."""
-InputName: TypeAlias = Annotated[str, Reference("input", _PLAIN, "write the name of an input parameter")]
-OutputName: TypeAlias = Annotated[str, Reference("output", _PLAIN, "write the name of an output")]
+InputName: TypeAlias = Annotated[str, Reference("input", _INSTANCE, "write the name of an input parameter")]
+InputKey: TypeAlias = Annotated[str, InputKeyMarker()]
+"""The input parameter that a signal drives: `pull`, or `pull[2]` of a repeated one."""
+OutputName: TypeAlias = Annotated[str, Reference("output", _INSTANCE, "write the name of an output")]
 HeldName: TypeAlias = Annotated[
     str, Reference("joint, rod or constraint", _INSTANCE, "write its name, such as hinge, arm or pin[2]")
 ]

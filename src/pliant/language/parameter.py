@@ -7,6 +7,7 @@ from typing import ClassVar
 from pydantic import StrictBool
 
 from pliant.language.base import Part
+from pliant.language.repeated import Repeated
 from pliant.language.scalar import AccelerationVector, Value
 
 
@@ -26,7 +27,7 @@ joints:
 """
 
 
-class Parameter(Part):
+class Parameter(Repeated):
     """A named value, used in expressions such as `=length/2`. A bare value is its value.
 
     Its dimension is that of its value: with `length: 30 cm`, a mass of `=length` is a fault.

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pliant.language.base import ByKey, OneOrList, Part, Problem, WordOrList
 from pliant.language.names import FrameName
-from pliant.language.scalar import Angle, LengthVector, Number, Scalar, Vector
+from pliant.language.scalar import Angle, LengthVector, Number, Scalar, Value, Vector
 
 AxisLetter: TypeAlias = Literal["x", "y", "z"]
 
@@ -52,20 +52,57 @@ class EulerRotation(Part):
     """The axes turned about, each one as moved by the rotations before it."""
 
 
-Rotation: TypeAlias = Annotated[AxisRotation | VectorRotation | QuaternionRotation | EulerRotation, ByKey("rotation")]
+class DirectionRotation(Part):
+    """The shortest rotation that turns the z axis to a direction: `{z_along: [10 cm, 0, 40 cm]}`."""
+
+    z_along: tuple[Value, Value, Value]
+    """The direction: three numbers or three lengths, of any size but zero; not that of -z, to which no rotation is the shortest."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """The direction is one, and has a shortest rotation."""
+        x, y, z = map(value, self.z_along)
+        if x == y == 0 and z <= 0:
+            what = "is zero" if z == 0 else "is that of -z, to which many rotations are the shortest"
+            yield ("z_along",), f"the direction {what}", "turn by an angle: {axis: x, angle: 180 deg}"
+
+
+Rotation: TypeAlias = Annotated[
+    AxisRotation | VectorRotation | QuaternionRotation | EulerRotation | DirectionRotation, ByKey("rotation")
+]
 
 
 Rotations: TypeAlias = Annotated[tuple[Rotation, ...], OneOrList()]
 """Rotations applied in turn, each in the frame turned by those before it; one alone needs no list."""
 
 
+class Around(Part):
+    """Instances of something repeated around an axis of the frame that it is placed in: `around: z`."""
+
+    short_form: ClassVar[str | None] = "axis"
+
+    axis: Axis
+    """The axis through the origin: x, y, z, or three numbers."""
+    angle: Angle | None = None
+    """Angle by which an instance is turned about it [rad]; otherwise they stand evenly around, the first at zero, or mirrored pairs
+    of them do."""
+
+
 class Placement(Part):
-    """Where a frame sits in another one: moved by `position`, then turned by `rotation`."""
+    """Where a frame sits in another one: moved by `position`, then turned by `rotation`.
+
+    With `mirror` and `around` the frame so placed is then mirrored, and then carried around an axis. So `count: 3`,
+    `around: z` and `position: [5 cm, 0, 0]` make three frames on a circle, whose x axes point outwards.
+    """
 
     position: LengthVector = (0, 0, 0)
     """Origin of the frame, in the axes of the frame it is placed in [m]."""
     rotation: Rotations = ()
     """Rotation to the frame's axes: one rotation, or a list applied in turn."""
+    mirror: AxisLetter | None = None
+    """Mirrors the place at the plane x = 0, y = 0 or z = 0: of instances 2, 4, ... of something repeated, otherwise of the thing
+    itself. The frame's axes are mirrored too, and the one that is called as here is reversed, to make them right-handed again."""
+    around: Around | None = None
+    """Axis that instances of something repeated stand around."""
 
 
 class Attachment(Placement):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
 from pliant.language.faults import Fault, Place, SpecError, path_text
+from pliant.language.foreign import foreign
 from pliant.language.limits import limits, most
 from pliant.language.tree import Tree, merge, parse_yaml
 from pliant.language.words import KeyPath, describe, nearest, suggestion
@@ -89,6 +90,13 @@ def check_file(path: FilePath, what: str, limit: str) -> None:
 
     what: the file as messages name it.
     """
+    size = check_kind(path, what)
+    if size > getattr(limits(), limit):
+        raise FileProblem(f"{what} is too large ({size / 1e6:.1f} MB)", most(limit))
+
+
+def check_kind(path: FilePath, what: str) -> int:
+    """The size of a file [bytes]; raises FileProblem where it cannot be read to its end."""
     try:
         found = path.stat()
     except OSError as error:
@@ -97,8 +105,7 @@ def check_file(path: FilePath, what: str, limit: str) -> None:
         raise FileProblem(f"cannot read {what}: it is {file_kind(found.st_mode)}", "give a file")
     if not os.access(path, os.R_OK):
         raise FileProblem(f"cannot read {what}: you may not read it", "change its permissions")
-    if found.st_size > getattr(limits(), limit):
-        raise FileProblem(f"{what} is too large ({found.st_size / 1e6:.1f} MB)", most(limit))
+    return found.st_size
 
 
 def file_kind(mode: int) -> str:
@@ -140,6 +147,12 @@ def read_file(path: FilePath, *, shown: str | None = None) -> Tree:
     """The tree of one file."""
     shown = shown or str(path)
     try:
+        check_kind(path, "the file")
+        with path.open("rb") as file:
+            other = foreign(path, file.read(int(limits().model)))
+        if other is not None:
+            what, hint = other
+            raise SpecError([Fault(f"the file is not a model: it is {what}", hint, file=shown)], shown)
         check_file(path, "the file", "model")
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:

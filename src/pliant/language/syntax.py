@@ -7,7 +7,7 @@ length and depth are limited, so reading one takes a bounded time.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -53,6 +53,18 @@ class Symbol:
 
 
 @dataclass(frozen=True)
+class Item:
+    """An instance of a repeated parameter or output, `pull[i+1]`, until flattening makes it a Symbol.
+
+    component: that of an output, such as `.x`; otherwise empty.
+    """
+
+    name: str
+    index: Node
+    component: str = ""
+
+
+@dataclass(frozen=True)
 class Negative:
     """A value with its sign changed."""
 
@@ -76,19 +88,21 @@ class Call:
     arguments: tuple[Node, ...]
 
 
-Node: TypeAlias = Number | Symbol | Negative | Binary | Call
+Node: TypeAlias = Number | Symbol | Item | Negative | Binary | Call
 
 _UNCLOSED = "add the closing one; inside { } or [ ], text with commas needs quotes"
 _KNOWN = "an expression has numbers with units, parameters, + - * / ^ and functions such as sqrt(...)"
 
 COMPARISONS = ("<=", ">=", "==", "!=", "<", ">")
 
+_COMPONENT = r"\.(?:norm|r?[xyz]|w)"
+_COMPONENT_NEXT = re.compile(rf"{_COMPONENT}\b")
 _TOKEN = re.compile(
     rf"""(?P<space>\s*)(?:
       (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
-    | (?P<name>{WORD}(?:\.(?:norm|r?[xyz]|w)\b)?)
+    | (?P<name>{WORD}(?:{_COMPONENT}\b)?)
     | `(?P<quoted>[^`]+)`
-    | (?P<operator>\*\*|<=|>=|==|!=|[-+*/^<>(),])
+    | (?P<operator>\*\*|<=|>=|==|!=|[-+*/^<>(),\[\]])
     )""",
     re.VERBOSE,
 )
@@ -268,6 +282,8 @@ class _Parser:
     def name(self) -> Node:
         name = self.token
         self.advance()
+        if self.accept("["):
+            return self.item(name)
         if not self.accept("("):
             if name in FUNCTIONS:
                 raise self.error(f"the function {name} has no arguments", f"write {name}(...)")
@@ -286,9 +302,27 @@ class _Parser:
             raise self.error(f"{name} takes {wanted} arguments, not {len(arguments)}")
         return Call(name, tuple(arguments))
 
+    def item(self, name: str) -> Node:
+        """An instance of something repeated: a name of its own where its index is a number."""
+        index = self.comparison()
+        if not (self.kind == "operator" and self.token == "]"):
+            raise (self.error("a bracket is not closed", _UNCLOSED) if self.kind == "end" else self.unexpected())
+        component = ""
+        if match := _COMPONENT_NEXT.match(self.text, self.end):
+            component, self.end = match.group(), match.end()
+        self.advance()
+        if isinstance(index, Number) and index.unit is None and index.value == int(index.value):
+            return Symbol(instance_name(name, int(index.value)) + component)
+        return Item(name, index, component)
+
+
+def instance_name(name: str, index: int) -> str:
+    """The name of one instance of a repeated thing."""
+    return f"{name}[{index}]"
+
 
 def symbols(node: Node) -> frozenset[str]:
-    """The names that an expression uses."""
+    """The names that an expression uses; of an instance by an expression, those of its index."""
     if isinstance(node, Symbol):
         return frozenset({node.name})
     return frozenset().union(*(symbols(child) for child in children(node)))
@@ -307,6 +341,8 @@ def children(node: Node) -> tuple[Node, ...]:
         return (node.operand,)
     if isinstance(node, Binary):
         return (node.left, node.right)
+    if isinstance(node, Item):
+        return (node.index,)
     return node.arguments if isinstance(node, Call) else ()
 
 
@@ -314,6 +350,8 @@ def substitute(node: Node, replacements: Mapping[str, Node]) -> Node:
     """The expression with names replaced by other expressions."""
     if isinstance(node, Symbol):
         return replacements.get(node.name, node)
+    if isinstance(node, Item):
+        return Item(node.name, substitute(node.index, replacements), node.component)
     if isinstance(node, Negative):
         return Negative(substitute(node.operand, replacements))
     if isinstance(node, Binary):
@@ -324,7 +362,25 @@ def substitute(node: Node, replacements: Mapping[str, Node]) -> Node:
     return node
 
 
-_WORD = re.compile(rf"{WORD}(?:\.(?:norm|r?[xyz]|w))?")
+def choose(node: Node, index: Callable[[Node], int]) -> Node:
+    """The expression with the instances that it names by expressions as names; `index` evaluates one."""
+    if isinstance(node, Item):
+        return Symbol(instance_name(node.name, index(node.index)) + node.component)
+    if isinstance(node, Negative):
+        return Negative(choose(node.operand, index))
+    if isinstance(node, Binary):
+        return Binary(node.operator, choose(node.left, index), choose(node.right, index))
+    if isinstance(node, Call):
+        return Call(node.function, tuple(choose(child, index) for child in node.arguments))
+    return node
+
+
+def has_items(node: Node) -> bool:
+    """Whether an expression names instances by expressions."""
+    return isinstance(node, Item) or any(map(has_items, children(node)))
+
+
+_WORD = re.compile(rf"{WORD}(?:\[[0-9]+\])?(?:{_COMPONENT})?")
 _BINDING = {"+": 2, "-": 2, "*": 3, "/": 3, "^": 5, **dict.fromkeys(COMPARISONS, 1)}
 
 
@@ -344,6 +400,8 @@ def _text(node: Node, binding: int) -> str:
         return f"({text})" if binding > (3 if node.value < 0 else 4 if node.unit is not None else 9) else text
     if isinstance(node, Symbol):
         return node.name if _WORD.fullmatch(node.name) else f"`{node.name}`"
+    if isinstance(node, Item):
+        return f"{node.name}[{_text(node.index, 0)}]{node.component}"
     if isinstance(node, Negative):
         text = "-" + _text(node.operand, 4)
         return f"({text})" if binding > 3 else text

@@ -21,13 +21,24 @@ Marker: TypeAlias = Quantity | CountMarker | FormulaMarker | Reference | NameMar
 
 @dataclass(frozen=True)
 class Leaf:
-    """A value in a spec: what it is, where, and the part it belongs to (`field` is its path in that part)."""
+    """A value in a spec: what it is, where, and the part it belongs to (`field` is its path in that part).
+
+    in_list: whether it is an entry of a list that may have any length, or a field of such an entry: `Several` may stand for it.
+    """
 
     value: Any
     marker: Marker
     path: KeyPath
     owner: Part
     field: KeyPath
+    in_list: bool = False
+
+
+@dataclass(frozen=True)
+class Several:
+    """Values that take the place of one in a list; in a field of an entry, that entry is repeated with each of them."""
+
+    values: tuple[Any, ...]
 
 
 def leaves(value: Any, path: KeyPath = ()) -> Iterator[Leaf]:
@@ -67,36 +78,51 @@ def map_leaves(value: Any, function: Callable[[Leaf], Any], path: KeyPath = ()) 
     return value
 
 
-def _map_part(part: Part, function: Callable[[Leaf], Any], path: KeyPath) -> Part:
+def _map_part(part: Part, function: Callable[[Leaf], Any], path: KeyPath, in_list: bool = False) -> Any:
     changed: dict[str, Any] = {}
     values = part.__dict__
     for name, hint in field_hints(type(part)):
         old = values[name]
         if old is None:
             continue
-        new = _map(old, hint, function, path, part, (name,))
+        new = _map(old, hint, function, path, part, (name,), in_list)
         if new is not old:
             changed[name] = new
+    for name, new in changed.items():
+        if isinstance(new, Several):
+            return Several(tuple(part.model_copy(update={**changed, name: value}) for value in new.values))
     return part.model_copy(update=changed) if changed else part
 
 
-def _map(value: Any, hint: Hint, function: Callable[[Leaf], Any], path: KeyPath, owner: Part, field: KeyPath) -> Any:
+def _map(
+    value: Any,
+    hint: Hint,
+    function: Callable[[Leaf], Any],
+    path: KeyPath,
+    owner: Part,
+    field: KeyPath,
+    in_list: bool = False,
+) -> Any:
     if value is None:
         return None
     if type(value) in _SCALARS:
-        return value if hint.marker is None else function(Leaf(value, hint.marker, path + field, owner, field))
+        return value if hint.marker is None else function(Leaf(value, hint.marker, path + field, owner, field, in_list))
     if isinstance(value, Part) and not isinstance(value, Each):
-        return _map_part(value, function, path + field)
+        return _map_part(value, function, path + field, in_list and isinstance(field[-1], int))
     if isinstance(value, dict):
         inner = hint.values or _NOTHING
         mapped = {key: _map(child, inner, function, path, owner, (*field, key)) for key, child in value.items()}
         return mapped if any(mapped[key] is not value[key] for key in value) else value
     if isinstance(value, tuple):
-        hints = hint.elements if len(hint.elements) == len(value) else (hint.every or _NOTHING,) * len(value)
+        fixed = len(hint.elements) == len(value)
+        hints = hint.elements if fixed else (hint.every or _NOTHING,) * len(value)
         new = tuple(
-            _map(child, hints[index], function, path, owner, (*field, index)) for index, child in enumerate(value)
+            _map(child, hints[index], function, path, owner, (*field, index), not fixed)
+            for index, child in enumerate(value)
         )
-        return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
+        if all(a is b for a, b in zip(new, value, strict=True)):
+            return value
+        return tuple(entry for one in new for entry in (one.values if isinstance(one, Several) else (one,)))
     return value if hint.marker is None else function(Leaf(value, hint.marker, path + field, owner, field))
 
 

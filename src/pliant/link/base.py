@@ -5,15 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pliant.language.base import Part
 from pliant.language.placement import Attachment
-from pliant.language.scalar import Count
+from pliant.language.repeated import Repeated
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
 
 
-class LinkBase(Part):
+class LinkBase(Repeated):
     """Common part of the links: a force element between two frames."""
 
     quantities: ClassVar[dict[str, str]]
@@ -21,8 +20,6 @@ class LinkBase(Part):
 
     between: tuple[Attachment, Attachment]
     """The two frames, each a reference (`bar.tip`) or a reference with an offset."""
-    count: Count | None = None
-    """Number of instances, where the link is repeated; its references may use `i` (1, 2, ...) and `count`."""
     description: str = ""
     """What a reader should know about it."""
 

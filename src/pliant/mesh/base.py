@@ -19,6 +19,7 @@ from pliant.language.arrays import distinct
 from pliant.language.base import Framed, FromFiles, Problem, positive
 from pliant.language.names import FrameName, MaterialName, Name, SectionName
 from pliant.language.placement import Placement
+from pliant.language.repeated import Repeated
 from pliant.language.scalar import Mass, Scalar, Time
 from pliant.language.source import FileProblem, Source
 from pliant.mesh.drawing import Lattice, MeshDrawing
@@ -33,7 +34,7 @@ ALL, ENDS = "all", "ends"
 """Sets that every mesh has: all nodes, and those with one edge."""
 
 
-class MeshBase(Framed, FromFiles, Placement):
+class MeshBase(Framed, FromFiles, Placement, Repeated):
     """Common part of the meshes: nodes with mass, and something elastic on every edge.
 
     The drawing is placed in the parent frame by `position` and `rotation` and starts there at rest. Nodes are called

@@ -110,7 +110,7 @@ class Build:
 
     def placement(self, placement: Placement) -> Pose:
         """Pose of a placed frame in the frame it is placed in."""
-        return self.rotation(placement.rotation), ca.vertcat(*map(self.value, placement.position))
+        return placing.pose(placement, self.value)
 
     @staticmethod
     def entries(matrix: Any) -> list[Any]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import casadi as ca
 
-from pliant.language.base import Part, Problem
+from pliant.language.base import Problem
+from pliant.language.repeated import Repeated
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -112,7 +113,7 @@ class Symbols(Protocol):
         """Bending (2) [rad] and length [m] of an arc of a rod, counted from 1."""
 
 
-class OutputBase(Part):
+class OutputBase(Repeated):
     """A named quantity. Final classes add the key that tells them apart as their first field."""
 
     @property

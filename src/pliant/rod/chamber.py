@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import casadi as ca
 from pydantic import Field, model_validator
 
-from pliant.language.base import Part, Problem, fault, positive
+from pliant.language.base import Problem, fault, positive
+from pliant.language.repeated import Repeated
 from pliant.language.scalar import Angle, Area, Compliance, ForceSignal, Length, PressureSignal, Scalar
 from pliant.rod.actuation import chamber_signals
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 
-class Chamber(Part):
+class Chamber(Repeated):
     """One or more chambers or muscles with a common pressure or force, running along the whole rod.
 
     They push the end sections apart with pressure times area, or with a given force, at their place in the section. Windings

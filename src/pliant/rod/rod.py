@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
 from pydantic import Field, GetCoreSchemaHandler, StrictBool, model_validator
 from pydantic_core import CoreSchema, core_schema
 
-from pliant.language.base import DRIVES, PUSHES_AWAY, Framed, OneOrList, Part, Problem, fault, positive
+from pliant.language.base import DRIVES, PUSHES_AWAY, Framed, OneOrList, Problem, fault, positive
 from pliant.language.dimension import CURVATURE, FORCE, NUMBER, RATE, TIME, TORQUE, Dimension
 from pliant.language.names import FrameName, MaterialName, Name, SectionName
 from pliant.language.placement import Placement
+from pliant.language.repeated import Repeated
 from pliant.language.scalar import Length, Number, Scalar, StateNumber, Value
 from pliant.language.state_formula import depends_on_state
 from pliant.language.words import KeyPath
@@ -56,7 +57,7 @@ class OneOrStations(OneOrList):
 Dampings: TypeAlias = Annotated[tuple[SixValues, ...], Field(min_length=1), OneOrStations()]
 
 
-class RodFrame(Part):
+class RodFrame(Repeated):
     """A frame of the rod's section at an arc length. A bare value is the arc length."""
 
     short_form: ClassVar[str | None] = "at"
@@ -65,7 +66,7 @@ class RodFrame(Part):
     """Arc length from the base [m]."""
 
 
-class Rod(Framed, Placement):
+class Rod(Framed, Placement, Repeated):
     """A slender soft part: it bends, twists, shears and stretches. Its z axis is its tangent.
 
     It begins in the parent frame, moved and turned by `position` and `rotation`. Its frames are `rod` (the base),
@@ -76,6 +77,8 @@ class Rod(Framed, Placement):
 
     parent: FrameName = "world"
     """Frame that the rod's base is fixed to."""
+    first_parent: FrameName | None = None
+    """Parent of the first instance, where the rod is repeated and its parent is the instance before."""
     length: Length
     """Undeformed length [m]."""
     section: Sections

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from pliant.language.base import Part, Problem
+from pliant.language.repeated import Repeated
 from pliant.language.scalar import Length, Scalar
 
 Evaluate: TypeAlias = Callable[[Scalar], Any]
@@ -69,7 +70,7 @@ class SectionProperties:
         return SectionProperties(stiffness, coupling, self.mass, self.rotary)
 
 
-class SectionBase(Part):
+class SectionBase(Repeated):
     """A cross-section of a rod, or several along it."""
 
     needs_material: ClassVar[bool] = True

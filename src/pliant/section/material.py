@@ -7,14 +7,15 @@ from typing import Annotated, ClassVar, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from pliant.language.base import Part, Problem, fault, positive
+from pliant.language.base import Problem, fault, positive
+from pliant.language.repeated import Repeated
 from pliant.language.scalar import Density, Number, Pressure, Scalar
 from pliant.section.fibre_law import FIBRE_LAWS
 
 OgdenTerms: TypeAlias = Annotated[tuple[tuple[Number, Number], ...], Field(min_length=1, max_length=3)]
 
 
-class Material(Part):
+class Material(Repeated):
     """An isotropic material. Give what is needed: a rigid body uses the density alone."""
 
     density: Density | None = None

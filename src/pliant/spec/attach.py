@@ -8,10 +8,11 @@ from pydantic import Field
 
 from pliant.language.names import FrameName, Name, ParameterName
 from pliant.language.placement import Placement
+from pliant.language.repeated import Repeated
 from pliant.language.scalar import AnySignal
 
 
-class Attach(Placement):
+class Attach(Placement, Repeated):
     """Another model placed on a frame of this one.
 
     The other model's world becomes the placed frame, and its names get this one's name and a slash in front:
@@ -19,7 +20,7 @@ class Attach(Placement):
     """
 
     model: str
-    """A model file, relative to this one and in its folder or below, or the name of a bundled robot."""
+    """The name of a model under `models` or of a bundled robot, or a model file, relative to this one, in its folder or below."""
     to: FrameName = "world"
     """Frame that the other model's world is put on."""
     parameters: dict[ParameterName, AnySignal] = Field(default_factory=dict)

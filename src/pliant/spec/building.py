@@ -66,7 +66,9 @@ def build(cls: type[Spec], data: Any, handler: Callable[[Any], Spec], source: So
     if spec is not None:
         spec._source = source
         if whole:
-            faults += check_meaning(spec, broken)
+            wrong, remarks = check_meaning(spec, broken)
+            faults += wrong
+            spec._remarks = tuple(sorted_faults(remarks))
     if faults or spec is None:
         raise SpecError(sorted_faults(faults), source.file)
     return spec

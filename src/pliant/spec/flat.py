@@ -11,6 +11,18 @@ from pliant.language.source import Source
 from pliant.language.syntax import Node
 from pliant.language.words import KeyPath
 
+HOMES = {
+    "coordinate": ("joints",),
+    "input": ("parameters",),
+    "mesh": ("meshes",),
+    "body, rod, mesh or surface": ("bodies", "rods", "meshes", "surfaces"),
+    "joint, rod or constraint": ("joints", "rods", "constraints"),
+    "body, joint, rod, mesh, link, tendon or contact": (
+        "bodies", "joints", "rods", "meshes", "links", "tendons", "contacts"
+    ),
+}  # fmt: skip
+"""The collections that a kind of reference leads to, where it is not the kind's own plural."""
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -39,9 +51,10 @@ class Flat:
 
     things: the parts by collection and flat name. counts: number of instances by collection and name.
     values: numbers of the parameters that have one. structural: parameters that decide a number of instances.
-    models: attached models that have been read. unread: what is missing. incomplete: parts whose files could not be read, with
-    the fault of that; where one of their values is at fault, the file is not to blame. without_effect: world and analyses of
-    attached models, by prefix, whose values are to be right all the same.
+    models: attached models that have been read. along: bodies that frames of rods were made for, by rod and frame. unread: what is
+    missing. incomplete: parts whose files could not be read, with the fault of that; where one of their values is at fault, the
+    file is not to blame. without_effect: world and analyses of attached models, by prefix, whose values are to be right all the
+    same.
     """
 
     things: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -53,6 +66,7 @@ class Flat:
     faults: list[Fault] = field(default_factory=list)
     attached: int = 0
     models: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+    along: dict[tuple[str, str], Origin] = field(default_factory=dict)
     unread: frozenset[KeyPath] = frozenset()
     incomplete: dict[tuple[str, str], tuple[Any, Fault | None]] = field(default_factory=dict)
     without_effect: dict[str, tuple[Any, Any]] = field(default_factory=dict)
@@ -91,6 +105,10 @@ class Instance:
     @property
     def suffix(self) -> str:
         return "" if self.index is None else f"[{self.index}]"
+
+    def of(self, name: str) -> str:
+        """The name of this instance of something."""
+        return name + self.suffix
 
     @property
     def values(self) -> dict[str, float]:

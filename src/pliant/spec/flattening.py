@@ -2,36 +2,36 @@
 
 `link` with `count: 3` becomes `link[1]`, `link[2]`, `link[3]`; the body `bar` of a model attached as `left`
 becomes `left/bar`, and that model's world the massless body `left/world`, welded where it was attached.
+A body that is fixed to something is held by a weld of its name.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from pliant.body.body import Body
 from pliant.joint.base import JointBase
-from pliant.joint.weld import Weld
 from pliant.language.base import FromFiles, Part
 from pliant.language.collection import collections
-from pliant.language.dimension import Dimension
-from pliant.language.environment import TIME, finite, in_order, parameter_dimensions, to_node
-from pliant.language.evaluate import UNKNOWN, OpenDimension, dimension_of, evaluate, unknown_name
-from pliant.language.expected import bounds_problems, wrong_dimension
+from pliant.language.environment import finite, in_order, parameter_dimensions, to_node
+from pliant.language.evaluate import OpenDimension, dimension_of, evaluate
 from pliant.language.faults import Fault, SpecError
 from pliant.language.limits import limits, most
 from pliant.language.names import NameMarker, Reference
 from pliant.language.parameter import Parameter
 from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity, Scalar
-from pliant.language.source import MODEL_FOLDER, FileProblem, bundled, read_source, shown_beside, with_variant
+from pliant.language.source import FileProblem
 from pliant.language.state_formula import THIS
-from pliant.language.syntax import ExpressionError, Node, Number, Symbol, parse, substitute, symbols, to_text
-from pliant.language.walk import Leaf, map_leaves
-from pliant.language.words import KeyPath, nearest
+from pliant.language.syntax import ExpressionError, Node, Number, Symbol, choose, parse, substitute, symbols, to_text
+from pliant.language.walk import Leaf, Several, map_leaves
+from pliant.language.words import KeyPath
 from pliant.output.base import OutputBase
-from pliant.spec.flat import ONCE, Flat, Instance, Origin, Override
+from pliant.spec.attached import overrides_of, read_attached
+from pliant.spec.fixed_bodies import StandsAlong, fix_along, weld_at
+from pliant.spec.flat import HOMES, INSTANCE_NAMES, ONCE, Flat, Instance, Origin, Override
+from pliant.spec.repeats import Expanded
 
 if TYPE_CHECKING:
     from pliant.spec.attach import Attach
@@ -39,10 +39,7 @@ if TYPE_CHECKING:
 
 WORLD = "world"
 
-Dimensions: TypeAlias = Mapping[str, Dimension | OpenDimension]
-"""Those of parameters, by name."""
-
-_REFERENCE = re.compile(r"(?P<name>[A-Za-z0-9_/]+)(?:\[(?P<index>[^\]]+)\])?(?P<rest>\..*)?")
+_INDEX = re.compile(r"\[([^\[\]]+)\]")
 
 
 def flatten(spec: RobotSpec) -> RobotSpec:
@@ -95,43 +92,78 @@ class _Level:
     def __init__(self, spec: RobotSpec, flat: Flat, *, prefix: str, overrides: Mapping[str, Override]) -> None:
         self.spec, self.source, self.flat, self.prefix = spec, spec.source, flat, prefix
         self.overrides = overrides
-        self.names: dict[str, Node] = {
-            name: overrides[name].node if name in overrides else Symbol(prefix + name) for name in spec.parameters
-        }
+        self.along: list[StandsAlong] = []
+        single = {name: given for name, given in spec.parameters.items() if given.count is None}
+        self._take(single)
+        if len(single) < len(spec.parameters):  # counts and indices use those that are not repeated
+            self._take(self._instances())
+
+    def _take(self, parameters: dict[str, Parameter]) -> None:
+        """Know these parameters, what they are in the flat model, and their values."""
+        self.parameters = parameters
+        self.names: dict[str, Node] = {name: self._meaning(name) for name in parameters}
         self.values = self._numbers()
+
+    def _meaning(self, parameter: str) -> Node:
+        given = self._override(parameter)
+        return Symbol(self.prefix + parameter) if given is None else given.node
+
+    def _override(self, parameter: str) -> Override | None:
+        """A value from outside: for this parameter, or for all instances of what it is one of."""
+        return self.overrides.get(parameter) or self.overrides.get(parameter.partition("[")[0])
 
     def _numbers(self) -> dict[str, float]:
         """Values of the parameters that have one; what is wrong with the others is found by the checks."""
         values: dict[str, float] = {}
-        for name in in_order(self.spec.parameters)[0]:
-            given = self.overrides.get(name)
+        for name in in_order(self.parameters)[0]:
+            given = self._override(name)
             try:
                 if given is not None:
                     values[name] = float(evaluate(given.node, self.flat.values))
                 else:
-                    own = to_node(self.spec.parameters[name].value)
+                    own = to_node(self.parameters[name].value)
                     values[name] = self.flat.values[self.prefix + name] = float(evaluate(own, values))
             except ExpressionError:
                 continue
         return values
 
+    def _instances(self) -> dict[str, Parameter]:
+        """All parameters, the repeated ones as their instances."""
+        found: dict[str, Parameter] = {}
+        for name, parameter in self.spec.parameters.items():
+            path = ("parameters", name)
+            for instance in self._counted("parameters", name, parameter):
+
+                def local(leaf: Leaf, instance: Instance = instance) -> Any:
+                    return self._local(leaf.value, leaf.path, instance)
+
+                alone = parameter.model_copy(update={"count": None}) if parameter.count is not None else parameter
+                found[instance.of(name)] = map_leaves(alone, local, path)
+        return found
+
     def expand(self) -> None:
         """Put the parts of this model into the flat one, in the order of the schema."""
         spec = self.spec
+        for name, parameter in self.parameters.items():
+            if self._override(name) is None:  # what an outer model overrides is gone
+                base, _, index = name.partition("[")
+                origin = Origin(self.source, ("parameters", base), int(index[:-1]) if index else None)
+                self.flat.add("parameters", self.prefix + name, self._changed(parameter, origin.path, ONCE), origin)
         for collection in collections(type(spec)):
             for name, thing in getattr(spec, collection).items():
                 if collection == "attach":
-                    self._attach(name, thing)
+                    for instance in self._counted(collection, name, thing):
+                        self._attach(name, thing, instance)
                 elif collection == "joints":
                     self._joint(name, thing)
+                elif collection == "inputs":
+                    self._input(name, thing)
                 elif self.prefix and isinstance(thing, OutputBase) and thing.is_of_whole_robot:
                     continue  # such as the energy, which is not that of the attached model
-                elif collection not in ("parameters", "inputs"):
-                    count = getattr(thing, "count", None)
-                    number = None if count is None else self._count(count, (collection, name, "count"))
-                    self._repeat(collection, name, thing, number)
-                elif name not in self.names or self.names[name] == Symbol(self.prefix + name):
-                    self._add(collection, name, thing)  # what an outer model overrides is gone
+                elif collection != "parameters":
+                    for instance in self._counted(collection, name, thing):
+                        self._add(collection, name, self._one(thing, instance), instance)
+        fix_along(self.along, self.source, flat=self.flat)
         analyses = map_leaves(spec.analyses, self._change(ONCE), ("analyses",))
         if not self.prefix:
             self.flat.analyses = analyses
@@ -139,6 +171,35 @@ class _Level:
         self.flat.without_effect[self.prefix] = map_leaves(spec.world, self._change(ONCE), ("world",)), analyses
         for key in ("world", "analyses"):
             self.flat.origins[key, self.prefix] = Origin(self.source, (key,))
+
+    # -- instances ---------------------------------------------------------------------------------------------------
+
+    def _counted(self, collection: str, name: str, thing: Any) -> list[Instance]:
+        """The instances of a thing, `ONCE` of one that is not repeated; none where there is no room for them."""
+        count, path = getattr(thing, "count", None), (collection, name)
+        if count is None:
+            if getattr(thing, "first_parent", None) is not None:
+                what, how = (
+                    ("joint", "repeat the child with `count`") if collection == "joints" else ("rod", "add `count`")
+                )
+                self.flat.fault(
+                    self.source, (*path, "first_parent"), f"the {what} is not repeated", f"remove it, or {how}"
+                )
+            return [ONCE] if self.flat.room(1, self.source, path) else []
+        number = self._count(count, (*path, "count"))
+        self.flat.counts[collection, self.prefix + name] = number
+        if not self.flat.room(number, self.source, (*path, "count")):
+            return []
+        return [Instance(index, number) for index in range(1, number + 1)]
+
+    def _one(self, thing: Any, instance: Instance) -> Any:
+        """The thing without what says that it is repeated; the first one has a parent of its own."""
+        if instance.index is None:
+            return thing
+        changed: dict[str, Any] = {"count": None}
+        if (first := getattr(thing, "first_parent", None)) is not None:
+            changed |= {"first_parent": None, **({"parent": first} if instance.index == 1 else {})}
+        return thing.model_copy(update=changed)
 
     def _count(self, count: int | str, path: KeyPath) -> int:
         """The number of instances as a number; 1 where it is wrong, so that the rest can be checked."""
@@ -148,7 +209,7 @@ class _Level:
         self._note_structural(node)
         try:
             value = finite(count, self.values)
-            dimension = dimension_of(node, parameter_dimensions(self.spec.parameters)[0])
+            dimension = dimension_of(node, parameter_dimensions(self.parameters)[0])
         except ExpressionError as error:
             self.flat.fault(self.source, path, str(error), error.hint)
             return 1
@@ -162,12 +223,27 @@ class _Level:
     def _note_structural(self, node: Node) -> None:
         self.flat.structural |= symbols(substitute(node, self.names))
 
+    def _index(self, node: Node, text: str, path: KeyPath, instance: Instance) -> int | None:
+        """Which instance a name means: the value of its index; None where that is wrong."""
+        try:
+            self._note_structural(node)
+            index = finite(to_text(node), {**self.values, **instance.values})
+        except ExpressionError as error:
+            if error.name in INSTANCE_NAMES:
+                error = ExpressionError(f"`{error.name}` is known only in repeated things")
+            self.flat.fault(self.source, path, f"in the index of {text}: {error}", error.hint)
+            return None
+        if index != round(index):
+            self.flat.fault(self.source, path, f"the index of {text} must be a whole number, but it is {index:g}")
+        return round(index)
+
+    # -- things ------------------------------------------------------------------------------------------------------
+
     def _add(self, collection: str, name: str, thing: Any, instance: Instance = ONCE) -> None:
-        path = (collection, name)
-        full_name = f"{self.prefix}{name}{instance.suffix}"
+        path, full_name = (collection, name), self.prefix + instance.of(name)
         origin = Origin(self.source, path, instance.index)
         if isinstance(thing, Part):
-            thing = map_leaves(thing, self._change(instance, frozenset(thing.state_names())), path)
+            thing = self._changed(thing, path, instance)
             if isinstance(thing, FromFiles):
                 try:
                     thing = self._with_files(thing)
@@ -176,7 +252,17 @@ class _Level:
                     return
         elif isinstance(thing, (str, float, int, Each)):
             thing = self._scalar(thing, path, instance)
+        if isinstance(thing, Body) and (thing.parent is not None or thing.along is not None):
+            thing = self._fixed(name, thing, instance)
         self.flat.add(collection, full_name, thing, origin)
+
+    def _changed(self, thing: Part, path: KeyPath, instance: Instance) -> Any:
+        """One instance of a part in the names and values of the flat model."""
+        expanded = Expanded(thing, path, instance, self._count)
+        for place in expanded.lost:
+            message = "instances of something repeated stand around an axis, but this is not repeated"
+            self.flat.fault(self.source, place, message, "add `count`, or give the `angle`: {axis: z, angle: 30 deg}")
+        return map_leaves(expanded.part, self._change(instance, frozenset(thing.state_names()), expanded), path)
 
     def _with_files(self, thing: FromFiles) -> FromFiles:
         """The part with what its files say."""
@@ -198,79 +284,112 @@ class _Level:
         self.flat.incomplete[collection, name] = thing, fault
         self.flat.origins[collection, name] = origin
 
-    def _repeat(self, collection: str, name: str, thing: Any, count: int | None) -> None:
-        if count is None:
-            if self.flat.room(1, self.source, (collection, name)):
-                self._add(collection, name, thing)
-            return
-        self.flat.counts[collection, self.prefix + name] = count
-        if self.flat.room(count, self.source, (collection, name, "count")):
-            single = thing.model_copy(update={"count": None})
-            for index in range(1, count + 1):
-                self._add(collection, name, single, Instance(index, count))
-
     def _joint(self, name: str, joint: JointBase) -> None:
+        """A joint, once for each instance of its child."""
         body, _, frame = joint.child.partition(".")
         count = self.flat.counts.get(("bodies", self.prefix + body))
         if count is None:
-            if joint.first_parent is not None:
-                hint = "remove it, or repeat the child with `count`"
-                self.flat.fault(self.source, ("joints", name, "first_parent"), "the joint is not repeated", hint)
-            self._repeat("joints", name, joint, None)
+            for instance in self._counted("joints", name, joint):
+                self._add("joints", name, joint, instance)
             return
         self.flat.counts["joints", self.prefix + name] = count
         if not self.flat.room(count, self.source, ("joints", name)):
             return
-        for index in range(1, count + 1):
-            child = f"{body}[{index}]" + (f".{frame}" if frame else "")
-            first = index == 1 and joint.first_parent is not None
+        for instance in (Instance(index, count) for index in range(1, count + 1)):
+            child = instance.of(body) + (f".{frame}" if frame else "")
+            first = instance.index == 1 and joint.first_parent is not None
             parent = joint.first_parent if first else joint.parent
             single = joint.model_copy(update={"child": child, "parent": parent, "first_parent": None})
-            self._add("joints", name, single, Instance(index, count))
+            self._add("joints", name, single, instance)
 
-    def _change(self, instance: Instance, state: frozenset[str] = frozenset()) -> Callable[[Leaf], Any]:
+    def _input(self, name: str, signal: Any) -> None:
+        """How an input varies; `pull` stands for all instances that have no signal of their own."""
+        base, _, index = name.partition("[")
+        count = self.flat.counts.get(("parameters", self.prefix + base))
+        own = range(1, count + 1) if count is not None and not index else [int(index[:-1]) if index else None]
+        for instance in (Instance(number, count) for number in own):
+            driven = instance.of(base)
+            if (driven == name or driven not in self.spec.inputs) and self._override(driven) is None:
+                path = ("inputs", name)
+                thing = self._changed(signal, path, instance) if isinstance(signal, Part) else signal
+                if isinstance(thing, (str, float, int, Each)):
+                    thing = self._scalar(thing, path, instance)
+                self.flat.add("inputs", self.prefix + driven, thing, Origin(self.source, path, instance.index))
+
+    def _fixed(self, name: str, body: Body, instance: Instance) -> Body:
+        """The body without what says where it is fixed, which a weld of its name says instead."""
+        path, full_name = ("bodies", name), self.prefix + instance.of(name)
+        if name in self.spec.joints:
+            message = f"a weld called '{name}' holds the body, but there is another joint of that name"
+            self.flat.fault(self.source, path, message, "rename the joint")
+            full_name += "/weld"
+        if body.along is not None:
+            self.along.append(StandsAlong(instance.of(name), self.prefix, full_name, body.along, instance))
+        weld = weld_at(body, body.parent or self.prefix + WORLD, self.prefix + instance.of(name))
+        self.flat.add("joints", full_name, weld, Origin(self.source, path, instance.index))
+        return body.model_copy(update={"parent": None, **dict.fromkeys(("mirror", "around"))})
+
+    # -- values ------------------------------------------------------------------------------------------------------
+
+    def _change(
+        self, instance: Instance, state: frozenset[str] = frozenset(), expanded: Expanded | None = None
+    ) -> Callable[[Leaf], Any]:
         """What happens to each value, name and reference of a thing whose coefficients may use these names of its state."""
 
         def change(leaf: Leaf) -> Any:
+            one = instance if expanded is None else expanded.instance_at(leaf.path)
             if isinstance(leaf.marker, Quantity):
                 own = state if leaf.marker.of_state else frozenset()
-                return self._scalar(leaf.value, leaf.path, instance, own)
+                return self._scalar(leaf.value, leaf.path, one, own)
             if isinstance(leaf.marker, CountMarker) and leaf.field != ("count",):
                 return self._count(leaf.value, leaf.path)
             if isinstance(leaf.marker, FormulaMarker):
-                return self._formula(leaf.value)
+                return self._formula(leaf.value, leaf.path, one)
             if isinstance(leaf.marker, Reference):
-                return self._reference(leaf.marker.kind, leaf.value, leaf.path, instance)
+                return self._references(leaf, one)
             if isinstance(leaf.marker, NameMarker) and (self.prefix or instance.index is not None):
-                return f"{self.prefix}{leaf.value}{instance.suffix}"
+                return self.prefix + instance.of(leaf.value)
             return leaf.value
 
         return change
 
-    def _scalar(self, value: Scalar, path: KeyPath, instance: Instance, state: frozenset[str] = frozenset()) -> Scalar:
+    def _local(self, value: Scalar, path: KeyPath, instance: Instance) -> Scalar:
+        """The value of one instance, in the names of this model."""
         if isinstance(value, Each):
             value = self._pick(value, path, instance)
         if not isinstance(value, str) or not value.startswith("="):
             return value
         node = parse(value)
         numbers: dict[str, Node] = {name: Number(float(number)) for name, number in instance.values.items()}
-        used = symbols(node)
-        if self.prefix:  # an outer model may have a parameter called like a quantity of the state in here
-            numbers |= {name: Symbol(THIS + name) for name in used & state - self.names.keys()}
-        if not used & (self.names.keys() | numbers.keys()) or (not self.prefix and not used & numbers.keys()):
-            return value
-        return to_text(substitute(node, {**self.names, **numbers}))
+        single = substitute(node, numbers) if symbols(node) & numbers.keys() else node
+        if "[" in value:
+            single = choose(single, lambda index: self._index(index, value[1:], path, instance) or 1)
+        return value if single == node else to_text(single)
 
-    def _formula(self, text: str) -> str:
+    def _scalar(self, value: Scalar, path: KeyPath, instance: Instance, state: frozenset[str] = frozenset()) -> Scalar:
+        """The value of one instance, in the names of the flat model."""
+        value = self._local(value, path, instance)
+        if not self.prefix or not isinstance(value, str) or not value.startswith("="):
+            return value
+        node = parse(value)
+        used = symbols(node)
+        # an outer model may have a parameter called like a quantity of the state in here
+        of_state: dict[str, Node] = {name: Symbol(THIS + name) for name in used & state - self.names.keys()}
+        if not used & (self.names.keys() | of_state.keys()):
+            return value
+        return to_text(substitute(node, {**self.names, **of_state}))
+
+    def _formula(self, text: str, path: KeyPath, instance: Instance) -> str:
         """An expression of outputs and parameters in flat names."""
-        node = parse(text)
+        local = str(self._local(text, path, instance))
+        if not self.prefix:
+            return local
+        node = parse(local)
         own: dict[str, Node] = {
             name: Symbol(self.prefix + name)
             for name in symbols(node)
-            if "/" in name or name.partition(".")[0] in self.spec.outputs
+            if "/" in name or re.split(r"[.\[]", name)[0] in self.spec.outputs
         }
-        if not self.prefix:
-            return text
         return to_text(substitute(node, {**self.names, **own}))
 
     def _pick(self, value: Each, path: KeyPath, instance: Instance) -> float | str:
@@ -285,114 +404,55 @@ class _Level:
             return value.each[instance.index - 1]
         return value.each[0] if value.each else 0.0
 
-    def _reference(self, kind: str, text: str, path: KeyPath, instance: Instance) -> str:
-        """A reference in flat names: prefix added, index computed."""
-        if text == WORLD:
-            return self.prefix + WORLD
-        match = _REFERENCE.fullmatch(text)
-        if match is None or match["index"] is None:
-            return self.prefix + text
-        try:
-            node = parse("=" + match["index"])
-            self._note_structural(node)
-            index = finite("=" + match["index"], {**self.values, **instance.values})
-        except ExpressionError as error:
-            self.flat.fault(self.source, path, f"in the index of {text}: {error}", error.hint)
-            return self.prefix + text
-        if index != round(index):
-            self.flat.fault(self.source, path, f"the index of {text} must be a whole number, but it is {index:g}")
-        return f"{self.prefix}{match['name']}[{index:.0f}]{match['rest'] or ''}"
+    def _references(self, leaf: Leaf, instance: Instance) -> Any:
+        """A reference in flat names. In a list the name of something repeated stands for all of its instances."""
+        assert isinstance(leaf.marker, Reference)
+        name, dot, rest = leaf.value.partition(".")
+        if leaf.in_list and "[" not in name:
+            kind = leaf.marker.kind
+            homes = ("bodies", "rods", "meshes") if kind == "frame" else HOMES.get(kind, (kind + "s",))
+            count = next((n for home in homes if (n := self.flat.counts.get((home, self.prefix + name)))), None)
+            if count is not None:
+                instances = [f"{name}[{index}]{dot}{rest}" for index in range(1, count + 1)]
+                return Several(tuple(self._reference(text, leaf.path, instance) for text in instances))
+        return self._reference(leaf.value, leaf.path, instance)
 
-    def _attach(self, name: str, attach: Attach) -> None:
+    def _reference(self, text: str, path: KeyPath, instance: Instance) -> str:
+        """A reference in flat names: prefix added, indices computed."""
+
+        def number(match: re.Match[str]) -> str:
+            try:
+                index = self._index(parse("=" + match[1]), text, path, instance)
+            except ExpressionError as error:
+                self.flat.fault(self.source, path, f"in the index of {text}: {error}", error.hint)
+                index = None
+            return match[0] if index is None else f"[{index}]"
+
+        return self.prefix + (_INDEX.sub(number, text) if "[" in text else text)
+
+    # -- attached models ---------------------------------------------------------------------------------------------
+
+    def _attach(self, name: str, attach: Attach, instance: Instance) -> None:
         flat, path = self.flat, ("attach", name)
         flat.attached += 1
         if flat.attached > limits().attached:
             if flat.attached == limits().attached + 1:
                 flat.fault(self.source, path, "too many models are attached", most("attached"))
             return
-        inner = self._read(attach, path)
+        inner = read_attached(self.spec, attach, path, flat)
         if inner is None:
             flat.unread |= {path}
             return
-        overrides = self._overrides(name, attach, inner)
-        prefix = f"{self.prefix}{name}/"
-        level = _Level(inner, flat, prefix=prefix, overrides=overrides)
-        # of values that were checked with the attachment: what is checked anew needs its schema, which takes 10 ms to build
-        ground = Weld.model_construct(parent=attach.to, child=name, position=attach.position, rotation=attach.rotation)
-        weld = map_leaves(ground, self._change(ONCE), path).model_copy(update={"child": prefix + WORLD})
-        flat.add("bodies", prefix + WORLD, Body.model_construct(), Origin(self.source, path))
-        flat.add("joints", prefix + WORLD, weld, Origin(self.source, path))
-        level.expand()
-
-    def _read(self, attach: Attach, path: KeyPath) -> RobotSpec | None:
-        """The attached model, checked for its shape only: its values depend on the overrides."""
-        try:
-            if attach.model in bundled():
-                file: FilePath = MODEL_FOLDER / f"{attach.model}.yaml"
-            else:
-                file = self.source.find(attach.model)
-            if file.resolve() in self.source.parents:
-                chain = " -> ".join(step.name for step in (*self.source.parents, file))
-                raise FileProblem(f"models attach each other in a circle: {chain}", "remove one of them")
-            roots = (*self.source.roots, *((self.source.folder,) if self.source.folder else ()))
-            key = (file, attach.variant, roots, self.source.parents)
-            if key not in self.flat.models:
-                shown = shown_beside(file, self.source)
-                source = read_source(file, shown=shown, roots=roots, parents=self.source.parents)
-                self.flat.models[key] = type(self.spec).from_source(with_variant(source, attach.variant), whole=False)
-            return self.flat.models[key]
-        except FileProblem as problem:
-            match = nearest(attach.model, bundled())
-            hint = f"did you mean the bundled robot '{match}'?" if match else problem.hint
-            self.flat.fault(self.source, (*path, "model"), str(problem), hint)
-        except SpecError as error:
-            self.flat.faults.extend(error.faults)
-        return None
-
-    def _overrides(self, name: str, attach: Attach, inner: RobotSpec) -> dict[str, Override]:
-        """Values for the attached model's parameters, given here or, as `name/parameter`, further out."""
+        prefix = f"{self.prefix}{instance.of(name)}/"
+        placed = self._changed(attach.model_copy(update={"count": None}), path, instance)
         given = {
-            key: Override(to_node(self._scalar(value, path, ONCE)), self.source, path)
-            for key, value in attach.parameters.items()
-            for path in [("attach", name, "parameters", key)]
+            key: Override(to_node(value), self.source, (*path, "parameters", key))
+            for key, value in placed.parameters.items()
         }
-        start = name + "/"
-        given |= {key.removeprefix(start): over for key, over in self.overrides.items() if key.startswith(start)}
-        found: dict[str, Override] = {}
-        outer = parameter_dimensions(self.flat.things.get("parameters", {}))[0] if given else {}
-        own = parameter_dimensions(inner.parameters)[0] if given else {}
-        for key, override in given.items():
-            first, slash, _ = key.partition("/")
-            if key in inner.parameters:
-                problem = self._override_problem(key, override, inner.parameters, outer, own)
-                if problem is None:
-                    found[key] = override
-                else:
-                    self.flat.fault(override.source, override.path, *problem)
-            elif slash and first in inner.attach:
-                found[key] = override
-            else:
-                hint = unknown_name(key, {**inner.parameters, **{f"{inside}/": 0 for inside in inner.attach}}).hint
-                message = f"the attached model has no parameter '{key}'"
-                self.flat.fault(override.source, override.path, message, hint)
-        return found
-
-    def _override_problem(
-        self, name: str, override: Override, inner: Mapping[str, Parameter], outer: Dimensions, own: Dimensions
-    ) -> tuple[str, str] | None:
-        """What is wrong with a value for an attached model's parameter: its dimension, or its bounds. outer, own: dimensions of the
-        flat model's parameters and of the attached one's."""
-        try:
-            problem = wrong_dimension(override.node, own[name], {**outer, "t": UNKNOWN})
-            if problem:
-                return problem
-            value = finite(to_text(override.node), self.flat.values)
-        except ExpressionError as error:
-            varies = error.name == TIME and inner[name].input
-            return None if error.name in outer or varies else (str(error), error.hint)
-
-        def number(scalar: Scalar) -> float:
-            return float(evaluate(to_node(scalar), {}))
-
-        found = bounds_problems(name, inner[name], value, own[name], own, number)
-        return next(((message, hint) for path, message, hint in found if path == ("value",)), None)
+        for start in (name + "/", instance.of(name) + "/"):
+            given |= {key.removeprefix(start): over for key, over in self.overrides.items() if key.startswith(start)}
+        level = _Level(inner, flat, prefix=prefix, overrides=overrides_of(inner, given, flat))
+        flat.add("bodies", prefix + WORLD, Body.model_construct(), Origin(self.source, path, instance.index))
+        weld = weld_at(placed, placed.to, prefix + WORLD)
+        flat.add("joints", prefix + WORLD, weld, Origin(self.source, path, instance.index))
+        level.expand()

@@ -14,6 +14,8 @@ def json_schema() -> dict[str, Any]:
     are not missed, and references, dimensions and values are left to `pliant check`.
     """
     schema = _loosened(RobotSpec.model_json_schema())
+    for entry in schema["properties"]["models"]["patternProperties"]:
+        schema["properties"]["models"]["patternProperties"][entry] = {"$ref": "#"}
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Pliant robot model, version 1"}
     return {**head, **{key: value for key, value in schema.items() if key not in head}}
 

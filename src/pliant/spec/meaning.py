@@ -24,6 +24,7 @@ from pliant.rod.strains import LABELS
 from pliant.spec.defaults import expressions_in_defaults
 from pliant.spec.flat import INSTANCE_NAMES, Flat, Origin
 from pliant.spec.flattening import flat_spec, flatten_all
+from pliant.spec.remarks import remarks
 from pliant.spec.structure import structure_problems
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ MAY_DEPEND = (
 )
 
 
-def check_meaning(spec: RobotSpec, broken: Broken) -> list[Fault]:
-    """Everything that is wrong with the meaning of a spec whose shape is right.
+def check_meaning(spec: RobotSpec, broken: Broken) -> tuple[list[Fault], list[Fault]]:
+    """Everything that is wrong with the meaning of a spec whose shape is right; and, of one that is sound, remarks.
 
     What depends on things that were left out because they could not be read (`broken`) is not reported.
     """
@@ -53,7 +54,16 @@ def check_meaning(spec: RobotSpec, broken: Broken) -> list[Fault]:
     for findings in (structure_problems(checked), problems_between(checked.flat, checked.number)):
         for collection, name, rest, message, hint in findings:
             checked.report(collection, name, rest, message, hint)
-    return checked.faults
+    if checked.faults or broken.dropped or broken.trimmed:
+        return checked.faults, []
+    for collection, name, rest, message, hint in list(remarks(checked)):
+        checked.report(collection, name, rest, message, hint)
+    return [], checked.faults
+
+
+def _base(step: str | int) -> str | int:
+    """A key as the text has it: that of a repeated frame or chamber without the number of its instance."""
+    return step if isinstance(step, int) or not step.endswith("]") else step.partition("[")[0]
 
 
 class Checked:
@@ -92,9 +102,14 @@ class Checked:
             origin = Origin(self.spec.source, (collection, name) if name else (collection,))
         if origin.path[0] == "attach" and rest[:1] == ("parent",):
             rest = ("to", *rest[1:])
-        path = origin.path + rest
-        if origin.instance is not None:
-            path = origin.source.path_of_instance(path, origin.instance)
+        if origin.path[0] == "bodies" and rest[:1] == ("child",):
+            rest = ()  # of the weld that a body has instead of a joint
+        if rest[:1] == ("frames",) and (name, rest[1]) in self.origins.along:
+            origin, rest = self.origins.along[name, str(rest[1])], ()
+        path = origin.path + (tuple(map(_base, rest)) if rest[:1] in (("frames",), ("chambers",)) else rest)
+        if origin.instance is not None or path != origin.path + rest:
+            if origin.instance is not None:
+                path = origin.source.path_of_instance(path, origin.instance)
             key = (origin.source.file, path)
             if key in self._seen:
                 return
@@ -265,6 +280,8 @@ class Checked:
         """A fault about a name, in better words where it has a meaning elsewhere; None if it is known."""
         if error.name in self.flat.parameters or self.broken.touches("parameters", error.name):
             return None  # its own fault is reported where it is defined
+        if (count := self.origins.counts.get(("parameters", error.name))) is not None:
+            return f"'{error.name}' is repeated: say which instance", f"write {error.name}[1] to {error.name}[{count}]"
         for word, where in (("i", "in repeated things"), ("count", "in repeated things"), (TIME, "in signals")):
             if error.name == word:
                 return f"`{word}` is known only {where}", ""

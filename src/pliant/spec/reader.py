@@ -68,10 +68,10 @@ def check(
         return list(error.faults)
 
 
-def remarks(robot: RobotSpec) -> list[str]:
-    """Values of a robot that are allowed but seldom meant, in sentences."""
+def remarks(robot: RobotSpec) -> list[Fault]:
+    """What is allowed in a robot but seldom meant; springs and dampers below zero, which analyses warn of, as well."""
     flat = flatten(robot)
-    return odd_values(flat, Environment(flat).value)
+    return [*robot.remarks, *map(Fault, odd_values(flat, Environment(flat).value))]
 
 
 def check_source(source: Source, *, set: Mapping[str, float | str] | None = None) -> list[Fault]:

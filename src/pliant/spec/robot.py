@@ -16,7 +16,8 @@ from pliant.input.inputs import Input
 from pliant.joint import Joint
 from pliant.language.base import OneOrList, Part
 from pliant.language.display import shown
-from pliant.language.names import Name
+from pliant.language.faults import Fault
+from pliant.language.names import InputKey, Name
 from pliant.language.parameter import Parameter, World
 from pliant.language.source import Source
 from pliant.link import Link
@@ -59,6 +60,8 @@ class RobotSpec(Part):
     """Cross-sections by name."""
     defaults: dict[str, Any] = Field(default_factory=dict)
     """Values for all bodies, joints, ... that do not say otherwise."""
+    models: dict[Name, dict[str, Any]] = Field(default_factory=dict)
+    """Models that are attached by name, written here instead of in files of their own."""
     attach: dict[Name, Attach] = Field(default_factory=dict)
     """Other models placed on frames of this one, by prefix."""
     bodies: dict[Name, Body] = Field(default_factory=dict)
@@ -81,8 +84,8 @@ class RobotSpec(Part):
     """Constraints between two frames, by name; they close loops."""
     loads: dict[Name, Load] = Field(default_factory=dict)
     """External forces and moments by name."""
-    inputs: dict[Name, Input] = Field(default_factory=dict)
-    """How input parameters vary in time, by parameter."""
+    inputs: dict[InputKey, Input] = Field(default_factory=dict)
+    """How input parameters vary in time, by parameter; `pull` drives all instances of a repeated one, `pull[2]` one of them."""
     outputs: dict[Name, Output] = Field(default_factory=dict)
     """Named quantities to record."""
     start: Literal["initial", "equilibrium"] = "initial"
@@ -95,11 +98,17 @@ class RobotSpec(Part):
     """Changes to the model by name, chosen with MODEL@variant."""
 
     _source: Source = PrivateAttr(default=Source())
+    _remarks: tuple[Fault, ...] = PrivateAttr(default=())
 
     @property
     def source(self) -> Source:
         """Where the model was read from; it is no part of what the model says."""
         return self._source
+
+    @property
+    def remarks(self) -> tuple[Fault, ...]:
+        """What can be right but is rarely meant: implausible values, parameters without a use, joints that move no mass."""
+        return self._remarks
 
     @property
     def title(self) -> str:

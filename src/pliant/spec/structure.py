@@ -18,6 +18,7 @@ from pliant.language.walk import Leaf, leaves
 from pliant.language.words import KeyPath, suggestion
 from pliant.model.inputs import recorded
 from pliant.spec.controls import control_problems
+from pliant.spec.flat import HOMES
 from pliant.spec.listing import coordinate_table
 from pliant.spec.meshes import mesh_problems
 from pliant.spec.output_expressions import expression_problems
@@ -66,19 +67,6 @@ def frame_names(checked: Checked) -> set[str]:
     for name, own in checked.broken.frames.items():
         frames |= {f"{name}.{frame}" if frame else name for frame in own}
     return frames
-
-
-HOMES = {
-    "coordinate": ("joints",),
-    "input": ("parameters",),
-    "mesh": ("meshes",),
-    "body, rod, mesh or surface": ("bodies", "rods", "meshes", "surfaces"),
-    "joint, rod or constraint": ("joints", "rods", "constraints"),
-    "body, joint, rod, mesh, link, tendon or contact": (
-        "bodies", "joints", "rods", "meshes", "links", "tendons", "contacts"
-    ),
-}  # fmt: skip
-"""The collections that a kind of reference leads to, where it is not the kind's own plural."""
 
 
 def _homes(checked: Checked, kind: str) -> tuple[str, ...]:

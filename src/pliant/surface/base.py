@@ -11,7 +11,7 @@ from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
 from pliant.language.names import FrameName, MaterialName
 from pliant.language.placement import Placement
-from pliant.language.scalar import Count
+from pliant.language.repeated import Repeated
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -39,15 +39,13 @@ def add_shape(
     return build.system.contacts.add(name, form, vertices, items, skip=skip, constants=at, closed=closed, smooth=smooth)
 
 
-class SurfaceBase(Placement):
+class SurfaceBase(Placement, Repeated):
     """Common part of the surfaces: a form at a place of a frame."""
 
     parent: FrameName = "world"
     """Frame that the surface is fixed to; `position` and `rotation` place it there."""
     material: MaterialName | None = None
     """What it is made of, for the stiffness of contacts that do not give one."""
-    count: Count | None = None
-    """Number of instances, where the surface is repeated; its values and references may use `i` (1, 2, ...) and `count`."""
     description: str = ""
     """What a reader should know about it."""
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import model_validator
 
 from pliant.formula.route import RouteForce
-from pliant.language.base import Part, Problem, fault, positive
-from pliant.language.scalar import Count, Number, Scalar, Speed
+from pliant.language.base import Problem, fault, positive
+from pliant.language.repeated import Repeated
+from pliant.language.scalar import Number, Scalar, Speed
 from pliant.tendon.through import Stretch, Through
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ FORMED = 4.0
 """Sliding speed at which friction has formed, over the slip speed: tanh(4) is 0.9993."""
 
 
-class TendonBase(Part):
+class TendonBase(Repeated):
     """Common part of the tendons: a line that is straight between its points and slides through them, with friction or without.
 
     Both of its ends are fixed to its first and last point; what moves or pulls the line does so along it, as a winch in
@@ -46,9 +47,6 @@ class TendonBase(Part):
     """What friction is at rest, where it may have any value up to the full one: none, that of a line which was just pulled in at
     the first point, or of one that was let out. Poses at rest and linear systems follow it. In motions the line counts as pulled
     (let out) until it slides the other way by four times the slip speed."""
-    count: Count | None = None
-    """Number of instances, where the tendon is repeated; its values and references may use `i` (1, 2, ...) and
-    `count`."""
     description: str = ""
     """What a reader should know about it."""
 

@@ -43,6 +43,7 @@ class JointMark:
         spring: whether one of its coordinates has a spring.
         toward: from the child's origin to its centre of mass [m].
         behind: how far the child's shape reaches from its origin against the axis [m].
+        drive: direction along the axis to what moves the child, if its motion is prescribed.
     """
 
     kind: str
@@ -54,6 +55,7 @@ class JointMark:
     spring: bool
     toward: np.ndarray
     behind: float = 0.0
+    drive: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -149,6 +149,9 @@ class _Maker:
         assert joint.axis is not None
         if joint.spring:
             self.coil(np.stack([self._spring_start(joint), joint.child]), 0.02)
+        elif joint.drive is not None:
+            mount = joint.place + (joint.behind + 0.18 * self.size) * joint.drive
+            self.line(np.stack([mount, joint.child]), 0.006, _bytes(PALE))
         else:
             reach = 0.32 * self.size * joint.axis
             self.line(np.stack([joint.place - reach, joint.child + reach]), 0.006, _bytes(PALE))

@@ -163,7 +163,14 @@ class SceneMaker:
         grounded = joint.parent == "world" or _is_ground(joint.parent)
         held = self.pose[joint.child][1]
         base = self.pose[joint.parent][1]
-        return JointMark(joint.type, base, place, held, axis, grounded, bool(springs), self.center(child) - held)
+        mark = JointMark(joint.type, base, place, held, axis, grounded, bool(springs), self.center(child) - held)
+        driven = any(getattr(c, "motion", None) is not None for c in joint.coordinates().values())
+        return replace(mark, drive=self.outward(place, axis)) if driven and axis is not None else mark
+
+    def outward(self, place: np.ndarray, axis: np.ndarray) -> np.ndarray:
+        """The direction along an axis that leads away from the middle of the robot."""
+        middle = np.mean([position for _, position in self.pose.values()], axis=0)
+        return axis if (place - middle) @ axis > 0 else -axis
 
     def solid(self, name: str, body: Body, touched: Sequence[np.ndarray]) -> Solid:
         center = self.center(name)
@@ -221,10 +228,8 @@ class SceneMaker:
 
     def compose(self, pose: Pose, placement: Placement) -> Pose:
         rotation, position = pose
-        turned = (
-            np.asarray(ca.DM(placing.rotation(placement.rotation, self.value))) if placement.rotation else np.eye(3)
-        )
-        return rotation @ turned, position + rotation @ np.array([self.value(x) for x in placement.position])
+        turned, moved = (np.asarray(ca.DM(part)) for part in placing.pose(placement, self.value))
+        return rotation @ turned, position + rotation @ moved.ravel()
 
     def direction(self, axis: Axis) -> np.ndarray:
         return np.array([float(x) for x in placing.direction(axis, self.value)])

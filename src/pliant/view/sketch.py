@@ -249,7 +249,8 @@ class Drawing(Ink):
             width = max(solid.radius, 0.016 * self.size)
             self._name(solid.name, self.camera.project(solid.points), width, self.colours[solid.name])
         for rod in self.scene.rods:
-            self._name(rod.name, self.camera.project(rod.points), float(rod.half_sizes.max()), SOFT)
+            width = float(rod.seen_half_widths(self.camera.project).max())
+            self._name(rod.name, self.camera.project(rod.points), width, SOFT)
 
     def _solid(self, solid: Solid) -> None:
         colour, layer = self.colours[solid.name], self.layer[solid.name]
@@ -354,6 +355,13 @@ class Drawing(Ink):
             if joint.grounded:
                 self._ground(start, outlines.unit(start - child), 0.06 * self.size)
             return
+        if joint.drive is not None:
+            out = outlines.unit(self.camera.project(joint.drive), (1.0, 0.0))
+            mount = place + (self._free_from(place, out) + 0.1 * self.unit) * out
+            self._line(np.stack([mount, child]), PALE, 3.0, 4)
+            if joint.grounded:
+                self._ground(mount, out, 0.05 * self.unit)
+            return
         way = (child - place) @ along
         reach = 0.32 * self.size
         # a body that lies along the rail, as far beyond its centre as before it, does not hide the rail's end
@@ -367,6 +375,12 @@ class Drawing(Ink):
             side = -side if side[1] > 0 or (side[1] == 0 and side[0] > 0) else side
             for end, sign in zip(ends, (1, -1), strict=True):
                 self._ground(end + 0.05 * self.size * sign * along, side, 0.05 * self.size)
+
+    def _free_from(self, place: np.ndarray, out: np.ndarray) -> float:
+        """How far from a place in a direction on the picture nothing is drawn any more [m]."""
+        way = self.camera.project(self.scene.outline_points()) - place
+        near = np.abs(way @ outlines.across(out)) < 0.04 * self.size
+        return float(max(0.0, (way[near] @ out).max(initial=0.0)))
 
     def _spring_start(self, joint: JointMark, child: np.ndarray, along: np.ndarray) -> np.ndarray:
         """Where the spring of a slide begins: at the parent's own place if that lies on the axis, else behind the child."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from pliant.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.language.base import Framed
 from pliant.language.collection import collections
 from pliant.language.environment import Environment
+from pliant.language.faults import SpecError
 from pliant.language.words import printable
 from pliant.model.model import build_tree
 from pliant.spec.data import to_data
@@ -78,7 +80,7 @@ def overview(spec: RobotSpec) -> Overview:
     sheets = (
         _parameters(flat, environment),
         _bodies(flat, environment),
-        _joints(flat),
+        _joints(flat, environment),
         _coordinates(coordinates),
         _rod_coordinates(of_rods),
         _tendons(flat),
@@ -132,11 +134,15 @@ def _bodies(flat: RobotSpec, environment: Environment) -> Sheet:
     return Sheet("bodies", ("name", "mass", "center of mass", "inertia", "frames"), shorten(rows))
 
 
-def _joints(flat: RobotSpec) -> Sheet:
+def _joints(flat: RobotSpec, environment: Environment) -> Sheet:
     rows = []
     for name, joint in flat.joints.items():
         axes = [_written(getattr(joint, key)) for key in ("axis", "axis1", "axis2") if hasattr(joint, key)]
         place = "" if all(entry == 0 for entry in joint.position) else _written(joint.position)
+        place += f", mirrored in {joint.mirror}" if joint.mirror is not None else ""
+        if joint.around is not None:
+            angle = number(math.degrees(environment.value(joint.around.angle)), "deg")
+            place += f", around {_written(joint.around.axis)} by {angle}"
         rows.append((name, joint.type, joint.parent, joint.child, ", ".join(axes), place))
     return Sheet("joints", ("name", "type", "parent", "child", "axis", "position"), shorten(rows))
 
@@ -205,7 +211,10 @@ def _analyses(flat: RobotSpec) -> Sheet:
 def _totals(
     flat: RobotSpec, environment: Environment, coordinates: list[CoordinateEntry], of_rods: list[RodCoordinate]
 ) -> dict[str, str]:
-    build = build_tree(_undamped(flat))
+    try:
+        build = build_tree(_undamped(flat))
+    except SpecError as error:  # what is found wrong only when the robot is built
+        return {"cannot be built": str(error.faults[0])}
     mass = mass_budget(build)
     free = sum(_freedom(entry.coordinate) for entry in coordinates)
     free += sum(3 if entry.is_rotation else 1 for entry in of_rods)

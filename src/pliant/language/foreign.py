@@ -1,0 +1,77 @@
+"""Files of other kinds that are taken for models: what they are, and what reads them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path as FilePath
+
+NOT_IMPORTED = (
+    "pliant does not import it: write the robot as a model file (pliant new --list shows files to begin with)"
+)
+
+BY_START = (
+    (b"\x89HDF", "a netCDF or HDF5 file", "a saved result is shown by pliant view FILE and pliant film FILE"),
+    (b"CDF", "a netCDF file", "a saved result is shown by pliant view FILE and pliant film FILE"),
+    (b"\x89PNG", "a picture", "give the model that it was drawn from"),
+    (b"GIF8", "a film", "give the model that it was made from"),
+    (b"PK\x03\x04", "an archive", "unpack it, and give the model in it"),
+    (b"glTF", "a glTF scene", "give the model that it was exported from"),
+    (b"solid ", "an STL mesh", ""),
+    (b"ply", "a PLY mesh", ""),
+)
+"""First bytes, what a file is that begins with them, and what to do; meshes without more."""
+
+BY_SUFFIX = {
+    ".py": ("Python code", "run it with python; pliant.load(...) in it reads model files"),
+    ".csv": (
+        "a table",
+        "recordings are given to pliant fit or pliant compare with --against FILE, and to inputs as {series: {file: ...}}",
+    ),
+    ".nc": ("a netCDF file", "a saved result is shown by pliant view FILE and pliant film FILE"),
+    **dict.fromkeys(
+        (".stl", ".obj", ".ply", ".iges", ".igs", ".dxf", ".msh", ".vtk", ".vtu", ".inp", ".mesh", ".xdmf", ".med"),
+        ("a mesh or drawing", ""),
+    ),
+    ".mat": ("a MATLAB file", "give a model file"),
+    ".m": ("MATLAB code", "give a model file"),
+    ".html": ("a web page", "give the model that it is a report of"),
+}
+"""What files with these endings are, and what to do; meshes without more."""
+
+MESH = "pliant mesh FILE says what is in it; a model uses it in meshes (`drawing`) or surfaces (`type: mesh`)"
+
+
+def foreign(path: FilePath, data: bytes) -> tuple[str, str] | None:
+    """What a file is that is no model, and what to do with it; None where nothing speaks against a model."""
+    start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith(b"<"):
+        return _markup(start)
+    for first, what, hint in BY_START:
+        if data.startswith(first):
+            return what, (hint or MESH).replace("FILE", str(path))
+    if path.suffix.lower() in BY_SUFFIX:
+        what, hint = BY_SUFFIX[path.suffix.lower()]
+        return what, (hint or MESH).replace("FILE", str(path))
+    return _json(data) if start.startswith(b"{") else None
+
+
+def _markup(start: bytes) -> tuple[str, str]:
+    lower = start.lower()
+    for tag, what in ((b"<robot", "a URDF robot"), (b"<mujoco", "an MJCF model of MuJoCo"), (b"<sdf", "an SDF model")):
+        if tag in lower:
+            return what, NOT_IMPORTED
+    if b"<html" in lower or b"<!doctype html" in lower:
+        return BY_SUFFIX[".html"]
+    return "XML", NOT_IMPORTED
+
+
+def _json(data: bytes) -> tuple[str, str] | None:
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(content, dict) or "pliant" in content:
+        return None
+    if "status" in content and "model" in content:
+        return "what a command printed with --json", f"its model is {content['model']}"
+    return "JSON that is no model", 'a model begins with `pliant: 1`, in JSON with {"pliant": 1, ...}'

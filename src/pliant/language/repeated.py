@@ -1,0 +1,14 @@
+"""Things that a model writes once and has several times."""
+
+from __future__ import annotations
+
+from pliant.language.base import Part
+from pliant.language.scalar import Count
+
+
+class Repeated(Part):
+    """A part that may be repeated: with `count: 3`, `link` becomes `link[1]`, `link[2]` and `link[3]`."""
+
+    count: Count | None = None
+    """Number of instances, where it is repeated; values and references may then use `i` (1, 2, ...) and `count`, and values may be
+    listed with `each`."""

@@ -1,0 +1,133 @@
+"""Models that a model attaches: read, and given values for their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, TypeAlias
+
+from pliant.language.dimension import Dimension
+from pliant.language.environment import TIME, finite, parameter_dimensions, to_node
+from pliant.language.evaluate import UNKNOWN, OpenDimension, evaluate, unknown_name
+from pliant.language.expected import bounds_problems, wrong_dimension
+from pliant.language.faults import SpecError
+from pliant.language.parameter import Parameter
+from pliant.language.scalar import Each, Scalar
+from pliant.language.source import MODEL_FOLDER, FileProblem, Source, bundled, read_source, shown_beside, with_variant
+from pliant.language.syntax import ExpressionError, to_text
+from pliant.language.tree import Tree
+from pliant.language.words import KeyPath, nearest
+from pliant.spec.flat import Flat, Override
+
+if TYPE_CHECKING:
+    from pliant.spec.attach import Attach
+    from pliant.spec.robot import RobotSpec
+
+Dimensions: TypeAlias = Mapping[str, Dimension | OpenDimension]
+"""Those of parameters, by name."""
+
+
+def read_attached(spec: RobotSpec, attach: Attach, path: KeyPath, flat: Flat) -> RobotSpec | None:
+    """The attached model, checked for its shape only: its values depend on the overrides. Faults are noted."""
+    outer = spec.source
+    try:
+        key = (attach.model, attach.variant, outer.file, outer.folder, outer.roots, outer.parents)
+        if key not in flat.models:
+            source = _within(spec, attach.model) if attach.model in spec.models else _file(outer, attach.model)
+            flat.models[key] = type(spec).from_source(with_variant(source, attach.variant), whole=False)
+        found: RobotSpec = flat.models[key]
+        return found
+    except FileProblem as problem:
+        match = nearest(attach.model, (*spec.models, *bundled())) if attach.model not in spec.models else None
+        what = "model" if match in spec.models else "bundled robot"
+        hint = f"did you mean the {what} '{match}'?" if match else problem.hint
+        flat.fault(outer, (*path, "model"), str(problem), hint)
+    except SpecError as error:
+        flat.faults.extend(error.faults)
+    return None
+
+
+def _file(outer: Source, model: str) -> Source:
+    """The source of a file, or of a bundled robot."""
+    file = MODEL_FOLDER / f"{model}.yaml" if model in bundled() else outer.find(model)
+    _refuse_circle(outer, file.resolve())
+    roots = (*outer.roots, *((outer.folder,) if outer.folder else ()))
+    return read_source(file, shown=shown_beside(file, outer), roots=roots, parents=outer.parents)
+
+
+def _within(spec: RobotSpec, model: str) -> Source:
+    """The source of a model that stands in the same text, whose other such models it may attach too."""
+    outer = spec.source
+    here = FilePath(f"{outer.file or 'the model'}: models.{model}")
+    _refuse_circle(outer, here)
+    assert outer.tree is not None
+    models = outer.tree.value["models"]
+    own: Tree = models.value[model]
+    content = {"pliant": Tree(1, own.place), "models": models, **own.value}
+    return replace(outer, tree=Tree(content, own.place), parents=(*outer.parents, here))
+
+
+def _refuse_circle(outer: Source, file: FilePath) -> None:
+    if file in outer.parents:
+        chain = " -> ".join(step.name for step in (*outer.parents, file))
+        raise FileProblem(f"models attach each other in a circle: {chain}", "remove one of them")
+
+
+def overrides_of(inner: RobotSpec, given: Mapping[str, Override], flat: Flat) -> dict[str, Override]:
+    """Those values for the attached model's parameters that fit, `given` with the attachment or (`name/parameter`) further out."""
+    found: dict[str, Override] = {}
+    outer = parameter_dimensions(flat.things.get("parameters", {}))[0] if given else {}
+    known = _alone(inner.parameters) if given else {}
+    own = parameter_dimensions(known)[0]
+    for key, override in given.items():
+        first, slash, _ = key.partition("/")
+        name = key.partition("[")[0]
+        if not slash and name in known and (name == key or known[name].count is not None):
+            problem = _override_problem(name, override, known, outer, own, flat)
+            if problem is None:
+                found[key] = override
+            else:
+                flat.fault(override.source, override.path, *problem)
+        elif slash and first.partition("[")[0] in inner.attach:
+            found[key] = override
+        else:
+            hint = unknown_name(key, {**inner.parameters, **{f"{inside}/": 0 for inside in inner.attach}}).hint
+            message = f"the attached model has no parameter '{key}'"
+            flat.fault(override.source, override.path, message, hint)
+    return found
+
+
+def _alone(parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
+    """The parameters with one value each, of those that list values per instance the first."""
+
+    def one(parameter: Parameter) -> Parameter:
+        value = parameter.value
+        return (
+            parameter.model_copy(update={"value": value.each[0]})
+            if isinstance(value, Each) and value.each
+            else parameter
+        )
+
+    return {name: one(parameter) for name, parameter in parameters.items()}
+
+
+def _override_problem(
+    name: str, override: Override, inner: Mapping[str, Parameter], outer: Dimensions, own: Dimensions, flat: Flat
+) -> tuple[str, str] | None:
+    """What is wrong with a value for an attached model's parameter: its dimension, or its bounds. outer, own: dimensions of the
+    flat model's parameters and of the attached one's."""
+    try:
+        problem = wrong_dimension(override.node, own[name], {**outer, "t": UNKNOWN})
+        if problem:
+            return problem
+        value = finite(to_text(override.node), flat.values)
+    except ExpressionError as error:
+        varies = error.name == TIME and inner[name].input
+        return None if error.name in outer or varies else (str(error), error.hint)
+
+    def number(scalar: Scalar) -> float:
+        return float(evaluate(to_node(scalar), {}))
+
+    found = bounds_problems(name, inner[name], value, own[name], own, number)
+    return next(((message, hint) for path, message, hint in found if path == ("value",)), None)

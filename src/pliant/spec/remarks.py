@@ -1,0 +1,182 @@
+"""Remarks on models that can be right, but are rarely meant: implausible values, parameters without a use, chains without mass."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.language.base import Part
+from pliant.language.scalar import Scalar
+from pliant.language.syntax import ExpressionError, Item, Node, children, parse, symbols
+from pliant.section.base import OneSection
+from pliant.spec.structure import Finding
+
+if TYPE_CHECKING:
+    from pliant.rod.rod import Rod
+    from pliant.spec.meaning import Checked
+
+SOFTEST, STIFFEST = 100.0, 2e12
+"""Young's moduli between which materials lie: from loose gels to diamond [Pa]."""
+LIGHTEST, HEAVIEST = 5.0, 25e3
+"""Densities between which solids lie: from the lightest foams to osmium [kg/m^3]."""
+STOUTEST = 2.0
+"""Diameter of a rod over its length beyond which the two were hardly meant."""
+FARTHEST = 100.0
+"""Deflection under a carried weight by the linear theory, over the length of the rod, beyond which it cannot carry it."""
+UNIT = "was a unit left out? Numbers without one are SI: m, kg, Pa"
+
+
+def remarks(checked: Checked) -> Iterator[Finding]:
+    """What a reader of a sound model would ask about."""
+    yield from _materials(checked)
+    yield from _stout_rods(checked)
+    yield from _heavy_loads(checked)
+    yield from _massless_ends(checked)
+    yield from _unused_parameters(checked)
+
+
+def _value(checked: Checked, scalar: Scalar | None) -> float | None:
+    if scalar is None:
+        return None
+    try:
+        found = checked.number(scalar)
+    except (ExpressionError, OverflowError):
+        return None  # it varies with the state
+    return found if math.isfinite(found) else None
+
+
+def _materials(checked: Checked) -> Iterator[Finding]:
+    """Materials that no solid is like."""
+    ranges = {
+        "youngs_modulus": ("Young's modulus", "Pa", SOFTEST, STIFFEST, "gels have some hundred Pa, diamond 1.2 TPa"),
+        "density": ("density", "kg/m^3", LIGHTEST, HEAVIEST, "foams have some ten kg/m^3, osmium 22600 kg/m^3"),
+    }
+    for name, material in checked.flat.materials.items():
+        for key, (words, unit, low, high, examples) in ranges.items():
+            value = _value(checked, getattr(material, key))
+            if value is not None and value > 0 and not low <= value <= high:
+                message = f"no solid has a {words} of {value:.3g} {unit}: {examples}"
+                yield "materials", name, (key,), message, UNIT
+
+
+def _half_sizes(checked: Checked, rod: Rod) -> np.ndarray | None:
+    """Half width and height of the section at the rod's base [m], where it has sizes."""
+    section = checked.flat.sections.get(rod.section[0])
+    if not isinstance(section, OneSection):
+        return None
+    try:
+        return np.array([float(x) for x in section.half_sizes(checked.number)])
+    except (ExpressionError, OverflowError, ValueError, TypeError):
+        return None
+
+
+def _stout_rods(checked: Checked) -> Iterator[Finding]:
+    """Rods that are much thicker than long."""
+    for name, rod in checked.flat.rods.items():
+        length, sizes = _value(checked, rod.length), _half_sizes(checked, rod)
+        if length and sizes is not None and 2 * float(sizes.max()) > STOUTEST * length:
+            message = f"the rod is {2 * float(sizes.max()):.3g} m thick and {length:.3g} m long"
+            yield "rods", name, ("section",), message, UNIT
+
+
+def _heavy_loads(checked: Checked) -> Iterator[Finding]:
+    """Bodies that are welded to a rod which cannot carry them."""
+    flat = checked.flat
+    gravity = math.hypot(*(_value(checked, x) or 0.0 for x in flat.world.gravity))
+    for joint in flat.joints.values():
+        rod, body = flat.rods.get(joint.parent.partition(".")[0]), joint.child.partition(".")[0]
+        if rod is None or body not in flat.bodies or not rod.material or rod.material[0] not in flat.materials:
+            continue
+        mass = float(flat.bodies[body].total_mass(checked.number, flat.materials))
+        length, sizes = _value(checked, rod.length), _half_sizes(checked, rod)
+        modulus = _value(checked, flat.materials[rod.material[0]].youngs_modulus)
+        if not (length and modulus and sizes is not None and sizes.max() > 0):
+            continue
+        with np.errstate(over="ignore"):  # sizes may be any
+            stiffness = modulus * math.pi / 4 * sizes.max() ** 4  # at most
+            deflection = float(mass * gravity * np.float64(length) ** 2 / (3 * stiffness))
+        if deflection > FARTHEST:
+            carrier = joint.parent.partition(".")[0]
+            message = (
+                f"the {mass:.3g} kg of '{body}' would bend the rod '{carrier}' by {deflection:.2g} times its length"
+            )
+            yield "bodies", body, ("mass",), message, UNIT
+
+
+def _massless_ends(checked: Checked) -> Iterator[Finding]:
+    """Joints that move nothing with a mass, and nothing that a constraint holds."""
+    flat = checked.flat
+    held = {end.frame.partition(".")[0] for item in flat.constraints.values() for end in item.between}
+    heavy = {name for name, body in flat.bodies.items() if float(body.total_mass(checked.number, flat.materials)) > 0}
+    parents = {joint.child.partition(".")[0]: joint.parent.partition(".")[0] for joint in flat.joints.values()}
+    parents |= {name: rod.parent.partition(".")[0] for name, rod in flat.rods.items()}
+    carried: set[str] = set()
+    for name in {*heavy, *held, *flat.rods, *(frame.partition(".")[0] for frame in _mesh_holders(checked))}:
+        here: str | None = name
+        while here is not None and here not in carried:
+            carried.add(here)
+            here = parents.get(here)
+    for name, joint in flat.joints.items():
+        free = [
+            c
+            for c in joint.coordinates().values()
+            if not getattr(c, "motion", None) and not getattr(c, "equal_to", None)
+        ]
+        child = joint.child.partition(".")[0]
+        if free and child not in carried:
+            message = f"the joint moves '{child}' and nothing else, and that has no mass: its motion is not determined"
+            yield "joints", name, ("child",), message, f"give '{child}' a mass, or something with a mass to carry"
+
+
+def _mesh_holders(checked: Checked) -> Iterator[str]:
+    for mesh in checked.flat.meshes.values():
+        yield mesh.parent
+        yield from mesh.held.values()
+
+
+def _unused_parameters(checked: Checked) -> Iterator[Finding]:
+    """Parameters that no expression has."""
+    used = set(_names(checked.spec.source.tree.plain() if checked.spec.source.tree is not None else checked.spec))
+    for name in checked.spec.parameters:
+        if name not in used:
+            yield (
+                "parameters",
+                name,
+                (),
+                f"nothing uses the parameter '{name}'",
+                "remove it, or use it in an expression",
+            )
+
+
+def _names(data: Any) -> Iterator[str]:
+    """Names in all expressions and indices of plain data or parts."""
+    if isinstance(data, dict):
+        for value in data.values():
+            yield from _names(value)
+    elif isinstance(data, (list, tuple)):
+        for value in data:
+            yield from _names(value)
+    elif isinstance(data, Part):
+        yield from _names(data.__dict__)
+    elif isinstance(data, str):
+        texts = (
+            [data] if data.lstrip().startswith("=") else ["=" + index for index in re.findall(r"\[([^\[\]]+)\]", data)]
+        )
+        for text in texts:
+            try:
+                yield from _in_expression(parse(text))
+            except ExpressionError:
+                continue  # other text
+
+
+def _in_expression(node: Node) -> Iterator[str]:
+    if isinstance(node, Item):
+        yield node.name
+    for name in symbols(node):
+        yield name.partition("[")[0]
+    for child in children(node):
+        yield from _in_expression(child)

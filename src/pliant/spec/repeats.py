@@ -1,0 +1,96 @@
+"""Repeated things: what one instance of them holds, and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pliant.language.base import Part
+from pliant.language.placement import Around, Placement
+from pliant.language.repeated import Repeated
+from pliant.language.scalar import Each
+from pliant.language.words import KeyPath
+from pliant.spec.flat import Instance
+
+EVENLY = "=2*pi*(i - 1)/count"
+PAIRS_EVENLY = "=4*pi*floor((i - 1)/2)/count"
+"""Angles of instances around an axis, and of mirrored pairs of them, where the model gives none."""
+
+Count = Callable[[int | str, KeyPath], int]
+"""The number of instances that a `count` says, which stands at a path."""
+
+
+class Expanded:
+    """An instance of a part, with its own repeated parts (frames, chambers) standing alone.
+
+    part: the part. lost: paths of `around` that has nothing to go by.
+    """
+
+    def __init__(self, part: Part, path: KeyPath, instance: Instance, count: Count) -> None:
+        self._instance, self._count = instance, count
+        self._within: dict[KeyPath, Instance] = {}
+        self.lost: list[KeyPath] = []
+        self.part: Any = self._part(part, path, instance)
+
+    def instance_at(self, path: KeyPath) -> Instance:
+        """The instance that the value at a path belongs to: the innermost one."""
+        if self._within:
+            for end in range(len(path), 0, -1):
+                if path[:end] in self._within:
+                    return self._within[path[:end]]
+        return self._instance
+
+    def _part(self, part: Part, path: KeyPath, instance: Instance) -> Part:
+        changed: dict[str, Any] = {}
+        for name, value in part.__dict__.items():
+            if isinstance(value, dict):
+                new: Any = self._entries(value, (*path, name), instance)
+            elif isinstance(value, tuple):
+                new = self._list(value, (*path, name), instance)
+            elif isinstance(value, Part) and not isinstance(value, Each):
+                new = self._part(value, (*path, name), instance)
+            else:
+                continue
+            if new is not value:
+                changed[name] = new
+        if isinstance(part, Placement) and (part.mirror is not None or part.around is not None):
+            changed |= self._standing(part, path, instance)
+        return part.model_copy(update=changed) if changed else part
+
+    def _list(self, values: tuple[Any, ...], path: KeyPath, instance: Instance) -> tuple[Any, ...]:
+        if not any(isinstance(value, Part) for value in values):
+            return values
+        new = tuple(
+            self._part(value, (*path, at), instance) if isinstance(value, Part) else value
+            for at, value in enumerate(values)
+        )
+        return new if any(a is not b for a, b in zip(new, values, strict=True)) else values
+
+    def _entries(self, entries: dict[str, Any], path: KeyPath, instance: Instance) -> dict[str, Any]:
+        if not any(isinstance(entry, Part) for entry in entries.values()):
+            return entries
+        found: dict[str, Any] = {}
+        for name, entry in entries.items():
+            if not isinstance(entry, Repeated) or entry.count is None:
+                found[name] = self._part(entry, (*path, name), instance) if isinstance(entry, Part) else entry
+                continue
+            number = self._count(entry.count, (*path, name, "count"))
+            single = entry.model_copy(update={"count": None})
+            for own in (Instance(index, number) for index in range(1, number + 1)):
+                place = (*path, own.of(name))
+                self._within[place] = own
+                found[own.of(name)] = self._part(single, place, own)
+        return found if any(found.get(name) is not entry for name, entry in entries.items()) else entries
+
+    def _standing(self, part: Placement, path: KeyPath, instance: Instance) -> dict[str, Any]:
+        """What `mirror` and `around` mean for this instance."""
+        changed: dict[str, Any] = {}
+        if part.around is not None and part.around.angle is None:
+            angle = EVENLY if part.mirror is None else PAIRS_EVENLY
+            if instance.index is None:
+                self.lost.append((*path, "around"))
+            else:
+                changed["around"] = Around.model_construct(axis=part.around.axis, angle=angle)
+        if part.mirror is not None and instance.index is not None and instance.index % 2:
+            changed["mirror"] = None
+        return changed

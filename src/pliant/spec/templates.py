@@ -1,0 +1,41 @@
+"""Model files to begin with: one for each kind of robot, with comments."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+
+from pliant.language.names import WORD
+
+FOLDER = FilePath(__file__).parents[1] / "templates"
+NAME = "my_robot"
+"""The name that stands in all templates."""
+
+
+@dataclass(frozen=True)
+class Template:
+    """A model file to begin with: what kind of robot it is, and a line about it."""
+
+    kind: str
+    description: str
+
+
+def templates() -> list[Template]:
+    """All kinds of robots that there is a file to begin with for."""
+    found = []
+    for file in sorted(FOLDER.glob("*.yaml")):
+        first = file.read_text(encoding="utf-8").partition("\n")[0]
+        found.append(Template(file.stem, first.removeprefix("#").strip()))
+    return found
+
+
+def template_text(kind: str, name: str) -> str:
+    """The text of a model file of that kind (one of `templates()`) for a robot of that name."""
+    text = (FOLDER / f"{kind}.yaml").read_text(encoding="utf-8")
+    return re.sub(rf"\b{NAME}\b", name, text)
+
+
+def is_robot_name(name: str) -> bool:
+    """Whether a name can be that of a robot and of its file."""
+    return re.fullmatch(WORD, name) is not None

@@ -1,0 +1,53 @@
+"""Files of other kinds that are given as models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import pliant
+from pliant.language.foreign import foreign
+
+FILES = {
+    "arm.urdf": (
+        b'<?xml version="1.0"?>\n<!-- made by hand -->\n<robot name="arm"></robot>',
+        "a URDF robot",
+        "does not import it",
+    ),
+    "arm.xml": (b'<mujoco model="arm"></mujoco>', "an MJCF model of MuJoCo", "does not import it"),
+    "other.xml": (b"<?xml version='1.0'?><COLLADA></COLLADA>", "XML", "does not import it"),
+    "report.html": (b"<!doctype html><html></html>", "a web page", "the model that it is a report of"),
+    "arm.py": (b"import pliant", "Python code", "run it with python"),
+    "arm.json": (b'{"links": []}', "JSON that is no model", "begins with `pliant: 1`"),
+    "answer.json": (
+        b'{"model": "four_bar", "status": "ok"}',
+        "what a command printed with --json",
+        "its model is four_bar",
+    ),
+    "hand.stl": (b"\0" * 84, "a mesh or drawing", "pliant mesh"),
+    "hand.txt": (b"solid hand\nendsolid", "an STL mesh", "pliant mesh"),
+    "run.nc": (b"\x89HDF\r\n\x1a\n", "a netCDF or HDF5 file", "pliant view"),
+    "run.csv": (b"t,x\n0,1\n", "a table", "pliant fit"),
+    "look.png": (b"\x89PNG\r\n", "a picture", "the model that it was drawn from"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_another_kind_is_called_what_it_is(name: str, tmp_path: Path) -> None:
+    data, what, hint = FILES[name]
+    file = tmp_path / name
+    file.write_bytes(data)
+    with pytest.raises(pliant.SpecError) as caught:
+        pliant.load(file)
+    (fault,) = caught.value.faults
+    assert fault.message == f"the file is not a model: it is {what}"
+    assert hint in fault.hint
+
+
+def test_models_are_left_alone(tmp_path: Path) -> None:
+    text = b'{"pliant": 1, "bodies": {"ball": {"mass": 1, "parent": "world"}}}'
+    file = tmp_path / "ball.json"
+    file.write_bytes(text)
+    assert list(pliant.load(file).bodies) == ["ball"]
+    assert foreign(Path("arm.yaml"), b"pliant: 1\nbodies: {}\n") is None
