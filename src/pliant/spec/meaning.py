@@ -47,7 +47,7 @@ def check_meaning(spec: RobotSpec, broken: Broken) -> tuple[list[Fault], list[Fa
     flat = flatten_all(spec)
     checked = Checked(spec, flat_spec(spec, flat), flat, broken)
     if checked.is_too_large():
-        return checked.faults
+        return checked.faults, []
     checked.parameters()
     checked.values()
     checked.defaults()
