@@ -156,6 +156,9 @@ int pl_run_contacts_now(pl_run *, int capacity, double *out);
 /* Contacts at a sample. */
 int pl_run_log_contacts(pl_run *, int sample, double t, const double *q, const double *v);
 
+/* Times nearer to each other than this share of them are the same: sixteen units in the last place. */
+#define PL_INSTANT 3.6e-15
+
 /* motion_error.c */
 /* Weight of errors of rates in implicit methods: what vibrates fast has large rates, and little energy in them. */
 #define PL_RATES_COUNT 0.1

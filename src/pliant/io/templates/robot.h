@@ -98,6 +98,11 @@ int robot_project(robot_robot *);
  * tells. */
 int robot_step(robot_robot *, double dt);
 
+/* What the steps themselves have lost (below zero: gained) of the energy since the state was set, and the most that kinetic, potential,
+ * dissipated or supplied energy have changed by, as far as this function has seen [J]: a missing share of some percent says that
+ * the step is too long for the method. Energy that springs store at once when you set an input or a parameter counts as gained. */
+int robot_energy_balance(robot_robot *, double *missing, double *exchanged);
+
 /* The state reached: time [s], positions, rates, constraint multipliers. The pointers hold until the next step. */
 double robot_time(const robot_robot *);
 const double *robot_q(const robot_robot *);
