@@ -272,6 +272,54 @@ def test_a_state_that_is_closed_stays_as_it_is(four_bar):
     assert made.messages == ()
 
 
+# -- constraints that hold nothing -------------------------------------------------------------------------------------
+
+SWINGING = """
+pliant: 1
+bodies: {top: {mass: 0.2 g, center_of_mass: [-0.4, -0.3, 0.4], shape: {type: cylinder, radius: 0.3, length: 1.5}}}
+joints: {ball: {type: spherical, child: top, position: [-0.34, -0.83, 0.59], orientation: {initial: {axis: x, angle: 0.59}}}}
+"""
+HELD_AT_ITS_PIVOT = """
+constraints:
+  idle: {between: [{frame: world, position: [-0.18, 0.44, 0.81], rotation: {axis: x, angle: 0.6}}, top], components: [z],
+         holds: as at start}
+"""
+
+
+def test_a_constraint_on_a_point_that_cannot_move_holds_nothing():
+    """Its Jacobian is round-off, which once held the whole body in its place."""
+    free = simulate(derive(load_text(SWINGING)), 0.3)
+    held = simulate(derive(load_text(SWINGING + HELD_AT_ITS_PIVOT)), 0.3)
+    assert held.warnings == ("constraints that hold nothing switched off: idle.z (no coordinate moves what they hold)",)
+    assert held.q == pytest.approx(free.q, abs=1e-9)
+    assert np.ptp(free.q, axis=0).max() > 0.1
+
+
+def test_a_constraint_between_things_that_are_fixed_holds_nothing():
+    text = SWINGING.replace("bodies: {", "bodies: {post: {mass: 1 kg}, ").replace(
+        "joints: {", "joints: {fix: {type: weld, child: post}, "
+    )
+    held = simulate(derive(load_text(text + HELD_AT_ITS_PIVOT.replace("top]", "post]").replace("[z]", "[x, rz]"))), 0.3)
+    assert "hold nothing switched off: idle.x, idle.rz" in held.warnings[0]
+    assert held.q == pytest.approx(simulate(derive(load_text(SWINGING)), 0.3).q, abs=1e-9)
+
+
+def test_a_start_in_a_singular_pose_says_that_a_constraint_does_not_hold_later():
+    """At the dead centre the slider's guide holds nothing that the bars do not, and the motion leaves it."""
+    text = """
+pliant: 1
+bodies:
+  crank: {mass: 1 kg, center_of_mass: [0.5, 0, 0], shape: {type: box, size: [1, 0.1, 0.1]}, frames: {tip: {position: [1, 0, 0]}}}
+joints: {pivot: {type: revolute, child: crank, axis: y, angle: {rate: 1 rad/s}}}
+constraints: {wall: {between: [{frame: world, position: [1, 0, 0]}, crank.tip], components: [x]}}
+"""
+    run = simulate(derive(load_text(text)), 0.2)
+    assert "hold nothing switched off: wall.x" in run.warnings[0]
+    (said,) = [note for note in run.warnings if "do not hold in the motion" in note]
+    gap = 1 - np.cos(run.q[:, 0]).min()
+    assert f"wall.x by {gap:.3g}" in said
+
+
 # -- numbers that cannot be computed with ------------------------------------------------------------------------------
 
 

@@ -293,6 +293,10 @@ class Binding:
         value, rate, bias, _ = self.program.calls.constraints(self, t, q, v)
         return value, rate, bias
 
+    def constraint_sizes(self, t: float, q: Any, v: Any) -> np.ndarray:
+        """What constraint values are measured against: 1 of angles, of lengths how far the robot reaches in this pose [m]."""
+        return np.asarray(self.program.calls.constraint_sizes(self, t, q, v))
+
     def constraint_jacobian(self, t: float, q: Any, v: Any) -> np.ndarray:
         """Jacobian of the constraints as a full matrix (m x nv)."""
         *_, values = self.program.calls.constraints(self, t, q, v)

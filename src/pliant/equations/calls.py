@@ -45,6 +45,7 @@ class Calls:
         self.inverse = self._call("inverse", "t q v a", "nv")
         self.linearized = self._call("linearized", "t q v a multipliers", "nv", "nnz", "nnz", "nnz", "m", "nnz_j")
         self.constraints = self._call("constraints", "t q v", "m", "m", "m", "nnz_j")
+        self.constraint_sizes = self._call("constraint_sizes", "t q v", "m")
         self.fastest_rate = self._call("fastest_rate", "t q v", "1")
         self.row_independence = self._call("row_independence", "t q v", "1")
         self.acceleration_tangent = self._call("acceleration_tangent", "t q v a", "nv m", "nv m")

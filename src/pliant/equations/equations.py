@@ -617,24 +617,36 @@ def _restored(
 
 
 def independent_rows(binding: Binding, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """1 for each constraint row of an independent set, 0 for rows that the others already imply in this pose."""
-    rows = np.ones(binding.m, dtype=np.int32)
-    if binding.m < 2 or not binding.nv:
+    """1 for each constraint row of an independent set, 0 for rows that in this pose others already imply, or that hold nothing."""
+    rows = np.zeros(binding.m, dtype=np.int32)
+    jacobian = _equilibrated(binding.constraint_jacobian(t, q, v))
+    holding = np.flatnonzero(np.any(jacobian, axis=1))
+    if not len(holding):
         return rows
-    jacobian = binding.constraint_jacobian(t, q, v)
-    squares = np.linalg.eigvalsh(jacobian @ jacobian.T)
-    if squares[0] > 1e-10 * squares[-1] > 0:
+    rows[holding] = 1
+    held = jacobian[holding]
+    squares = np.linalg.eigvalsh(held @ held.T)
+    if squares[0] > 1e-10 * squares[-1]:
         return rows  # sure without looking closer: a pivot is never below the smallest singular value
-    _, upper, order = scipy.linalg.qr(jacobian.T, mode="economic", pivoting=True)
+    _, upper, order = scipy.linalg.qr(held.T, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(upper))
-    rank = int(np.sum(diagonal > RANK_TOLERANCE * diagonal[0])) if diagonal[0] > 0 else binding.m
-    rows[order[rank:]] = 0
+    rows[holding[order[int(np.sum(diagonal > RANK_TOLERANCE * diagonal[0])) :]]] = 0
     return rows
+
+
+def _equilibrated(jacobian: np.ndarray) -> np.ndarray:
+    """Columns, then rows, divided by their largest entries: units say nothing of what depends on what."""
+    columns = jacobian / _or_one(np.abs(jacobian).max(axis=0, initial=0.0))
+    return np.asarray(columns / _or_one(np.abs(columns).max(axis=1, initial=0.0))[:, None])
+
+
+def _or_one(sizes: np.ndarray) -> np.ndarray:
+    return np.where(sizes > 0, sizes, 1.0)
 
 
 def with_independent_rows(binding: Binding, t: float, q: Any, v: Any, calls: Calls | None = None) -> Binding:
     """The binding with an independent set of constraint rows in force. calls: those to use in place of the program's own."""
-    if binding.m < 2:
+    if not binding.m:
         return binding
     if binding.all_rows:
         calls = calls or binding.program.calls

@@ -20,6 +20,9 @@ PROJECTION_TOLERANCE = 1e-12
 """Constraint error that steps may leave [m or rad]."""
 
 
+INSTANT = 3.6e-15
+"""Times nearer to each other than this share of them are the same (`PL_INSTANT` in the runtime)."""
+
 SERIES_TERMS = 6
 """Coefficients of each piece of a series (`PL_SERIES_TERMS` in the runtime)."""
 
@@ -190,7 +193,7 @@ class TimeLoop:
     def put_state(self, q: np.ndarray, v: np.ndarray) -> None:
         """Another state at the time reached; samples at this time are taken anew by `start`, which is to be called after it."""
         self.q[:], self.v[:] = q, v
-        first = int(np.searchsorted(self._samples, self.t - 1e-13 * abs(self.t)))
+        first = int(np.searchsorted(self._samples, self.t - INSTANT * abs(self.t)))
         self._head.next_sample = min(self._head.next_sample, first)
 
     @property

@@ -11,9 +11,11 @@ import os
 import re
 import secrets
 import shutil
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from textwrap import wrap
 from typing import NamedTuple
 
 import casadi as ca
@@ -33,6 +35,7 @@ from pliant.equations.tables import Tables, build_tables
 from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
 from pliant.io.controller_c import controller_files
+from pliant.io.export_trial import tried
 from pliant.language.files import write_whole
 from pliant.model.inputs import SERIES, InputPlan
 from pliant.model.model import Model
@@ -78,19 +81,32 @@ def export_c(
     empty; only files of the export's own names are replaced, nothing is removed. controller: a designed controller to write beside
     it (`io.controller_c`).
 
+    The method is tried on the model's own motion (`io.export_trial`): where its steps lose energy or fail, README.txt says so, and
+    a warning is given.
+
     Raises ExportError when the robot cannot be exported or the folder cannot be written to, AssemblyError when its
     loops cannot be closed at the start.
     """
     target = Path(folder)
     _check_folder(target, force=force)
     beside = {} if controller is None else controller_files(controller)
-    return _write(target, c_files(model, method=method, step=step, beside=beside))
+    _check(model, method, step)
+    trial = tried(model, method, step)
+    if not trial.sound:
+        warnings.warn(trial.remark, stacklevel=2)
+    return _write(target, c_files(model, method=method, step=step, beside=beside, trial=trial.remark))
 
 
 def c_files(
-    model: Model, *, method: str = "semi_implicit", step: float = 1e-3, beside: Mapping[str, str] | None = None
+    model: Model,
+    *,
+    method: str = "semi_implicit",
+    step: float = 1e-3,
+    beside: Mapping[str, str] | None = None,
+    trial: str = "",
 ) -> dict[str, str]:
-    """The files of an export, by path in its folder; `beside` are files of a controller to build with them."""
+    """The files of an export, by path in its folder; `beside` are files of a controller to build with them, `trial` is what a trial
+    of the method has shown."""
     beside = dict(beside or {})
     _check(model, method, step)
     name = c_text.robot_identifier(model.spec.title)
@@ -121,6 +137,7 @@ def c_files(
         "method": method,
         "method_number": str(METHODS[method].code),
         "step": f"{step:g}",
+        "trial": "\n".join(wrap(trial, 100)),
         "library_sources": "".join(f"  {file}\n" for file in library).rstrip(),
         "sources": " ".join(["main.c", *library]),
         "positions": str(system.q_size),

@@ -120,7 +120,7 @@ links:
             smoothing=build.value(self.smoothing),
         )
         with_input = self.input != 0
-        build.frame_force(
+        build.link_forces[name] = build.frame_force(
             axial_force(stiffness.formula, damping.formula, with_input=with_input),
             [node for node, _ in ends],
             [*constants, *stiffness.numbers, *damping.numbers],

@@ -166,7 +166,8 @@ links:
         formulas = tuple(x.formula for x in (*stiffness, *damping))
         constants += [number for x in (*stiffness, *damping) for number in x.numbers]
         kind = beam_force(formulas, map=self.measure, with_input=with_input)
-        build.frame_force(kind, [node_a, node_b], constants, self.input if with_input else (), name)
+        inputs = self.input if with_input else ()
+        build.link_forces[name] = build.frame_force(kind, [node_a, node_b], constants, inputs, name)
 
 
 def _section_axes(along: Any, x_axis: Any) -> Any:

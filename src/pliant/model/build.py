@@ -209,10 +209,10 @@ class Build:
 
     def frame_force(
         self, kind: FrameForce, nodes: Sequence[int], constants: Sequence[Any], signals: Sequence[Scalar], source: str
-    ) -> None:
-        """Add a force between frames, with its signals."""
+    ) -> int:
+        """Add a force between frames, with its signals; returns its index. A link notes that in `link_forces`."""
         at = self.add_signals(signals)
-        self.link_forces[source] = self.system.frame_force(kind, nodes, constants, at, source)
+        return self.system.frame_force(kind, nodes, constants, at, source)
 
     def inertia(
         self, kind: Inertia, frames: Sequence[tuple[int, Pose]], elements: Sequence[Element], constants: Sequence[Any]

@@ -168,11 +168,8 @@ def tie_coordinates(build: Build) -> None:
         if spec.equal_to is not None:
             other = build.coordinates[spec.equal_to.coordinate]
             ratio, offset = build.value(spec.equal_to.ratio), build.value(spec.equal_to.offset)
-            row = build.system.linear_constraint(
-                [here, (other.q_at, other.v_at)], [1.0, -ratio], offset, -1, entry.name
-            )
-            build.constraint_rows[entry.name] = row
+            build.system.linear_constraint([here, (other.q_at, other.v_at)], [1.0, -ratio], offset, -1, entry.name)
         motion = spec.motion  # type: ignore[attr-defined]
         if motion is not None:
             signal = build.add_signals([motion])
-            build.constraint_rows[entry.name] = build.system.linear_constraint([here], [1.0], 0.0, signal, entry.name)
+            build.system.linear_constraint([here], [1.0], 0.0, signal, entry.name)

@@ -15,17 +15,18 @@ from pliant.equations.starts import prescribed_coordinates
 from pliant.equations.state import Given, State, named, rate_name
 from pliant.equations.workspace import EvaluationError
 
+# Lengths are measured by how far the robot reaches (`Binding.constraint_sizes`, `coordinate_sizes`), angles in rad.
 SILENT_BELOW = 1e-6
-"""A start closer to the constraints than this needs no word about it [m or rad]."""
+"""A start closer to the constraints than this needs no word about it."""
 
 CLOSED = 1e-12
-"""Constraint values that need no closing [m or rad, and per second]."""
+"""Constraint values that need no closing; rates of them per second."""
 
 OPEN = 1e-8
-"""Constraint values that are still open after closing [m or rad, and per second per unit of the largest rate]."""
+"""Constraint values that are still open after closing; rates of them per second per unit of the largest rate."""
 
 LONGEST = 0.5
-"""Longest step of one iteration, so that the pose stays the one nearby [m or rad]."""
+"""Longest step of one iteration, so that the pose stays the one nearby."""
 
 ITERATIONS = 100
 LISTED = 6
@@ -55,10 +56,12 @@ class Closing:
     metric of the kinetic energy is taken.
     """
 
-    def __init__(self, eqs: Equations, bound: Binding, t: float, given: Given) -> None:
+    def __init__(self, eqs: Equations, bound: Binding, t: float, q: np.ndarray, given: Given) -> None:
         self.eqs, self.bound, self.t, self.given = eqs, bound, t, given
         self.carrying = Carrying.of(eqs.model)
         self.zero = np.zeros(bound.nv)
+        self.size = bound.constraint_sizes(t, q, self.zero)
+        self.longest = LONGEST * coordinate_sizes(eqs, bound, q)[1]
         self.driven = np.zeros(bound.nv, dtype=bool)
         self.driven[[entry.v_at for entry in prescribed_coordinates(eqs.model)]] = True
         self.soft = np.zeros(bound.nv, dtype=bool)
@@ -109,7 +112,8 @@ class Closing:
         return self._closed_by_least_squares(q)
 
     def _values(self, q: np.ndarray) -> np.ndarray:
-        return np.asarray(self.bound.constraint_values(self.t, q, self.zero)[0])
+        """Constraint values, as shares of their sizes."""
+        return np.asarray(self.bound.constraint_values(self.t, q, self.zero)[0] / self.size)
 
     def _closed(self, q: np.ndarray, hold: Hold) -> np.ndarray | None:
         """Newton's method with steps that shorten the gap, while some coordinates are held; None where it stays open."""
@@ -117,7 +121,7 @@ class Closing:
         for _ in range(ITERATIONS):
             error = float(np.max(np.abs(value)))
             step = self._correction(q, hold, -value)
-            step *= min(1.0, LONGEST / max(float(np.max(np.abs(step), initial=0.0)), LONGEST))
+            step /= max(float(np.max(np.abs(step) / self.longest, initial=0.0)), 1.0)
             for share in (1.0, 0.5, 0.25, 0.1, 0.03, 0.01):
                 trial = self._moved(q, share * step, hold)
                 found = self._values(trial)
@@ -142,14 +146,16 @@ class Closing:
         return self.carrying.positions(self.bound, q, moved, kept, own)
 
     def _correction(self, q: np.ndarray, hold: Hold, error: np.ndarray) -> np.ndarray:
-        """Increments of the free coordinates, each with what it carries, that change the constraint values by `error`."""
+        """Increments of the free coordinates, each with what it carries, that change the constraint values by `error`, in shares of
+        their sizes."""
         free = ~hold.fixed
         mass, jacobian = self.bound.mass_matrix(q), self.bound.constraints(self.t, q, self.zero)[3].tocsc()
         if self.carrying.any:
             spread = self.carrying.spread(self.bound, q, hold.apart)
             mass, jacobian = spread.T @ mass @ spread, jacobian @ spread
         x = np.zeros(self.bound.nv)
-        x[free] = nearest(mass.tocsc()[:, free][free, :], jacobian.tocsc()[:, free], error)
+        rows = scipy.sparse.diags(1 / self.size) @ jacobian.tocsc()[:, free]
+        x[free] = nearest(mass.tocsc()[:, free][free, :], rows, error)
         return x
 
     def _closed_by_least_squares(self, q: np.ndarray) -> np.ndarray:
@@ -169,7 +175,7 @@ class Closing:
         closed = self._closed(moved(found.x), hold) if np.max(np.abs(found.fun)) <= OPEN else None
         if closed is None or np.max(np.abs(self._values(closed))) > OPEN:
             worst = int(np.argmax(np.abs(found.fun)))
-            raise AssemblyError(_open_loop(self.eqs, worst, float(np.linalg.norm(found.fun))))
+            raise AssemblyError(_open_loop(self.eqs, worst, float(np.linalg.norm(found.fun * self.size))))
         return closed
 
     # -- rates ---------------------------------------------------------------------------------------------------------
@@ -177,15 +183,15 @@ class Closing:
     def rates(self, before: np.ndarray, v: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Rates on the constraints at the positions q, near those (v) of the positions before."""
         v = self.carrying.rates(self.bound, (before, v), q, v, self.rate_holds[0].apart)
-        error = self.bound.constraint_values(self.t, q, v)[1]
+        error = self.bound.constraint_values(self.t, q, v)[1] / self.size
         if np.max(np.abs(error)) <= CLOSED:
             return v
-        scale = max(1.0, float(np.max(np.abs(v), initial=0.0)), float(np.max(np.abs(error))))
+        scale = max(1.0, float(np.max(np.abs(v) / self.longest, initial=0.0)), float(np.max(np.abs(error))))
         for hold in self.rate_holds:
             change = self._correction(q, hold, -error)
             if self.carrying.any:
                 change = self.carrying.spread(self.bound, q, hold.apart) @ change
-            left = self.bound.constraint_values(self.t, q, v + change)[1]
+            left = self.bound.constraint_values(self.t, q, v + change)[1] / self.size
             if np.max(np.abs(left)) <= OPEN * scale:
                 return v + change
         # rows that others imply in the pose, but not in the rates that are prescribed: as near as can be
@@ -193,6 +199,16 @@ class Closing:
             return with_independent_rows(self.bound, self.t, q, v).project(self.t, q, v)[1]
         except EvaluationError:
             return v + change
+
+
+def coordinate_sizes(eqs: Equations, bound: Binding, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What changes of positions (nq) and of rates (nv) are measured against: how far the robot reaches of lengths, 1 of angles."""
+    reach = float(np.abs(bound.node_poses(q)[1]).max(initial=0.0)) or 1.0
+    of_unit = {"m": reach, "1/m": 1 / reach}
+    positions, rates = np.ones(bound.nq), np.ones(bound.nv)
+    for c in eqs.model.coordinates:
+        positions[c.q_at : c.q_at + len(c.q_names)] = rates[c.v_at : c.v_at + len(c.v_names)] = of_unit.get(c.unit, 1.0)
+    return positions, rates
 
 
 def nearest(mass: scipy.sparse.csc_matrix, jacobian: scipy.sparse.csc_matrix, error: np.ndarray) -> np.ndarray:
@@ -212,43 +228,55 @@ def nearest(mass: scipy.sparse.csc_matrix, jacobian: scipy.sparse.csc_matrix, er
     return np.asarray(reach @ (vectors[:, sound] @ weights))
 
 
-def changes(eqs: Equations, start: State, end: State, given: Given, gap: float) -> list[str]:
-    """What has been changed of a start: values that were given, and others that closing the loops has moved."""
+def changes(
+    eqs: Equations, start: State, end: State, given: Given, gap: float, sizes: tuple[np.ndarray, np.ndarray]
+) -> list[str]:
+    """What has been changed of a start: values that were given, and others that closing the loops has moved.
+
+    gap: how far it violated the constraints [m or rad], 0 where that needs no word; sizes: of positions and rates, as
+    `coordinate_sizes` gives them.
+    """
     names = (*eqs.coordinates, *map(rate_name, eqs.rates))
+    size = dict(zip(names, np.concatenate(sizes).tolist(), strict=True))
     after = dict(zip(names, (*end.q.tolist(), *end.v.tolist()), strict=True))
     before = dict(zip(names, (*start.q.tolist(), *start.v.tolist()), strict=True))
     promised = {**given.stated, **given.asked}
     notes = []
     for values, who in ((given.asked, "values asked for"), (given.stated, "values that the model states")):
         there = {x: value for x, value in values.items() if values is given.asked or x not in given.asked}
-        broken = [(x, value, after[x]) for x, value in there.items() if _differs(value, after[x])]
+        broken = [(x, value, after[x]) for x, value in there.items() if differs(value, after[x], size[x])]
         if broken:
             notes.append(f"{who} contradict the constraints at the start and were changed: {_listed(broken)}")
-    if gap > SILENT_BELOW:
-        others = [(x, before[x], after[x]) for x in names if x not in promised and _differs(before[x], after[x])]
+    if gap:
+        others = [
+            (x, before[x], after[x]) for x in names if x not in promised and differs(before[x], after[x], size[x])
+        ]
         soft = {x for c in eqs.model.coordinates if c.spec is None for x in (*c.q_names, *map(rate_name, c.v_names))}
         moved = _listed([item for item in others if item[0] not in soft])
         deformed = ["coordinates of rods and meshes"] if any(x in soft for x, *_ in others) else []
         text = ", ".join([*([moved] if moved else []), *deformed])
         notes.append(f"the start violated the constraints by {gap:.3g}; it was moved onto them{text and f': {text}'}")
     else:
-        notes += _changed_rates(eqs, start.v, end.v, promised)
+        notes += _changed_rates(eqs, start.v, end.v, promised, size)
     return notes
 
 
-def _changed_rates(eqs: Equations, before: np.ndarray, after: np.ndarray, promised: Mapping[str, float]) -> list[str]:
+def _changed_rates(
+    eqs: Equations, before: np.ndarray, after: np.ndarray, promised: Mapping[str, float], size: Mapping[str, float]
+) -> list[str]:
     """A remark on rates that all were given together, by a state, and that the constraints do not allow. Where some are given by
     name the others are meant to follow."""
     names = [rate_name(rate) for rate in eqs.rates]
     pairs = zip(names, before.tolist(), after.tolist(), strict=True)
-    changed = [(name, a, b) for name, a, b in pairs if _differs(a, b)]
+    changed = [(name, a, b) for name, a, b in pairs if differs(a, b, size[name])]
     if not changed or not before.any() or any(name in promised for name in names):
         return []
     return [f"the rates of the start contradict the constraints and were changed: {_listed(changed)}"]
 
 
-def _differs(a: float, b: float) -> bool:
-    return abs(a - b) > SILENT_BELOW * max(1.0, abs(a))
+def differs(a: float, b: float, size: float) -> bool:
+    """Whether a value of this size was changed from a to b by so much that it needs a word."""
+    return abs(a - b) > SILENT_BELOW * max(size, abs(a))
 
 
 def _listed(items: list[tuple[str, float, float]]) -> str:

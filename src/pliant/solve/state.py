@@ -17,7 +17,7 @@ from pliant.language.words import describe, renamed_hint
 from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
 from pliant.solve.blas_threads import on_one_blas_thread
-from pliant.solve.closing import AssemblyError, Closing, changes
+from pliant.solve.closing import SILENT_BELOW, AssemblyError, Closing, changes, coordinate_sizes
 from pliant.solve.law_ranges import refuse_outside_laws
 
 LARGEST = 1e100
@@ -98,7 +98,7 @@ class AssembledState:
     v: np.ndarray
     messages: tuple[str, ...]
     gap: float = 0.0
-    """Largest violation of the constraints before [m or rad]."""
+    """Largest violation of the constraints before [m or rad]; 0 where that needs no word."""
 
 
 @on_one_blas_thread
@@ -116,20 +116,36 @@ def assemble(
         return AssembledState(bound, q, v, ())
     bound = bound.with_rows(np.ones(bound.m, dtype=np.int32))
     start = on_motions(eqs.model, bound, State(q, v, t, given=given))
-    before = float(np.max(np.abs(bound.constraint_values(t, start.q, start.v)[0])))
-    if not np.isfinite(before):
+    values = np.abs(bound.constraint_values(t, start.q, start.v)[0])
+    if not np.all(np.isfinite(values)):
         raise AssemblyError("the constraints have no finite values at the start; check its coordinates and lengths")
-    closing = Closing(eqs, bound, t, given)
+    closing = Closing(eqs, bound, t, start.q, given)
+    before = float(np.max(values)) if np.max(values / closing.size) > SILENT_BELOW else 0.0
     new_q = closing.positions(start.q)
     new_v = closing.rates(start.q, start.v, new_q)
     # the rank may differ once the loop is closed
     independent = with_independent_rows(bound, t, new_q, new_v)
-    redundant = np.flatnonzero(independent.row_active == 0)
-    messages = changes(eqs, start, State(new_q, new_v, t), given, before)
-    if len(redundant):
-        names = ", ".join(eqs.constraint_names[i] for i in redundant)
-        messages.append(f"redundant constraints switched off: {names} (others already imply them)")
+    sizes = coordinate_sizes(eqs, bound, new_q)
+    messages = changes(eqs, start, State(new_q, new_v, t), given, before, sizes)
+    messages += _switched_off(eqs, independent, t, new_q, new_v)
     return AssembledState(independent, new_q, new_v, tuple(messages), before)
+
+
+def _switched_off(eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> list[str]:
+    """What to say of constraint rows that are not in force."""
+    off = bound.row_active == 0
+    if not np.any(off):
+        return []
+    holding = np.any(bound.constraint_jacobian(t, q, v), axis=1)
+    notes = []
+    for what, which, why in (
+        ("redundant constraints", off & holding, "others already imply them"),
+        ("constraints that hold nothing", off & ~holding, "no coordinate moves what they hold"),
+    ):
+        if np.any(which):
+            names = ", ".join(eqs.constraint_names[i] for i in np.flatnonzero(which))
+            notes.append(f"{what} switched off: {names} ({why})")
+    return notes
 
 
 def refuse_extremes(eqs: Equations, q: np.ndarray, v: np.ndarray) -> None:

@@ -17,6 +17,7 @@ from pliant.output.constraint import ConstraintOutput
 from pliant.output.reaction import ReactionOutput
 from pliant.rod.turn_limits import NEAR
 from pliant.section.base import OneSection
+from pliant.solve.closing import SILENT_BELOW
 from pliant.solve.law_ranges import law_range_notes
 from pliant.solve.rod_strains import Poses, parameter_values, strains_times_length
 from pliant.tendon import TensionTendon
@@ -57,6 +58,33 @@ def undetermined_reactions(model: Model, bound: Binding) -> list[str]:
         f"the constraints hold more than they need: {', '.join(rows[:6])} {'follows' if len(rows) == 1 else 'follow'} from the "
         f"others and carr{'ies' if len(rows) == 1 else 'y'} nothing here; other reactions ({', '.join(names[:6])}) would balance "
         "the robot as well"
+    ]
+
+
+def opened_constraints(model: Model, bound: Binding, time: np.ndarray, q: np.ndarray, v: np.ndarray) -> list[str]:
+    """A sentence where constraints that were switched off, as others implied them at the start, no longer hold in a motion.
+
+    time [s], q, v: saved states, one row each.
+    """
+    off = ~bound.active_rows
+    if not np.any(off):
+        return []
+    gaps = np.zeros(bound.m)
+    for k in distinct(np.linspace(0, len(time) - 1, min(STATES, len(time))).astype(int)):
+        values = np.abs(bound.constraint_values(time[k], q[k], v[k])[0])
+        gaps = np.maximum(
+            gaps, np.where(values > SILENT_BELOW * bound.constraint_sizes(time[k], q[k], v[k]), values, 0.0)
+        )
+    open_ = [
+        f"{name} by {gap:.3g}"
+        for name, gap, out in zip(model.constraint_names(), gaps, off, strict=True)
+        if out and gap
+    ]
+    if not open_:
+        return []
+    return [
+        f"constraints that were switched off at the start do not hold in the motion: {', '.join(open_[:6])} (m or rad). The robot "
+        "starts in a singular pose, in which they hold nothing that others do not; start from another one"
     ]
 
 

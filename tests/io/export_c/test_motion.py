@@ -284,3 +284,31 @@ def test_a_position_that_is_set_elsewhere_is_refused(tmp_path: Path) -> None:
     export = exported(MOVED, tmp_path / "c", "generalized_alpha")
     found = numbers(export.build(export.write(REFUSED)))
     np.testing.assert_allclose(found, [[0, 0.2], [0, 1], [0, 1], [0, 1], [0, 1]], atol=1e-12)
+
+
+SHAKING = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+bodies: {weight: {mass: 1 kg}}
+joints: {slide: {type: prismatic, child: weight, axis: x, displacement: {initial: 1 cm, spring: 40 kN/m}}}
+"""
+
+
+@needs_gcc
+def test_steps_that_lose_energy_say_so(tmp_path: Path) -> None:
+    """200 rad/s in steps of 1 ms: by the semi-implicit method most of the vibration is gone after a second."""
+    with pytest.warns(
+        UserWarning, match="semi_implicit with steps of 0.001 s, tried for 1 s: .*% of the energy exchanged was lost"
+    ):
+        export = exported(SHAKING, tmp_path / "c")
+    assert "energy exchanged was lost" in (export.folder / "README.txt").read_text().replace("\n", " ")
+    program = export.build()
+    said = subprocess.run([program, "1", "10"], capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+    assert said.startswith("# ")
+    assert "of the energy exchanged was lost in the steps" in said
+
+
+def test_steps_that_keep_energy_are_tried_too(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    export = exported(SHAKING, tmp_path / "c", "generalized_alpha", step=2e-4)
+    assert not [x for x in recwarn if "energy" in str(x.message)]
+    assert "the energy balance closes" in (export.folder / "README.txt").read_text()

@@ -55,6 +55,13 @@ int pl_call_constraints(pl_work *w, const pl_arguments *x, double *const *out) {
   return PL_OK;
 }
 
+/* What constraint values are measured against. */
+int pl_call_constraint_sizes(pl_work *w, const pl_arguments *x, double *const *out) {
+  constraints(w, x);
+  give(out[0], w->row_size, w->T->m);
+  return PL_OK;
+}
+
 /* four sums instead of one: none waits for the others */
 static double dot(const double *a, const double *b, int n) {
   double x[4] = {0};
@@ -94,13 +101,30 @@ static double smallest_pivot(double *J, double *squares, int rows, int n) {
   return largest > 0 ? pivot / largest : 0;
 }
 
-/* How far the constraint rows are from depending on each other in this pose: 1 at most, 0 when they do. */
+/* Columns, then rows, divided by their largest entries: which unit a coordinate or a constraint has says nothing of what depends on
+ * what. */
+static void equilibrate(double *J, int rows, int n) {
+  for (int i = 0; i < n; ++i) {
+    double largest = 0;
+    for (int r = 0; r < rows; ++r) largest = fmax(largest, fabs(J[(size_t)n * r + i]));
+    for (int r = 0; r < rows && largest > 0; ++r) J[(size_t)n * r + i] /= largest;
+  }
+  for (int r = 0; r < rows; ++r) {
+    double largest = 0;
+    for (int i = 0; i < n; ++i) largest = fmax(largest, fabs(J[(size_t)n * r + i]));
+    for (int i = 0; i < n && largest > 0; ++i) J[(size_t)n * r + i] /= largest;
+  }
+}
+
+/* How far the constraint rows are from depending on each other in this pose: 1 at most, 0 when they do, or when one of them holds
+ * nothing. */
 int pl_call_row_independence(pl_work *w, const pl_arguments *x, double *const *out) {
   const pl_tables *T = w->T;
   double *J = calloc((size_t)T->m * (T->nv + 1) + 1, sizeof(double));
   if (!J) return PL_OUT_OF_MEMORY;
   constraints(w, x);
   for (int n = 0; n < T->nnz_j; ++n) J[(size_t)T->nv * T->j_row[n] + T->j_col[n]] += w->Jval[n];
+  equilibrate(J, T->m, T->nv);
   out[0][0] = smallest_pivot(J, J + (size_t)T->m * T->nv, T->m, T->nv);
   free(J);
   return PL_OK;

@@ -17,7 +17,7 @@
 #define NEWTON_TOLERANCE 1e-8 /* of the acceleration, relative to 1 + |a| */
 #define KEPT_TOLERANCE 1e-9   /* the same with old factors, which leave what is stiff to the last */
 #define EULER_TOLERANCE 1e-4  /* the same of steps with impacts, which are of first order */
-#define CONSTRAINT_TOLERANCE 1e-11
+#define CONSTRAINT_TOLERANCE 1e-11 /* of constraint values, as shares of their sizes */
 #define SAME_POWER 1e-7       /* an iteration so small leaves powers as they were evaluated before it */
 #define ROUGH 1             /* change of the acceleration, as above, down to which sliding friction counts as a spring */
 #define ROUGH_ITERATIONS 12 /* and in no more iterations than these */
@@ -68,13 +68,6 @@ static void turn_blocks(const pl_tables *T, const double *x, double *blocks, dou
 
 void pl_alpha_turns(pl_run *r) {
   turn_blocks(r->w->T, r->memory.alpha.x, r->memory.alpha.blocks, r->memory.alpha.unit, r->memory.alpha.column);
-}
-
-static double largest_violation(const pl_work *w) {
-  double y = 0;
-  for (int i = 0; i < w->T->m; ++i)
-    if (w->row_active[i]) y = fmax(y, fabs(w->phi[i]));
-  return y;
 }
 
 /* Velocities that satisfy the constraints' rates (nearest in the mass metric), then accelerations and multipliers of the
@@ -358,7 +351,7 @@ static int solve_from_here(pl_run *r, newton *n) {
     if (converged) {
       if (!w->T->m) break;
       pl_signals(w, n->t), pl_kinematics(w, r->q1, r->v1), pl_constraints(w, r->q1, r->v1);
-      if (largest_violation(w) <= CONSTRAINT_TOLERANCE) break;
+      if (pl_constraint_gap(w) <= CONSTRAINT_TOLERANCE) break;
     }
     if (n->iterations == MAX_ITERATIONS || n->factorizations == MAX_FACTORIZATIONS) return PL_NO_CONVERGENCE;
     if ((status = evaluate(r, n))) return status;

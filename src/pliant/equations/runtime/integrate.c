@@ -14,6 +14,7 @@
 #define LEAST_STEP 1e-18 /* [s] no step is shorter */
 #define TOUCH_STRICTER 100 /* than the tolerances, where surfaces meet or part: estimates take motions for smooth */
 #define GENTLE 0.05       /* of the largest speed of the run: rebounds so slow hardly matter */
+#define POSITION_JUMP 1e-8 /* of constraint values, as shares of their sizes: prescribed positions that differ by more jump */
 #define CALM_STEPS 16    /* steps after which a longer one is tried again */
 
 typedef struct {
@@ -107,7 +108,7 @@ void pl_run_free(pl_run *r) {
 double pl_time(const pl_run *r, double t) { return fmin(fmax(t, r->t_floor), r->t_cap); }
 
 /* A few units in the last place of times around t, the width of a jump. */
-static double instant(double t, double span) { return 8 * DBL_EPSILON * fmax(fabs(t), fabs(span)); }
+static double instant(double t, double span) { return 0.5 * PL_INSTANT * fmax(fabs(t), fabs(span)); }
 
 /* From here on inputs are read as they are after the state's time. */
 static void pass_jump(pl_run *r) {
@@ -272,13 +273,11 @@ static int signals_jump(pl_run *r) {
 
 int pl_run_pass_jump(pl_run *r) {
   pl_work *w = r->w;
-  const pl_tables *T = w->T;
   if (pl_run_driven(r)) {
     pl_signals(w, r->t_floor);
     pl_kinematics(w, r->q, r->v);
     pl_constraints(w, r->q, r->v);
-    for (int i = 0; i < T->m; ++i)
-      if (w->row_active[i] && fabs(w->phi[i]) > 1e-8) return PL_POSITION_JUMPS;
+    if (pl_constraint_gap(w) > POSITION_JUMP) return PL_POSITION_JUMPS;
     const double before = pl_kinetic_energy(w);
     const int status = pl_next_project(w, r->t_floor, r->q, r->v, r->projection_tolerance);
     if (status) return status;
@@ -288,12 +287,21 @@ int pl_run_pass_jump(pl_run *r) {
   return refresh(r);
 }
 
+/* What a jump of signals puts into springs at once, as that of a winch which winds in some line. */
+static double stored_by_jump(pl_run *r) {
+  pl_evaluate(r->w, r->t_cap, r->q, r->v);
+  const double before = r->w->energy;
+  pl_evaluate(r->w, r->t_floor, r->q, r->v);
+  return r->w->energy - before;
+}
+
 /* On to the other side of a stop. Where inputs have jumped, prescribed velocities take effect at once; prescribed positions
  * cannot. */
 static int cross_stop(pl_run *r) {
   int status = PL_OK;
   pass_jump(r);
   if (r->w->T->n_signal && signals_jump(r)) {
+    r->work[1] += stored_by_jump(r);
     status = pl_run_pass_jump(r);
     if (!status && r->tape) pl_tape_refreshed(r);
   }
@@ -412,7 +420,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
   resume(r);
   while (r->next_stop < r->n_stop) {
     const double stop = r->stop[r->next_stop], left = stop - r->t;
-    if (left <= 1e-13 * fmax(fabs(stop), fabs(r->t))) {
+    if (left <= PL_INSTANT * fmax(fabs(stop), fabs(r->t))) {
       r->next_stop++;
       continue;
     }
@@ -428,6 +436,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
     else if (2 * h > left)
       h = 0.5 * left;
     if (sample_ahead > 0 && sample_ahead < h) h = sample_ahead, lands = 0;
+    if (!lands && !(r->t + h > r->t)) return PL_STEP_TOO_SMALL; /* time would stand still */
     r->t_cap = lands ? stop - instant(stop, left) : INFINITY;
     double error;
     int status = pl_run_attempt(r, h, &error);

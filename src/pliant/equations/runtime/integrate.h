@@ -163,6 +163,9 @@ size_t pl_run_state_bytes(const pl_run *);
 void pl_run_save_state(const pl_run *, void *bytes);
 int pl_run_restore_state(pl_run *, const void *bytes, size_t size);
 
+/* Times nearer to each other than this share of them are the same: sixteen units in the last place. */
+#define PL_INSTANT 3.6e-15
+
 /* motion_error.c */
 /* Weight of errors of rates in implicit methods: what vibrates fast has large rates, and little energy in them. */
 #define PL_RATES_COUNT 0.1

@@ -1,8 +1,11 @@
 /* Forces on coordinates, forces between frames, constraints: values, and tangents scattered into the system. */
+#include <math.h>
 #include <string.h>
 
 #include "pliant.h"
 #include "spatial.h"
+
+#define CANCELLED 2e-14 /* of the terms of a sum, its value where they should cancel */
 
 static void gather(const pl_work *w, const int *nodes, int count, double *pose, double *twist) {
   for (int f = 0; f < count; ++f) {
@@ -165,12 +168,36 @@ void pl_input_tangent(pl_work *w, const double *q, const double *v, double *out)
   pl_route_input_tangent(w, out);
 }
 
+/* The largest coordinate of any node [m]; 1 where all of them are at the origin. */
+static double farthest(const pl_work *w) {
+  double y = 0;
+  for (int i = 3; i < 3 * w->T->n_node; ++i) y = fmax(y, fabs(w->p[i]));
+  return y > 0 ? y : 1;
+}
+
+/* Whether a constraint row, of the derivatives G of m of them by the twists of some frames, is a length: it changes as frames move,
+ * not only as they turn. */
+static int is_length(const double *G, int m, int frames, int row) {
+  for (int f = 0; f < frames; ++f)
+    for (int l = 0; l < 3; ++l)
+      if (G[6 * m * f + m * l + row]) return 1;
+  return 0;
+}
+
+double pl_constraint_gap(const pl_work *w) {
+  double y = 0;
+  for (int r = 0; r < w->T->m; ++r)
+    if (w->row_active[r]) y = fmax(y, fabs(w->phi[r]) / w->row_size[r]);
+  return y;
+}
+
 /* Values, rates, Jacobian and convective terms of all constraints:
  * phi_rate = J v - signal_rate, d2phi = J a + gamma (gamma includes minus the signal's acceleration). */
 void pl_constraints(pl_work *w, const double *q, const double *v) {
   const pl_tables *T = w->T;
   if (!T->m) return;
-  memset(w->Jval, 0, T->nnz_j * sizeof(double));
+  const double reach = farthest(w);
+  memset(w->Jval, 0, T->nnz_j * sizeof(double)), memset(w->Jsum, 0, T->nnz_j * sizeof(double));
   double *e = w->temporary.e, *G = w->temporary.G, *g = w->temporary.g;
   double *pose = w->temporary.pose, *twist = w->temporary.twist;
   for (int i = 0; i < T->n_con; ++i) {
@@ -180,24 +207,32 @@ void pl_constraints(pl_work *w, const double *q, const double *v) {
     const double *arg[3] = {pose, twist, w->theta + T->con_theta[i]};
     double *res[3] = {e, G, g};
     pl_call(T->con_value + T->con_kind[i], arg, res, w);
-    for (int r = 0; r < m; ++r) w->phi[row + r] = e[r], w->gamma[row + r] = g[r];
+    for (int r = 0; r < m; ++r) {
+      w->phi[row + r] = e[r], w->gamma[row + r] = g[r];
+      w->row_size[row + r] = is_length(G, m, count, r) ? reach : 1;
+    }
     /* G acceleration with the tree's own convective part: A = (J a) + c summed along the path */
     for (int n = T->conj_begin[i]; n < T->conj_begin[i + 1]; ++n) {
       const int node = T->conj_node[n], k = T->elem_k[T->node_elem[node]];
       const double *S = w->S + T->node_s[node], *c = w->c + 6 * node, *Gf = G + 6 * m * T->conj_frame[n];
       for (int r = 0; r < m; ++r) {
         for (int j = 0; j < k; ++j) {
-          double x = 0;
-          for (int l = 0; l < 6; ++l) x += Gf[m * l + r] * S[6 * j + l];
-          w->Jval[T->conj_pos[n] + m * j + r] += x;
+          const int at = T->conj_pos[n] + m * j + r;
+          for (int l = 0; l < 6; ++l) {
+            const double x = Gf[m * l + r] * S[6 * j + l];
+            w->Jval[at] += x, w->Jsum[at] += fabs(x);
+          }
         }
         for (int l = 0; l < 6; ++l) w->gamma[row + r] += Gf[m * l + r] * c[l];
       }
     }
   }
+  /* a point on the axis that it turns about does not move: what is left is round-off, which must not hold anything */
+  for (int n = 0; n < T->nnz_j; ++n)
+    if (fabs(w->Jval[n]) < CANCELLED * w->Jsum[n]) w->Jval[n] = 0;
   for (int i = 0; i < T->n_linear; ++i) {
     const int row = T->linear_row[i];
-    w->phi[row] = -w->theta[T->linear_theta[i]];
+    w->phi[row] = -w->theta[T->linear_theta[i]], w->row_size[row] = 1;
     w->gamma[row] = 0;
     for (int n = T->linear_begin[i]; n < T->linear_begin[i + 1]; ++n) {
       const double coefficient = w->theta[T->linear_coefficient[n]];

@@ -4,6 +4,8 @@
 
 #include "integrate.h"
 
+#define FAIR_SHARE 0.2
+
 void pl_rotation_rates(const double *Q, const double *D, const double *DD, double *o, double *o_dot) {
   const double size = Q[0] * Q[0] + Q[1] * Q[1] + Q[2] * Q[2] + Q[3] * Q[3], scale = 2 / size;
   o[0] = scale * (Q[0] * D[1] - Q[1] * D[0] - Q[2] * D[3] + Q[3] * D[2]);
@@ -16,6 +18,24 @@ void pl_rotation_rates(const double *Q, const double *D, const double *DD, doubl
   o_dot[2] = scale * (Q[0] * DD[3] - Q[1] * DD[2] + Q[2] * DD[1] - Q[3] * DD[0]) - growth * o[2];
 }
 
+/* Whether accelerations at the ends tell something about the way between them: what is stiff beyond the step is torn off its balance
+ * by a jump and back on it long before the step ends, and a polynomial with such an acceleration would swing out by far more than it
+ * ever moves. There its middle differs from that of the cubic through positions and rates by a fair share of all rates of the step. */
+static int smooth(double way, double d0, double d1, double dd0, double dd1, double h) {
+  const double rates = fabs(d0) + fabs(d1) + 1.5 * fabs(way);
+  return fabs(0.375 * way - 0.1875 * (d0 + d1) + 0.03125 * h * (dd1 - dd0)) <= FAIR_SHARE * rates;
+}
+
+/* Second derivatives of the cubic in place of those that are not smooth; parts of a rotation go together. */
+static void limit(const pl_run *r, double h, int at, int count, const double *d0, const double *d1, double *dd0, double *dd1) {
+  int sound = 1;
+  for (int i = at; i < at + count; ++i) sound &= smooth((r->q1[i] - r->q[i]) / h, d0[i], d1[i], dd0[i], dd1[i], h);
+  for (int i = at; i < at + count && !sound; ++i) {
+    const double way = (r->q1[i] - r->q[i]) / h;
+    dd0[i] = (6 * way - 4 * d0[i] - 2 * d1[i]) / h, dd1[i] = (-6 * way + 2 * d0[i] + 4 * d1[i]) / h;
+  }
+}
+
 void pl_interpolate(const pl_run *r, double h, double x, double *q, double *v, double *a) {
   const pl_tables *T = r->w->T;
   const int n = T->nq;
@@ -23,6 +43,8 @@ void pl_interpolate(const pl_run *r, double h, double x, double *q, double *v, d
   double *dd1 = r->memory.between.dd1, *qd = r->memory.between.qd, *qdd = r->memory.between.qdd;
   pl_rates(T, r->q, r->v, d0), pl_rates(T, r->q1, r->v1, d1);
   pl_rates_of_rates(T, r->q, r->v, r->a, dd0), pl_rates_of_rates(T, r->q1, r->v1, r->a1, dd1);
+  for (int i = 0; i < T->n_plain; ++i) limit(r, h, T->plain_q[i], 1, d0, d1, dd0, dd1);
+  for (int i = 0; i < T->n_quat; ++i) limit(r, h, T->quat_q[i], 4, d0, d1, dd0, dd1);
   const double x2 = x * x, x3 = x2 * x, x4 = x3 * x, x5 = x4 * x;
   const double b0 = 1 - 10 * x3 + 15 * x4 - 6 * x5, b1 = 10 * x3 - 15 * x4 + 6 * x5;
   const double c0 = x - 6 * x3 + 8 * x4 - 3 * x5, c1 = -4 * x3 + 7 * x4 - 3 * x5;
@@ -102,5 +124,5 @@ int pl_sample_step(pl_run *r, double h, int with_end) {
 }
 
 void pl_sample_state(pl_run *r) {
-  while (r->next_sample < r->n_sample && r->sample_t[r->next_sample] <= r->t + 1e-13 * fabs(r->t)) sample(r, 1, 0);
+  while (r->next_sample < r->n_sample && r->sample_t[r->next_sample] <= r->t + PL_INSTANT * fabs(r->t)) sample(r, 1, 0);
 }

@@ -114,7 +114,8 @@ typedef struct pl_work {
   double *BA, *HB, *lanes, *lanes_eta, *lanes_a; /* derivatives of accelerations, several columns at a time */
   int *lanes_node;
   double *K, *C, *M;                 /* nnz values on the system pattern */
-  double *Jval;                      /* nnz of the constraint Jacobian */
+  double *row_size;                  /* of constraint rows: 1 of angles, of lengths how far the robot reaches [m] */
+  double *Jval, *Jsum;               /* nnz of the constraint Jacobian, and of the magnitudes of what each entry is the sum of */
   double *phi, *phi_rate, *gamma;    /* m */
   double *lambda;                    /* m */
   const double *zero;                /* zeros, for nv rates and a twist, m multipliers or the frames of a constraint */
@@ -240,6 +241,8 @@ void pl_frame_tangents(pl_work *);
 void pl_force_tangent(pl_work *, const double *q, const double *v);
 void pl_input_tangent(pl_work *, const double *q, const double *v, double *r_signal);
 void pl_constraints(pl_work *, const double *q, const double *v);
+/* Largest of the constraint values in force, each as a share of its size: NAN counts as none. */
+double pl_constraint_gap(const pl_work *);
 void pl_constraint_tangent(pl_work *, const double *lambda);
 void pl_constraint_wrenches(pl_work *, const double *lambda);
 void pl_constraint_acceleration_tangent(pl_work *, double *Eq, double *Ev);

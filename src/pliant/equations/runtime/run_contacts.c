@@ -9,7 +9,7 @@
 #define CROWD 30        /* contacts, of which one is not much */
 #define REBOUND 0.1     /* of the speed before it, or the largest of the run: a rebound that counts */
 #define RESOLVED 0.5    /* of the speed at which surfaces met, what is left after the first step of an impact that is resolved */
-#define SAME_PLACE 1e-9 /* [m] nodes that moved by more between two steps were put elsewhere */
+#define SAME_PLACE 1e-9 /* of how far the robot reaches: nodes that moved by more between two steps were put elsewhere */
 
 int pl_run_contacts_new(pl_run *r) {
   if (!r->w->contacts) return PL_OK;
@@ -40,8 +40,11 @@ void pl_run_forget_contacts(pl_run *r) {
 /* Whether nodes are where the memory has them. */
 static int in_place(const pl_run *r) {
   const double *p = r->w->p, *remembered = r->contact[0]->p;
-  for (int i = 0; i < 3 * r->w->T->n_node; ++i)
-    if (!(fabs(p[i] - remembered[i]) <= SAME_PLACE * (1 + fabs(p[i])))) return 0;
+  const int n = 3 * r->w->T->n_node;
+  double reach = 0;
+  for (int i = 0; i < n; ++i) reach = fmax(reach, fabs(p[i]));
+  for (int i = 0; i < n; ++i)
+    if (!(fabs(p[i] - remembered[i]) <= SAME_PLACE * reach)) return 0;
   return 1;
 }
 

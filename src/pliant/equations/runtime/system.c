@@ -94,7 +94,8 @@ static void place(pl_work *w, pl_memory *m) {
   w->lanes = pl_doubles(m, 6 * PL_LANES * nodes), w->lanes_eta = pl_doubles(m, 3 * PL_LANES * nodes);
   w->lanes_a = pl_doubles(m, PL_LANES * nv), w->lanes_node = pl_ints(m, 2 * nodes);
   w->K = pl_doubles(m, T->nnz), w->C = pl_doubles(m, T->nnz), w->M = pl_doubles(m, T->nnz);
-  w->Jval = pl_doubles(m, T->nnz_j);
+  w->Jval = pl_doubles(m, T->nnz_j), w->Jsum = pl_doubles(m, T->nnz_j);
+  w->row_size = pl_doubles(m, T->m);
   w->phi = pl_doubles(m, rows), w->phi_rate = pl_doubles(m, rows), w->gamma = pl_doubles(m, rows);
   w->lambda = pl_doubles(m, rows);
   w->zero = pl_doubles(m, largest(largest(nv + 6, rows), largest(T->max_rows, 6 * (size_t)T->max_frames)));
@@ -382,8 +383,8 @@ int pl_next_project(pl_work *w, double t, double *q, double *v, double tolerance
     pl_signals(w, t);
     pl_kinematics(w, q, v);
     pl_constraints(w, q, v);
-    const double error = largest_active(w, w->phi);
-    if (!isfinite(error) || iteration > 50) return PL_PROJECTION;
+    if (!isfinite(largest_active(w, w->phi)) || iteration > 50) return PL_PROJECTION;
+    const double error = pl_constraint_gap(w);
     memset(w->wrench, 0, 6 * T->n_node * sizeof(double));
     const int status = pl_step_mass_matrix(w);
     if (status) return status;

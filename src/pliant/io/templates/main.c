@@ -2,6 +2,7 @@
  *
  *     @name@_main [seconds [lines]] [parameter=value | input=value] ...
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +22,13 @@ static int set(robot_robot *robot, const char *argument) {
   return robot_set_input(robot, robot_find(robot_input_names, name), value);
 }
 
+static double missing, exchanged; /* energies [J], as robot_energy_balance explains */
+
 static int print(robot_robot *robot) {
   const double t = robot_time(robot), *q = robot_q(robot);
   double kinetic, potential;
-  const int status = robot_energy(robot, t, q, robot_v(robot), &kinetic, &potential);
+  int status = robot_energy(robot, t, q, robot_v(robot), &kinetic, &potential);
+  if (!status) status = robot_energy_balance(robot, &missing, &exchanged);
   printf("%.17g", t);
   for (int i = 0; i < ROBOT_POSITIONS; ++i) printf(" %.17g", q[i]);
   printf(" %.17g %.17g\n", kinetic, potential);
@@ -73,6 +77,9 @@ int main(int argc, char **argv) {
   for (int i = 0; i < ROBOT_POSITIONS; ++i) printf(" %s", robot_q_names[i]);
   printf(" kinetic_energy potential_energy\n");
   status = run(robot, (long)steps, (long)number[1]);
+  if (fabs(missing) > 0.05 * exchanged)
+    printf("# %.0f %% of the energy exchanged %s in the steps: take a smaller step, or another method\n",
+           100 * fabs(missing) / exchanged, missing > 0 ? "was lost" : "came");
   if (status) fprintf(stderr, "stopped at t = %g s: %s\n", robot_time(robot), robot_message(status));
   robot_free(robot);
   return status ? EXIT_FAILURE : EXIT_SUCCESS;

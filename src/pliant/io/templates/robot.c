@@ -12,7 +12,7 @@
 /* kinds of inputs: the caller holds the value; a series gives it */
 #define HELD 0
 #define SERIES 2
-#define POSITION_JUMP 1e-8 /* [m or rad] */
+#define POSITION_JUMP 1e-8 /* of constraint values, as shares of their sizes */
 
 /* Everything from `stale` on is plain data, which robot_save_state copies. */
 struct robot_robot {
@@ -21,6 +21,8 @@ struct robot_robot {
   int stale;   /* parameters have changed since the constants were computed */
   int started; /* the run's accelerations belong to its state, inputs and parameters */
   int changed; /* inputs of positions or parameters have changed: constraints may not hold any more */
+  int counted; /* energies are counted since the state was set */
+  double energies[4], exchanged; /* at that time, as counted_energies gives them, and the most that was exchanged since [J] */
   /* what the equations are evaluated with */
   double constants[ROBOT_ALL_CONSTANTS + 1], parameters[ROBOT_PARAMETERS + 1], held[ROBOT_INPUTS + ROBOT_FOLLOWED + 1];
   int input_kind[ROBOT_INPUTS + ROBOT_FOLLOWED + 1], input_series[ROBOT_INPUTS + ROBOT_FOLLOWED + 1];
@@ -459,7 +461,7 @@ static void follow(robot_robot *robot, double stop) {
 int robot_project(robot_robot *robot) {
   const int status = update(robot);
   pl_run *r = robot->run;
-  robot->started = robot->changed = 0;
+  robot->started = robot->changed = robot->counted = 0;
   return status ? status : pl_project(robot->work, r->t, r->q, r->v, PROJECTION_TOLERANCE);
 }
 
@@ -507,7 +509,7 @@ int robot_set_state(robot_robot *robot, double t, const double *q, const double 
   pl_normalize(&robot_tables, robot->run->q);
   pl_run_forget_contacts(robot->run);
   robot->run->t = t;
-  robot->started = 0;
+  robot->started = robot->counted = 0;
   const int status = update(robot);
   robot->changed = 0;
   if (!status) begin_following(robot);
@@ -522,8 +524,7 @@ static int take_effect(robot_robot *robot) {
   pl_signals(w, r->t);
   pl_kinematics(w, r->q, r->v);
   pl_constraints(w, r->q, r->v);
-  for (int i = 0; i < ROBOT_CONSTRAINTS; ++i)
-    if (robot_binding.row_active[i] && fabs(w->phi[i]) > POSITION_JUMP) return ROBOT_POSITION_JUMPS;
+  if (pl_constraint_gap(w) > POSITION_JUMP) return ROBOT_POSITION_JUMPS;
   const double before = pl_kinetic_energy(w);
   const int status = pl_project(w, r->t, r->q, r->v, PROJECTION_TOLERANCE);
   if (status) return status;
@@ -539,6 +540,36 @@ static int start(robot_robot *robot) {
   const int status = pl_run_start(robot->run);
   robot->started = !status;
   return status;
+}
+
+/* Kinetic, potential, dissipated and supplied energy of the motion [J]. */
+static void counted_energies(robot_robot *robot, double *out) {
+  const pl_run *r = robot->run;
+  double values[5];
+  pl_energies(robot->work, r->t, r->q, r->v, values);
+  out[0] = values[0], out[1] = values[1], out[2] = r->work[0], out[3] = r->work[1];
+}
+
+/* Energies are counted from here on, unless they already are. */
+static void begin_counting(robot_robot *robot) {
+  if (robot->counted) return;
+  counted_energies(robot, robot->energies);
+  robot->exchanged = 0, robot->counted = 1;
+}
+
+int robot_energy_balance(robot_robot *robot, double *missing, double *exchanged) {
+  const int status = update(robot);
+  double now[4], *was = robot->energies;
+  if (status) return status;
+  begin_counting(robot);
+  counted_energies(robot, now);
+  *missing = was[0] + was[1] + was[2] - was[3] - (now[0] + now[1] + now[2] - now[3]);
+  robot->exchanged = fmax(robot->exchanged, fmax(was[0], now[0]));
+  for (int i = 1; i < 4; ++i) robot->exchanged = fmax(robot->exchanged, fabs(now[i] - was[i]));
+  *exchanged = robot->exchanged;
+  /* at rest nothing is exchanged but round-off */
+  if (robot->exchanged <= 1e-12 * (fabs(was[0]) + fabs(was[1]) + fabs(now[2]) + fabs(now[3]))) *missing = *exchanged = 0;
+  return ROBOT_OK;
 }
 
 /* As robot_next_jump, when everything follows from the parameters already. */
@@ -575,6 +606,7 @@ int robot_step(robot_robot *robot, double dt) {
     r->n_stop = jumps ? 2 : 1, r->next_stop = 0;
     r->h = 1.001 * dt; /* round-off of times aside what is left at most, so that the whole stretch is one step */
     follow(robot, robot->stops[0]);
+    begin_counting(robot);
     if ((status = take_effect(robot)) || (status = start(robot))) return status;
     status = pl_run_advance(r, 1);
     if (status == PL_MAX_STEPS) status = PL_OK;

@@ -108,6 +108,11 @@ int robot_project(robot_robot *);
  * tells. */
 int robot_step(robot_robot *, double dt);
 
+/* What the steps themselves have lost (below zero: gained) of the energy since the state was set, and the most that kinetic, potential,
+ * dissipated or supplied energy have changed by, as far as this function has seen [J]: a missing share of some percent says that
+ * the step is too long for the method. Energy that springs store at once when you set an input or a parameter counts as gained. */
+int robot_energy_balance(robot_robot *, double *missing, double *exchanged);
+
 /* The first time after t [s] at which an input of the model jumps or bends; infinite without one. */
 double robot_next_jump(robot_robot *, double t);
 

@@ -23,7 +23,7 @@ FEW_TIMES = 64
 """Series of fewer times are taken piece by piece, others by their shape."""
 
 JUMP = 1e-8
-"""Change of a constraint's value [m or rad] that counts as a jump."""
+"""Change of a constraint's value that counts as a jump: of angles [rad], of lengths as a share of how far the robot reaches."""
 
 
 class KinematicInputs:
@@ -133,23 +133,25 @@ def _same_inputs(values: Binding, before: Binding, inputs: np.ndarray) -> bool:
 def take_effect(
     eqs: Equations, before: Binding, after: Binding, t: float, q: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Rates right after other values come into force at time t [s], and the work [J] of rates that jump.
+    """Rates right after other values come into force at time t [s], and the work [J] of rates that jump and of what springs store
+    by the new values at once.
 
     Raises ArgumentError where a position would have to jump.
     """
+    stored = float(after.energies(t, q, v)[1] - before.energies(t, q, v)[1])
     if not after.m:
-        return v, 0.0
+        return v, stored
     old, new = before.constraints(t, q, v), after.constraints(t, q, v)
     on = after.active_rows
-    jumps = np.where(on, np.abs(new[0] - old[0]), 0.0)
+    jumps = np.where(on, np.abs(new[0] - old[0]), 0.0) / after.constraint_sizes(t, q, v)
     worst = int(np.argmax(jumps))
     if jumps[worst] > JUMP:
         raise ArgumentError(_refusal(eqs, before, after, worst, float(new[0][worst] - old[0][worst]), t))
     change = np.where(on, np.abs(new[1] - old[1]), 0.0)
     if np.max(change) <= 1e-12 + 1e-9 * np.max(np.abs(v), initial=0.0):
-        return v, 0.0
+        return v, stored
     moved = after.project(t, q, v)[1]
-    return moved, float(after.energies(t, q, moved)[0] - after.energies(t, q, v)[0])
+    return moved, stored + float(after.energies(t, q, moved)[0] - after.energies(t, q, v)[0])
 
 
 def _refusal(eqs: Equations, before: Binding, after: Binding, row: int, jump: float, t: float) -> str:

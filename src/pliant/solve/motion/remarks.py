@@ -41,7 +41,7 @@ def energy_remarks(energies: np.ndarray, cure: str, added: np.ndarray | float = 
     kinetic, potential, dissipated, supplied = energies.T
     balance = kinetic + potential + dissipated - supplied - added
     scale = max(float(np.max(kinetic)), *(float(np.ptp(x)) for x in (potential, dissipated, supplied)))
-    change = float(balance[-1] - balance[0])
+    change = float((balance - balance[0])[np.argmax(np.abs(balance - balance[0]))])
     if scale <= AT_REST * float(np.max(np.abs(energies))) or abs(change) <= LOST * scale:
         return []
     what = "was lost" if change < 0 else "came"

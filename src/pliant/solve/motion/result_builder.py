@@ -10,13 +10,14 @@ import numpy as np
 
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_axes, output_parts, output_size, output_units
+from pliant.equations.time_loop import INSTANT
 from pliant.solve.contact_table import contact_variables
 from pliant.solve.labelled import Labelled, Parts, Variable, named_axes
 from pliant.solve.motion.derived_quantities import ActiveBinding, DerivedQuantities, SavedStates
 from pliant.solve.motion.remarks import energy_remarks
 from pliant.solve.result import ADDED, ENERGIES, FRAME_PARTS, Result, Timing, profile_axes
 from pliant.solve.status import Status
-from pliant.solve.validity import negative_tension_warnings, range_warnings, undetermined_reactions
+from pliant.solve.validity import negative_tension_warnings, opened_constraints, range_warnings, undetermined_reactions
 from pliant.solve.versions import versions
 
 
@@ -38,6 +39,7 @@ def build_result(
             *negative_tension_warnings(model, derived.lowest_signals),
             *range_warnings(model, bound, motion.q),
             *undetermined_reactions(model, bound),
+            *opened_constraints(model, bound, motion.time, motion.q, motion.v),
         ]
         if energy_cure and len(history) == 1:
             found += energy_remarks(derived.energies, energy_cure, _added(motion, jumps))
@@ -131,7 +133,7 @@ def _added(motion: SavedStates, jumps: Sequence[tuple[float, float]]) -> np.ndar
     """Energy [J] that setting the state has added up to each saved time; a state at such a time is the one that was set."""
     times = np.array([t for t, _ in jumps])
     sums = np.concatenate([[0.0], np.cumsum([energy for _, energy in jumps])])
-    return np.asarray(sums[np.searchsorted(times, motion.time + 1e-13 * np.abs(motion.time), side="right")])
+    return np.asarray(sums[np.searchsorted(times, motion.time + INSTANT * np.abs(motion.time), side="right")])
 
 
 def _attributes(

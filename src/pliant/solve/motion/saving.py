@@ -27,7 +27,8 @@ def save_times(begin: float, end: float, every: float | None, at: Sequence[float
         raise ArgumentError(f"save_at must be times, not {describe(at)}", "write save_at=[0.5, 1]") from None
     if len(times) == 0 or not np.all(np.isfinite(times)):
         raise ArgumentError("give at least one finite time to save at")
-    outside = times[(times < begin - 1e-12) | (times > end + 1e-12)]
+    slack = _slack(begin, end, end - begin)
+    outside = times[(times < begin - slack) | (times > end + slack)]
     if len(outside):
         raise ArgumentError(
             f"times to save must lie between {begin:g} and {end:g} s; got {', '.join(f'{x:g}' for x in outside[:5])}"
@@ -41,4 +42,12 @@ def _equal(begin: float, end: float, interval: float) -> np.ndarray:
     if count > MAX_SAVED:
         raise ArgumentError(f"saving every {interval:g} s gives {count:.3g} states; save at most {MAX_SAVED:,}")
     times = begin + interval * np.arange(int(np.floor(count * (1 + 1e-12))) + 1)
-    return times if end - times[-1] < 1e-9 * max(interval, abs(end)) else np.append(times, end)
+    if end - times[-1] > _slack(begin, end, interval):
+        return np.append(times, end)
+    times[-1] = end
+    return times
+
+
+def _slack(begin: float, end: float, interval: float) -> float:
+    """Times nearer than this are the same [s]: by a small part of an interval, or by round-off of times far from zero."""
+    return 1e-9 * interval + 16 * float(np.spacing(max(abs(begin), abs(end))))

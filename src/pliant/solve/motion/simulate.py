@@ -15,7 +15,7 @@ from pliant.equations.equations import Equations, InputValues, Values, with_reme
 from pliant.equations.input_values import inputs_over_time
 from pliant.equations.layout import RuntimeStatus
 from pliant.equations.state import State
-from pliant.equations.time_loop import TimeLoop
+from pliant.equations.time_loop import INSTANT, TimeLoop
 from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import (
     ArgumentError,
@@ -57,6 +57,8 @@ GOING = (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS)
 
 QUICK_STEPS = 400
 """Steps of a robot with one rate that take a few milliseconds at most: so many are taken before the first look at the clock."""
+LEAST_TIMES, FEW_TIMES = 10_000, 16
+"""A span has to have so many different times at least, and a step or an interval so many."""
 MOST_NOTES = 5
 """Notes about states that could not be set as asked for; the first ones tell what there is to know."""
 
@@ -261,6 +263,8 @@ def read_request(
     choice("formulation", formulation, ("multipliers", "reduced"))
     given = chosen_method(method, step=step, rtol=rtol, atol=atol)
     tolerances = {name: x for name, x in (("rtol", rtol), ("atol", atol)) if x is not None}
+    _told_apart("save_every", save_every, begin, end)
+    _told_apart("step", None if given is None else given.step, begin, end)
     times = save_times(begin, end, save_every, save_at)
     if formulation == "reduced":
         if events or mid_step is not None:
@@ -286,7 +290,24 @@ def _span(begin: Any, until: Any) -> tuple[float, float]:
     begin, end = number("begin", begin), number("until", until, hint=hint)
     if not end > begin:
         raise ArgumentError(f"the time span must go forward; it goes from {begin:g} to {end:g} s")
+    apart = float(np.spacing(max(abs(begin), abs(end))))
+    if end - begin < LEAST_TIMES * apart:
+        raise ArgumentError(
+            f"a span of {end - begin:.3g} s is too short so far from zero: times around {begin:g} s are {apart:.2g} s apart as "
+            "numbers",
+            "begin nearer to 0, and shift what depends on time",
+        )
     return begin, end
+
+
+def _told_apart(what: str, interval: float | None, begin: float, end: float) -> None:
+    """Refuse steps and intervals [s] that do not lead from one time to the next."""
+    apart = float(np.spacing(max(abs(begin), abs(end))))
+    if interval is not None and 0 < interval < FEW_TIMES * apart:
+        raise ArgumentError(
+            f"{what}={interval:g} s is too short so far from zero: times around {end:g} s are {apart:.2g} s apart as numbers",
+            "begin nearer to 0, and shift what depends on time",
+        )
 
 
 @dataclass
@@ -395,6 +416,7 @@ class Job:
 
     def _configure(self, run: TimeLoop, q: np.ndarray, v: np.ndarray, pauses: np.ndarray) -> None:
         stops = stop_times(self.eqs, self.bound, self.begin, self.end, self.times if self.exact else NONE, pauses)
+        self.times = on_stops(self.times, stops)
         method = self.method
         run.configure(
             t=self.begin, q=q, v=v, stops=stops, samples=self.times, step=method.step, fixed=method.fixed,
@@ -470,7 +492,11 @@ class Job:
         # rows that are filled stay as they are; copies of all of them would double what a large run takes
         time_, q, v, a, multipliers, work = parts if n == len(self.times) else (np.array(x[:n]) for x in parts)
         contacts = run.sample_contacts
-        if n < len(self.times) and (n == 0 or run.t > time_[-1] + 1e-12) and np.all(np.isfinite(run.q)):
+        if (
+            n < len(self.times)
+            and (n == 0 or run.t > time_[-1] + INSTANT * abs(time_[-1]))
+            and np.all(np.isfinite(run.q))
+        ):
             time_ = np.append(time_, run.t)
             q, v, a = (np.vstack([x, y]) for x, y in ((q, run.q), (v, run.v), (a, run.a)))
             multipliers = np.vstack([multipliers, run.multipliers])
@@ -511,6 +537,14 @@ def stop_times(
     inside = jumps[(jumps > begin) & (jumps < end)]
     stops = distinct(np.concatenate([inside, pauses, wanted, [end]]))
     return np.asarray(stops[stops > begin])
+
+
+def on_stops(times: np.ndarray, stops: np.ndarray) -> np.ndarray:
+    """Saved times [s], those that are a stop but for round-off exactly on it: a sample on a jump shows what follows it, and all
+    that is computed from it later has to read its inputs there too."""
+    nearest = np.searchsorted(stops, times * (1 - np.sign(times) * INSTANT))
+    stop = stops[np.minimum(nearest, len(stops) - 1)]
+    return np.where(np.abs(stop - times) <= INSTANT * np.abs(times), stop, times)
 
 
 def _brief(count: int, cure: str) -> str:

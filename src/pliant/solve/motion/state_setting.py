@@ -11,7 +11,7 @@ from pliant.equations.equations import Equations
 from pliant.equations.starts import carried_along, prescribed_coordinates
 from pliant.equations.state import Given, State, rate_name
 from pliant.language.arguments import ArgumentError
-from pliant.solve.closing import CLOSED, SILENT_BELOW, AssemblyError
+from pliant.solve.closing import CLOSED, AssemblyError, coordinate_sizes, differs
 from pliant.solve.motion.now import impulse
 from pliant.solve.state import LARGEST, assemble
 
@@ -67,14 +67,16 @@ def set_state(
             raise ArgumentError(f"the state that was set at t = {t:g} s: {reason}") from None
     old = float(np.sum(bound.energies(t, *before)[:2]))
     new = float(np.sum(after.energies(t, end_q, end_v)[:2]))
-    return SetState(after, end_q, end_v, new - old, _changed(eqs, t, asked, end_q, end_v))
+    sizes = np.concatenate(coordinate_sizes(eqs, after, end_q))
+    return SetState(after, end_q, end_v, new - old, _changed(eqs, t, asked, sizes, end_q, end_v))
 
 
 def _on_constraints(
     eqs: Equations, bound: Binding, wanted: State, moved: bool, new_v: np.ndarray
 ) -> tuple[Binding, np.ndarray, np.ndarray]:
     t, q, v = wanted.t, wanted.q, wanted.v
-    closed = np.max(np.abs(bound.constraint_values(t, q, v)[0]), initial=0.0) <= 10 * CLOSED
+    values, sizes = bound.constraint_values(t, q, v)[0], bound.constraint_sizes(t, q, v)
+    closed = np.max(np.abs(values) / sizes, initial=0.0) <= 10 * CLOSED
     if moved or not closed:
         made = assemble(eqs, bound, t, q, v, wanted.given)
         # what closing the loops has turned and carried keeps its rates against its carriers
@@ -104,10 +106,11 @@ def _refuse(eqs: Equations, t: float, q: np.ndarray, v: np.ndarray) -> None:
             )
 
 
-def _changed(eqs: Equations, t: float, asked: dict[str, float], q: np.ndarray, v: np.ndarray) -> str:
+def _changed(eqs: Equations, t: float, asked: dict[str, float], sizes: np.ndarray, q: np.ndarray, v: np.ndarray) -> str:
     """What was set and could not stay."""
-    there = dict(zip((*eqs.coordinates, *map(rate_name, eqs.rates)), (*q.tolist(), *v.tolist()), strict=True))
-    off = [x for x, value in asked.items() if abs(there[x] - value) > SILENT_BELOW * max(1.0, abs(value))]
+    names = (*eqs.coordinates, *map(rate_name, eqs.rates))
+    there, size = (dict(zip(names, x.tolist(), strict=True)) for x in (np.concatenate([q, v]), sizes))
+    off = [x for x, value in asked.items() if differs(value, there[x], size[x])]
     if not off:
         return ""
     texts = ", ".join(f"{name} from {asked[name]:.6g} to {there[name]:.6g}" for name in off[:4])

@@ -16,7 +16,6 @@ from pliant.language.arguments import choice, known_keywords, need_equations, nu
 from pliant.language.deadline import time_is_up, time_limit
 from pliant.language.display import shown
 from pliant.solve.blas_threads import on_one_blas_thread
-from pliant.solve.closing import SILENT_BELOW
 from pliant.solve.contact_remarks import rest_remarks, sliding_words
 from pliant.solve.options import EquilibriumOptions
 from pliant.solve.state import EQUILIBRIUM, AssembledState, Start, assemble, given_state
@@ -200,7 +199,7 @@ def _search(eqs: Equations, statics: StaticEquations, made: AssembledState, q: n
     """The rest from a start. Rods remember how their ends were brought together, so constraints that are open are closed on the
     way, and put together at once only where that leads nowhere. What is not found is searched for once more in short steps."""
     carried = CarriedSections(eqs.model)
-    starts = [q, made.q] if eqs.model.spec.rods and made.gap > SILENT_BELOW else [made.q]
+    starts = [q, made.q] if eqs.model.spec.rods and made.gap else [made.q]
     iterations = 0
     for begin, reach in (*((x, 1.0) for x in starts), (starts[0], SHORT_REACH)):
         # contacts remember what a search passes through

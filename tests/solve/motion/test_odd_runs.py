@@ -1,0 +1,138 @@
+"""Long and odd runs: times far from zero, weeks, many jumps, few samples, sizes at both ends."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pliant
+
+WINCH = """
+pliant: 1
+parameters: {wound: {value: 0 m, input: true}}
+bodies: {load: {mass: 2 kg, shape: {type: sphere, radius: 5 cm}}}
+joints: {rail: {type: prismatic, child: load, axis: z, displacement: {initial: -1 m, damper: 3 N*s/m}}}
+tendons: {rope: {type: elastic, through: [world, load], stiffness: 400 N/m, rest: 0.9 m, shortening: =wound}}
+"""
+
+
+@pytest.fixture(scope="module")
+def pendulum() -> pliant.Equations:
+    return pliant.derive("pendulum")
+
+
+@pytest.fixture(scope="module")
+def winch() -> pliant.Equations:
+    return pliant.derive(pliant.load_text(WINCH))
+
+
+def missing(run: pliant.Result) -> float:
+    """Energy that is missing from the balance at any time, as a share of the kinetic energy."""
+    kinetic, potential, dissipated, supplied = (
+        run.recorded[x] for x in ("kinetic", "potential", "dissipated", "supplied")
+    )
+    balance = kinetic + potential + dissipated - supplied
+    return float(np.abs(balance - balance[0]).max() / kinetic.max())
+
+
+@pytest.mark.parametrize("begin", [1e6, -1e6, 1e9])
+def test_a_run_far_from_zero_is_the_one_at_zero(pendulum: pliant.Equations, begin: float) -> None:
+    here = pliant.simulate(pendulum, 0.5, save_every=0.15)
+    there = pliant.simulate(pendulum, begin + 0.5, begin=begin, save_every=0.15)
+    assert there.time - begin == pytest.approx(here.time, abs=1e-15 * abs(begin))
+    assert len(there.time) == 5  # the end is saved, though it is less than an interval after the last of them
+    assert there.q == pytest.approx(here.q, abs=2e-15 * abs(begin) + 1e-12)
+
+
+def test_spans_and_steps_that_times_far_from_zero_cannot_tell_apart_are_refused(pendulum: pliant.Equations) -> None:
+    with pytest.raises(pliant.ArgumentError, match="a span of 2 s is too short so far from zero"):
+        pliant.simulate(pendulum, 1e15 + 2, begin=1e15)
+    with pytest.raises(pliant.ArgumentError, match="step=1e-11 s is too short so far from zero"):
+        pliant.simulate(pendulum, 1e6 + 1e-3, begin=1e6, method="semi_implicit", step=1e-11)
+    with pytest.raises(pliant.ArgumentError, match="save_every=1e-10 s is too short so far from zero"):
+        pliant.simulate(pendulum, 1e6 + 1e-4, begin=1e6, save_every=1e-10)
+
+
+@pytest.mark.parametrize("until", [0.0, -1.0])
+def test_a_run_of_no_length_is_refused(pendulum: pliant.Equations, until: float) -> None:
+    with pytest.raises(pliant.ArgumentError, match="the time span must go forward"):
+        pliant.simulate(pendulum, until)
+
+
+def test_few_and_many_samples(pendulum: pliant.Equations) -> None:
+    whole = pliant.simulate(pendulum, 1.0)
+    for at in (0.0, 1.0):
+        one = pliant.simulate(pendulum, 1.0, save_at=[at])
+        assert one.time.tolist() == [at]
+        assert one.q[0] == pytest.approx(whole.q[int(200 * at)], abs=1e-6)
+    assert pliant.simulate(pendulum, 1.0, save_every=5.0).time.tolist() == [0.0, 1.0]
+    with pytest.raises(pliant.ArgumentError, match="gives 1e\\+09 states; save at most 5,000,000"):
+        pliant.simulate(pendulum, 1.0, save_every=1e-9)
+
+
+def test_a_week_of_a_damped_pendulum_takes_few_steps() -> None:
+    week = 7 * 24 * 3600.0
+    run = pliant.simulate(pliant.derive(pliant.load("pendulum", variant="damped")), week)
+    assert run.time[-1] == week
+    assert run.timing.steps < 2000
+    assert np.abs(run.v[-1]).max() < 1e-6
+
+
+def test_steps_end_exactly_at_saved_times(winch: pliant.Equations) -> None:
+    times = np.sort(np.random.default_rng(1).uniform(0, 1, 40))
+    run = pliant.simulate(winch, 1.0, save_at=times)
+    assert np.array_equal(run.time, times)
+    exact = pliant.simulate(winch, 1.0, save_at=times, rtol=1e-9)
+    assert run.q == pytest.approx(exact.q, abs=1e-4)
+
+
+@pytest.mark.parametrize("method", [None, "explicit", "implicit", "generalized_alpha"])
+@pytest.mark.parametrize("jump", ["0.3 s", "0.305 s"])
+def test_energy_that_a_jump_of_an_input_stores_is_supplied(
+    winch: pliant.Equations, method: str | None, jump: str
+) -> None:
+    """A winch that winds in 20 cm at once, at a saved time or between two: the rope's energy is the winch's work."""
+    run = pliant.simulate(
+        winch, 0.6, inputs={"wound": f"if(t < {jump}, 0 m, 20 cm)"}, save_every=0.01, method=method, rtol=1e-6
+    )
+    stored = np.ptp(run.recorded["supplied"])
+    assert stored > 8.0  # 200 N/m ((e + 0.2 m)^2 - e^2)
+    assert missing(run) < 1e-4
+
+
+def test_a_thousand_jumps(winch: pliant.Equations) -> None:
+    times = np.linspace(0, 1, 1001)
+    values = np.where(np.arange(1001) % 2, 0.02, 0.0)
+    run = pliant.simulate(winch, 0.9995, inputs={"wound": (times, values, "previous")}, save_every=0.005, rtol=1e-6)
+    assert run.timing.steps >= 1000
+    assert missing(run) < 1e-4
+
+
+def test_a_controller_that_winds_in_at_once_supplies_what_the_rope_stores(winch: pliant.Equations) -> None:
+    def wind(now: pliant.Now) -> None:
+        if now.t >= 0.2:
+            now.inputs["wound"] = 0.1
+
+    run = pliant.simulate(winch, 0.4, mid_step=wind, rtol=1e-6)
+    assert run.inputs["wound"][-1] == 0.1
+    assert missing(run) < 1e-4
+
+
+def test_what_is_stiff_does_not_swing_out_between_samples() -> None:
+    """A jump tears a damped strut off its balance for microseconds of a step of milliseconds: neither samples nor what is
+    dissipated may follow the acceleration at the beginning of that step."""
+    eqs = pliant.derive(
+        pliant.load_text("""
+pliant: 1
+world: {gravity: [0, 0, 0]}
+parameters: {push: {value: 0 N, input: true}}
+bodies: {cart: {mass: 10 kg}, pad: {mass: 1 g}}
+joints:
+  rail: {type: prismatic, child: cart, axis: x, displacement: {spring: 400 N/m, initial: 10 cm}}
+  strut: {type: prismatic, parent: cart, child: pad, axis: x, displacement: {spring: 1e7 N/m, damper: 3000 N*s/m, input: =push}}
+""")
+    )
+    run = pliant.simulate(eqs, 1.0, inputs={"push": "if(t < 0.5 s, 0 N, 1 kN)"}, method="implicit")
+    assert np.abs(run["strut"].values).max() < 2e-4  # 1 kN / 1e7 N/m, and a thousandth of the cart's way
+    # what the push did went half into the strut's spring, half into its damper: 0.05 J each
+    assert run.recorded["dissipated"][-1] < 0.2

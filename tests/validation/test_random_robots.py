@@ -1,0 +1,95 @@
+"""Random robots, simulated without any option: energy, constraints, results on disk, refinement of rods.
+
+The environment variable PLIANT_RANDOM_ROBOTS names others than the few that run by default: `PLIANT_RANDOM_ROBOTS=0-2000`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from random_robots import RODS, random_data, random_robot
+
+import pliant
+
+UNTIL = 0.5
+CLOSED = 1e-8
+"""Largest constraint error, as a share of the robot's size [-]."""
+BALANCED = 0.05
+"""Share of the energy exchanged that may be missing without a word."""
+
+
+def seeds() -> list[int]:
+    """Those of the environment, or a few that have all kinds of parts between them."""
+    chosen = os.environ.get("PLIANT_RANDOM_ROBOTS")
+    if not chosen:
+        return SEEDS
+    first, last = (int(x) for x in chosen.split("-"))
+    return list(range(first, last))
+
+
+SEEDS = [2, 3, 6, 7, 9, 10, 11, 13, 14, 18, 20, 22, 23, 26, 27, 28, 31, 35, 40, 42]
+
+
+@dataclass(frozen=True)
+class Energies:
+    """Kinetic, potential, dissipated and supplied energy of a run [J], one row each."""
+
+    rows: np.ndarray
+
+    @property
+    def missing(self) -> float:
+        """The most that the balance is open by at any time, as a share of what is exchanged."""
+        kinetic, potential, dissipated, supplied = self.rows
+        balance = kinetic + potential + dissipated - supplied
+        scale = max(float(kinetic.max()), *(float(np.ptp(x)) for x in self.rows[1:]))
+        if scale <= 1e-12 * float(np.abs(self.rows).max()):
+            return 0.0
+        return float(np.abs(balance - balance[0]).max()) / scale
+
+
+def energies(run: pliant.Result) -> Energies:
+    return Energies(np.array([run.recorded[x] for x in ("kinetic", "potential", "dissipated", "supplied")]))
+
+
+@pytest.mark.parametrize("seed", seeds())
+@pytest.mark.filterwarnings("ignore:the rod")
+def test_a_random_robot_moves_as_physics_says(seed: int, tmp_path: Path) -> None:
+    eqs = pliant.derive(random_robot(seed))
+    run = pliant.simulate(eqs, UNTIL)
+    assert run.status == "completed"
+    said = [note for note in run.warnings if "energy exchanged" in note or "deformation jumps" in note]
+    assert said or energies(run).missing < BALANCED
+    size = float(np.abs(run.recorded["frame_position"]).max(initial=1e-3))
+    assert np.max(run.constraint_error, initial=0.0) < CLOSED * max(size, 1.0)
+    run.save(tmp_path / "run.nc")
+    again = pliant.load_result(tmp_path / "run.nc")
+    for name in run.recorded:
+        assert np.array_equal(again.recorded[name], run.recorded[name], equal_nan=True), name
+    assert again.warnings == run.warnings
+
+
+def test_the_few_robots_have_all_kinds_of_parts() -> None:
+    """What the quick test leaves out would only be tried by those who run all."""
+    joints, rods, others = set(), set(), set()
+    for seed in SEEDS:
+        data = random_data(seed)
+        joints |= {x["type"] for x in data["joints"].values()}
+        rods |= {x["model"]["kind"] for x in data.get("rods", {}).values()}
+        others |= data.keys()
+    assert joints >= {
+        "revolute",
+        "prismatic",
+        "universal",
+        "cylindrical",
+        "planar",
+        "spherical",
+        "free",
+        "weld",
+        "chain",
+    }
+    assert rods >= {"pcc", "pcs", "gvs", "cosserat", "finite_element", "pseudo_rigid"} <= RODS.keys()
+    assert others >= {"links", "tendons", "loads", "constraints", "contacts", "inputs"}
