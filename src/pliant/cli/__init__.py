@@ -38,6 +38,7 @@ COMMANDS = {
     "compare": ("recordings", "Compare rod models with each other or with a recording: accuracy and cost."),
     "fit": ("recordings", "Find physical parameters so that the model follows recordings."),
     "optimize": ("optimize", "Find the values of parameters and inputs at which an expression of outputs is smallest."),
+    "validate": ("validate", "Compute cases with known answers, and say how far off each is."),
     "export": ("export", "Export a robot as standalone C, or a motion as glTF."),
     "picture": ("picture", "Draw a robot: planar ones face-on, others from above."),
     "view": ("view", "Show a robot or a result on a live page, on this machine only."),
