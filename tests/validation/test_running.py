@@ -1,6 +1,9 @@
 """How cases are run and told: outcomes, what is missing, names, the command and its page."""
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -108,6 +111,13 @@ def test_a_case_beyond_its_tolerance_is_exit_code_1(capsys, monkeypatch):
 def test_an_unknown_name_is_refused_with_a_hint(capsys):
     assert run(["validate", "euler"]) == 2
     assert "there is no case 'euler' (did you mean euler_column" in capsys.readouterr().err
+
+
+def test_shells_complete_names_of_cases_and_themes(tmp_path):
+    code = "import sys; sys.argv = ['pliant']; from pliant.cli import main; main()"
+    asked = {"COMP_WORDS": "pliant validate sta", "COMP_CWORD": "2", "_PLIANT_COMPLETE": "complete_bash"}
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **asked}, capture_output=True, text=True)
+    assert done.stdout.split() == ["statics", "stability"]
 
 
 def test_the_list_names_all_cases(capsys):

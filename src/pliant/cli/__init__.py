@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 import typer
+from typer.completion import completion_init
 from typer.core import TyperGroup
 
 from pliant._version import __version__
@@ -51,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
     # imports make many objects and no garbage, which is looked for every 700 of them otherwise
     gc.set_threshold(100_000)
+    if "_PLIANT_COMPLETE" in os.environ:  # a shell asks what a word may become
+        completion_init()
     given = sys.argv[1:] if arguments is None else arguments
     code = run(given or ["--help"])
     gc.freeze()  # nor is it worth a search through all of them when the process ends

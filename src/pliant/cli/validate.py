@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 from rich.table import Table
@@ -15,13 +15,16 @@ from rich.text import Text
 
 from pliant.cli.common import INTERNAL, CommandError, Json, console, print_json, say
 from pliant.cli.reporting import Report, check_report
+from pliant.validation.case import Theme
 from pliant.validation.catalogue import Entry, UnknownCase, catalogue, chosen, names, theme_word
 from pliant.validation.page import numbers, summary, write_page
 from pliant.validation.running import Findings, NotRun, Outcome, run_cases
 
 
 def _matching(incomplete: str) -> list[str]:
-    return [name for name in names() if name.startswith(incomplete)]
+    """Cases and themes that begin so, for completion in shells."""
+    themes = [theme_word(theme) for theme in get_args(Theme)]
+    return [name for name in [*names(), *themes] if name.startswith(incomplete)]
 
 
 Names = Annotated[

@@ -24,6 +24,10 @@ from pliant.view.plot.style import COLOURS, DASHES, axes, key
 PACKAGES = ("scipy", "pin", "mujoco")
 """Packages beside those that results depend on whose versions are told."""
 MARKS = "os^vDP"
+OWN, EXACT = tuple(COLOURS[k] for k in (0, 1, 4, 6, 5)), COLOURS[2]
+"""Colours of what Pliant computed, and of references."""
+FEW = 10
+"""Fewer points than this are drawn as marks."""
 
 
 def write_page(findings: Findings, file: Path) -> None:
@@ -74,16 +78,16 @@ def _complaint(outcome: Outcome) -> str:
 
 
 def _theme(outcomes: Sequence[Outcome]) -> str:
-    head = ("case", "value", "reference", "unit", "error", "tolerance", "", "time [s]")
+    head = ("case", "", "error", "tolerance", "value", "reference", "unit", "time [s]")
     rows = [_row(x) for x in outcomes]
-    return table(head, rows) + "".join(_case(x) for x in outcomes)
+    return f'<div class="numbers">{table(head, rows)}</div>' + "".join(_case(x) for x in outcomes)
 
 
 def _row(outcome: Outcome) -> tuple[str, ...]:
     value, reference, error, tolerance = numbers(outcome)
     unit = outcome.entry.case.unit
     verdict = "ok" if outcome.ok else "failed"
-    return outcome.entry.title, value, reference, unit, error, tolerance, verdict, f"{outcome.seconds:.2f}"
+    return outcome.entry.title, verdict, error, tolerance, value, reference, unit, f"{outcome.seconds:.2f}"
 
 
 def _case(outcome: Outcome) -> str:
@@ -96,27 +100,27 @@ def _case(outcome: Outcome) -> str:
     drawn = ""
     if found is not None and found.plot is not None:
         drawn = figure_html(partial(_draw, found.plot), f"{entry.title}: {found.plot.y} over {found.plot.x}")
-    return f"<h3>{text(entry.title)}</h3>{words}{source}{drawn}"
+    return f'<h3>{text(entry.title)}</h3><div class="beside"><div>{words}{source}</div>{drawn}</div>'
 
 
 def _draw(plot: Plot) -> Any:
+    """Curves of Pliant with marks of the reference on them; where Pliant has few points, the other way round."""
     ax = axes(None, width=3.5, height=2.2)
-    own = reference = 0
-    for line in plot.lines:
-        if line.exact:
-            x, y = np.asarray(line.x), np.asarray(line.y)
-            every = max(1, len(x) // 25)
-            look = {
-                "color": COLOURS[2],
-                "linestyle": "none",
-                "marker": MARKS[reference % len(MARKS)],
-                "markersize": 3.5,
-            }
-            ax.plot(x[::every], y[::every], label=line.name, markerfacecolor="none", **look)
-            reference += 1
+    own = [line for line in plot.lines if not line.exact]
+    exact = [line for line in plot.lines if line.exact]
+    few = bool(exact) and all(len(np.ravel(line.x)) < FEW for line in own)
+    for k, line in enumerate(own):
+        look = {"color": OWN[k % len(OWN)], "linestyle": "none" if few else DASHES[k % len(DASHES)]}
+        marker = MARKS[k % len(MARKS)] if few or (not exact and len(np.ravel(line.x)) < FEW) else ""
+        ax.plot(line.x, line.y, label=line.name, marker=marker, **look)
+    for k, line in enumerate(exact):
+        x, y = np.ravel(line.x), np.ravel(line.y)
+        if few and len(x) >= FEW:
+            ax.plot(x, y, label=line.name, color=EXACT, linestyle=DASHES[k % len(DASHES)], zorder=1)
         else:
-            ax.plot(line.x, line.y, label=line.name, color=COLOURS[own % 2], linestyle=DASHES[own % len(DASHES)])
-            own += 1
+            every = max(1, len(x) // 25)
+            look = {"color": EXACT, "marker": MARKS[(k + 1) % len(MARKS)], "markerfacecolor": "none"}
+            ax.plot(x[::every], y[::every], label=line.name, linestyle="none", **look)
     if plot.logarithmic:
         ax.set_xscale("log")
         ax.set_yscale("log")
@@ -127,7 +131,7 @@ def _draw(plot: Plot) -> Any:
 
 
 def _not_run(left: Sequence[NotRun]) -> str:
-    return table(("case", "reason"), [(x.entry.title, x.reason) for x in left])
+    return f'<div class="numbers">{table(("case", "reason"), [(x.entry.title, x.reason) for x in left])}</div>'
 
 
 def _machine() -> list[tuple[str, str]]:

@@ -51,6 +51,6 @@ def check() -> Found:
     speeds = np.linspace(0, 200, 25)
     branches = np.array([exact(x) for x in speeds])
     lines = [Line(f"{word} whirl", SPEEDS, [row[k] for row in value]) for k, word in enumerate(("slow", "next"))]
-    marks = [Line("theory" if k == 0 else "", speeds, branches[:, k], exact=True) for k in range(2)]
-    plot = Plot("speed of rotation [rad/s]", "whirling speed [rad/s]", (*lines, *marks[:1]))
+    marks = [Line(f"theory, {word}", speeds, branches[:, k], exact=True) for k, word in enumerate(("slow", "next"))]
+    plot = Plot("speed of rotation [rad/s]", "whirling speed [rad/s]", (*lines, *marks))
     return Found(np.array(value), np.array([exact(x) for x in SPEEDS]), plot)

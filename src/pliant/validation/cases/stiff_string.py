@@ -39,6 +39,6 @@ def check() -> Found:
     pulls = np.linspace(0, 1000, 20)
     exact = np.sqrt(pulls[:, None] * (n * np.pi) ** 2 + (n * np.pi) ** 4)
     lines = [Line(f"mode {k + 1}", PULLS, [row[k] for row in value]) for k in range(2)]
-    marks = Line("theory, mode 2", pulls, exact[:, 1], exact=True)
-    plot = Plot("T L²/EI [-]", "frequency [sqrt(EI/m)/L²]", (*lines, marks))
+    marks = [Line(f"theory, mode {k + 1}", pulls, exact[:, k], exact=True) for k in range(2)]
+    plot = Plot("T L²/EI [-]", "frequency [sqrt(EI/m)/L²]", (*lines, *marks))
     return Found(np.array(value), np.sqrt(np.array(PULLS)[:, None] * (n * np.pi) ** 2 + (n * np.pi) ** 4), plot)
