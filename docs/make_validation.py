@@ -1,7 +1,8 @@
 """Make the pictures and tables of docs/validation.md again.
 
-    python docs/make_validation.py [PART ...] [--data FOLDER] [--rates FILE]
+    python docs/make_validation.py [PART ...] [--data FOLDER] [--rates FILE] [--findings FILE]
 
+`cases` is the table of all cases of `pliant validate`, from what its `--json` printed to FILE (computed anew without it);
 `convergence` holds every rod model against the continuous rod; `recording` holds the pneumatic module against its recording
 (`stiff_flop_free.csv` in FOLDER, in $PLIANT_DATA, or in ../shared/data beside the checkout), before and after a fit, and
 `published_sets` with both published sets of parameters; `sleeve` the
@@ -14,6 +15,7 @@ to FILE (measured anew without it). Tables are printed and put between their mar
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import sys
@@ -34,6 +36,8 @@ from pliant.identify.fit import cycles, fit
 from pliant.identify.recording import drive
 from pliant.language.recording import read_recording
 from pliant.spec.rod_switch import with_rod_model
+from pliant.validation.catalogue import catalogue
+from pliant.validation.running import run_cases
 from pliant.view.plot.style import COLOURS, style
 
 HERE = Path(__file__).parent
@@ -174,6 +178,27 @@ def published_sets(folder: Path) -> str:
     return "\n".join(rows)
 
 
+def cases(folder: Path, findings: Path | None) -> str:
+    """All cases of `pliant validate` with their errors."""
+    if findings is None:
+        found = run_cases(catalogue().values(), folder).as_dict()
+    else:
+        found = json.loads(findings.read_text(encoding="utf-8"))
+    rows = ["| case | | error | tolerance |", "|---|---|---|---|"]
+    theme = ""
+    for case in found["cases"]:
+        if case["theme"] != theme:
+            theme = case["theme"]
+            rows.append(f"| **{theme}** | | | |")
+        unit = f" {case['unit']}" if case["measure"] == "absolute" and case["unit"] else ""
+        cells = (f"`{case['name']}`", case["title"], f"{case['error']:.1g}{unit}", f"{case['tolerance']:.3g}{unit}")
+        rows.append(f"| {' | '.join(cells)} |")
+    failed = [case["name"] for case in found["cases"] if not case["ok"]] + [case["name"] for case in found["not_run"]]
+    if failed:
+        sys.exit(f"failed or not run: {', '.join(failed)}")
+    return "\n".join(rows)
+
+
 def put(name: str, text: str, target: Path = PAGE) -> None:
     """Put a table between its marks in the page."""
     page = target.read_text(encoding="utf-8")
@@ -191,8 +216,10 @@ def main() -> None:
     parser.add_argument(
         "--data", type=Path, default=Path(os.environ.get("PLIANT_DATA", beside)), help="of the recording"
     )
+    parser.add_argument("--findings", type=Path, help="what pliant validate --json printed")
     parser.add_argument("--rates", type=Path, help="what benchmarks/arm_rate.py --json printed")
     parts: dict[str, Callable[[argparse.Namespace], str]] = {
+        "cases": lambda given: cases(given.data, given.findings),
         "convergence": lambda given: convergence(),
         "recording": lambda given: recording(given.data),
         "published_sets": lambda given: published_sets(given.data),

@@ -8,12 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from pliant import plot
-from pliant.view.plot.style import COLOURS, style
-
-HERE = Path(__file__).parent
-PICTURES = HERE / "pictures"
-sys.path.insert(0, str(HERE.parent / "tests" / "validation"))
-from sleeve_case import (  # noqa: E402
+from pliant.validation.sleeve import (
     PUBLISHED_SCALE,
     Measured,
     driven_sleeve,
@@ -25,6 +20,10 @@ from sleeve_case import (  # noqa: E402
     readings,
     spectrum,
 )
+from pliant.view.plot.style import COLOURS, style
+
+HERE = Path(__file__).parent
+PICTURES = HERE / "pictures"
 
 CHOICES = {
     "thickness": (0.03, 0.06),

@@ -1,4 +1,4 @@
-"""Contacts of rigid bodies against exact solutions: rest, sliding, rolling, bounces, stacks, momentum."""
+"""Contacts of rigid bodies: friction at rest and with directions, energy of bounces, stacks, threads, units."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.solve.status import AnalysisFailed
 
 G = 9.81
 BLOCK = """
@@ -37,28 +36,6 @@ surfaces:
 contacts:
   ground: {{between: [ball, floor], {law}}}
 """
-LADDER = """
-pliant: 1
-world: {{gravity: [0, -9.81, 0]}}
-parameters: {{angle: {angle}}}
-bodies:
-  ladder: {{mass: 10 kg, shape: {{type: slender_rod, length: 4 m, axis: x}}}}
-joints:
-  pose:
-    type: planar
-    child: ladder
-    x: {{initial: "=-2 m*cos(angle)"}}
-    y: {{initial: "=2 m*sin(angle)"}}
-    angle: {{initial: =angle}}
-surfaces:
-  floor: {{type: plane, normal: y}}
-  wall: {{type: plane, normal: [-1, 0, 0]}}
-  foot: {{type: sphere, parent: ladder, position: [-2 m, 0, 0], radius: 0}}
-  head: {{type: sphere, parent: ladder, position: [2 m, 0, 0], radius: 0}}
-contacts:
-  ground: {{between: [foot, floor], friction: 0.4, stiffness: 10 MN/m}}
-  side: {{between: [head, wall], friction: 0.3, stiffness: 10 MN/m}}
-"""
 SLED = """
 pliant: 1
 bodies:
@@ -86,7 +63,6 @@ joints:
 contacts:
   touch: {{between: [top, table], stiffness: 20 kN/m, {law}}}
 """
-SIZES = {"top": (0.3, (0.1, 0.06, 0.04)), "table": (2.0, (0.5, 0.4, 0.2))}
 STACK = f"""
 pliant: 1
 bodies:
@@ -98,9 +74,6 @@ surfaces:
 contacts:
   touch: {{{{between: all, friction: 0.5}}}}
 """
-CRITICAL = np.arctan((1 - 0.4 * 0.3) / (2 * 0.4))
-"""Angle of the ladder above which it stands [rad]."""
-METHODS = [{}, {"method": "implicit"}, {"method": "explicit"}, {"method": "generalized_alpha", "step": 1e-3}]
 
 
 def derived(text: str, **values: object) -> pliant.Equations:
@@ -114,36 +87,10 @@ def block(angle: float, friction: str = "0.5", speed: float = 0.0) -> pliant.Equ
 # -- a block on a slope ---------------------------------------------------------------------------------------------------
 
 
-def test_a_block_on_a_slope_stays_for_an_hour() -> None:
-    """At the defaults: less than a micrometre between the first second and the end of the hour."""
-    run = pliant.simulate(block(0.4), 3600.0, save_every=1.0)
-    place = np.asarray(run.q)[:, :3]
-    assert np.ptp(place[1:], axis=0).max() < 1e-6
+def test_a_block_on_a_slope_stays_with_equal_steps() -> None:
     run = pliant.simulate(block(0.4), 3.0, save_every=0.1, method="generalized_alpha", step=1e-3)
     place = np.asarray(run.q)[:, :3]
     assert np.ptp(place[10:], axis=0).max() < 1e-6
-
-
-@pytest.mark.parametrize("options", METHODS, ids=str)
-def test_a_block_slides_with_the_exact_acceleration(options: dict) -> None:
-    run = pliant.simulate(block(0.6), 1.0, save_every=0.1, **options)
-    speed, time = np.asarray(run.v)[:, 0], np.asarray(run.time)
-    exact = G * (np.sin(0.6) - 0.5 * np.cos(0.6))
-    assert (speed[-1] - speed[5]) / (time[-1] - time[5]) == pytest.approx(exact, rel=1e-3)
-    assert run["friction"].values[-1] == pytest.approx(-0.5 * G * np.cos(0.6), rel=1e-3)
-
-
-def test_a_block_at_the_angle_of_friction_sticks_below_and_slides_above() -> None:
-    for share, moves in ((0.998, False), (1.002, True)):
-        run = pliant.simulate(block(float(np.arctan(0.5 * share))), 2.0, save_every=0.5)
-        assert (np.asarray(run.v)[-1, 0] > 1e-3) is np.bool_(moves), share
-
-
-def test_a_block_that_slides_comes_to_rest_after_the_exact_way() -> None:
-    """v^2 / (2 mu g) on level ground; afterwards it has no friction left to hold it against."""
-    run = pliant.simulate(block(0.0, speed=1.0), 1.0, save_every=0.05)
-    assert np.asarray(run.q)[-1, 0] == pytest.approx(1 / (2 * 0.5 * G), rel=2e-3)
-    assert abs(np.asarray(run.v)[-1, 0]) < 1e-6
 
 
 def test_friction_at_rest_above_that_of_sliding() -> None:
@@ -162,49 +109,16 @@ loads:
     np.testing.assert_allclose(friction[begun + 5 :], sliding, rtol=1e-3)
 
 
-# -- a ladder against a wall ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("share", [0.995, 1.005])
-def test_a_ladder_stands_above_its_critical_angle(share: float) -> None:
-    """By equilibrium and by motion, with friction at both ends."""
-    angle = float(np.arctan(np.tan(CRITICAL) * share))
-    eqs = derived(LADDER, angle=angle)
-    turned = np.ptp(np.asarray(pliant.simulate(eqs, 3.0, save_every=0.5).q)[:, 2])
-    if share > 1:
-        assert turned < 1e-4
-        assert pliant.equilibrium(eqs).q[2] == pytest.approx(angle, abs=1e-4)
-    else:
-        assert turned > 0.02
-        with pytest.raises(AnalysisFailed):
-            pliant.equilibrium(eqs)
-
-
 # -- a ball -------------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("options", METHODS, ids=str)
-def test_a_ball_rolls_with_five_sevenths_of_its_sliding_speed(options: dict) -> None:
-    run = pliant.simulate(derived(BALL, height="3 cm", law="friction: 0.3"), 2.0, save_every=0.1, **options)
-    assert np.asarray(run.v)[-1, 0] == pytest.approx(5 / 7, rel=1e-3)
-    assert np.asarray(run.v)[-1, 4] == pytest.approx(5 / 7 / 0.03, rel=1e-3)
 
 
 @pytest.mark.parametrize("restitution", [0.8, 1.0])
 @pytest.mark.parametrize("options", [{}, {"method": "explicit"}], ids=str)
-def test_a_ball_bounces_for_the_exact_times_and_gains_no_energy(restitution: float, options: dict) -> None:
-    """Times of the tops of its flights: each lasts `restitution` times as long as the last one, and bounces half a period."""
+def test_a_ball_that_bounces_gains_no_energy(restitution: float, options: dict) -> None:
     eqs = derived(BALL, height="53 cm", law=f"restitution: {restitution}, stiffness: 2 MN/m")
     run = pliant.simulate(eqs, 1.6, save_every=1e-3, **options)
-    time, height, speed = np.asarray(run.time), np.asarray(run.q)[:, 2] - 0.03, np.asarray(run.v)[:, 2]
-    tops = np.flatnonzero((speed[:-1] > 0) & (speed[1:] <= 0))
-    at = time[tops] + speed[tops] / G
-    first = np.sqrt(2 * 0.5 / G)
-    flights = first * restitution ** np.arange(len(tops) + 1)
-    exact = np.cumsum(flights[:-1] + flights[1:])
-    impact = np.pi * np.sqrt(0.1 / 2e6)
-    np.testing.assert_allclose(at, exact + impact * np.arange(1, len(tops) + 1), atol=4e-3 * exact[-1])
-    assert len(tops) >= 2
+    height, speed = np.asarray(run.q)[:, 2] - 0.03, np.asarray(run.v)[:, 2]
+    assert np.sum((speed[:-1] > 0) & (speed[1:] <= 0)) >= 2
     energy = 0.1 * (G * height + 0.5 * speed**2)
     flying = height > 0
     assert np.diff(energy[flying]).max() < 2e-4 * energy[0]
@@ -212,16 +126,7 @@ def test_a_ball_bounces_for_the_exact_times_and_gains_no_energy(restitution: flo
     assert total.max() <= total[0] * (1 + 2e-4)
 
 
-def test_a_ball_is_pressed_in_as_hertz_says() -> None:
-    """With exponent 1.5 the depth under a load is (load / stiffness)^(2/3), at rest and where it settles."""
-    law = "exponent: 1.5, stiffness: 1 MN, dissipation: 200 s/m".replace("1 MN", "=1e6 N/m^1.5")
-    eqs = derived(BALL, height="3 cm", law=law)
-    exact = (0.1 * G / 1e6) ** (2 / 3)
-    assert 0.03 - pliant.equilibrium(eqs).q[2] == pytest.approx(exact, rel=1e-6)
-    assert 0.03 - np.asarray(pliant.simulate(eqs, 0.5, save_every=0.5).q)[-1, 2] == pytest.approx(exact, rel=1e-3)
-
-
-# -- friction with directions, momentum, stacks ---------------------------------------------------------------------------------
+# -- friction with directions, stacks ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("heading", [0.0, 0.3, 0.8, 1.2, np.pi / 2])
@@ -234,33 +139,6 @@ def test_friction_along_and_across_an_axis(heading: float) -> None:
     exact = -load * np.array([0.2 * vx, 0.6 * vy, 0.0])
     np.testing.assert_allclose(run["friction"].values[-1], exact, atol=2e-3 * load)
     assert run["load"].values[-1] == pytest.approx(load, rel=1e-3)
-
-
-def momenta(eqs: pliant.Equations, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Linear and angular momentum about the world's origin [kg m/s, kg m^2/s]."""
-    total = np.zeros(6)
-    for name, (mass, (x, y, z)) in SIZES.items():
-        frame = eqs.frame(name, q, v)
-        inertia = mass / 12 * np.diag([y * y + z * z, x * x + z * z, x * x + y * y])
-        spin = frame.rotation @ inertia @ frame.rotation.T @ frame.angular_velocity
-        total += np.concatenate([mass * frame.velocity, spin + mass * np.cross(frame.position, frame.velocity)])
-    return total
-
-
-@pytest.mark.parametrize(
-    "law", ["friction: 0, dissipation: 0", "friction: 0.5", "friction: {along: 0.5, at_rest: 1.3}, exponent: 1.5"]
-)
-def test_free_bodies_that_collide_keep_their_momentum(law: str) -> None:
-    """Linear and angular momentum, whatever the law; energy without losses, and with them it falls by what they take."""
-    eqs = derived(COLLIDING, law=law)
-    run = pliant.simulate(eqs, 0.4, save_every=0.01, rtol=1e-7)
-    q, v = np.asarray(run.q), np.asarray(run.v)
-    np.testing.assert_allclose(momenta(eqs, q[-1], v[-1]), momenta(eqs, q[0], v[0]), rtol=0, atol=2e-6)
-    assert abs(v[-1, 2] - v[0, 2]) > 0.2
-    total, lost = (np.asarray(run.energy[name]) for name in ("total", "dissipated"))
-    np.testing.assert_allclose(total + lost, total[0], rtol=5e-3)
-    assert total[-1] + lost[-1] == pytest.approx(total[0], rel=2e-4)
-    assert abs(lost[-1]) < 1e-9 if "dissipation: 0" in law else lost[-1] > 0.05 * total[0]
 
 
 def test_ten_boxes_stand_for_a_minute() -> None:

@@ -5,7 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sleeve_case import driven_sleeve, error, fit_on_first_half, follow, main_frequency, read_sleeve, readings
+
+from pliant.validation.sleeve import (
+    driven_sleeve,
+    error,
+    fit_on_first_half,
+    follow,
+    main_frequency,
+    read_sleeve,
+    readings,
+)
 
 FILE = Path(os.environ.get("PLIANT_DATA", Path(__file__).parents[3] / "shared" / "data")) / "sleeve_recording.csv"
 
@@ -22,13 +31,6 @@ def test_the_trackers_show_a_pendulum(measured):
     assert 0.2 < measured.radius < measured.arm
     assert np.abs(np.linalg.norm(measured.fabric, axis=1) - measured.radius).max() < 0.02
     assert np.degrees(measured.angle[0]) == pytest.approx(56, abs=2)
-
-
-def test_the_bundled_values_follow_the_recording(measured):
-    """As docs/validation.md has it: 21 mm in the first half, 17 mm in the second, with places to the millimetre."""
-    moved = follow(driven_sleeve(measured), measured, {})
-    assert error(moved[measured.first], measured, measured.first) < 23e-3
-    assert error(moved[~measured.first], measured, ~measured.first) < 20e-3
 
 
 def test_fitted_on_the_first_half_the_fabric_follows_in_the_second(measured):

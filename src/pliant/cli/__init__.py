@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 import typer
+from typer.completion import completion_init
 from typer.core import TyperGroup
 
 from pliant._version import __version__
@@ -53,7 +54,12 @@ COMMANDS = {
     "compare": ("recordings", "Compare rod models with each other or with a recording: accuracy and cost."),
     "fit": ("recordings", "Find physical parameters so that the model follows recordings."),
     "optimize": ("optimize", "Find the values of parameters and inputs at which an expression of outputs is smallest."),
+<<<<<<< HEAD
     "export": ("export", "Export a robot as standalone C or as an FMU, or a motion as glTF."),
+=======
+    "validate": ("validate", "Compute cases with known answers, and say how far off each is."),
+    "export": ("export", "Export a robot as standalone C, or a motion as glTF."),
+>>>>>>> proof
     "picture": ("picture", "Draw a robot: planar ones face-on, others from above."),
     "view": ("view", "Show a robot or a result on a live page, on this machine only."),
     "film": ("film", "Make a film of a saved result, without a display."),
@@ -70,6 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
     # imports make many objects and no garbage, which is looked for every 700 of them otherwise
     gc.set_threshold(100_000)
+    if "_PLIANT_COMPLETE" in os.environ:  # a shell asks what a word may become
+        completion_init()
     given = sys.argv[1:] if arguments is None else arguments
     limit_memory()
     code = run(given or ["--help"])

@@ -1,23 +1,24 @@
-"""A square plate that is clamped all around, as a grid of beams, and what plate theory says of its lowest frequency."""
+"""Grid of beams that stands for a clamped plate."""
 
 from __future__ import annotations
 
 import numpy as np
 
-import pliant
-from pliant.spec import load_text
+from pliant.solve.linear.modal import modes
+from pliant.spec.derive import derive
+from pliant.spec.reader import load_text
+from pliant.validation.case import Found, case
 
 YOUNGS_MODULUS, THICKNESS, MASS_PER_AREA = 1e9, 5e-3, 5.0
 """[Pa], [m], [kg/m^2]; the plate is 1 m wide and has no Poisson's effect."""
 
 
-def plate(cells: int) -> pliant.Equations:
+def model(cells: int) -> str:
     """The plate as a grid with that many cells along a side; every strip stands for its part of the width.
 
     Strips on the rim have mass as well, though nothing beyond it stands for them: the whole is that much heavier.
     """
-    return pliant.derive(
-        load_text(f"""
+    return f"""
 pliant: 1
 world: {{gravity: [0, 0, 0]}}
 sections: {{strip: {{shape: rectangle, width: {1 / cells}, height: {THICKNESS}}}}}
@@ -26,8 +27,7 @@ meshes:
   plate: {{type: shell, drawing: {{rectangle: [1 m, 1 m], cells: [{cells}, {cells}]}}, section: strip, material: sheet,
           mass: {MASS_PER_AREA * (cells + 1) / cells}, held: {{a: world, b: world, c: world, d: world}},
           sets: {{a: {{plane: x}}, b: {{plane: x, through: [1, 0, 0]}}, c: {{plane: y}}, d: {{plane: y, through: [0, 1, 0]}}}}}}
-""")
-    )
+"""
 
 
 def isotropic() -> float:
@@ -37,8 +37,21 @@ def isotropic() -> float:
 
 
 def orthotropic(cells: int) -> float:
-    """Of a plate that bends as the strips do and twists as both families of them together [Hz] (Hearmon 1959)."""
+    """Of a plate that bends as the strips do and twists as both families of them together [Hz]."""
     bending, width, t = YOUNGS_MODULUS * THICKNESS**3 / 12, 1 / cells, THICKNESS
     torsion = width * t**3 * (1 / 3 - 0.21 * t / width * (1 - (t / width) ** 4 / 12))
     twist = 2 * (YOUNGS_MODULUS / 2) * torsion / width
     return float(np.sqrt((4.730**4 * 2 * bending + 151.3 * twist) / MASS_PER_AREA) / (2 * np.pi))
+
+
+@case(
+    "Vibration",
+    compared="Lowest frequency of a square sheet that is clamped all around, as a shell of 24 x 24 cells",
+    source="R. F. S. Hearmon, The frequency of flexural vibration of rectangular orthotropic plates with clamped or "
+    "supported edges, J. Applied Mechanics 26 (1959) 537-540: one-term formula, an upper estimate.",
+    tolerance=0.015,
+    unit="Hz",
+)
+def check() -> Found:
+    """The strips twist twice as stiffly as a sheet does: frequencies lie a tenth above those of an isotropic plate."""
+    return Found(modes(derive(load_text(model(24))), count=1).frequencies[0], orthotropic(24))

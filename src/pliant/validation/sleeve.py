@@ -9,9 +9,18 @@ from pathlib import Path
 
 import numpy as np
 
+<<<<<<< HEAD:tests/validation/sleeve_case.py
 import pliant
 from pliant.identify.recording import drive
 from pliant.language.recording import Recording, read_recording
+=======
+from pliant.equations.equations import Equations
+from pliant.identify.recording import Recording, drive, read_recording
+from pliant.solve.motion.integrator import GeneralizedAlpha
+from pliant.solve.motion.simulate import simulate
+from pliant.spec.derive import derive
+from pliant.spec.reader import load
+>>>>>>> proof:src/pliant/validation/sleeve.py
 
 HELD = 0.5
 """Time for which the arm is held at its first angle before the release [s]; the fabric comes to lie on it."""
@@ -83,13 +92,13 @@ def read_sleeve(file: Path) -> Measured:
     return Measured(recording.time, angle, fabric, radius, max(distances), first)
 
 
-def driven_sleeve(measured: Measured) -> pliant.Equations:
+def driven_sleeve(measured: Measured) -> Equations:
     """The bundled sleeve with its arm held at the first angle, then led as recorded."""
     # the model's joint turns the hanging arm towards -x
     swung = -(measured.angle - measured.angle[0])
     before = np.arange(0, HELD, 0.025)
     time, swing = np.r_[before, measured.time + HELD], np.r_[0 * before, swung]
-    return drive(pliant.derive(pliant.load("sleeve", variant="driven")), Recording("sleeve", time, {"swing": swing}))[0]
+    return drive(derive(load("sleeve", variant="driven")), Recording("sleeve", time, {"swing": swing}))[0]
 
 
 def readings(measured: Measured) -> dict[str, dict[str, float]]:
@@ -106,15 +115,15 @@ def readings(measured: Measured) -> dict[str, dict[str, float]]:
 
 
 def follow(
-    eqs: pliant.Equations, measured: Measured, values: dict[str, float], *, first_half: bool = False
+    eqs: Equations, measured: Measured, values: dict[str, float], *, first_half: bool = False
 ) -> np.ndarray | None:
     """Displacement of the model's node 8 since the release at the recorded times [m]; None if it could not be computed."""
     times = measured.time[measured.first] if first_half else measured.time
-    run = pliant.simulate(
+    run = simulate(
         eqs,
         HELD + times[-1],
         parameters={"start": -measured.angle[0], **values},
-        method=pliant.GeneralizedAlpha(step=2.5e-3),
+        method=GeneralizedAlpha(step=2.5e-3),
         save_at=tuple(HELD + times),
     )
     place = np.asarray(run["middle"])
@@ -130,7 +139,7 @@ Choices = Mapping[str, Sequence[float]]
 
 
 def fit_on_first_half(
-    eqs: pliant.Equations, measured: Measured, place: dict[str, float], choices: Choices
+    eqs: Equations, measured: Measured, place: dict[str, float], choices: Choices
 ) -> tuple[dict[str, float], float]:
     """The parameters among all combinations of `choices` with the least error in the first half, and that error [m].
 

@@ -1,0 +1,163 @@
+"""The command that computes cases with known answers."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated, get_args
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from pliant.cli.common import INTERNAL, CommandError, Json, console, print_json, say
+from pliant.cli.reporting import Report, check_report
+from pliant.validation.case import Theme
+from pliant.validation.catalogue import Entry, UnknownCase, catalogue, chosen, names, theme_word
+from pliant.validation.page import numbers, summary, write_page
+from pliant.validation.running import Findings, NotRun, Outcome, run_cases
+
+
+def _matching(incomplete: str) -> list[str]:
+    """Cases and themes that begin so, for completion in shells."""
+    themes = [theme_word(theme) for theme in get_args(Theme)]
+    return [name for name in [*names(), *themes] if name.startswith(incomplete)]
+
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME]...", help="Cases or themes; all without any.", autocompletion=_matching),
+]
+Data = Annotated[
+    str | None, typer.Option("--data", metavar="DIR", help="Folder of recordings; otherwise that in PLIANT_DATA.")
+]
+
+
+def validate(
+    cases: Names = None,
+    data: Data = None,
+    list_cases: Annotated[bool, typer.Option("--list", help="Name the cases and what each compares.")] = False,
+    report: Report = None,
+    json: Json = False,
+) -> int:
+    """Compute cases with known answers, and say how far off each is.
+
+    The exit code is 1 if a case is beyond its tolerance. Cases that need recordings or packages that are not there are not run, and
+    counted as such.
+    """
+    check_report(report)
+    try:
+        entries = list(chosen(cases or []).values())
+    except UnknownCase as reason:
+        raise CommandError(str(reason), reason.hint) from None
+    if list_cases:
+        _list(entries, json=json)
+        return 0
+    with Progress(len(entries)) as progress:
+        findings = run_cases(entries, _folder(data), progress)
+    if report is not None:
+        _write(report, findings)
+    if json:
+        print_json(findings.as_dict())
+    else:
+        _print(findings)
+    return INTERNAL if findings.failed else 0
+
+
+def _folder(data: str | None) -> Path | None:
+    """The folder of recordings, if one is named."""
+    given = data or os.environ.get("PLIANT_DATA")
+    if data is not None and not Path(data).is_dir():
+        raise CommandError(f"there is no folder {data}", "name the one with the recordings")
+    return Path(given) if given else None
+
+
+def _write(report: str, findings: Findings) -> None:
+    try:
+        write_page(findings, Path(report))
+    except OSError as reason:
+        raise CommandError(f"cannot write {report}: {reason.strerror}") from None
+    say(f"report in {report}")
+
+
+class Progress:
+    """Which case is being computed: a line that is drawn anew on a terminal, and one per case elsewhere."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.done, self.width = count, 0, 0
+        self.terminal = sys.stderr.isatty()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        if self.width:
+            sys.stderr.write("\r" + " " * self.width + "\r")
+            sys.stderr.flush()
+
+    def __call__(self, entry: Entry) -> None:
+        """Show the case that is next."""
+        self.done += 1
+        line = f"[{self.done}/{self.count}] {entry.title}"
+        if not self.terminal:
+            say(line)
+            return
+        line = line[: max(20, os.get_terminal_size(sys.stderr.fileno()).columns - 1)]
+        sys.stderr.write("\r" + line.ljust(self.width))
+        sys.stderr.flush()
+        self.width = max(self.width, len(line))
+
+
+def _list(entries: Sequence[Entry], *, json: bool) -> None:
+    if json:
+        rows = [
+            {
+                "name": x.name,
+                "theme": x.case.theme,
+                "title": x.title,
+                "compared": x.case.compared,
+                "source": x.case.source,
+            }
+            for x in entries
+        ]
+        print_json({"model": None, "status": "ok", "cases": rows})
+        return
+    width = max(map(len, catalogue()))
+    for theme, some in groupby(entries, lambda x: x.case.theme):
+        print(f"{theme} ({theme_word(theme)})")
+        for entry in some:
+            print(f"  {entry.name:<{width}}  {entry.title}")
+
+
+def _print(findings: Findings) -> None:
+    """A table with a part for every theme, what was not run, and a sentence at the end."""
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("case", no_wrap=True)
+    for head in ("value", "reference", "unit", "error", "tolerance", "s"):
+        table.add_column(head, justify="left" if head == "unit" else "right", no_wrap=True)
+    table.add_column("")
+    for theme, some in groupby(findings.outcomes, lambda x: x.entry.case.theme):
+        table.add_row(Text(theme, style="bold"))
+        for outcome in some:
+            table.add_row(*_row(outcome))
+    console().print(table, crop=False, soft_wrap=True)
+    _print_rest(findings.failed, findings.not_run)
+    print(summary(findings))
+
+
+def _row(outcome: Outcome) -> tuple[Text, ...]:
+    verdict = Text("ok", style="green") if outcome.ok else Text("failed", style="bold red")
+    value, reference, error, tolerance = numbers(outcome)
+    cells = (value, reference, outcome.entry.case.unit, error, tolerance, f"{outcome.seconds:.1f}")
+    return (Text("  " + outcome.entry.name), *map(Text, cells), verdict)
+
+
+def _print_rest(failed: Sequence[Outcome], left: Sequence[NotRun]) -> None:
+    for outcome in failed:
+        if outcome.message:
+            print(f"failed: {outcome.entry.name}: {outcome.message}")
+    for one in left:
+        print(f"not run: {one.entry.name}: {one.reason}")

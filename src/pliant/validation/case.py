@@ -1,0 +1,104 @@
+"""What a case is: a function that computes a value and what it should be, with the source of the latter and a tolerance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+Theme = Literal[
+    "Statics",
+    "Stability",
+    "Vibration",
+    "Motion",
+    "Contact",
+    "Conservation",
+    "Convergence",
+    "Published systems",
+    "Other engines",
+    "Recordings",
+]
+"""Themes, in the order of tables."""
+
+Measure = Literal["relative", "of the largest", "absolute"]
+"""How the error is measured: each difference over its reference, over the largest reference, or in the unit of the value."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a plot. `exact`: it belongs to the reference, and is drawn as marks."""
+
+    name: str
+    x: Any
+    y: Any
+    exact: bool = False
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A small plot of a case: labels of the axes with units, lines, and whether the axes are logarithmic."""
+
+    x: str
+    y: str
+    lines: tuple[Line, ...]
+    logarithmic: bool = False
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a case computed: the value of Pliant, and the reference, a number or an array of the same shape each."""
+
+    value: Any
+    reference: Any
+    plot: Plot | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case with a known answer.
+
+    Attributes:
+        compute: gives `Found`; it is called with the path of `data` where the case needs one.
+        theme: the table that it stands in.
+        compared: what is compared, in words with units.
+        source: where the reference comes from: citation, equation, table or page.
+        tolerance: largest error that is allowed, measured as `measure` says.
+        unit: of value and reference, "" for numbers.
+        data: file of recordings that it needs, in the folder that the user names.
+        package: module that it needs beside what Pliant itself does, and `install` the name that pip knows it by.
+        quick: whether it takes less than about a second, so that the tests run it.
+    """
+
+    compute: Callable[..., Found]
+    theme: Theme
+    compared: str
+    source: str
+    tolerance: float
+    measure: Measure = "relative"
+    unit: str = ""
+    data: str | None = None
+    package: str | None = None
+    install: str | None = None
+    quick: bool = True
+
+    def error(self, found: Found) -> np.ndarray:
+        """Errors of all entries, in the case's measure; not a number where value or reference is none."""
+        value, reference = np.broadcast_arrays(np.asarray(found.value, float), np.asarray(found.reference, float))
+        difference = np.abs(value - reference)
+        if self.measure == "absolute":
+            return difference
+        scale = np.abs(reference) if self.measure == "relative" else np.abs(reference).max()
+        if not np.all(scale > 0):
+            raise ValueError("a relative error needs a reference other than zero")
+        return np.asarray(difference / scale)
+
+
+def case(theme: Theme, **options: Any) -> Callable[[Callable[..., Found]], Case]:
+    """Decorator that makes a case of the function that computes it; `options` are the other attributes of `Case`."""
+
+    def decorate(compute: Callable[..., Found]) -> Case:
+        return Case(compute, theme, **options)
+
+    return decorate

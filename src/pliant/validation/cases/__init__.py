@@ -1,0 +1,1 @@
+"""One case per file; `check` in each is a `Case` (`validation/case.py`)."""

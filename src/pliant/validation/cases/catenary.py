@@ -1,0 +1,71 @@
+"""Cable between two points, stretched by its own weight."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy
+
+from pliant.solve.statics.equilibrium import equilibrium
+from pliant.spec.derive import derive
+from pliant.spec.reader import load_text
+from pliant.validation.case import Found, Line, Plot, case
+
+LENGTH, SPAN, RADIUS, E, DENSITY = 1.0, 0.7, 1e-3, 5e6, 1100.0
+HALF = 1.410185
+"""Half the angle of the arc with this length and span, which the cable starts as [rad]."""
+STATIONS = np.linspace(0, 1, 11)[1:-1]
+MODEL = f"""
+pliant: 1
+sections: {{cord: {{shape: circle, radius: {RADIUS} m}}}}
+materials: {{rubber: {{density: {DENSITY}, youngs_modulus: {E}, poissons_ratio: 0.4}}}}
+bodies: {{pin: {{}}}}
+joints: {{hinge: {{type: revolute, axis: y, child: pin, angle: {{initial: {HALF}}}}}}}
+rods:
+  cable:
+    parent: pin
+    rotation: {{axis: y, angle: 90 deg}}
+    length: {LENGTH} m
+    section: cord
+    material: rubber
+    strains: planar
+    shape: {{type: arc, angle: {2 * HALF}, direction: {np.pi}}}
+    stress_free: false
+    frames: {{{", ".join(f"f{k}: {s} m" for k, s in enumerate(STATIONS))}}}
+    model: {{kind: finite_element, elements: 20}}
+constraints:
+  end: {{between: [{{frame: world, position: [{SPAN} m, 0, 0]}}, cable.tip], components: [x, z], expressed_in: world}}
+"""
+
+
+def exact(s: np.ndarray) -> np.ndarray:
+    """Place (x, z) of the elastic catenary at arc lengths [m] (Irvine, eqs. 1.21 and 1.22, with both ends at one height)."""
+    area = np.pi * RADIUS**2
+    w, EA = DENSITY * area * 9.81, E * area
+    V = w * LENGTH / 2
+
+    def x(H: float, s: np.ndarray) -> np.ndarray:
+        return np.asarray(H * s / EA + H / w * (np.arcsinh(V / H) - np.arcsinh((V - w * s) / H)))
+
+    H = scipy.optimize.brentq(lambda H: x(H, np.array(LENGTH)) - SPAN, 1e-6, 10.0, xtol=1e-14)
+    down = s / EA * (V - w * s / 2) + H / w * (np.sqrt(1 + (V / H) ** 2) - np.sqrt(1 + ((V - w * s) / H) ** 2))
+    return np.array([x(H, s), -down])
+
+
+@case(
+    "Statics",
+    compared="Places of nine sections of a cable of 1 m that hangs over a span of 0.7 m",
+    source="H. M. Irvine, Cable Structures, MIT Press (1981), section 1.4, eqs. (1.21) and (1.22): the elastic "
+    "catenary.",
+    tolerance=1e-3,
+    measure="of the largest",
+    unit="m",
+)
+def check() -> Found:
+    """The cable is a rod of finite elements whose stiffness of bending hardly matters."""
+    frames = equilibrium(derive(load_text(MODEL))).frames
+    value = np.array([frames[f"cable.f{k}"].position[[0, 2]] for k in range(len(STATIONS))])
+    fine = exact(np.linspace(0, LENGTH, 60))
+    plot = Plot(
+        "x [m]", "z [m]", (Line("cable", value[:, 0], value[:, 1]), Line("catenary", fine[0], fine[1], exact=True))
+    )
+    return Found(value, exact(STATIONS).T, plot)

@@ -1,0 +1,77 @@
+"""Chain of hinges beside Pinocchio."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.spec.derive import derive
+from pliant.spec.reader import load_text
+from pliant.validation.case import Found, case
+
+COUNT = 12
+
+
+def random_chain() -> list[tuple[np.ndarray, np.ndarray, float, np.ndarray, np.ndarray]]:
+    """Axis, place in the parent, mass, centre of mass and principal inertia of every link."""
+    rng = np.random.default_rng(3)
+    links = []
+    for _ in range(COUNT):
+        axis = rng.normal(size=3)
+        inertia = np.sort(rng.uniform(0.02, 0.04, 3))
+        links.append(
+            (
+                axis / np.linalg.norm(axis),
+                0.4 * rng.normal(size=3),
+                rng.uniform(0.5, 2),
+                0.2 * rng.normal(size=3),
+                inertia,
+            )
+        )
+    return links
+
+
+def model(links: list[tuple[np.ndarray, np.ndarray, float, np.ndarray, np.ndarray]]) -> str:
+    """The chain as a model of Pliant."""
+    bodies, joints = [], []
+    for k, (axis, place, mass, center, inertia) in enumerate(links):
+        parent = f"link{k - 1}" if k else "world"
+        bodies.append(
+            f"  link{k}: {{mass: {float(mass)}, center_of_mass: {center.tolist()}, inertia: {{principal: {inertia.tolist()}}}}}"
+        )
+        joints.append(
+            f"  hinge{k}: {{type: revolute, parent: {parent}, child: link{k}, axis: {axis.tolist()}, position: {place.tolist()}}}"
+        )
+    return "\n".join(["pliant: 1", "bodies:", *bodies, "joints:", *joints])
+
+
+@case(
+    "Other engines",
+    compared="Mass matrix, generalized forces and accelerations of a chain of twelve hinges in ten random states, "
+    "each over its largest",
+    source="J. Carpentier et al., The Pinocchio C++ library, IEEE/SICE SII (2019); computed here by the installed "
+    "package.",
+    tolerance=1e-10,
+    measure="absolute",
+    package="pinocchio",
+    install="pin",
+)
+def check() -> Found:
+    """Axes, places and inertias are drawn at random."""
+    import pinocchio as pin
+
+    links = random_chain()
+    eqs, theirs = derive(load_text(model(links))), pin.Model()
+    for k, (axis, place, mass, center, inertia) in enumerate(links):
+        joint = theirs.addJoint(k, pin.JointModelRevoluteUnaligned(axis), pin.SE3(np.eye(3), place), f"hinge{k}")
+        theirs.appendBodyToJoint(joint, pin.Inertia(mass, center, np.diag(inertia)), pin.SE3.Identity())
+    data, rng = theirs.createData(), np.random.default_rng(4)
+    value, reference = [], []
+    for _ in range(10):
+        q, v = rng.normal(size=(2, COUNT))
+        full = np.triu(pin.crba(theirs, data, q))
+        M = full + np.triu(full, 1).T
+        bias, a = pin.rnea(theirs, data, q, v, np.zeros(COUNT)), pin.aba(theirs, data, q, v, np.zeros(COUNT))
+        ours = (eqs.mass_matrix(q).toarray(), eqs.bias(q, v), eqs.forward_dynamics(q, v)[0])
+        value.append(np.concatenate([np.ravel(x) / np.abs(y).max() for x, y in zip(ours, (M, bias, a), strict=True)]))
+        reference.append(np.concatenate([np.ravel(y) / np.abs(y).max() for y in (M, bias, a)]))
+    return Found(np.array(value), np.array(reference))

@@ -1,0 +1,32 @@
+"""Polynomials along a rod that converge faster than any order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.cases.rod_orders import error
+from pliant.validation.thick_arm import continuous_arm
+
+ORDERS = (1, 2, 3, 4)
+CHANGES: tuple[dict[str, str], ...] = ({}, {"orientation": "three"}, {"map": "published"})
+
+
+@case(
+    "Convergence",
+    compared="Distance of the tip from that of the continuous rod with polynomials of order four, of three kinds",
+    source="Equilibrium of the continuous Cosserat rod, as a boundary-value problem by SciPy; spectral convergence: "
+    "J. P. Boyd, Chebyshev and Fourier Spectral Methods, 2nd ed. (2001), section 2.3.",
+    tolerance=2e-4,
+    measure="absolute",
+    unit="m",
+    quick=False,
+)
+def check() -> Found:
+    """The same rod as in `rod_orders`; each order leaves less than a quarter of the error before it."""
+    exact = continuous_arm(0.5)
+    errors = np.array([[error(f"polynomial:{n}", exact, **changes) for n in ORDERS] for changes in CHANGES])
+    if not np.all(errors[:, 1:] < 0.25 * errors[:, :-1]):
+        raise RuntimeError(f"the errors do not fall by a factor of four from order to order: {errors}")
+    plot = Plot("order", "error of the tip [m]", (Line("polynomial", ORDERS, errors[0]),), logarithmic=True)
+    return Found(errors[:, -1], 0.0, plot)
