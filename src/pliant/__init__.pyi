@@ -11,6 +11,11 @@ from .gradient.differentiable import Differentiable as Differentiable
 from .gradient.differentiable import differentiable as differentiable
 from .gradient.optimize import Optimum as Optimum
 from .gradient.optimize import optimize as optimize
+from .identify.fit import Fit as Fit
+from .identify.fit import fit as fit
+from .identify.measurement import Measurement as Measurement
+from .identify.recording import Recording as Recording
+from .identify.recording import read_recording as read_recording
 from .io.results import load_path as load_path
 from .io.results import load_result as load_result
 from .language.arguments import ArgumentError as ArgumentError

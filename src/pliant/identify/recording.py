@@ -28,12 +28,16 @@ class RecordingError(ValueError):
 
 @dataclass(frozen=True)
 class Recording:
-    """Columns of a CSV file in SI units, over increasing times [s]; dimensions of those whose headings have units."""
+    """Columns of a CSV file in SI units, over increasing times [s]; dimensions of those whose headings have units.
+
+    timed: whether the rows have times; otherwise they are poses at rest, and `time` numbers them: 0, 1, 2, ...
+    """
 
     file: str
     time: np.ndarray
     columns: Mapping[str, np.ndarray]
     dimensions: Mapping[str, Dimension] = field(default_factory=dict)
+    timed: bool = True
 
     def column(self, name: str) -> np.ndarray:
         """A column by its name with or without the unit (`p1` finds `p1_Pa`)."""
@@ -50,10 +54,11 @@ class Recording:
         return replace(self, time=self.time[inside], columns={k: v[inside] for k, v in self.columns.items()})
 
 
-def read_recording(path: str | os.PathLike[str]) -> Recording:
+def read_recording(path: str | os.PathLike[str], *, poses: bool = False) -> Recording:
     """Read a CSV file whose first line names the columns, each with its unit after an underscore: t_s, p1_Pa, x_mm.
 
     The time column is the first one called t or time. Columns without a unit are taken as SI.
+    poses: the rows are poses at rest, which need no time column; without one they are numbered.
     """
     source = Path(path)
     if not source.is_file():
@@ -71,8 +76,13 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
         if unit:
             dimensions[name] = unit.dimension
     time_name = next((name for name in ("t", "time") if name in columns), None)
+    if time_name is None and poses:
+        return Recording(str(source), np.arange(float(len(data))), columns, dimensions, timed=False)
     if time_name is None:
-        raise RecordingError(f"{source} has no time column; call it t_s or time_s")
+        raise RecordingError(
+            f"{source} has no time column; call it t_s or time_s (rows that are poses at rest need none: poses=True, or --rests "
+            "of pliant fit)"
+        )
     time = columns.pop(time_name)
     if dimensions.get(time_name, TIME) != TIME:
         raise RecordingError(
