@@ -208,7 +208,7 @@ def test_poses_at_rest_need_no_times(tmp_path, capsys):
     (tmp_path / "cart.yaml").write_text(LINEAR)
     push = np.array([4.0, 2.0, 8.0, 6.0])  # in any order
     (tmp_path / "poses.csv").write_text("push_N,x_mm\n" + "".join(f"{p},{1e3 * p / 50.0}\n" for p in push))
-    with pytest.raises(RecordingError, match="no time column; .*poses=True"):
+    with pytest.raises(RecordingError, match=r"no time column; .*poses=True"):
         read_recording(tmp_path / "poses.csv")
     given = read_recording(tmp_path / "poses.csv", poses=True)
     assert not given.timed
