@@ -13,6 +13,7 @@ from .gradient.differentiable import differentiable as differentiable
 from .gradient.optimize import Optimum as Optimum
 from .gradient.optimize import optimize as optimize
 from .identify.compare import compare as compare
+from .identify.fit import Fit as Fit
 from .identify.fit import fit as fit
 from .identify.measurement import Measurement as Measurement
 from .io.fmu import export_fmu as export_fmu

@@ -23,7 +23,8 @@ from fuzz_inputs import commands, drawings, expressions, models, recordings, res
 from mutation import mutate, mutate_bytes, mutate_numbers
 
 from pliant.cli import run as run_command
-from pliant.identify.recording import RecordingError, drive, read_recording
+from pliant.identify.recording import drive
+from pliant.language.recording import RecordingError, read_recording
 from pliant.io.results import load_path, load_result
 from pliant.language.arguments import ArgumentError
 from pliant.language.dimension import LENGTH

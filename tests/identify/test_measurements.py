@@ -10,7 +10,7 @@ from pliant.cli import run as command
 from pliant.identify.fit import fit
 from pliant.identify.measurement import Measurement
 from pliant.identify.sensitivity import rest_sensitivity, why_not
-from pliant.language.recording import Recording, RecordingError
+from pliant.language.recording import Recording, RecordingError, read_recording
 
 CART = """
 pliant: 1
@@ -202,3 +202,21 @@ def test_the_command_takes_several_recordings_priors_folds_and_profiles(tmp_path
     assert [error["measurement"] for error in answer["errors"]] == ["1", "2"]
     assert command([*words[:-6], "--prior", "zero=0,5 kg"]) != 0
     assert "expected a length" in capsys.readouterr().err
+
+
+def test_poses_at_rest_need_no_times(tmp_path, capsys):
+    (tmp_path / "cart.yaml").write_text(LINEAR)
+    push = np.array([4.0, 2.0, 8.0, 6.0])  # in any order
+    (tmp_path / "poses.csv").write_text("push_N,x_mm\n" + "".join(f"{p},{1e3 * p / 50.0}\n" for p in push))
+    with pytest.raises(RecordingError, match=r"no time column; .*poses=True"):
+        read_recording(tmp_path / "poses.csv")
+    given = read_recording(tmp_path / "poses.csv", poses=True)
+    assert not given.timed
+    np.testing.assert_array_equal(given.time, range(4))
+    found = fit(derive(load_text(LINEAR)), ["stiffness"], Measurement(given, {"mark": ["x"]}, rest_at=given.time))
+    assert found.parameters["stiffness"] == pytest.approx(50.0, rel=1e-6)
+    words = ["fit", str(tmp_path / "cart.yaml"), "--parameters", "stiffness", "--output", "mark=x"]
+    assert command([*words, "--rests", str(tmp_path / "poses.csv"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["parameters"]["stiffness"] == pytest.approx(50.0, rel=1e-6)
+    assert command([*words, "--rests", str(tmp_path / "poses.csv"), "--from", "0", "--to", "2"]) == 2
+    assert "have no times" in capsys.readouterr().err

@@ -54,12 +54,8 @@ COMMANDS = {
     "compare": ("recordings", "Compare rod models with each other or with a recording: accuracy and cost."),
     "fit": ("recordings", "Find physical parameters so that the model follows recordings."),
     "optimize": ("optimize", "Find the values of parameters and inputs at which an expression of outputs is smallest."),
-<<<<<<< HEAD
-    "export": ("export", "Export a robot as standalone C or as an FMU, or a motion as glTF."),
-=======
     "validate": ("validate", "Compute cases with known answers, and say how far off each is."),
-    "export": ("export", "Export a robot as standalone C, or a motion as glTF."),
->>>>>>> proof
+    "export": ("export", "Export a robot as standalone C or as an FMU, or a motion as glTF."),
     "picture": ("picture", "Draw a robot: planar ones face-on, others from above."),
     "view": ("view", "Show a robot or a result on a live page, on this machine only."),
     "film": ("film", "Make a film of a saved result, without a display."),

@@ -22,8 +22,8 @@ from pliant.identify.fit import cycles
 from pliant.identify.fit import fit as run_fit
 from pliant.identify.held_out import HeldOut, Profile
 from pliant.identify.measurement import Measurement
-from pliant.identify.recording import driving_columns, plateaus
-from pliant.language.recording import read_recording
+from pliant.identify.recording import driving_columns, plateaus, undriven
+from pliant.language.recording import Recording, read_recording
 from pliant.spec.derive import derive
 from pliant.view import plot as draw
 from pliant.view.report import Compared
@@ -212,8 +212,13 @@ def fit(
     priors = _priors(eqs, prior)
 
     def work() -> Any:
-        given = [_measurement(eqs, file, options, hold_out, at_rest, _times(static_at)) for file in against or ()]
-        given += [_measurement(eqs, file, options, hold_out, True, None) for file in rests or ()]
+        given = [
+            _measurement(eqs, read_recording(file), options, hold_out, at_rest, _times(static_at))
+            for file in against or ()
+        ]
+        given += [
+            _measurement(eqs, read_recording(file, poses=True), options, hold_out, True, None) for file in rests or ()
+        ]
         found = run_fit(
             eqs, [name.strip() for name in parameters.split(",")], given, priors=priors,
             progress=lambda count, error: say(f"evaluation {count}: mean error {error:.3f} mm"),
@@ -272,17 +277,30 @@ def _priors(eqs: Equations, given: Sequence[str] | None) -> dict[str, tuple[floa
 
 
 def _measurement(
-    eqs: Equations, file: str, options: dict[str, Any], hold_out: str | None, at_rest: bool, rests: list[float] | None
+    eqs: Equations,
+    recording: Recording,
+    options: dict[str, Any],
+    hold_out: str | None,
+    at_rest: bool,
+    rests: list[float] | None,
 ) -> Measurement:
-    recording = read_recording(file)
     driven = list(driving_columns(eqs.model, recording).values())
+    for note in undriven(recording, driven):
+        say(f"pliant: {note}")
     use = None
+    if not recording.timed:
+        if hold_out is not None or options["window"] is not None:
+            raise CommandError(
+                f"the poses of {recording.file} have no times",
+                "leave out --from, --to and --hold-out, or add a column t_s",
+            )
+        return Measurement(recording, rest_at=recording.time, **options)
     if hold_out is not None:
         use = cycles(recording, driven) % 2 == (1 if hold_out == "even" else 0)
     if at_rest and rests is None:
         rests = plateaus(recording, driven)
         if not rests:
-            raise CommandError(f"no input stands still in {file}", "say where it is at rest with --static-at")
+            raise CommandError(f"no input stands still in {recording.file}", "say where it is at rest with --static-at")
     return Measurement(recording, use=use, rest_at=rests, **options)
 
 

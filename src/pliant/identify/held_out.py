@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.identify.recording import RecordingError
+from pliant.language.recording import RecordingError
 from pliant.identify.search import Search, Solution
 
 # A profile goes outward by quarters of the interval of a linear problem until it has risen enough, and no further than this.

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from pliant.identify.measurement import Prediction, Samples
-from pliant.identify.recording import RecordingError
+from pliant.language.recording import RecordingError
 
 # Without exact derivatives parameters are varied by this share of their scale: far above the error of a simulation, far below
 # what matters.

@@ -23,6 +23,7 @@ GAP = 10.0
 """A step between samples longer than this many usual ones counts as a gap."""
 TIMES = ("t", "time")
 """Names of the column with the times."""
+POSES = " (rows that are poses at rest need none: poses=True, or --rests of pliant fit)"
 FILL = "fill the gap or drop these rows (`interpolate`, `dropna` of pandas)"
 
 
@@ -41,6 +42,7 @@ class Recording:
         units: SI units by name; columns without one are taken as SI.
         flaws: what is wrong with columns that lack numbers, by name; they are NaN there and refused where they are used.
         assumed: columns of a file that states no unit of them.
+        timed: whether the rows have times; otherwise they are poses at rest, and `time` numbers them: 0, 1, 2, ...
     """
 
     file: str
@@ -49,6 +51,7 @@ class Recording:
     units: Mapping[str, str] = field(default_factory=dict)
     flaws: Mapping[str, str] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
+    timed: bool = True
 
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else "no times"
@@ -96,28 +99,34 @@ class Recording:
         return pandas.DataFrame(named, index=pandas.Index(self.time, name=heading("time", "s")))
 
 
-def read_recording(path: str | os.PathLike[str]) -> Recording:
+def read_recording(path: str | os.PathLike[str], *, poses: bool = False) -> Recording:
     """Read a .csv, .parquet or .mat file whose columns have names with units: `tip.x [m]`, `x (mm)`, `x_mm`, or a row of units.
 
     The times are in the column called t or time. Columns without a unit are taken as SI.
+    poses: the rows are poses at rest, which need no times; without them they are numbered.
     """
     source = Path(path)
     if not source.exists():
         raise RecordingError(f"there is no file {source}")
     try:
         found = by_name(read_columns(source, str(source), limit="recording"), str(source))
-        time = times_of(found, str(source))
+        timed = not poses or any(name.lower() in TIMES for name in found)
+        time = times_of(found, str(source)) if timed else None
     except FileProblem as problem:
         raise as_recording_error(problem) from None
-    found = {name: column for name, column in found.items() if column is not time}
-    _check_gaps(time.values, source)
+    if time is None:
+        times = np.arange(float(max((len(column.values) for column in found.values()), default=0)))
+    else:
+        found, times = {name: column for name, column in found.items() if column is not time}, time.values
+        _check_gaps(times, source)
     return Recording(
         str(source),
-        time.values,
+        times,
         {name: column.values for name, column in found.items()},
         {name: column.si for name, column in found.items() if column.unit is not None},
         {name: column.flaw for name, column in found.items() if column.flaw},
         tuple(name for name, column in found.items() if column.unit is None),
+        timed,
     )
 
 
@@ -157,7 +166,7 @@ def _named_time(columns: Mapping[str, Column], shown: str) -> Column:
     for name in columns:
         if name.lower() in TIMES:
             return columns[name]
-    raise FileProblem(f"{shown} has no time column", "call it 't [s]', t_s or time_s")
+    raise FileProblem(f"{shown} has no time column", f"call it 't [s]', t_s or time_s{POSES}")
 
 
 def find_column(columns: Mapping[str, Column], name: str, shown: str) -> Column:

@@ -9,18 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-<<<<<<< HEAD:tests/validation/sleeve_case.py
-import pliant
+from pliant.equations.equations import Equations
 from pliant.identify.recording import drive
 from pliant.language.recording import Recording, read_recording
-=======
-from pliant.equations.equations import Equations
-from pliant.identify.recording import Recording, drive, read_recording
 from pliant.solve.motion.integrator import GeneralizedAlpha
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
 from pliant.spec.reader import load
->>>>>>> proof:src/pliant/validation/sleeve.py
 
 HELD = 0.5
 """Time for which the arm is held at its first angle before the release [s]; the fabric comes to lie on it."""

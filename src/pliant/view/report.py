@@ -281,15 +281,19 @@ def _sweep(eqs: Equations, found: Swept, name: str) -> str:
     drawn = figure_html(partial(plot.effects, table_, by), f"{by} over each varied value, and its means")
     drawn += figure_html(partial(plot.parallel, table_, by, largest=found.largest), f"all cases and their {by}")
     parts.append(f'<div class="pictures">{drawn}</div>')
-    ranked = table_.ranked(by, largest=found.largest)[:MOST_ROWS]
-    rows = [(k, *(_cell(x[k]) for x in table_.varied.values()), _cell(values[k])) for k in ranked]
-    parts.append(f"<h3>{'Largest' if found.largest else 'Smallest'} {text(by)}</h3>")
-    parts.append(table(("case", *table_.varied, by), rows))
     clips = [
         run_clip(here, one, name=f"case {k}") if isinstance(one, Result) else pose_clip(here, one, name=f"case {k}")
         for k, here, one in found.best
     ]
     parts.append(player(name, "the best cases", clips) if clips else "")
+    ranked = table_.ranked(by, largest=found.largest)[:MOST_ROWS]
+    rows = [(k, *(_cell(x[k]) for x in table_.varied.values()), _cell(values[k])) for k in ranked]
+    units = table_.units
+    head = ("case", *(f"{x} [{units[x]}]" if units.get(x) else x for x in (*table_.varied, by)))
+    parts.append(f"<h3>{'Largest' if found.largest else 'Smallest'} {text(by)}</h3>")
+    parts.append(table(head, rows[:FEW_ROWS]))
+    if rows[FEW_ROWS:]:
+        parts.append(f"<details><summary>more cases</summary>{table(head, rows[FEW_ROWS:])}</details>")
     reasons = [(k, table_.message[k]) for k in np.flatnonzero(table_.status == "failed")[:MOST_ROWS]]
     return "".join([*parts, "<h3>Cases that failed</h3>" + table(("case", "reason"), reasons) if reasons else ""])
 
@@ -301,7 +305,7 @@ def _optimum(eqs: Equations, found: Optimum, name: str) -> str:
         for key, value in found.values.items()
     ]
     parts = [
-        f"<p>Minimized: <code>{text(found.minimize)}</code>, {found.before:.6g} at the start, {found.objective:.6g} at the end. "
+        f"<p>Minimized: <code>{text(found.minimize)}</code>, {found.before:.6g} at the start, {found.objective:.6g} at the end; "
         f"{text(found.message)}.</p>",
         table(head, rows),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pliant.identify.compare import compare
-from pliant.identify.recording import read_recording
+from pliant.language.recording import read_recording
 from pliant.spec.reader import load
 from pliant.validation.case import Found, Line, Plot, case
 

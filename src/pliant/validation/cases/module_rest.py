@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from pliant.identify.compare import compare
-from pliant.identify.recording import read_recording
+from pliant.language.recording import read_recording
 from pliant.spec.reader import load
 from pliant.validation.case import Found, case
 

@@ -78,8 +78,8 @@ def _groups(at: np.ndarray) -> list[np.ndarray]:
 def parallel(table: Table, by: str | None = None, *, largest: bool = False, ax: Any = None) -> Any:
     """Parallel coordinates: an axis for each varied value and for the measure, a line for each case, the best ones in colour."""
     name, values = table.measure(by)
-    columns = [(what, *_positions(given)) for what, given in table.varied.items()]
-    columns.append((name, *_positions(values)))
+    given = [_in_unit(table, what, x) for what, x in (*table.varied.items(), (name, values))]
+    columns = [(title, *_positions(x)) for title, x in given]
     if ax is None:
         import matplotlib.pyplot as plt
 
@@ -95,14 +95,21 @@ def parallel(table: Table, by: str | None = None, *, largest: bool = False, ax: 
         ax.axvline(k, color="black", linewidth=0.6)
         for place, text in ends:
             ax.annotate(text, (k, place), xytext=(3, 0), textcoords="offset points", fontsize=6, va="center")
-    titles = [f"{what}\n[{table.units[what]}]" if table.units.get(what) else what for what, _, _ in columns]
-    ax.set_xticks(range(len(columns)), titles)
+    ax.set_xticks(range(len(columns)), [what for what, _, _ in columns])
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     ax.set_xlim(-0.1, len(columns) - 0.5)
     if shown:
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), title="best")
     return ax
+
+
+def _in_unit(table: Table, what: str, given: np.ndarray) -> tuple[str, np.ndarray]:
+    """Values in a unit in which they are easy to read, and their name with it."""
+    if given.dtype.kind != "f":
+        return what, given
+    unit, factor = prefixed(table.units.get(what, ""), given[np.isfinite(given)])
+    return f"{what}\n[{unit}]" if unit else what, factor * given
 
 
 def _positions(given: np.ndarray) -> tuple[np.ndarray, Sequence[tuple[float, str]]]:
