@@ -112,7 +112,7 @@ def test_every_command_and_option_is_documented():
     page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
     sections = dict(re.findall(r"^## `pliant (\w+)`\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
     assert set(sections) == set(cli.COMMANDS)
-    common = {"--set", "--rod", "--variant", "--folder", "--json", "--help"}
+    common = {"--set", "--rod", "--variant", "--folder", "--json", "--timeout", "--help"}
     for name in cli.COMMANDS:
         command = cli.command(name)
         options = {option for parameter in command.params for option in parameter.opts if option.startswith("--")}

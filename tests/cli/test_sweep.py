@@ -120,3 +120,10 @@ def test_what_makes_no_sense_is_said(capsys, runs, tmp_path, monkeypatch, argume
     assert words in err
     assert out == ""
     assert not (tmp_path / "x" / "manifest.json").exists()
+
+
+def test_a_time_limit_ends_a_sweep_that_can_go_on(capsys, tmp_path):
+    cases = ["--vary", "length=0.4:0.6:20 m", "--analysis", "simulate", "--until", "10000", "--timeout", "2"]
+    code, _, err = call(capsys, "pendulum", *cases, "--out", str(tmp_path / "runs"))
+    assert code == 124
+    assert "stopped by the time limit of 2 s; the same command goes on with the other" in " ".join(err.split())

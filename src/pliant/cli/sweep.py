@@ -28,9 +28,11 @@ from pliant.cli.common import (
 from pliant.cli.reporting import check_report, save_report
 from pliant.cli.subject import load_model, read_settings
 from pliant.equations.equations import Equations
+from pliant.language.deadline import time_is_up
 from pliant.language.schema_errors import read_errors
 from pliant.solve.motion.simulate import simulate
 from pliant.solve.options import EquilibriumOptions, LinearizeOptions, ModesOptions, Options, SimulateOptions
+from pliant.solve.result import INTERRUPTED
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
@@ -154,7 +156,9 @@ def sweep(
     elif table or (plot is None and report is None):
         _print(folder, found, by, largest)
     if end is not None and end.interrupted:
-        say(f"stopped by Ctrl-C; the same command goes on with the other {end.cases - end.before - end.done} cases")
+        say(
+            f"{time_is_up() or INTERRUPTED}; the same command goes on with the other {end.cases - end.before - end.done} cases"
+        )
         raise Interrupted
     return 0
 

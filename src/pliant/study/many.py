@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pliant.language.arguments import known_keywords
+from pliant.language.deadline import time_is_up
 from pliant.solve.options import EquilibriumOptions, LinearizeOptions, ModesOptions, SimulateOptions
 from pliant.solve.result import INTERRUPTED
 from pliant.solve.versions import versions
@@ -95,7 +96,7 @@ class Study:
         progress: Progress | bool | None = None,
         into: Gathered | None = None,
     ) -> bool:
-        """Do the cases, all or some, and call `done` for each as it ends. Returns whether Ctrl-C has ended it early.
+        """Do the cases, all or some, and call `done` for each as it ends. Returns whether Ctrl-C or a time limit ended it early.
 
         into: where values are written as they are computed, if they are to be put there.
         """
@@ -165,7 +166,7 @@ def _run(
         progress=progress,
         into=found,
     ):
-        found.message[found.status == NOT_RUN] = INTERRUPTED
+        found.message[found.status == NOT_RUN] = time_is_up() or INTERRUPTED
     return study.dataset(found)
 
 
