@@ -11,7 +11,7 @@ import warnings
 from functools import cache
 from pathlib import Path
 
-from pliant.equations.compiling import why_not_trusted
+from pliant.equations.compiling import is_running, why_not_trusted
 
 PRIVATE = "pliant-cache-"
 """How names of folders begin that serve one process; its number follows."""
@@ -70,7 +70,7 @@ def _private_folder() -> Path:
     """A folder for the code of this process alone, which is removed at its end; those of killed processes are removed too."""
     for left in Path(tempfile.gettempdir()).glob(f"{PRIVATE}*"):
         number = left.name.removeprefix(PRIVATE).partition("-")[0]
-        if number.isdecimal() and _is_ours(left) and not _is_running(int(number)):
+        if number.isdecimal() and _is_ours(left) and not is_running(int(number)):
             shutil.rmtree(left, ignore_errors=True)
     own = Path(tempfile.mkdtemp(prefix=f"{PRIVATE}{os.getpid()}-"))
     atexit.register(_remove, own, os.getpid())
@@ -79,16 +79,6 @@ def _private_folder() -> Path:
 
 def _is_ours(folder: Path) -> bool:
     return os.name != "nt" and folder.lstat().st_uid == os.geteuid()
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return True
 
 
 def _remove(folder: Path, process: int) -> None:

@@ -331,13 +331,29 @@ def sweep(folder: Path, held: str = "") -> None:
         if left.stem != held:
             with _claimed(left):
                 pass  # the lock of nobody goes away with this
-    for left in (*folder.glob("job-*.json"), *folder.glob("part-*")):
+    for left in folder.glob("part-*"):
+        number = left.name.split("-")[1]
+        _remove_old(left, 0.0 if number.isdecimal() and not is_running(int(number)) else ABANDONED)
+    for left in folder.glob("job-*.json"):
         _remove_old(left)
 
 
-def _remove_old(left: Path) -> None:
+def is_running(process: int) -> bool:
+    """Whether there is a process of this number."""
+    if os.name == "nt":
+        return True  # there is no harmless way to ask
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def _remove_old(left: Path, age: float = ABANDONED) -> None:
     with contextlib.suppress(OSError):
-        if abs(time.time() - left.stat().st_mtime) > ABANDONED:
+        if abs(time.time() - left.stat().st_mtime) > age:
             if left.is_dir():
                 shutil.rmtree(left, ignore_errors=True)
             else:
@@ -346,7 +362,7 @@ def _remove_old(left: Path) -> None:
 
 def put_text(target: Path, text: str) -> None:
     """Write a file of the cache, whole, that others may read but not write."""
-    handle, part = tempfile.mkstemp(dir=target.parent, prefix="part-")
+    handle, part = tempfile.mkstemp(dir=target.parent, prefix=f"part-{os.getpid()}-")
     try:
         with open(handle, "w", encoding="utf-8") as file:
             file.write(text)

@@ -52,8 +52,10 @@ class SweepFolder:
             manifest, table = (json.loads((path / name).read_text(encoding="utf-8")) for name in (MANIFEST, CASES))
         except (OSError, ValueError) as reason:
             raise ResultFileError(f"cannot read the sweep in {path}: {reason}") from None
-        if manifest.get("format") != FORMAT:
+        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
             raise ResultFileError(f"{path} holds a sweep of another version of pliant")
+        if manifest.get("sha256") != _seal(manifest, table):
+            raise ResultFileError(f"the sweep in {path} is damaged: the checksum of {MANIFEST} and {CASES} differs")
         names = table["names"]
         rows = tuple({n: x for n, x in zip(names, row, strict=True) if x is not None} for row in table["rows"])
         return cls(path, manifest, rows)
@@ -64,6 +66,10 @@ class SweepFolder:
         labels = [item["labels"] for item in self.manifest["structures"]]
         if (self.path / JOURNAL).exists():
             for case, outcome, _ in records(self.path / JOURNAL):
+                if not 0 <= case < len(self.rows):
+                    raise ResultFileError(
+                        f"{self.path / JOURNAL} is the journal of another sweep: it has a case {case}"
+                    )
                 found.put(case, outcome, labels[self.manifest["which"][case]])
         return found
 
@@ -121,7 +127,8 @@ class OpenSweep:
         try:
             write_whole(self.path / CASES, json.dumps(table).encode())
             # the manifest comes last: a folder that has one is complete
-            write_whole(self.path / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False).encode())
+            sealed = {**manifest, "sha256": _seal(manifest, table)}
+            write_whole(self.path / MANIFEST, json.dumps(sealed, indent=1, ensure_ascii=False).encode())
         except OSError as reason:
             raise ResultFileError(f"cannot write into {self.path}: {reason.strerror or reason}") from None
 
@@ -148,6 +155,12 @@ def _manifest(study: Study, asked: Mapping[str, Any], units: Mapping[str, str]) 
         ],
         "which": list(study.structures.which),
     }
+
+
+def _seal(manifest: Mapping[str, Any], table: Any) -> str:
+    """The checksum of what a sweep is asked for, which its manifest states."""
+    stated = {name: value for name, value in manifest.items() if name != "sha256"}
+    return _checksum(json.dumps([stated, table], sort_keys=True))
 
 
 def _checksum(text: str) -> str:

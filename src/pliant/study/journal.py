@@ -10,10 +10,11 @@ import json
 import os
 import struct
 import time
+import warnings
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -86,17 +87,58 @@ def _record(case: int, outcome: Outcome) -> bytes:
 
 
 def records(path: Path) -> Iterator[tuple[int, Outcome, int]]:
-    """Numbers of cases, their outcomes, and where each record ends. What is not whole at the end of the file is left out."""
+    """Numbers of cases, their outcomes, and where each record ends.
+
+    What is not whole at the end of the file is left out. Damaged records before it are passed over with a warning.
+    """
     with open(path, "rb") as file:
-        while len(head := file.read(_HEAD.size)) == _HEAD.size:
-            mark, text_size, number_size, checksum = _HEAD.unpack(head)
-            if mark != _MARK:
-                return
-            text, numbers = file.read(text_size), file.read(number_size)
-            if len(numbers) < number_size or zlib.crc32(numbers, zlib.crc32(text)) != checksum:
-                return
-            about = json.loads(text)
-            yield about["case"], _outcome(about, numbers), file.tell()
+        size = os.fstat(file.fileno()).st_size
+        at = 0
+        while at < size:
+            if found := _record_at(file, at, size):
+                text, numbers = found
+                at += _HEAD.size + len(text) + len(numbers)
+                yield *_read(path, text, numbers), at
+                continue
+            begin, at = at, _next_record(file, at + 1, size)
+            if at < size:
+                warnings.warn(
+                    f"{path} is damaged between its bytes {begin} and {at}; the cases that were there count as not done",
+                    stacklevel=2,
+                )
+
+
+def _record_at(file: BinaryIO, at: int, size: int) -> tuple[bytes, bytes] | None:
+    """The two parts of the record that begins at a place of a file of this size; None where there is no whole one."""
+    file.seek(at)
+    head = file.read(_HEAD.size)
+    if len(head) < _HEAD.size:
+        return None
+    mark, text_size, number_size, checksum = _HEAD.unpack(head)
+    if mark != _MARK or at + _HEAD.size + text_size + number_size > size:
+        return None
+    text, numbers = file.read(text_size), file.read(number_size)
+    return (text, numbers) if zlib.crc32(numbers, zlib.crc32(text)) == checksum else None
+
+
+def _next_record(file: BinaryIO, at: int, size: int) -> int:
+    """Where the next whole record begins; the size of the file where there is none."""
+    file.seek(at)
+    rest = file.read()
+    place = rest.find(_MARK)
+    while place >= 0:
+        if _record_at(file, at + place, size):
+            return at + place
+        place = rest.find(_MARK, place + 1)
+    return size
+
+
+def _read(path: Path, text: bytes, numbers: bytes) -> tuple[int, Outcome]:
+    try:
+        about = json.loads(text)
+        return int(about["case"]), _outcome(about, numbers)
+    except (KeyError, TypeError, ValueError, AttributeError) as reason:
+        raise ResultFileError(f"{path} is not the journal of a sweep: {reason}") from None
 
 
 def _outcome(about: dict[str, Any], numbers: bytes) -> Outcome:
