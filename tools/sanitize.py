@@ -3,14 +3,16 @@
     python tools/sanitize.py tests/equations tests/contact -k "not printing"
 
 Both are compiled with AddressSanitizer and UndefinedBehaviorSanitizer into the folder `out/sanitize`, and the tests named run in a
-Python whose allocations AddressSanitizer watches. The first thing that is wrong ends the process with a report of where it is.
+Python whose allocations AddressSanitizer watches. What is wrong is listed at the end; an address that is wrong ends the process.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +21,9 @@ from pliant.equations.compiling import Source, extension_headers, find_compiler,
 from pliant.equations.layout import header
 
 ROOT = Path(__file__).parents[1]
-SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer")
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-omit-frame-pointer")
+REPORT = re.compile(r"\w+\.[ch]:\d+:\d+: runtime error: .*")
+"""How UndefinedBehaviorSanitizer says what is wrong; AddressSanitizer ends the process as well."""
 WATCHING = "PLIANT_SANITIZED"
 
 
@@ -61,13 +65,24 @@ def main() -> int:
         os.environ.pop("LD_PRELOAD")  # compilers and other programs that tests start go without
         import pytest
 
-        return int(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
+        return int(pytest.main(["-q", "-s", "-p", "no:cacheprovider", *sys.argv[1:]]))
     os.environ.setdefault("PLIANT_CACHE", str(ROOT / "out" / "sanitize"))
     build()
     # Python keeps what it loads, and has memory of its own that looks lost
-    options = {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    options = {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
     watched = {**os.environ, **options, WATCHING: "1", "LD_PRELOAD": preloaded(), "PYTHONMALLOC": "malloc"}
-    return subprocess.call([sys.executable, __file__, *sys.argv[1:]], env=watched)
+    with subprocess.Popen(
+        [sys.executable, __file__, *sys.argv[1:]], env=watched, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stderr is not None
+        wrong = Counter[str]()
+        for line in run.stderr:
+            sys.stderr.write(line)
+            if found := REPORT.search(line):
+                wrong[found.group()] += 1
+    for line, count in wrong.most_common():
+        print(f"{count} x {line}", file=sys.stderr)
+    return run.returncode or int(bool(wrong))
 
 
 if __name__ == "__main__":

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import random
+import re
 import struct
 import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 
 from make_reference import PAGE, examples
@@ -141,6 +145,57 @@ def results() -> list[bytes]:
         load_result(run)  # what is damaged here is sound
         continuation(derive(load("leaf_spring")), parameter="end_distance", to=0.499).save(path)
         return [run.read_bytes(), path.read_bytes()]
+
+
+SEAL = re.compile(rb"\npliant sha256 [0-9a-f]{64}\n\Z")
+"""The checksum at the end of results that have one."""
+
+
+def crafted_result(chance: random.Random) -> bytes:
+    """A result with other things in it than are written, and a checksum that is right nevertheless."""
+    data = chance.choice(results())
+    seal = SEAL.search(data)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.nc"
+        path.write_bytes(data[: seal.start()] if seal else data)
+        with h5py.File(path, "r+") as file:
+            for _ in range(chance.choice((1, 1, 2, 4))):
+                with contextlib.suppress(KeyError, ValueError, TypeError, RuntimeError, OSError):
+                    chance.choice((_other_attribute, _other_dataset, _other_numbers, _other_link))(file, chance)
+        content = path.read_bytes()
+    return content + (f"\npliant sha256 {hashlib.sha256(content).hexdigest()}\n".encode() if seal else b"")
+
+
+def _other_attribute(file: h5py.File, chance: random.Random) -> None:
+    things = [file, *(file[name] for name in file)]
+    attributes = chance.choice(things).attrs
+    name = chance.choice([*attributes, "extra"])
+    if chance.random() < 0.4:
+        del attributes[name]
+    else:
+        attributes[name] = chance.choice(
+            ("", "{}", "[]", "nan", -1, np.inf, b"\xff", np.zeros(3), "x" * 5000, "pliant-result-9")
+        )
+
+
+def _other_dataset(file: h5py.File, chance: random.Random) -> None:
+    name = chance.choice([*file, "extra", "a::b", "é"])
+    if name in file:
+        del file[name]
+    if chance.random() < 0.7:
+        shape = chance.choice(((), (0,), (3,), (2, 2), (200_000_000,), (10**6, 10**6)))
+        file.create_dataset(name, shape, dtype=chance.choice(("f8", "i4", "S5", "f2", h5py.string_dtype())))
+
+
+def _other_numbers(file: h5py.File, chance: random.Random) -> None:
+    data = file[chance.choice(list(file))]
+    data[...] = chance.choice((np.nan, np.inf, -1, 0, 1e308))
+
+
+def _other_link(file: h5py.File, chance: random.Random) -> None:
+    name = chance.choice(list(file))
+    del file[name]
+    file[name] = chance.choice((h5py.SoftLink(f"/{name}"), h5py.SoftLink("/"), h5py.ExternalLink("/etc/passwd", "/")))
 
 
 @cache

@@ -19,7 +19,17 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import scipy.stats  # noqa: F401 - once for all workers
-from fuzz_inputs import commands, drawings, expressions, models, recordings, results, small_models, variations
+from fuzz_inputs import (
+    commands,
+    crafted_result,
+    drawings,
+    expressions,
+    models,
+    recordings,
+    results,
+    small_models,
+    variations,
+)
 from mutation import mutate, mutate_bytes, mutate_numbers
 
 from pliant.cli import run as run_command
@@ -122,7 +132,7 @@ def _damaged_model(chance: random.Random) -> Case:
 
 
 def _check_model(case: Case, folder: Path) -> None:
-    """A model is refused with faults, or is sound; one in five is also loaded, flattened, printed, and written back."""
+    """A model is refused with faults, or is sound; one in five is also flattened, printed, and written back to an equal one."""
     path = written(case, folder, "model")
     faults = check(path)
     for fault in faults:
@@ -184,13 +194,15 @@ def _read_drawing(case: Case, folder: Path) -> None:
 
 
 def _damaged_result(chance: random.Random) -> Case:
-    return Case(mutate_bytes(chance.choice(results()), chance), ".nc")
+    data = crafted_result(chance) if chance.random() < 0.3 else mutate_bytes(chance.choice(results()), chance)
+    return Case(data, ".nc")
 
 
 def _read_result(case: Case, folder: Path) -> None:
     path = written(case, folder)
     for read in (load_result, load_path):
-        with refusals(ResultFileError):
+        with refusals(ResultFileError), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # partial ones are read with a word
             str(read(path))
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import faulthandler
 import json
+import mmap
 import os
 import resource
 import select
 import signal
+import struct
 import time
 import traceback
 import warnings
@@ -23,6 +25,10 @@ BYTES = 2**30
 CASES_OF_A_WORKER = 2000
 WALL = 20.0
 """Most seconds by the clock, in multiples of the processor's: the machine may have more to do."""
+TELLING = 0.1
+"""Seconds between messages of a worker."""
+PLACE = struct.Struct("q")
+"""Where a worker says which of its cases it is at."""
 HERE = str(Path(__file__).parent)
 
 
@@ -86,32 +92,38 @@ def outcomes(target: Target, case: Callable[[int], Case], numbers: range, folder
 def _one_worker(target: Target, case: Callable[[int], Case], numbers: range, folder: Path) -> Iterator[Outcome]:
     """Outcomes until the batch is done or the worker is lost, which is the outcome of the case that it was at."""
     reading, writing = os.pipe()
-    trace = folder / "trace.txt"
+    trace, at = folder / "trace.txt", mmap.mmap(-1, PLACE.size)
     pid = os.fork()
     if pid == 0:
         os.close(reading)
-        _work(target, map(case, numbers), folder, writing, trace)
+        _work(target, case, numbers, folder, writing, trace, at)
     os.close(writing)
-    lost = True
+    told = 0
     try:
         with os.fdopen(reading, "r", encoding="utf-8") as messages:
-            for number in numbers:
-                said, seconds, killed = _next_message(messages, pid, target.seconds)
-                if said is None:
-                    yield Outcome(number, _loss(pid, killed, trace), seconds)
-                    return
-                problem = None if said["problem"] is None else Problem(*said["problem"])
-                yield Outcome(number, problem, said["seconds"])
-        lost = False
+            while told < len(numbers):
+                said, seconds, killed = _next_message(messages, pid, at, target.seconds)
+                for problem, took in said:
+                    yield Outcome(numbers[told], None if problem is None else Problem(*problem), took)
+                    told += 1
+                if not said:
+                    lost = PLACE.unpack_from(at)[0]
+                    for number in numbers[told:lost]:  # done, but not yet told
+                        yield Outcome(number, None, 0.0)
+                    problem = _loss(pid, killed, trace)
+                    told = len(numbers) + 1
+                    yield Outcome(numbers[lost], problem, seconds)
     finally:
-        if lost:
-            _end(pid)
-        else:
+        if told == len(numbers):
             os.waitpid(pid, 0)
+        elif told < len(numbers):
+            _end(pid)
 
 
-def _work(target: Target, cases: Iterator[Case], folder: Path, writing: int, trace: Path) -> None:
-    """The life of a worker."""
+def _work(
+    target: Target, case: Callable[[int], Case], numbers: range, folder: Path, writing: int, trace: Path, at: mmap.mmap
+) -> None:
+    """The life of a worker. What it says of its cases it says ten times a second, and at once where something is wrong."""
     code = 1
     try:
         quiet = os.open(os.devnull, os.O_RDWR)
@@ -124,29 +136,38 @@ def _work(target: Target, cases: Iterator[Case], folder: Path, writing: int, tra
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with os.fdopen(writing, "w", encoding="utf-8") as messages:
-            for case in cases:
+            unsaid: list[Any] = []
+            last = time.monotonic()
+            for k, number in enumerate(numbers):
+                PLACE.pack_into(at, 0, k)
                 start = time.process_time()
-                problem = attempt(target, case, folder)
+                problem = attempt(target, case(number), folder)
                 told = None if problem is None else [problem.kind, problem.place, problem.text]
-                print(json.dumps({"problem": told, "seconds": time.process_time() - start}), file=messages, flush=True)
+                unsaid.append([told, time.process_time() - start])
+                if told is not None or time.monotonic() > last + TELLING or k == len(numbers) - 1:
+                    print(json.dumps(unsaid), file=messages, flush=True)
+                    unsaid, last = [], time.monotonic()
         code = 0
     finally:
         os._exit(code)
 
 
-def _next_message(messages: TextIO, pid: int, limit: float) -> tuple[dict[str, Any] | None, float, bool]:
-    """The next message of a worker, the seconds it took, and whether it was ended for taking too long."""
-    start, begin = time.monotonic(), _processor_seconds(pid)
+def _next_message(messages: TextIO, pid: int, at: mmap.mmap, limit: float) -> tuple[list[Any], float, bool]:
+    """What a worker says next, nothing if it is lost; seconds of its last case, and whether it was ended for taking too long."""
+    case, start, begin = -1, 0.0, 0.0
     while True:
-        ready, _, _ = select.select([messages], [], [], 0.1)
-        used = _processor_seconds(pid) - begin
+        ready, _, _ = select.select([messages], [], [], TELLING)
         if ready:
             line = messages.readline()
-            return (json.loads(line) if line.endswith("\n") else None), used, False
+            return (json.loads(line) if line.endswith("\n") else []), 0.0, False
+        now = PLACE.unpack_from(at)[0]
+        if now != case:
+            case, start, begin = now, time.monotonic(), _processor_seconds(pid)
+        used = _processor_seconds(pid) - begin
         if used > limit or time.monotonic() - start > WALL * limit:
             os.kill(pid, signal.SIGUSR1)
             time.sleep(0.2)
-            return None, used, True
+            return [], used, True
 
 
 def _loss(pid: int, killed: bool, trace: Path) -> Problem:

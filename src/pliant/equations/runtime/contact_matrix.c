@@ -76,7 +76,7 @@ static int for_new_pairs(const pl_work *w, const pl_touch *t, pl_contact_matrix 
 
 static int is_missing(pl_contact_matrix *m, int a, int b) {
   const int key[2] = {a > b ? a : b, a > b ? b : a};
-  return !bsearch(key, m->pair, m->n_pair, 2 * sizeof(int), compare);
+  return !m->n_pair || !bsearch(key, m->pair, m->n_pair, 2 * sizeof(int), compare);
 }
 
 /* -- the pattern ------------------------------------------------------------------------------------------------------ */
