@@ -73,12 +73,7 @@ RESTS = {
 
 def test_nine_points_at_rest(recording):
     rows = compare(
-        load("stiff_flop"),
-        "arm",
-        ["cosserat:3", "pseudo_rigid:3"],
-        recording,
-        window=(7.0, 54.0),
-        static_at=list(RESTS),
+        load("stiff_flop"), "arm", ["cosserat:3", "pseudo_rigid:3"], recording, window=(7.0, 54.0), rest_at=list(RESTS)
     )
     for row in rows:
         read = 1e-3 * np.array(list(RESTS.values()))
