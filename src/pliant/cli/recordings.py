@@ -23,8 +23,9 @@ from pliant.identify.fit import cycles
 from pliant.identify.fit import fit as run_fit
 from pliant.identify.held_out import HeldOut, Profile
 from pliant.identify.measurement import Measurement
-from pliant.identify.recording import driving_columns, plateaus
+from pliant.identify.recording import plateaus
 from pliant.language.recording import read_recording
+from pliant.model.recorded_inputs import driving_columns
 from pliant.spec.derive import derive
 from pliant.view import plot as draw
 from pliant.view.report import Compared

@@ -247,7 +247,8 @@ class Drawing(Ink):
 
     def _names(self) -> None:
         named = [s for s in self.scene.solids if s.form != "none"]
-        flat = [self.camera.project(thing.points) for thing in (*named, *self.scene.rods)]
+        things: list[Solid | RodCurve] = [*named, *self.scene.rods]
+        flat = [self.camera.project(thing.points) for thing in things]
         self.room = Room([*flat, *(self.camera.project(joint.child)[None] for joint in self.scene.joints)])
         for solid, points in zip(named, flat, strict=False):
             self._name(solid.name, points, max(solid.radius, 0.016 * self.size), self.colours[solid.name])
