@@ -38,7 +38,7 @@ NAMED = {
     "--stop": ("???", "a=b"),
     "--start": ("nowhere", "a=b"),
     "--hold-out": ("some",),
-    "--static-at": ("soon",),
+    "--rest-at": ("soon",),
     "--rods": ("???", "rod=ebx,pcs"),
     "--against": ("nowhere.csv",),
     "--gltf": ("x.txt",),

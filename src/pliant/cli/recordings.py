@@ -12,6 +12,7 @@ from rich.text import Text
 
 from pliant.cli.answers import answering, check_picture, drawing, write_json
 from pliant.cli.common import Choices, CommandError, Folder, Json, Model, Set, Variant, console, print_json, say
+from pliant.cli.options import renamed_options
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.cli.subject import load_model, read_value
 from pliant.equations.core import check_names
@@ -22,8 +23,9 @@ from pliant.identify.fit import cycles
 from pliant.identify.fit import fit as run_fit
 from pliant.identify.held_out import HeldOut, Profile
 from pliant.identify.measurement import Measurement
-from pliant.identify.recording import driving_columns, plateaus, undriven
+from pliant.identify.recording import plateaus
 from pliant.language.recording import Recording, read_recording
+from pliant.model.recorded_inputs import driving_columns
 from pliant.spec.derive import derive
 from pliant.view import plot as draw
 from pliant.view.report import Compared
@@ -43,12 +45,13 @@ Columns = Annotated[
 ]
 Begin = Annotated[float | None, typer.Option("--from", help="Start of the window that counts [s].")]
 End = Annotated[float | None, typer.Option("--to", help="End of the window that counts [s].")]
-StaticAt = Annotated[
-    str | None, typer.Option("--static-at", help="Times of the states at rest that are compared, by comma [s].")
+RestAt = Annotated[
+    str | None, typer.Option("--rest-at", help="Times of the states at rest that are compared, by comma [s].")
 ]
 Out = Annotated[str | None, typer.Option("--out", help="JSON file to write.")]
 
 
+@renamed_options({"static_at": "rest_at"})
 def compare(
     model: Model,
     rods: Annotated[str, typer.Option("--rods", metavar="NAME=KIND:N,KIND:N,...", help="Rod models to compare.")],
@@ -57,7 +60,7 @@ def compare(
     columns: Columns = None,
     begin: Begin = None,
     end: End = None,
-    static_at: StaticAt = None,
+    rest_at: RestAt = None,
     until: Annotated[float | None, typer.Option("--until", help="Duration without a recording [s]; else 1 s.")] = None,
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="FILE", help="Plot to write: .pdf, .svg or .png.")
@@ -88,7 +91,7 @@ def compare(
             output=output,
             columns=_names(columns),
             window=_window(begin, end),
-            static_at=_times(static_at),
+            rest_at=_times(rest_at),
             until=until,
         )
     )
@@ -104,7 +107,7 @@ def compare(
         "model": model,
         "status": "ok",
         "against": against or f"{rod}={found[-1].rod}",
-        "static_at": found[0].static_times,
+        "rest_at": found[0].static_times,
         "rows": [{name: getattr(row, name) for name in names} for row in found],
     }
     write_json(out, answer)
@@ -163,9 +166,10 @@ def _times(words: str | None) -> list[float] | None:
     try:
         return [float(word) for word in words.split(",")]
     except ValueError:
-        raise CommandError(f"cannot read the times {words!r}", "write --static-at 8.7,15.15,21.7") from None
+        raise CommandError(f"cannot read the times {words!r}", "write --rest-at 8.7,15.15,21.7") from None
 
 
+@renamed_options({"static_at": "rest_at"})
 def fit(
     model: Model,
     parameters: Annotated[str, typer.Option("--parameters", help="Parameters to fit, by comma.")],
@@ -187,7 +191,7 @@ def fit(
     end: End = None,
     hold_out: Annotated[str | None, typer.Option("--hold-out", help="even or odd loading cycles, to test on.")] = None,
     at_rest: Annotated[bool, typer.Option("--at-rest", help="Fit states at rest instead of the motion.")] = False,
-    static_at: StaticAt = None,
+    rest_at: RestAt = None,
     prior: Annotated[
         list[str] | None,
         typer.Option("--prior", metavar="NAME=MEAN,DEVIATION", help='What is known: "density=1200,50 kg/m^3".'),
@@ -213,7 +217,7 @@ def fit(
 
     def work() -> Any:
         given = [
-            _measurement(eqs, read_recording(file), options, hold_out, at_rest, _times(static_at))
+            _measurement(eqs, read_recording(file), options, hold_out, at_rest, _times(rest_at))
             for file in against or ()
         ]
         given += [
@@ -285,8 +289,6 @@ def _measurement(
     rests: list[float] | None,
 ) -> Measurement:
     driven = list(driving_columns(eqs.model, recording).values())
-    for note in undriven(recording, driven):
-        say(f"pliant: {note}")
     use = None
     if not recording.timed:
         if hold_out is not None or options["window"] is not None:
@@ -300,7 +302,7 @@ def _measurement(
     if at_rest and rests is None:
         rests = plateaus(recording, driven)
         if not rests:
-            raise CommandError(f"no input stands still in {recording.file}", "say where it is at rest with --static-at")
+            raise CommandError(f"no input stands still in {recording.file}", "say where it is at rest with --rest-at")
     return Measurement(recording, use=use, rest_at=rests, **options)
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from pliant.cli.answers import answering
 from pliant.cli.common import Choices, CommandError, say
 from pliant.equations.core import check_names
-from pliant.identify.recording import recorded_inputs
 from pliant.io.results import load_result
 from pliant.language.arguments import ArgumentError
 from pliant.language.environment import to_node
@@ -19,6 +18,7 @@ from pliant.language.recording import read_recording
 from pliant.language.source import SET_FILE
 from pliant.language.syntax import ExpressionError
 from pliant.language.table_files import FORMATS
+from pliant.model.recorded_inputs import recorded_inputs
 from pliant.spec.derive import derive
 from pliant.spec.reader import load, load_text
 from pliant.spec.rod_switch import with_rod_model

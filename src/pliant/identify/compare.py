@@ -81,7 +81,7 @@ class Comparison:
 
 
 NEVER_AT_REST = (
-    "no states at rest are compared: some input of the recording moves all the time. Say when with --static-at"
+    "no states at rest are compared: some input of the recording moves all the time. Say when with --rest-at"
 )
 """Where a recording has no stretch in which all inputs stand still, as those of a force sensor never do."""
 
@@ -111,14 +111,14 @@ def compare(
     output: str = "tip",
     columns: Sequence[str] | None = None,
     window: tuple[float, float] | None = None,
-    static_at: Sequence[float] | None = None,
+    rest_at: Sequence[float] | None = None,
     until: float | None = None,
     method: Method | None = None,
 ) -> list[Comparison]:
     """Simulate the robot with each rod model and compare an output (a point) with the recording's columns.
 
     columns: those of the output; by default the ones named after it (`tip.x`, `tip.y`, `tip.z`), or x, y, z.
-    static_at: times [s] under whose inputs states at rest are compared; by default the ends of the stretches in which no input
+    rest_at: times [s] under whose inputs states at rest are compared; by default the ends of the stretches in which no input
     moves. Without a recording, the models are compared with the last (finest) of them over `until` seconds (1 by default) from the
     model's start, and at rest under the inputs at its start.
     """
@@ -126,7 +126,7 @@ def compare(
         raise RecordingError(f"the model has no output '{output}'; it has {', '.join(robot.outputs) or 'none'}")
     if recording is None and len(kinds) < 2:
         raise RecordingError("without a recording the last rod model is the reference: give at least two")
-    times, inside = _compared_times(recording, until, window, static_at)
+    times, inside = _compared_times(recording, until, window, rest_at)
     runs: list[_Run] = []
     remarks: list[str] = []
     for kind in kinds:
@@ -137,24 +137,24 @@ def compare(
         if recording is not None and not runs:
             columns = compared_columns(eqs.model, recording, output, columns)
             remarks += undriven(eqs.model, recording, [*driven, *columns])
-        if static_at is None:
-            static_at = plateaus(recording, driven) if recording is not None and driven else [0.0]
-            if not static_at:
+        if rest_at is None:
+            rest_at = plateaus(recording, driven) if recording is not None and driven else [0.0]
+            if not rest_at:
                 remarks.append(NEVER_AT_REST)
-        runs.append(_run(_truly(kind, eqs, rod), eqs, output, times, static_at, method or DEFAULT_METHOD))
+        runs.append(_run(_truly(kind, eqs, rod), eqs, output, times, rest_at, method or DEFAULT_METHOD))
     runs[0] = replace(runs[0], notes=(*remarks, *runs[0].notes))
-    rest_at = np.asarray(static_at, dtype=float)
+    rests = np.asarray(rest_at, dtype=float)
     if recording is None:
         measured, static = runs[-1].path, runs[-1].static
     else:
         measured = np.stack([recording.column(name) for name in columns or ()], axis=1)
-        static = np.stack([np.interp(rest_at, times, column) for column in measured.T], axis=1)
-    return [_row(run, rod, output, measured, times, inside, rest_at, static) for run in runs]
+        static = np.stack([np.interp(rests, times, column) for column in measured.T], axis=1)
+    return [_row(run, rod, output, measured, times, inside, rests, static) for run in runs]
 
 
 def _compared_times(
     recording: Recording | None, until: float | None, window: tuple[float, float] | None,
-    static_at: Sequence[float] | None,
+    rest_at: Sequence[float] | None,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Times of the motion [s], and which of them count; raises where a window or a state at rest lies outside."""
     if recording is not None and until is not None:
@@ -170,7 +170,7 @@ def _compared_times(
     inside = (times >= begin - 1e-9) & (times <= end + 1e-9)
     if not inside.any():
         raise RecordingError(f"there is no sample between {begin:g} and {end:g} s")
-    for t in static_at or ():
+    for t in rest_at or ():
         if not times[0] <= t <= times[-1]:
             raise RecordingError(f"t = {t:g} s for a state at rest lies outside {times[0]:g} to {times[-1]:g} s")
     return times, inside
@@ -183,11 +183,11 @@ def _truly(kind: str, eqs: Equations, rod: str) -> str:
     return canonical(name) + (f":{made}" if made else "")
 
 
-def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, static_at: Sequence[float], method: Method) -> _Run:
+def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, rest_at: Sequence[float], method: Method) -> _Run:
     bound = eqs.binding
     start = time.perf_counter()
     static, notes = [], []
-    for t in static_at:
+    for t in rest_at:
         found = equilibrium(eqs, time=t, on_failure="return")
         static.append(np.atleast_1d(found.outputs[output]))
         if found.status != "converged":
@@ -208,7 +208,7 @@ def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, static_at: S
     if run.status != "completed":
         raise RecordingError(f"the simulation with {kind} failed: {run.message}")
     path = run[output].values.reshape(len(run.time), -1)
-    rest = np.array(static).reshape(len(static_at), path.shape[1])
+    rest = np.array(static).reshape(len(rest_at), path.shape[1])
     return _Run(kind, eqs, bound.program.compile_seconds, static_s, run.timing.run_s, path, rest, tuple(notes))
 
 

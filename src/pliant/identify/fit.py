@@ -14,9 +14,10 @@ from pliant.equations.outputs import output_units
 from pliant.identify.compare import DEFAULT_METHOD
 from pliant.identify.held_out import HeldOut, Profile, cross_validate, profile
 from pliant.identify.measurement import Measurement, prediction_of, samples_of
-from pliant.identify.recording import compared_columns, driving_columns, thousandths, undriven
+from pliant.identify.recording import compared_columns, thousandths, undriven
 from pliant.identify.search import Search, Solution, Target, Unknowns, mean_distances
 from pliant.language.recording import Recording, RecordingError
+from pliant.model.recorded_inputs import driving_columns
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.motion.integrator import Method
 from pliant.solve.status import Status

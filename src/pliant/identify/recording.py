@@ -8,12 +8,11 @@ import numpy as np
 
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_parts, output_units
-from pliant.language.arguments import ArgumentError
-from pliant.language.dimension import FORCE, PRESSURE, TORQUE, Dimension
+from pliant.language.dimension import FORCE, PRESSURE, TORQUE
 from pliant.language.headings import dimension_of
 from pliant.language.recording import Recording, RecordingError
 from pliant.model.model import Model
-from pliant.model.time_series import TimeSeries, interpolated
+from pliant.model.recorded_inputs import check_dimension, driving_columns, recorded_inputs
 
 
 def thousandths(unit: str) -> str:
@@ -21,44 +20,10 @@ def thousandths(unit: str) -> str:
     return f"m{unit}" if unit in ("m", "N", "N m", "J", "rad", "m/s", "rad/s") else f"1e-3 {unit}".strip()
 
 
-def driving_columns(model: Model, recording: Recording) -> dict[str, str]:
-    """The column that drives each input, for those that have one: `input.NAME`, as where an output has the same name, or `NAME`."""
-    both = {name: (f"input.{name}", name) for name in model.input_names}
-    found = {name: next((x for x in known if x in recording.columns), None) for name, known in both.items()}
-    return {name: column for name, column in found.items() if column is not None}
-
-
 def drive(eqs: Equations, recording: Recording) -> tuple[Equations, tuple[str, ...]]:
     """The same equations with inputs that follow the recording's columns of the same name; and these columns."""
     driven = recorded_inputs(eqs.model, recording)
     return eqs.at(inputs=driven), tuple(driving_columns(eqs.model, recording).values())
-
-
-def recorded_inputs(model: Model, recording: Recording) -> dict[str, TimeSeries]:
-    """The inputs that a recording has columns of, by name; raises RecordingError where there are none or their units are wrong."""
-    columns = driving_columns(model, recording)
-    for name in model.input_names:
-        if name in columns:
-            kind = model.environment.dimension(name)
-            _check_dimension(recording, columns[name], kind, f"the input '{name}' is a {kind}")
-        elif lost := next((x for x in recording.columns if x.startswith((f"{name}_", f"{name} [", f"{name} ("))), None):
-            raise RecordingError(
-                f"{recording.file} has a column '{lost}', but '{lost[len(name) + 1 :].strip('[]()')}' is no known unit; write a "
-                f"unit such as '{name} [Pa]', or rename the column if it is not the input '{name}'"
-            )
-    if model.input_names and not columns:
-        raise RecordingError(
-            f"{recording.file} drives none of the model's inputs ({', '.join(model.input_names)}); it has the columns "
-            f"{', '.join(recording.columns)}"
-        )
-    return {name: _smooth(recording, column) for name, column in columns.items()}
-
-
-def _smooth(recording: Recording, column: str) -> TimeSeries:
-    try:
-        return interpolated(recording.time, recording.column(column), "cubic")
-    except ArgumentError as reason:
-        raise RecordingError(f"the column '{column}' of {recording.file}: {reason}") from None
 
 
 def compared_columns(model: Model, recording: Recording, output: str, columns: Sequence[str] | None) -> tuple[str, ...]:
@@ -79,7 +44,7 @@ def compared_columns(model: Model, recording: Recording, output: str, columns: S
     unit = output_units(model)[output]
     for name in columns:
         recording.column(name)
-        _check_dimension(recording, name, dimension_of(unit), f"the output '{output}' is in {unit}")
+        check_dimension(recording, name, dimension_of(unit), f"the output '{output}' is in {unit}")
     return tuple(columns)
 
 
@@ -113,12 +78,6 @@ def _assumed_units(recording: Recording, used: Sequence[str]) -> Iterator[str]:
             f"the columns {', '.join(bare)} of {recording.file} state no unit and are taken in SI units; write it in the heading: "
             f"'{bare[0]} [mm]'"
         )
-
-
-def _check_dimension(recording: Recording, name: str, expected: Dimension | None, words: str) -> None:
-    found = recording.dimension(name)
-    if expected is not None and found is not None and found != expected:
-        raise RecordingError(f"the column '{name}' of {recording.file} is in a unit of {found}, but {words}")
 
 
 def plateaus(recording: Recording, inputs: Sequence[str], *, least: float = 1.0, share: float = 0.02) -> list[float]:

@@ -31,6 +31,7 @@ from pliant.view.marks import (
     TendonMark,
     push_scale,
 )
+from pliant.view.names import Room, name_places
 from pliant.view.net_drawing import net_paints
 from pliant.view.rod_curve import RodCurve
 from pliant.view.scene import make_scene
@@ -245,12 +246,15 @@ class Drawing(Ink):
             self._marker(point, "D", 7.5, 921, HELD)
 
     def _names(self) -> None:
-        for solid in (s for s in self.scene.solids if s.form != "none"):
-            width = max(solid.radius, 0.016 * self.size)
-            self._name(solid.name, self.camera.project(solid.points), width, self.colours[solid.name])
-        for rod in self.scene.rods:
+        named = [s for s in self.scene.solids if s.form != "none"]
+        things: list[Solid | RodCurve] = [*named, *self.scene.rods]
+        flat = [self.camera.project(thing.points) for thing in things]
+        self.room = Room([*flat, *(self.camera.project(joint.child)[None] for joint in self.scene.joints)])
+        for solid, points in zip(named, flat, strict=False):
+            self._name(solid.name, points, max(solid.radius, 0.016 * self.size), self.colours[solid.name])
+        for rod, points in zip(self.scene.rods, flat[len(named) :], strict=True):
             width = float(rod.seen_half_widths(self.camera.project).max())
-            self._name(rod.name, self.camera.project(rod.points), width, SOFT)
+            self._name(rod.name, points, max(width, 0.008 * self.size), SOFT)
 
     def _solid(self, solid: Solid) -> None:
         colour, layer = self.colours[solid.name], self.layer[solid.name]
@@ -465,18 +469,10 @@ class Drawing(Ink):
         return float(start[1] + reach[0][1])
 
     def _name(self, name: str, points: np.ndarray, width: float, colour: str) -> None:
-        """A name beside a body or rod with these points that is that wide on each side."""
-        if len(points) == 8:
-            place = np.array([points[:, 0].mean(), points[:, 1].min() - 0.035 * self.size])
-            align = "center"
-        else:
-            middle = points[len(points) // 2] if len(points) > 2 else points.mean(axis=0)
-            beside = outlines.across(outlines.unit(points[-1] - points[0], (1.0, 0.0)))
-            beside = -beside if beside[0] < -1e-9 or (abs(beside[0]) <= 1e-9 and beside[1] < 0) else beside
-            place = middle + (width + 0.028 * self.size) * beside
-            align = "left" if beside[0] > 0.3 else "center"
-        room = 0.022 * self.size * len(name) * (1.0 if align == "left" else 0.5)
-        self._text(name, place, darker(colour), 9.5, align, room)
+        """A name beside a body or rod with these points that is that wide on each side, where it covers least."""
+        letters = 0.022 * self.size * len(name)
+        place, align = self.room.best(name_places(points, width, self.size), letters, 0.036 * self.size)
+        self._text(name, place, darker(colour), 9.5, align, letters * (1.0 if align == "left" else 0.5))
 
     def _scale_bar(self, ax: Any, corner: np.ndarray, width: float) -> None:
         """A bar of a round length that ends in the lower right corner."""

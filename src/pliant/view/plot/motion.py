@@ -57,7 +57,7 @@ def trajectory(
                 recording[0], factor * column, linestyle="none", marker=".", markersize=2.5, color=GREY, label=words
             )
     for name, values in series.items():
-        for words, column in zip(_parts(name, values.shape[1], run[name].unit), values.T, strict=True):
+        for words, column in zip(_parts(run, name, values.shape[1]), values.T, strict=True):
             ax.plot(run.time, factor * column, label=words)
     ax.set_xlabel("time [s]")
     ax.set_ylabel(label(chosen[0] if len(chosen) == 1 else _what(unit), unit))
@@ -104,11 +104,11 @@ def _values(run: Result, name: str) -> np.ndarray:
     return np.asarray(run[name], dtype=float).reshape(len(run.time), -1)
 
 
-def _parts(name: str, count: int, unit: str) -> list[str]:
+def _parts(run: Result, name: str, count: int) -> list[str]:
+    """Names of the components of an output, or of a frame's position."""
     if count == 1:
         return [name]
-    letters = "xyz" if count == 3 else "wxyz" if count == 4 else [str(k + 1) for k in range(count)]
-    return [f"{name} {letter}" for letter in letters]
+    return run.parts(name) if name in run.output_names else [f"{name}.{letter}" for letter in "xyz"]
 
 
 def _what(unit: str) -> str:
@@ -180,7 +180,7 @@ def spectrum(
     unit, factor = prefixed(run[name].unit, amplitude)
     ax = axes(ax)
     top = frequency[-1] if highest is None else min(highest, frequency[-1])
-    for words, column in zip(_parts(name, values.shape[1], run[name].unit), amplitude.T, strict=True):
+    for words, column in zip(_parts(run, name, values.shape[1]), amplitude.T, strict=True):
         ax.plot(frequency, factor * column, label=words)
     if modes is not None:
         inside = [f for f, z in zip(modes.frequencies, modes.eigenvalues, strict=True) if z.imag and 0 < f <= top]

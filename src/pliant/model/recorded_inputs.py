@@ -1,0 +1,50 @@
+"""Inputs of a model from the columns of a recording."""
+
+from __future__ import annotations
+
+from pliant.language.arguments import ArgumentError
+from pliant.language.dimension import Dimension
+from pliant.language.recording import Recording, RecordingError
+from pliant.model.model import Model
+from pliant.model.time_series import TimeSeries, interpolated
+
+
+def driving_columns(model: Model, recording: Recording) -> dict[str, str]:
+    """The column that drives each input, for those that have one: `input.NAME`, as where an output has the same name, or `NAME`."""
+    both = {name: (f"input.{name}", name) for name in model.input_names}
+    found = {name: next((x for x in known if x in recording.columns), None) for name, known in both.items()}
+    return {name: column for name, column in found.items() if column is not None}
+
+
+def recorded_inputs(model: Model, recording: Recording) -> dict[str, TimeSeries]:
+    """The inputs that a recording has columns of, by name; raises RecordingError where there are none or their units are wrong."""
+    columns = driving_columns(model, recording)
+    for name in model.input_names:
+        if name in columns:
+            kind = model.environment.dimension(name)
+            check_dimension(recording, columns[name], kind, f"the input '{name}' is a {kind}")
+        elif lost := next((x for x in recording.columns if x.startswith((f"{name}_", f"{name} [", f"{name} ("))), None):
+            raise RecordingError(
+                f"{recording.file} has a column '{lost}', but '{lost[len(name) + 1 :].strip('[]()')}' is no known unit; write a "
+                f"unit such as '{name} [Pa]', or rename the column if it is not the input '{name}'"
+            )
+    if model.input_names and not columns:
+        raise RecordingError(
+            f"{recording.file} drives none of the model's inputs ({', '.join(model.input_names)}); it has the columns "
+            f"{', '.join(recording.columns)}"
+        )
+    return {name: _smooth(recording, column) for name, column in columns.items()}
+
+
+def _smooth(recording: Recording, column: str) -> TimeSeries:
+    try:
+        return interpolated(recording.time, recording.column(column), "cubic")
+    except ArgumentError as reason:
+        raise RecordingError(f"the column '{column}' of {recording.file}: {reason}") from None
+
+
+def check_dimension(recording: Recording, name: str, expected: Dimension | None, words: str) -> None:
+    """Refuse a column whose unit does not measure what is expected; `words` say what that is."""
+    found = recording.dimension(name)
+    if expected is not None and found is not None and found != expected:
+        raise RecordingError(f"the column '{name}' of {recording.file} is in a unit of {found}, but {words}")
