@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
-from pliant.language.base import Part
+from pliant.language.base import Part, part_classes
 from pliant.language.placement import Around, Placement
 from pliant.language.repeated import Repeated
 from pliant.language.scalar import Each
@@ -18,6 +19,17 @@ PAIRS_EVENLY = "=4*pi*floor((i - 1)/2)/count"
 
 Count = Callable[[int | str, KeyPath], int]
 """The number of instances that a `count` says, which stands at a path."""
+
+
+@cache
+def _places(part: type[Part]) -> tuple[str, ...]:
+    """Fields of a part that may hold something repeated, or something that stands around an axis or is mirrored."""
+    return tuple(name for name, field in part.model_fields.items() if any(map(_stands, part_classes(field.annotation))))
+
+
+@cache
+def _stands(part: type[Part]) -> bool:
+    return issubclass(part, Placement | Repeated) or bool(_places(part))
 
 
 class Expanded:
@@ -42,7 +54,9 @@ class Expanded:
 
     def _part(self, part: Part, path: KeyPath, instance: Instance) -> Part:
         changed: dict[str, Any] = {}
-        for name, value in part.__dict__.items():
+        values = part.__dict__
+        for name in _places(type(part)):
+            value = values[name]
             if isinstance(value, dict):
                 new: Any = self._entries(value, (*path, name), instance)
             elif isinstance(value, tuple):

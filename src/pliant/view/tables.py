@@ -141,7 +141,7 @@ def _joints(flat: RobotSpec, environment: Environment) -> Sheet:
         place = "" if all(entry == 0 for entry in joint.position) else _written(joint.position)
         place += f", mirrored in {joint.mirror}" if joint.mirror is not None else ""
         if joint.around is not None:
-            angle = number(math.degrees(environment.value(joint.around.angle)), "deg")
+            angle = number(math.degrees(environment.value(joint.around.angle or 0)), "deg")
             place += f", around {_written(joint.around.axis)} by {angle}"
         rows.append((name, joint.type, joint.parent, joint.child, ", ".join(axes), place))
     return Sheet("joints", ("name", "type", "parent", "child", "axis", "position"), shorten(rows))
@@ -215,6 +215,8 @@ def _totals(
         build = build_tree(_undamped(flat))
     except SpecError as error:  # what is found wrong only when the robot is built
         return {"cannot be built": str(error.faults[0])}
+    except OverflowError:
+        return {"cannot be built": "a size or another value is too large"}
     mass = mass_budget(build)
     free = sum(_freedom(entry.coordinate) for entry in coordinates)
     free += sum(3 if entry.is_rotation else 1 for entry in of_rods)
