@@ -34,7 +34,6 @@ outputs: {{end: {{frame: end}}, tip: {{frame: beam.tip}}}}
     "force, the rest is conserved.",
     tolerance=0.01,
     measure="absolute",
-    quick=False,
 )
 def check() -> Found:
     """Ten finite elements, at the defaults."""

@@ -22,7 +22,6 @@ tendons:
     measure="absolute",
     unit="mm",
     data="rollouts/tendon.csv",
-    quick=False,
 )
 def check(file: Path) -> Found:
     """Bending, twist and stretch linear along each of two pieces, as there."""
