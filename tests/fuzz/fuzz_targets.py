@@ -34,12 +34,12 @@ from mutation import mutate, mutate_bytes, mutate_numbers
 
 from pliant.cli import run as run_command
 from pliant.identify.recording import drive
-from pliant.language.recording import RecordingError, read_recording
 from pliant.io.results import load_path, load_result
 from pliant.language.arguments import ArgumentError
 from pliant.language.dimension import LENGTH
 from pliant.language.evaluate import BARE, UNKNOWN, dimension_of, evaluate
 from pliant.language.faults import SpecError
+from pliant.language.recording import RecordingError, read_recording
 from pliant.language.syntax import ExpressionError, parse, symbols, to_text
 from pliant.mesh.formats import MeshProblem, read_mesh
 from pliant.solve.netcdf_files import ResultFileError

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.language.recording import RecordingError
 from pliant.identify.search import Search, Solution
+from pliant.language.recording import RecordingError
 
 # A profile goes outward by quarters of the interval of a linear problem until it has risen enough, and no further than this.
 MOST_STEPS = 16

@@ -38,6 +38,6 @@ RESTS = {
 )
 def check(file: Path) -> Found:
     """The bundled module under the recorded pressures."""
-    rows = compare(load("stiff_flop"), "arm", WORDS, read_recording(file), window=(7.0, 54.0), static_at=list(RESTS))
+    rows = compare(load("stiff_flop"), "arm", WORDS, read_recording(file), window=(7.0, 54.0), rest_at=list(RESTS))
     read = np.array(list(RESTS.values()))
     return Found([np.linalg.norm(1e3 * row.static_path - read, axis=1).mean() for row in rows], 0.0)
