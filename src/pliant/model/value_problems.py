@@ -14,10 +14,14 @@ from pliant.language.walk import leaves, parts
 from pliant.language.words import KeyPath
 from pliant.output.rod import RodOutput
 from pliant.rod.stations import is_on_rod
+from pliant.section import Annulus, Circle, Rectangle
 from pliant.tendon.through import Stretch
 
 if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec
+
+LARGEST = 1e70
+"""Half width of a section whose fourth power is still a number [m]."""
 
 Finding = tuple[str, str, KeyPath, str, str]
 """Collection, name of the thing in it, path in the thing, message, hint."""
@@ -49,9 +53,9 @@ def _zero_axes(part: Part, value: Callable[[Scalar], float]) -> Iterable[Problem
 
 
 def problems_between(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
-    """What is wrong with values of different things: eyelets, tables and outputs against the rods they are on, masses of
-    shapes."""
-    for found in (_eyelets, _tables, _places, _masses):
+    """What is wrong with values of different things: eyelets, tables and outputs against the rods they are on, sizes of sections,
+    masses of shapes."""
+    for found in (_eyelets, _tables, _places, _sections, _masses):
         yield from found(flat, value)
 
 
@@ -98,6 +102,25 @@ def _places(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Findi
         if not is_on_rod(at, length):
             message = f"the place at {at:g} m is off the rod '{output.rod}' (0 to {length:g} m)"
             yield "outputs", name, ("at",), message, "give an arc length between 0 and the rod's length"
+
+
+def _sections(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
+    """Sections are not so large that their moments of area cannot be written down."""
+    for name, section in flat.sections.items():
+        if not isinstance(section, Circle | Annulus | Rectangle):
+            continue
+        try:
+            size = max(section.half_sizes(value))
+        except (ExpressionError, OverflowError):
+            continue  # reported where the value stands
+        if size > LARGEST:
+            yield (
+                "sections",
+                name,
+                (),
+                f"the section is {2 * size:.2g} m wide: its moments of area are no finite numbers",
+                "",
+            )
 
 
 def _masses(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:

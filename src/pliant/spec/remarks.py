@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -162,15 +163,21 @@ def _names(data: Any) -> Iterator[str]:
             yield from _names(value)
     elif isinstance(data, Part):
         yield from _names(data.__dict__)
-    elif isinstance(data, str):
-        texts = (
-            [data] if data.lstrip().startswith("=") else ["=" + index for index in re.findall(r"\[([^\[\]]+)\]", data)]
-        )
-        for text in texts:
-            try:
-                yield from _in_expression(parse(text))
-            except ExpressionError:
-                continue  # other text
+    elif isinstance(data, str) and ("=" in data or "[" in data):
+        yield from _in_text(data)
+
+
+@lru_cache(maxsize=4096)
+def _in_text(text: str) -> frozenset[str]:
+    """Names in an expression, or in the indices of a reference; none in other text."""
+    own = text.lstrip().startswith("=")
+    found: set[str] = set()
+    for expression in [text] if own else ["=" + index for index in re.findall(r"\[([^\[\]]+)\]", text)]:
+        try:
+            found.update(_in_expression(parse(expression)))
+        except ExpressionError:
+            continue
+    return frozenset(found)
 
 
 def _in_expression(node: Node) -> Iterator[str]:
