@@ -191,7 +191,7 @@ def cases(folder: Path, findings: Path | None) -> str:
             theme = case["theme"]
             rows.append(f"| **{theme}** | | | |")
         unit = f" {case['unit']}" if case["measure"] == "absolute" and case["unit"] else ""
-        cells = (f"`{case['name']}`", case["title"], f"{case['error']:.1g}{unit}", f"{case['tolerance']:.3g}{unit}")
+        cells = (f"`{case['name']}`", case["title"], f"{case['error']:.2g}{unit}", f"{case['tolerance']:.3g}{unit}")
         rows.append(f"| {' | '.join(cells)} |")
     failed = [case["name"] for case in found["cases"] if not case["ok"]] + [case["name"] for case in found["not_run"]]
     if failed:

@@ -21,7 +21,7 @@ loads: {end: {frame: column.tip, force: [0, 0, =-push], expressed_in: column.tip
 
 
 def characteristic(load: float, frequency: float) -> float:
-    """Zero at the frequencies of the column [sqrt(EI/m)/L^2] under a load [EI/L^2] (Beck, eq. 14)."""
+    """Zero at the frequencies of the column [sqrt(EI/m)/L^2] under a load [EI/L^2]."""
     root = np.sqrt(load**2 / 4 + frequency**2)
     a, b = np.sqrt(root - load / 2), np.sqrt(root + load / 2)
     waves = 2 * frequency**2 * (1 + np.cosh(a) * np.cos(b)) + load * frequency * np.sinh(a) * np.sin(b)

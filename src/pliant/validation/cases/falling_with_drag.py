@@ -19,7 +19,7 @@ joints: {drop: {type: prismatic, axis: z, child: ball, displacement: {damper: {c
 @case(
     "Motion",
     compared="Speed at 200 moments of a fall of 5 s",
-    source="v_t tanh(g t/v_t) with v_t = sqrt(m g/c): H. Lamb, Dynamics, 2nd ed. (1923), section 97.",
+    source="v_t tanh(g t/v_t) with v_t = sqrt(m g/c): H. Lamb, Dynamics, 2nd ed. (1923).",
     tolerance=1e-4,
     measure="of the largest",
     unit="m/s",

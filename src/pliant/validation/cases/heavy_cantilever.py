@@ -32,7 +32,7 @@ def exact(load: float) -> tuple[float, float]:
     "Statics",
     compared="Shortening and deflection of the tip over the length at w L^3/EI = 2, 8 and 20, in three rod models",
     source="F. V. Rohde, Large deflections of a cantilever beam with uniformly distributed load, Quarterly of "
-    "Applied Mathematics 11 (1953) 337-338, eq. (1), here as a boundary-value problem by SciPy.",
+    "Applied Mathematics 11 (1953) 337-338, here as a boundary-value problem by SciPy.",
     tolerance=3e-3,
 )
 def check() -> Found:

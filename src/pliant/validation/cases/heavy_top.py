@@ -35,7 +35,7 @@ outputs: {{head: {{frame: top.head, quantity: position}}}}
 @case(
     "Motion",
     compared="Rate of the slow and of the fast precession, and the lean after a second [rad/s, rad]",
-    source="J.-L. Lagrange (1788); H. Goldstein, Classical Mechanics, 2nd ed. (1980), section 5-7, eq. (5-77): the "
+    source="J.-L. Lagrange (1788); H. Goldstein, Classical Mechanics, 2nd ed. (1980), section 5-7: the "
     "quadratic equation of steady precession.",
     tolerance=1e-4,
 )

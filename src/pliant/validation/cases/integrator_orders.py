@@ -25,7 +25,7 @@ def exact(time: float) -> float:
     "Convergence",
     compared="Order of each method between equal steps of 1/50 and 1/100 s",
     source="Motion of the pendulum by Jacobi's functions (SciPy): E. T. Whittaker, Analytical Dynamics, 4th ed. "
-    "(1937), section 44; orders of the methods: docs/analyses.md.",
+    "(1937); orders of the methods: docs/analyses.md.",
     tolerance=0.35,
     measure="absolute",
 )

@@ -29,7 +29,7 @@ WORDS = ("pcs:3", "cosserat:4", "finite_element:3", "pcc:1", "gvs:1")
     compared="Place of the tip and its direction, in five rod models",
     source="A chamber of area A at the distance d pushes with p A and bends with p A d: stretch p A/(E A_s), "
     "curvature p A d/(E I), an arc of a circle. J. Fras et al., New STIFF-FLOP module construction idea, IEEE "
-    "ICRA 2015, section III (the same balance).",
+    "ICRA 2015.",
     tolerance=1e-6,
     measure="absolute",
 )

@@ -25,7 +25,7 @@ joints:
     "Stability",
     compared="Smallest spin at which small motions about the upright pose do not grow",
     source="J.-L. Lagrange (1788): (C w)^2 = 4 A m g l with A about the point of support; H. Goldstein, Classical "
-    "Mechanics, 2nd ed. (1980), section 5-7, eq. (5-81).",
+    "Mechanics, 2nd ed. (1980), section 5-7.",
     tolerance=1e-5,
     unit="rad/s",
 )

@@ -25,7 +25,7 @@ WORDS = ("pcs:6", "cosserat:60", "finite_element:60", "gvs:1", "pcc:1")
     compared="Place of the tip, bent by 42 degrees, in five rod models",
     source="A tendon at the distance d bends with T d and compresses with T: curvature T d/EI, stretch -T/EA. D. C. "
     "Rucker and R. J. Webster, Statics and dynamics of continuum robots with general tendon routing, IEEE "
-    "Trans. Robotics 27 (2011) 1033-1044, eqs. (11)-(13) for a straight routing.",
+    "Trans. Robotics 27 (2011) 1033-1044.",
     tolerance=1e-3,
     measure="of the largest",
     unit="m",

@@ -38,7 +38,7 @@ constraints:
     compared="Angle by which a ring, bent of a straight rod, can be twisted before it buckles out of its plane",
     source="J. H. Michell, On the stability of a bent and twisted wire, Messenger of Mathematics 19 (1889-90) "
     "181-184; A. Goriely, Twisted elastic rings and the rediscoveries of Michell's instability, J. Elasticity "
-    "84 (2006) 281-299, eq. (2): 2 pi sqrt(3) EI/GJ.",
+    "84 (2006) 281-299: 2 pi sqrt(3) EI/GJ.",
     tolerance=3e-3,
     unit="rad",
     quick=False,
