@@ -2,7 +2,8 @@
 
     python benchmarks/many.py [--runs 10000] [--json]
 
-One core and all cores take turns, a part of the runs each time, so that other work on the machine touches both alike.
+One core, all cores and the cluster take turns, a part of the runs each time, so that other work on the machine touches all alike.
+Starting the cluster and deriving the equations in its processes is not counted. Progress goes to stderr.
 `efficiency_of_plain_products` is that of matrix products in as many threads: on a machine with other work it is below 1, and runs
 cannot do better (set OPENBLAS_NUM_THREADS=1).
 `python_share` is the share of one core's time during which Python's lock is held: everything but calls of the runtime that release
@@ -14,8 +15,11 @@ from __future__ import annotations
 import argparse
 import json
 import resource
+import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -25,7 +29,7 @@ from pliant.equations.interface import FUNCTIONS, runtime
 from pliant.study.execution import cores
 
 UNTIL = 10.0
-TURNS = 10
+TURNS, LEAST = 10, 200
 COMPARED = 25
 PARAMETERS = {
     "youngs_modulus": "80:200 kPa",
@@ -97,18 +101,24 @@ def largest_difference(eqs: pliant.Equations, cases: pliant.Cases, found: Any) -
     return worst
 
 
-def on_dask(eqs: pliant.Equations, cases: pliant.Cases, workers: int) -> float | None:
-    """Time on a local Dask cluster of processes [s]; None where Dask is not installed."""
+@contextmanager
+def local_cluster(eqs: pliant.Equations, cases: pliant.Cases) -> Iterator[Any]:
+    """A client of a local Dask cluster with a process for each core, which has its equations; None where Dask is not installed."""
     try:
         import distributed
     except ModuleNotFoundError:
-        return None
+        yield None
+        return
     with (
-        distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=cores(), threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
-        pliant.simulate_many(eqs, cases[: 4 * workers], UNTIL, executor=client)  # every process has its equations then
-        return seconds(lambda: pliant.simulate_many(eqs, cases, UNTIL, executor=client))
+        pliant.simulate_many(eqs, cases[: 4 * cores()], UNTIL, executor=client)
+        yield client
+
+
+def say(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)
 
 
 def memory_mb() -> float:
@@ -121,17 +131,22 @@ def measured(runs: int) -> dict[str, Any]:
     eqs = pliant.derive("stiff_flop")
     cases = pliant.cases({**PARAMETERS, **PRESSURES}, f"sobol:{runs}")
     few = cases[: min(200, runs)]
+    say("warming up, share of Python")
     first = pliant.simulate_many(eqs, few, UNTIL, workers=1)
     share = min(python_share(eqs, cases[: min(1000, runs)]) for _ in range(3))
-    one = both = plain_one = plain_both = 0.0
-    begin, kept = memory_mb(), 0.0
-    for part in np.array_split(np.arange(runs), min(TURNS, runs)):
-        here = cases[int(part[0]) : int(part[-1]) + 1]
-        one += seconds(lambda here=here: pliant.simulate_many(eqs, here, UNTIL, workers=1))
-        both += seconds(lambda here=here: pliant.simulate_many(eqs, here, UNTIL))
-        plain_one += seconds(products)
-        plain_both += seconds(lambda: on_threads(products))
-        kept = max(kept, first.nbytes / len(few) * len(here) / 1e6)
+    one = both = dask = plain_one = plain_both = 0.0
+    begin, kept, parts = memory_mb(), 0.0, np.array_split(np.arange(runs), min(TURNS, max(1, runs // LEAST)))
+    with local_cluster(eqs, cases) as client:
+        for k, part in enumerate(parts, 1):
+            say(f"turn {k} of {len(parts)}")
+            here = cases[int(part[0]) : int(part[-1]) + 1]
+            one += seconds(lambda here=here: pliant.simulate_many(eqs, here, UNTIL, workers=1))
+            both += seconds(lambda here=here: pliant.simulate_many(eqs, here, UNTIL))
+            if client is not None:
+                dask += seconds(lambda here=here: pliant.simulate_many(eqs, here, UNTIL, executor=client))
+            plain_one += seconds(products)
+            plain_both += seconds(lambda: on_threads(products))
+            kept = max(kept, first.nbytes / len(few) * len(here) / 1e6)
     grown = memory_mb() - begin
     return {
         "runs": runs,
@@ -141,7 +156,8 @@ def measured(runs: int) -> dict[str, Any]:
         "efficiency": one / (cores() * both),
         "efficiency_of_plain_products": plain_one / plain_both,
         "python_share": share,
-        "dask_s": on_dask(eqs, cases, cores()),
+        "dask_s": dask or None,
+        "dask_over_threads": dask / both or None,
         "largest_difference": largest_difference(eqs, few, first),
         "memory_mb": memory_mb(),
         "memory_growth_mb": grown,

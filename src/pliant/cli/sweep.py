@@ -91,13 +91,10 @@ def sweep(
     ] = None,
     table: Annotated[bool, typer.Option("--table", help="Print the cases, the best first.")] = False,
     plot: Annotated[
-        str | None,
-        typer.Option(
-            "--plot", metavar="[FILE]", help="Plot of the effects: .pdf, .svg or .png; else plot.png in the folder."
-        ),
+        str | None, typer.Option("--plot", metavar="[FILE]", help="Plot of effects (.pdf, .svg, .png); else FOLDER/plot.png.")
     ] = None,
     report: Annotated[
-        str | None, typer.Option("--report", metavar="[FILE]", help="Page to write (.html); else report.html in the folder.")
+        str | None, typer.Option("--report", metavar="[FILE]", help="Page to write (.html); else FOLDER/report.html.")
     ] = None,
     by: Annotated[
         str | None, typer.Option("--by", metavar="NAME", help="Measure that ranks the cases; else the first that differs.")
