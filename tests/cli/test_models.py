@@ -34,7 +34,7 @@ def broken(tmp_path: Path) -> str:
 def test_check_of_a_sound_model(capsys: pytest.CaptureFixture[str]) -> None:
     assert called(capsys, "check", "four_bar") == (0, "four_bar: ok\n", "")
     code, out, err = called(capsys, "check", "four_bar", "--json")
-    assert (code, json.loads(out), err) == (0, {"model": "four_bar", "status": "ok", "faults": []}, "")
+    assert (code, json.loads(out), err) == (0, {"model": "four_bar", "status": "ok", "faults": [], "remarks": []}, "")
 
 
 def test_check_of_a_broken_model(capsys: pytest.CaptureFixture[str], broken: str) -> None:
