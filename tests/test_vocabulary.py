@@ -19,16 +19,16 @@ from pliant.solve.options import (
 )
 
 VERBS = {
-    "equilibrium": (pliant.equilibrium, EquilibriumOptions, {"on_failure"}),
+    "equilibrium": (pliant.equilibrium, EquilibriumOptions, {"timeout", "on_failure"}),
     "modes": (pliant.modes, ModesOptions, set()),
     "linearize": (pliant.linearize, LinearizeOptions, set()),
-    "simulate": (pliant.simulate, SimulateOptions, {"events", "mid_step", "progress", "out", "on_failure"}),
+    "simulate": (pliant.simulate, SimulateOptions, {"events", "mid_step", "progress", "out", "timeout", "on_failure"}),
     "path": (pliant.continuation, ContinuationOptions, set()),
 }
 """Function, schema, and what only Python can give."""
 
 ONLY_COMMANDS = {"equilibrium": {"starts", "seed"}, "path": {"point", "axes", "plot"}}
-COMMON = {"model", "set", "rod", "variant", "folder", "out", "report", "json"}
+COMMON = {"model", "set", "rod", "variant", "folder", "out", "report", "json", "timeout"}
 
 OSCILLATOR = """
 pliant: 1

@@ -27,7 +27,7 @@ joints:
   a: {{type: free, child: top, x: {{rate: 0.7}}, z: {{initial: 30 cm, rate: -0.5}}, orientation: {{rate: [3, -2, 5]}}}}
   b: {{type: free, child: table, orientation: {{rate: [0.3, 0.1, -0.2], initial: {{axis: y, angle: 4 deg}}}}}}
 surfaces: {{other: {surface}}}
-contacts: {{touch: {{between: [top, other], stiffness: 2 kN/m, {law}}}}}
+contacts: {{touch: {{between: [top, other], stiffness: 2000, {law}}}}}
 outputs: {{push: {{contact: touch}}}}
 """
 

@@ -371,3 +371,15 @@ def test_nothing_is_compiled_where_that_is_not_wanted(fresh: Path, monkeypatch: 
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setattr(compiling.importlib.util, "find_spec", lambda name: None)
     assert module_found() is ctypes_calls
+
+
+@pytest.mark.parametrize("t", [float("nan"), float("inf"), "a", [1.0, 2.0]])
+@pytest.mark.parametrize("way", ["extension", "ctypes"])
+def test_a_time_is_a_finite_number(t: Any, way: str, request: pytest.FixtureRequest) -> None:
+    if way == "ctypes":
+        request.getfixturevalue("by_ctypes")
+    eqs = pliant.derive("pendulum")
+    q, v = eqs.initial_state()
+    with pytest.raises(ValueError, match="t must be a finite number, not"):
+        eqs.forward_dynamics(q, v, t=t)
+    assert np.isfinite(eqs.forward_dynamics(q, v, t=2)[0]).all()

@@ -19,9 +19,7 @@ joints:
   fa: {{type: free, child: a, z: {{initial: 9 cm}}}}
   fb: {{type: free, child: b, x: {{initial: {x}}}, z: {{initial: {z}}}}}
 """
-LAW = (
-    "friction: {{along: {friction}, across: {across}}}, stiffness: 20 kN/m, exponent: {exponent}, dissipation: 0.5 s/m"
-)
+LAW = "friction: {{along: {friction}, across: {across}}}, stiffness: 20000, exponent: {exponent}, dissipation: 0.5 s/m"
 BALLS = (
     HEAD.format(a="sphere, radius: 10 cm", b="sphere, radius: 5 cm", x="3 cm", z="23 cm")
     + """

@@ -61,7 +61,7 @@ joints:
   a: {{type: free, child: top, x: {{rate: 0.7}}, z: {{initial: 17 cm, rate: -0.5}}, orientation: {{rate: [3, -2, 5]}}}}
   b: {{type: free, child: table, orientation: {{rate: [0.3, 0.1, -0.2], initial: {{axis: y, angle: 4 deg}}}}}}
 contacts:
-  touch: {{between: [top, table], stiffness: 20 kN/m, {law}}}
+  touch: {{between: [top, table], stiffness: 20000, {law}}}
 """
 STACK = f"""
 pliant: 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -33,7 +34,7 @@ class Caller:
         finite: bool,
         large: bool,
     ) -> None:
-        self.enter, self.read, self.fail = enter, read, fail
+        self.enter, self.read, self.fail, self.finite = enter, read, fail, finite
         self.settled = False
 
 
@@ -48,7 +49,7 @@ def call(
         arguments, kept = ArgumentsStruct(), []
         for (name, size), value in zip(takes, values, strict=True):
             if name in ("t", "tolerance"):
-                setattr(arguments, name, value)
+                setattr(arguments, name, _real(name, value, finite=caller.finite))
                 continue
             if name == "frames":
                 arguments.count = len(value)
@@ -64,6 +65,17 @@ def call(
         return results[0] if len(results) == 1 else tuple(results)
 
     return evaluate
+
+
+def _real(name: str, value: Any, *, finite: bool) -> float:
+    """A number as compiled code takes it."""
+    try:
+        number = ctypes.c_double(value).value
+    except TypeError:
+        number, finite = math.nan, True
+    if finite and not math.isfinite(number):
+        raise ValueError(f"{name} must be a finite number, not {value!r}")
+    return number
 
 
 def address(array: np.ndarray) -> int:

@@ -227,8 +227,13 @@ static int take(const Call *call, const Taken *taken, PyObject *value, pl_argume
   void *place = (char *)arguments + taken->offset;
   if (taken->sort == REAL) {
     const double number = PyFloat_AsDouble(value);
+    if ((number == -1 && PyErr_Occurred()) || (call->caller->finite && !isfinite(number))) {
+      PyErr_Clear();
+      PyErr_Format(PyExc_ValueError, "%s must be a finite number, not %R", taken->name, value);
+      return -1;
+    }
     *(double *)place = number;
-    return number == -1 && PyErr_Occurred() ? -1 : 0;
+    return 0;
   }
   if (taken->sort == PAIRS) {
     PyArrayObject *pairs = (PyArrayObject *)value;
