@@ -239,5 +239,9 @@ def test_a_failed_run_is_said_and_saved(capsys, tmp_path):
     ]
     code, out, err = call(capsys, "simulate", "four_bar", *asked, "--out", str(file))
     assert code == 2
-    assert "dead position" in " ".join((out + err).split())
-    assert load_result(file).status == "failed"
+    said = " ".join((out + err).split())
+    assert "dead position" in said
+    assert "as it has not come to its end" in said
+    assert not file.exists()
+    with pytest.warns(UserWarning, match="is partial"):
+        assert load_result(tmp_path / "run.partial.nc").status == "failed"

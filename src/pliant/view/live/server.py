@@ -189,8 +189,9 @@ def _guarded(word: str) -> Iterator[None]:
     viser has no place for such checks. So its own module, and nothing else, finds another function where it looks for the one
     that serves websockets; it calls it with the next port where one is taken.
     """
-    import viser.infra._infra as module
+    import viser.infra._infra
 
+    module: Any = viser.infra._infra
     usual = module.websockets
 
     def serve(handler: Any, host: Any, port: int, *, process_request: Any, **more: Any) -> Any:
