@@ -9,11 +9,7 @@ CC_GIVEN := $(filter environment command%,$(origin CC))
 COMPILER := $(if $(or $(CC_GIVEN),$(shell command -v cc || command -v gcc || command -v clang)),,$(comma)compiler)
 EXTRAS := test$(COMPILER)
 
-<<<<<<< HEAD
-.PHONY: install demo test lint types layers fuzz sanitize wheel clean
-=======
-.PHONY: install demo test lint types layers oldest newest audit kills wheel clean
->>>>>>> results
+.PHONY: install demo test lint types layers fuzz sanitize oldest newest audit kills wheel clean
 
 install: $(VENV)/.installed
 
@@ -58,7 +54,6 @@ test: lint layers
 	OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal; tested=$$?; \
 	wait $$types; checked=$$?; cat $$said; rm $$said; exit $$((tested + checked))
 
-<<<<<<< HEAD
 MINUTES ?= 10
 TARGET ?= all
 SEED ?= 1
@@ -72,7 +67,7 @@ ENGINE ?= tests/equations tests/contact tests/solve/motion tests/gradient
 # tests of the engine with the C runtime under AddressSanitizer and UndefinedBehaviorSanitizer, compiled into out/sanitize
 sanitize: install
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/sanitize.py $(ENGINE)
-=======
+
 # the dependencies at their lower bounds, or at their newest versions; another Python: make newest PYTHON=python3.13 (network)
 oldest newest:
 	$(PYTHON) tools/test_versions.py $@ --python $(PYTHON)
@@ -85,7 +80,6 @@ audit: install
 # two hundred kills of everything that writes files
 kills: install
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/kill_test.py
->>>>>>> results
 
 # a wheel for release: with kernels of the kinds that ship prebuilt, which takes minutes the first time
 wheel: install
