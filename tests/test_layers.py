@@ -32,6 +32,7 @@ OPTIONAL = {
 OPTIONAL |= {"viser", "websockets"}
 """Packages that need not be there: they are imported where they are used."""
 SLOW = {
+    "mesh/formats/other_files.py": "h5py",
     "cli/common.py": "rich",
     "language/full_yaml.py": "ruamel",
     "solve/netcdf_files.py": "xarray",

@@ -7,6 +7,9 @@ import sys
 from pliant.language.faults import SpecError
 from pliant.language.limits import VARIABLE, limits
 
+if sys.platform != "win32":
+    import resource
+
 
 def limit_memory() -> None:
     """Limit the address space of this process, and of those that it starts, where the limits say so and the system can do it."""
@@ -19,8 +22,6 @@ def limit_memory() -> None:
     if sys.platform == "win32":
         print("pliant: this system has no limit on the memory of a process", file=sys.stderr)
         return
-    import resource
-
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (min(int(most), hard) if hard >= 0 else int(most), hard))
 
