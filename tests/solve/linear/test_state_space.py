@@ -208,11 +208,11 @@ outputs:
 """
 
 
-def pushed_crane(by: str):
+def pushed_crane(by: str, law: str = "2*u"):
     unit = {"acceleration": "m/s^2", "rate": "m/s"}.get(by, "m")
-    motion = ", displacement: {motion: =2*u}" if by == "motion" else ""
+    motion = f", displacement: {{motion: ={law}}}" if by == "motion" else ""
     constraint = (
-        f"constraints: {{drive: {{between: [world, trolley], components: [x], {by}: =2*u}}}}" if not motion else ""
+        f"constraints: {{drive: {{between: [world, trolley], components: [x], {by}: ={law}}}}}" if not motion else ""
     )
     text = PUSHED_CRANE.replace("UNIT", unit).replace("MOTION", motion).replace("CONSTRAINT", constraint)
     return derive(load_text(text))
@@ -247,6 +247,31 @@ def test_what_an_input_prescribes_is_a_state_and_its_acceleration_an_input(by):
             d = h * np.eye(2)[k]
             np.testing.assert_allclose(by_u[:, k], (function(x, u + d) - function(x, u - d)) / (2 * h), atol=1e-6)
     assert space.B[2, 0] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("by", ["motion", "position"])
+def test_a_motion_that_is_no_multiple_of_its_input(by):
+    """The rail follows the square of the input: its rates and accelerations depend on the input and on its rate."""
+    q, v = np.array([0.4, 0.3]), np.array([0.5, -0.8])
+    root = np.sqrt(q[0])
+    moving = {"u": TimeSeries(np.zeros(1), np.array([[root, v[0] / (2 * root)]]))}
+    space = linearize(pushed_crane(by, "u^2/(1 m)"), at=State(q, v), inputs=moving)
+    free = pushed_crane("acceleration")
+
+    def acceleration(x, u):
+        at = np.sqrt(x[0])
+        needed = 2 * (x[2] / (2 * at)) ** 2 + 2 * at * u[0]
+        return free.forward_dynamics(x[:2], x[2:], inputs={"u": needed / 2, "torque": u[1]})[0]
+
+    x, u, h = np.concatenate([q, v]), np.zeros(2), 1e-6
+    for k, d in enumerate(h * np.eye(4)):
+        np.testing.assert_allclose(
+            space.A[2:, k], (acceleration(x + d, u) - acceleration(x - d, u)) / (2 * h), atol=1e-6
+        )
+    for k, d in enumerate(h * np.eye(2)):
+        np.testing.assert_allclose(
+            space.B[2:, k], (acceleration(x, u + d) - acceleration(x, u - d)) / (2 * h), atol=1e-6
+        )
 
 
 def test_the_linear_system_predicts_a_commanded_run():
