@@ -99,10 +99,11 @@ def _scaled(leaf: Leaf, units: Units, value: Value, state: Any) -> Any:
         return leaf.value
     dimension = _dimension(leaf, marker, value)
     factor = 1.0 if dimension is None else units.of(dimension)
-    if not isinstance(leaf.value, str):
-        return leaf.value * factor
+    node = to_node(leaf.value)
+    if isinstance(node, Number):
+        return node.value * factor
     inside = {name: units.of(x) for name, x in state.items()} | {TIME: units.time}
-    node = substitute(to_node(leaf.value), {name: Binary("/", Symbol(name), Number(x)) for name, x in inside.items()})
+    node = substitute(node, {name: Binary("/", Symbol(name), Number(x)) for name, x in inside.items()})
     return to_text(Binary("*", node, Number(factor)))
 
 
@@ -116,6 +117,8 @@ def _dimension(leaf: Leaf, marker: Quantity, value: Value) -> Dimension | None:
         return dim.FORCE / dim.LENGTH ** Fraction(value(owner.exponent)).limit_denominator(1000)
     if isinstance(owner, Rod) and field[0] in ("rest", "damping"):
         return _of_strain(owner, str(field[0]), int(field[-1]), value)
+    if isinstance(owner, Rod) and field[0] in ("initial", "rates"):
+        return _of_coordinate(str(field[1])) / (dim.TIME if field[0] == "rates" else dim.NUMBER)
     if isinstance(owner, ArcModel) and field[0] in ("stiffness", "damping"):
         unit = {"muscles": "m", "strains": "1/m", "bending": "rad"}[owner.coordinates]
         if field[1] == 2 and owner.coordinates != "muscles":
@@ -127,6 +130,13 @@ def _dimension(leaf: Leaf, marker: Quantity, value: Value) -> Dimension | None:
     if type(owner).__module__.startswith("pliant.input") or isinstance(owner, Parameter):
         return None
     raise NotImplementedError(f"the dimension of {type(owner).__name__}.{field}")
+
+
+def _of_coordinate(name: str) -> Dimension:
+    """Of a coordinate of a rod, by its name."""
+    if name.startswith(("bend", "twist")):
+        return dim.NUMBER / dim.LENGTH
+    return dim.LENGTH if name.startswith(("length", "l1", "l2", "l3", "section")) else dim.NUMBER
 
 
 def _of_strain(rod: Rod, field: str, k: int, value: Value) -> Dimension:

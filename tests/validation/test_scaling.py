@@ -1,0 +1,106 @@
+"""The same robot in other units moves, rests and vibrates alike: no solver has a length, a mass or a time of its own.
+
+The environment variable PLIANT_SCALED_ROBOTS names other robots than the few that run by default, or `all` of the bundled ones.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scaling import Units, scaled
+
+import pliant
+from pliant.contact import things
+from pliant.language import dimension as dim
+from pliant.spec.reader import bundled_robots
+
+SAME = 1e-8
+"""Largest difference, as a share of the robot's size or of the fastest eigenvalue."""
+UNITS = {
+    "micrometres and micrograms": Units(length=4.0**-10, mass=4.0**-15),
+    "kilometres and tonnes": Units(length=4.0**5, mass=4.0**5),
+    "milliseconds": Units(time=4.0**-5),
+    "all": Units(length=4.0**-5, mass=4.0**3, time=4.0**4),
+}
+FEW = ("pendulum@damped", "four_bar", "cantilever", "tumbling_body", "leg")
+UNTIL = 0.2
+
+
+def robots() -> tuple[str, ...]:
+    """Those of the environment, or a few."""
+    chosen = os.environ.get("PLIANT_SCALED_ROBOTS")
+    if chosen != "all":
+        return tuple(chosen.split(",")) if chosen else FEW
+    names = [robot.name for robot in bundled_robots()]
+    return tuple(full for name in names for full in (name, *(f"{name}@{x}" for x in pliant.load(name).variants)))
+
+
+@pytest.fixture(scope="module", params=robots())
+def robot(request: pytest.FixtureRequest) -> pliant.RobotSpec:
+    return pliant.load(request.param)
+
+
+@pytest.fixture(scope="module")
+def plain(robot: pliant.RobotSpec) -> pliant.Equations:
+    """The robot in its own units, as the tool writes it."""
+    return pliant.derive(scaled(robot, Units()))
+
+
+def in_units(robot: pliant.RobotSpec, units: Units, monkeypatch: pytest.MonkeyPatch) -> pliant.Equations:
+    # the modulus of things without a material is a number of the language, not of a solver
+    monkeypatch.setattr(things, "RIGID", things.RIGID * units.of(dim.PRESSURE))
+    return pliant.derive(scaled(robot, units))
+
+
+def motion(eqs: pliant.Equations, units: Units, **options: object) -> np.ndarray:
+    """Paths of all frames, in the robot's own units."""
+    if "step" in options:
+        options["step"] = float(options["step"]) * units.time  # type: ignore[arg-type]
+    run = pliant.simulate(eqs, UNTIL * units.time, controllers=False, **options)  # type: ignore[arg-type]
+    return np.asarray(run.recorded["frame_position"]) / units.length
+
+
+def by_generalized_alpha(eqs: pliant.Equations, units: Units) -> np.ndarray:
+    return motion(eqs, units, method="generalized_alpha", step=2e-3)
+
+
+def by_semi_implicit(eqs: pliant.Equations, units: Units) -> np.ndarray:
+    return motion(eqs, units, method="semi_implicit", step=1e-3)
+
+
+def at_rest(eqs: pliant.Equations, units: Units) -> np.ndarray:
+    return np.asarray(eqs.binding.node_poses(pliant.equilibrium(eqs).q)[1]) / units.length
+
+
+def eigenvalues(eqs: pliant.Equations, units: Units) -> np.ndarray:
+    """Their magnitudes in order: real parts of what is hardly damped are round-off."""
+    return np.asarray(np.sort(np.abs(pliant.modes(eqs, at="initial").eigenvalues) * units.time))
+
+
+@pytest.mark.parametrize("answer", [motion, by_generalized_alpha, by_semi_implicit, at_rest, eigenvalues])
+@pytest.mark.parametrize("units", UNITS.values(), ids=UNITS)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_robot_in_other_units_answers_alike(
+    robot: pliant.RobotSpec,
+    plain: pliant.Equations,
+    units: Units,
+    answer: Callable[[pliant.Equations, Units], np.ndarray],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    expected, found = answer(plain, Units()), answer(in_units(robot, units, monkeypatch), units)
+    assert found.shape == expected.shape
+    assert np.abs(found - expected).max() <= SAME * np.abs(expected).max()
+
+
+def test_units_change_every_value_but_pure_numbers() -> None:
+    units = Units(length=4.0, mass=16.0, time=64.0)
+    robot = scaled(pliant.load("cantilever"), units)
+    original = scaled(pliant.load("cantilever"), Units())
+    density = units.of(dim.DENSITY)
+    for name, material in robot.materials.items():
+        value = pliant.derive(robot).model.environment.value
+        assert value(material.density) == pytest.approx(density * value(original.materials[name].density))
+        assert value(material.poissons_ratio) == value(original.materials[name].poissons_ratio)
