@@ -36,8 +36,9 @@ class Scalar:
 
     @property
     def inner(self) -> KeyPath:
-        """The path in the robot that it belongs to, whether it stands in a variant or not."""
-        return self.path[2:] if self.path[0] == "variants" else self.path
+        """The path in the robot that it belongs to, whether it stands in a variant, in a model within the text, or in neither."""
+        path = self.path[2:] if self.path[0] == "variants" else self.path
+        return path[2:] if path[0] == "models" else path
 
     @property
     def kind(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pliant.language.base import ByKey, OneOrList, Part, Problem, WordOrList
 from pliant.language.names import FrameName
-from pliant.language.scalar import Angle, LengthVector, Number, Scalar, Value, Vector
+from pliant.language.scalar import Angle, Length, LengthVector, Number, Scalar, Vector
 
 AxisLetter: TypeAlias = Literal["x", "y", "z"]
 
@@ -55,8 +55,8 @@ class EulerRotation(Part):
 class DirectionRotation(Part):
     """The shortest rotation that turns the z axis to a direction: `{z_along: [10 cm, 0, 40 cm]}`."""
 
-    z_along: tuple[Value, Value, Value]
-    """The direction: three numbers or three lengths, of any size but zero; not that of -z, to which no rotation is the shortest."""
+    z_along: tuple[Length, Length, Length]
+    """The direction, of any length but zero [m]; not that of -z, to which no rotation is the shortest."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """The direction is one, and has a shortest rotation."""

@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, TypeAlias
 
 from pliant.language.dimension import Dimension
-from pliant.language.environment import TIME, finite, parameter_dimensions, to_node
+from pliant.language.environment import TIME, finite, in_order, parameter_dimensions, to_node
 from pliant.language.evaluate import UNKNOWN, OpenDimension, evaluate, unknown_name
 from pliant.language.expected import bounds_problems, wrong_dimension
 from pliant.language.faults import SpecError
@@ -77,6 +77,7 @@ def _refuse_circle(outer: Source, file: FilePath) -> None:
 def overrides_of(inner: RobotSpec, given: Mapping[str, Override], flat: Flat) -> dict[str, Override]:
     """Those values for the attached model's parameters that fit, `given` with the attachment or (`name/parameter`) further out."""
     found: dict[str, Override] = {}
+    _check_overridden(inner, given, flat)
     outer = parameter_dimensions(flat.things.get("parameters", {}))[0] if given else {}
     known = _alone(inner.parameters) if given else {}
     own = parameter_dimensions(known)[0]
@@ -96,6 +97,17 @@ def overrides_of(inner: RobotSpec, given: Mapping[str, Override], flat: Flat) ->
             message = f"the attached model has no parameter '{key}'"
             flat.fault(override.source, override.path, message, hint)
     return found
+
+
+def _check_overridden(inner: RobotSpec, given: Mapping[str, Override], flat: Flat) -> None:
+    """Note what is wrong with own values of parameters that are overridden here: nothing else evaluates them."""
+    parameters, values = _alone(inner.parameters) if given else {}, dict[str, float]()
+    for name in in_order(parameters)[0]:
+        try:
+            values[name] = finite(parameters[name].value, values)
+        except ExpressionError as error:
+            if name in given and error.name not in (*parameters, TIME):
+                flat.fault(inner.source, ("parameters", name, "value"), str(error), error.hint)
 
 
 def _alone(parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
