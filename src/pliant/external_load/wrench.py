@@ -54,7 +54,9 @@ inputs:
         point = placement[1] + placement[0] @ ca.vertcat(*map(build.value, self.position))
         axes_node, axes = build.frame(self.expressed_in)
         constants = CONSTANTS.write(point=build.entries(point), axes=build.entries(axes[0]))
-        build.frame_force(WRENCH, [node, axes_node], constants, [*self.force, *self.moment], name)
+        build.load_forces[name] = build.frame_force(
+            WRENCH, [node, axes_node], constants, [*self.force, *self.moment], name
+        )
 
 
 CONSTANTS = Fields("point:3", "axes:matrix")

@@ -57,6 +57,7 @@ class Build:
         self.signals = SignalTable(self.environment, self.parameters, inputs)
         self.coordinates: dict[str, CoordinateEntry] = {}
         self.link_forces: dict[str, int] = {}
+        self.load_forces: dict[str, int] = {}
         self.routes: dict[str, int] = {}
         self.surfaces: dict[str, list[int]] = {}
         self.arcs: dict[str, list[ArcEntry]] = {}
@@ -210,7 +211,7 @@ class Build:
     def frame_force(
         self, kind: FrameForce, nodes: Sequence[int], constants: Sequence[Any], signals: Sequence[Scalar], source: str
     ) -> int:
-        """Add a force between frames, with its signals; returns its index. A link notes that in `link_forces`."""
+        """Add a force between frames, with its signals; returns its index. A link notes that in `link_forces`, a load in `load_forces`."""
         at = self.add_signals(signals)
         return self.system.frame_force(kind, nodes, constants, at, source)
 

@@ -57,7 +57,7 @@ class Model:
         environment: evaluates the model's values.
         initial: `parameters -> (q, v)` at the start.
         switches: `parameters -> times` at which inputs or signals may jump [s].
-        link_forces, coordinate_forces: index of the force of each link and coordinate.
+        link_forces, load_forces, coordinate_forces: index of the force of each link, load and coordinate.
         routes: index of the line of each tendon.
         contact_shapes: numbers of the shapes of everything that can be touched.
         arcs: of rods made of circular arcs, each arc in turn.
@@ -87,6 +87,7 @@ class Model:
     initial: ca.Function
     switches: ca.Function
     link_forces: Mapping[str, int]
+    load_forces: Mapping[str, int]
     routes: Mapping[str, int]
     contact_shapes: Mapping[str, Sequence[int]]
     arcs: Mapping[str, Sequence[ArcEntry]]
@@ -300,6 +301,7 @@ def compile_model(
         initial=ca.Function("initial", [build.parameters], [ca.densify(ca.SX(q)), ca.densify(ca.SX(v))]),
         switches=ca.Function("switches", [build.parameters], [ca.SX(times)]),
         link_forces=build.link_forces,
+        load_forces=build.load_forces,
         routes=build.routes,
         contact_shapes=build.surfaces,
         arcs=build.arcs,

@@ -14,6 +14,9 @@ def json_schema() -> dict[str, Any]:
     are not missed, and references, dimensions and values are left to `pliant check`.
     """
     schema = _loosened(RobotSpec.model_json_schema())
+    for collection in schema["properties"].values():
+        for entry in collection.get("patternProperties", {}).values():
+            entry.pop("required", None)  # `defaults` may have it
     for entry in schema["properties"]["models"]["patternProperties"]:
         schema["properties"]["models"]["patternProperties"][entry] = {"$ref": "#"}
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Pliant robot model, version 1"}

@@ -197,7 +197,7 @@ class SceneMaker:
     def load(self, name: str, load: Wrench) -> LoadMark:
         rotation, position = self.pose[load.frame]
         axes = self.pose[load.expressed_in][0]
-        first = self.eqs.model.system.frame_forces[self.eqs.model.link_forces[name]].signals
+        first = self.eqs.model.system.frame_forces[self.eqs.model.load_forces[name]].signals
         force, moment = self.signals[first : first + 3], self.signals[first + 3 : first + 6]
         point = position + rotation @ np.array([self.value(x) for x in load.position])
         return LoadMark(name, point, axes @ force, axes @ moment)

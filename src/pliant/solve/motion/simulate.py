@@ -263,9 +263,9 @@ def read_request(
     choice("formulation", formulation, ("multipliers", "reduced"))
     given = chosen_method(method, step=step, rtol=rtol, atol=atol)
     tolerances = {name: x for name, x in (("rtol", rtol), ("atol", atol)) if x is not None}
+    times = save_times(begin, end, save_every, save_at)
     _told_apart("save_every", save_every, begin, end)
     _told_apart("step", None if given is None else given.step, begin, end)
-    times = save_times(begin, end, save_every, save_at)
     if formulation == "reduced":
         if events or mid_step is not None:
             raise ArgumentError(_NOT_REDUCED)
