@@ -211,7 +211,7 @@ class Build:
     def frame_force(
         self, kind: FrameForce, nodes: Sequence[int], constants: Sequence[Any], signals: Sequence[Scalar], source: str
     ) -> int:
-        """Add a force between frames, with its signals; returns its index. A link notes that in `link_forces`, a load in `load_forces`."""
+        """Add a force between frames, with its signals; returns its index, which links and loads note."""
         at = self.add_signals(signals)
         return self.system.frame_force(kind, nodes, constants, at, source)
 

@@ -16,7 +16,8 @@ def json_schema() -> dict[str, Any]:
     schema = _loosened(RobotSpec.model_json_schema())
     for collection in schema["properties"].values():
         for entry in collection.get("patternProperties", {}).values():
-            entry.pop("required", None)  # `defaults` may have it
+            kind = schema["$defs"].get(entry.get("$ref", "").rpartition("/")[2], {})
+            kind.pop("required", None)  # `defaults` may have it
     for entry in schema["properties"]["models"]["patternProperties"]:
         schema["properties"]["models"]["patternProperties"][entry] = {"$ref": "#"}
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Pliant robot model, version 1"}
