@@ -13,8 +13,7 @@ import pytest
 
 from pliant import derive, load_path, load_result, load_text, simulate
 from pliant.io import result_reader
-from pliant.io.results import ResultFileError
-from pliant.solve.netcdf_files import LINE_BEGIN, LINE_SIZE, has_checksum
+from pliant.solve.netcdf_files import LINE_BEGIN, LINE_SIZE, ResultFileError, has_checksum
 
 KEPT = Path(__file__).parent / "kept"
 RESULT, PATH = KEPT / "result_2.nc", KEPT / "path_2.nc"

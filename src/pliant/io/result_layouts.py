@@ -49,14 +49,15 @@ class Layout:
     def knows(self, name: str, axes: Axes) -> bool:
         """Whether such files have a variable of that name on these axes, or an axis with labels."""
         if axes == (name,):
-            return name in (*self.texts, self.along) or (name.startswith("output.") and name.endswith(".arc_length"))
+            of_output = name.startswith("output.") and name.endswith((".arc_length", ".part"))
+            return of_output or name in (*self.texts, self.along)
         if name.startswith("output."):
             return axes in ((self.along,), *((self.along, f"{name}.{part}") for part in ("part", "arc_length")))
         return axes == (self.variables.get(name) or self.optional.get(name))
 
     def is_text(self, name: str) -> bool:
         """Whether a variable is the names along an axis."""
-        return name in self.texts
+        return name in self.texts or (name.startswith("output.") and name.endswith(".part"))
 
     def check(self, variables: Found, labels: Found, attributes: Mapping[str, Any]) -> None:
         """Raise Wrong where something is missing, or is not what it has to be."""

@@ -7,7 +7,8 @@ from scipy.special import ellipk
 
 from pliant import continuation, derive, equilibrium, load_path, load_text
 from pliant.equations.core import UnknownName
-from pliant.io.results import ResultFileError, load_result
+from pliant.io.results import load_result
+from pliant.solve.netcdf_files import ResultFileError
 
 TRUSS = """
 pliant: 1
