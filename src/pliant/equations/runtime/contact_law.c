@@ -241,7 +241,9 @@ static void rub(pl_touch *c, const double *law, const double *stretch, const dou
   for (int k = 0; k < 3; ++k) c->stretch[k] = 0;
   for (int j = 0; j < 2; ++j) {
     if (!(ratio[j] > 0)) continue;
-    const double s = c->sliding ? -scale * f[j] / (ratio[j] * c->k_t) : dot3(t[j], stretch) + dot3(t[j], z);
+    const double reached = dot3(t[j], stretch) + dot3(t[j], z), bearing = -scale * f[j] / (ratio[j] * c->k_t);
+    /* a spring that slides bears the friction, but is never stretched beyond its way: in an impact the damper bears the rest */
+    const double s = c->sliding && fabs(bearing) < fabs(reached) ? bearing : reached;
     for (int k = 0; k < 3; ++k) c->stretch[k] += s * t[j][k];
     c->stored += 0.5 * ratio[j] * c->k_t * s * s;
     const double u = dot3(t[j], c->slip_rate);

@@ -403,12 +403,14 @@ static void accept(pl_run *r, double h, double t) {
   r->steps++;
 }
 
-/* Whether a sample lies within a step in which surfaces meet or part: what is in between is not smooth, so that a polynomial would
- * show energy that was never there. */
-static int sampled_within_impact(const pl_run *r, double h) {
-  if (r->fixed || !r->w->contacts || r->next_sample >= r->n_sample) return 0;
+/* Whether a sample lies within a step in which a polynomial would show motion and energy that were never there: where surfaces meet or
+ * part, or bounce and are as before, and after a jump, where what is stiff finds its balance within the step. */
+static int sampled_where_rough(pl_run *r, double h) {
+  const int jumped = r->h_before == 0;
+  if (r->fixed || !(r->w->contacts || jumped) || r->next_sample >= r->n_sample) return 0;
   const double ahead = r->sample_t[r->next_sample] - r->t;
-  return ahead > 1e-9 * h && ahead < h * (1 - 1e-9) && pl_run_contacts_changed(r);
+  if (!(ahead > 1e-9 * h && ahead < h * (1 - 1e-9))) return 0;
+  return (r->w->contacts && pl_run_contacts_changed(r)) || !pl_step_is_smooth(r, h);
 }
 
 /* Advance to the last stop, or until max_steps more steps are done. */
@@ -452,7 +454,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
       if (r->h < fmax(LEAST_STEP, 16 * DBL_EPSILON * fabs(r->t))) return status ? status : PL_STEP_TOO_SMALL;
       continue;
     }
-    if (sampled_within_impact(r, h)) {
+    if (sampled_where_rough(r, h)) {
       r->rejected++, sample_ahead = r->sample_t[r->next_sample] - r->t;
       continue;
     }

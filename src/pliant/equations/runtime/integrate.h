@@ -186,6 +186,8 @@ int pl_sensitivity_step(pl_run *, double h);
 /* interpolate.c */
 /* v (and, unless null, a) of the quaternion Q that moves with D and DD and need not have unit length. */
 void pl_rotation_rates(const double *Q, const double *D, const double *DD, double *o, double *o_dot);
+/* Whether a polynomial through both ends of the step tells what is in between. */
+int pl_step_is_smooth(pl_run *, double h);
 /* Quintic Hermite interpolation at fraction x of the step from the state to the candidate; `a` may be null. */
 void pl_interpolate(const pl_run *, double h, double x, double *q, double *v, double *a);
 /* Energies at fraction x of a step, from both ends' energies and powers. */

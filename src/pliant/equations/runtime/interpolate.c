@@ -36,15 +36,33 @@ static void limit(const pl_run *r, double h, int at, int count, const double *d0
   }
 }
 
+/* First and second derivatives of q at both ends of the step. */
+static void end_derivatives(const pl_run *r) {
+  const pl_tables *T = r->w->T;
+  pl_rates(T, r->q, r->v, r->memory.between.d0), pl_rates(T, r->q1, r->v1, r->memory.between.d1);
+  pl_rates_of_rates(T, r->q, r->v, r->a, r->memory.between.dd0);
+  pl_rates_of_rates(T, r->q1, r->v1, r->a1, r->memory.between.dd1);
+}
+
+int pl_step_is_smooth(pl_run *r, double h) {
+  const double *d0 = r->memory.between.d0, *d1 = r->memory.between.d1;
+  const double *dd0 = r->memory.between.dd0, *dd1 = r->memory.between.dd1;
+  end_derivatives(r);
+  for (int i = 0; i < r->w->T->nq; ++i)
+    if (!smooth((r->q1[i] - r->q[i]) / h, d0[i], d1[i], dd0[i], dd1[i], h)) return 0;
+  return 1;
+}
+
 void pl_interpolate(const pl_run *r, double h, double x, double *q, double *v, double *a) {
   const pl_tables *T = r->w->T;
   const int n = T->nq;
   double *d0 = r->memory.between.d0, *d1 = r->memory.between.d1, *dd0 = r->memory.between.dd0;
   double *dd1 = r->memory.between.dd1, *qd = r->memory.between.qd, *qdd = r->memory.between.qdd;
-  pl_rates(T, r->q, r->v, d0), pl_rates(T, r->q1, r->v1, d1);
-  pl_rates_of_rates(T, r->q, r->v, r->a, dd0), pl_rates_of_rates(T, r->q1, r->v1, r->a1, dd1);
-  for (int i = 0; i < T->n_plain; ++i) limit(r, h, T->plain_q[i], 1, d0, d1, dd0, dd1);
-  for (int i = 0; i < T->n_quat; ++i) limit(r, h, T->quat_q[i], 4, d0, d1, dd0, dd1);
+  end_derivatives(r);
+  if (r->h_before == 0 && !r->tape) { /* the step begins at a jump; where derivatives are asked for, no sample is within it */
+    for (int i = 0; i < T->n_plain; ++i) limit(r, h, T->plain_q[i], 1, d0, d1, dd0, dd1);
+    for (int i = 0; i < T->n_quat; ++i) limit(r, h, T->quat_q[i], 4, d0, d1, dd0, dd1);
+  }
   const double x2 = x * x, x3 = x2 * x, x4 = x3 * x, x5 = x4 * x;
   const double b0 = 1 - 10 * x3 + 15 * x4 - 6 * x5, b1 = 10 * x3 - 15 * x4 + 6 * x5;
   const double c0 = x - 6 * x3 + 8 * x4 - 3 * x5, c1 = -4 * x3 + 7 * x4 - 3 * x5;
