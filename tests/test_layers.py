@@ -25,11 +25,14 @@ OPTIONAL = {
     "jax",
     "matplotlib",
     "meshio",
+    "mujoco",
     "optuna",
+    "pandas",
+    "pinocchio",
     "sympy",
     "torch",
 }
-OPTIONAL |= {"viser", "websockets"}
+OPTIONAL |= {"msgspec", "viser", "websockets"}
 """Packages that need not be there: they are imported where they are used."""
 SLOW = {
     "mesh/formats/other_files.py": "h5py",

@@ -28,7 +28,7 @@ VERBS = {
 """Function, schema, and what only Python can give."""
 
 ONLY_COMMANDS = {"equilibrium": {"starts", "seed"}, "path": {"point", "axes", "plot"}}
-COMMON = {"model", "set", "rod", "variant", "folder", "out", "report", "json", "timeout"}
+COMMON = {"model", "set", "rod", "variant", "folder", "inputs", "out", "report", "json", "timeout"}
 
 OSCILLATOR = """
 pliant: 1

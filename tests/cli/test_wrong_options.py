@@ -113,4 +113,4 @@ def test_too_little_memory_is_said(said, message, capsys, monkeypatch):
 
     monkeypatch.setattr("pliant.spec.reader.check", lack)
     assert run(["check", "pendulum"]) == 2
-    assert capsys.readouterr().err == f"pliant: {message}\n"
+    assert capsys.readouterr().err == f"pliant: {message} (use a smaller model; close other programs)\n"

@@ -37,7 +37,13 @@ def test_values_and_units():
     )
     np.testing.assert_allclose(run["twice"].values, 2 * run["lever"].values)
     np.testing.assert_allclose(run["share"].values, run["energy"].values)
-    assert [run[name].unit for name in ("lever", "ratio", "twice", "share", "root")] == ["N m", "-", "N m", "-", ""]
+    assert [run[name].unit for name in ("lever", "ratio", "twice", "share", "root")] == [
+        "N m",
+        "-",
+        "N m",
+        "-",
+        "kg^0.5 m^0.5/s",
+    ]
 
 
 def test_derivatives_are_those_of_what_they_are_made_of():

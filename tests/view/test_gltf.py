@@ -68,7 +68,7 @@ def test_a_run_moves_as_simulated(tmp_path, capsys):
 def test_wrong_requests_are_refused(tmp_path, capsys):
     for arguments, words in (
         (["--gltf", str(tmp_path / "a.obj")], "end it in .glb"),
-        (["--gltf", str(tmp_path / "a.glb"), "--c", str(tmp_path / "c")], "two exports"),
+        (["--gltf", str(tmp_path / "a.glb"), "--c", str(tmp_path / "c")], "2 exports"),
         ([], "nothing to export"),
     ):
         assert command(["export", "pendulum", *arguments]) == 2

@@ -199,7 +199,7 @@ def test_flat_rods_are_drawn_as_wide_as_they_are_seen() -> None:
     (leg,) = scene.rods
     for direction, half in (([0, -1, 0], 0.001), ([1, 0, 0], 0.01)):
         drawing = Drawing(scene, look_from(direction, scene.gravity), labels=False, frames=False)
-        widths = drawing._half_widths(leg, drawing.camera.project(leg.points))
+        widths = leg.seen_half_widths(drawing.camera.project)
         assert np.median(widths) == pytest.approx(half, rel=0.02)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import scipy
 
 from pliant.language.files import write_whole
 from pliant.language.headings import heading, read_unit, si_unit, split_heading
@@ -196,8 +197,6 @@ def _write_parquet(columns: Mapping[str, tuple[str, np.ndarray]]) -> bytes:
 
 def _read_mat(path: Path, shown: str) -> _Raw:
     """`data` with a column for each of `names` and `units`, as written here; else all vectors of one length by their names."""
-    import scipy
-
     try:
         found = scipy.io.loadmat(path, squeeze_me=True)
     except NotImplementedError:
@@ -223,8 +222,6 @@ def _read_mat(path: Path, shown: str) -> _Raw:
 
 
 def _write_mat(columns: Mapping[str, tuple[str, np.ndarray]]) -> bytes:
-    import scipy
-
     content = io.BytesIO()
     names, units = (np.array([*words], dtype=object) for words in (columns, (unit for unit, _ in columns.values())))
     data = np.stack([values for _, values in columns.values()], axis=1)

@@ -152,7 +152,9 @@ def refuse_extremes(eqs: Equations, q: np.ndarray, v: np.ndarray) -> None:
     """Refuse positions and rates that no evaluation could work with, as squares of them overflow."""
     for what, values in (("position", q), ("rate", v)):
         # the sum of squares is quick to compute; where it is too large, a single value may be
-        if not values @ values <= LARGEST**2 and not np.abs(values).max(initial=0.0) <= LARGEST:  # nor NaN
+        with np.errstate(over="ignore"):
+            squares = float(values @ values)
+        if not squares <= LARGEST**2 and not np.abs(values).max(initial=0.0) <= LARGEST:  # nor NaN
             _refuse(eqs, what, values)
 
 

@@ -50,7 +50,7 @@ def drawn(ax, words):
 
 def test_a_trajectory_shows_the_result_in_its_unit(cart):
     ax = plot.trajectory(cart, "place")
-    t, x = drawn(ax, "place x")
+    t, x = drawn(ax, "place.x")
     np.testing.assert_array_equal(t, cart.time)
     np.testing.assert_allclose(x, 1e3 * cart["place"].values[:, 0])
     assert ax.get_xlabel() == "time [s]"

@@ -97,6 +97,15 @@ void pl_interpolate_work(const double *work0, const double *work1, const double 
               h * ((x - 2 * x2 + x3) * power0[k] + (x3 - x2) * power1[k]);
 }
 
+/* The sample counts once its contacts are noted too. */
+static int logged(pl_run *r) {
+  const int n = r->next_sample;
+  const double *q = r->sample_q + (size_t)r->w->T->nq * n, *v = r->sample_v + (size_t)r->w->T->nv * n;
+  const int status = pl_run_log_contacts(r, n, pl_time(r, r->sample_t[n]), q, v);
+  if (!status) r->next_sample++;
+  return status;
+}
+
 /* One sample at fraction x of the step (0 the state, 1 the candidate). */
 static int sample(pl_run *r, double h, double x) {
   const pl_tables *T = r->w->T;
@@ -110,8 +119,7 @@ static int sample(pl_run *r, double h, double x) {
     memcpy(a, at_end ? r->a1 : r->a, nv * sizeof(double));
     memcpy(lambda, at_end ? r->multipliers1 : r->multipliers, m * sizeof(double));
     memcpy(work, at_end ? r->work1 : r->work, 2 * sizeof(double));
-    r->next_sample++;
-    return pl_run_log_contacts(r, n, pl_time(r, r->sample_t[n]), q, v);
+    return logged(r);
   }
   pl_interpolate(r, h, x, q, v, a);
   /* second derivatives of the polynomial are as good as the ends' fit together: in the low-order methods, no better
@@ -127,8 +135,7 @@ static int sample(pl_run *r, double h, double x) {
   }
   if (status) return status;
   pl_interpolate_work(r->work, r->work1, r->power, r->power1, h, x, work);
-  r->next_sample++;
-  return pl_run_log_contacts(r, n, pl_time(r, r->sample_t[n]), q, v);
+  return logged(r);
 }
 
 int pl_sample_step(pl_run *r, double h, int with_end) {
@@ -142,5 +149,6 @@ int pl_sample_step(pl_run *r, double h, int with_end) {
 }
 
 void pl_sample_state(pl_run *r) {
-  while (r->next_sample < r->n_sample && r->sample_t[r->next_sample] <= r->t + PL_INSTANT * fabs(r->t)) sample(r, 1, 0);
+  while (r->next_sample < r->n_sample && r->sample_t[r->next_sample] <= r->t + PL_INSTANT * fabs(r->t))
+    if (sample(r, 1, 0)) return; /* tried again in the next step, which says why */
 }

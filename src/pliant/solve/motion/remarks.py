@@ -41,7 +41,9 @@ def energy_remarks(energies: np.ndarray, cure: str, added: np.ndarray | float = 
     kinetic, potential, dissipated, supplied = energies.T
     balance = kinetic + potential + dissipated - supplied - added
     scale = max(float(np.max(kinetic)), *(float(np.ptp(x)) for x in (potential, dissipated, supplied)))
-    change = float((balance - balance[0])[np.argmax(np.abs(balance - balance[0]))])
+    changes = balance - balance[0]
+    # at the end, where that says it: in between a long step is what interpolation makes of it
+    change = float(changes[-1] if abs(changes[-1]) > LOST * scale else changes[np.argmax(np.abs(changes))])
     if scale <= AT_REST * float(np.max(np.abs(energies))) or abs(change) <= LOST * scale:
         return []
     what = "was lost" if change < 0 else "came"

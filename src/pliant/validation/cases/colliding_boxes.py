@@ -22,7 +22,7 @@ joints:
   a: {{type: free, child: top, x: {{rate: 0.7}}, z: {{initial: 17 cm, rate: -0.5}}, orientation: {{rate: [3, -2, 5]}}}}
   b: {{type: free, child: table, orientation: {{rate: [0.3, 0.1, -0.2], initial: {{axis: y, angle: 4 deg}}}}}}
 contacts:
-  touch: {{between: [top, table], stiffness: 20 kN/m, {law}}}
+  touch: {{between: [top, table], stiffness: 2e4, {law}}}
 """
 LAWS = ("friction: 0, dissipation: 0", "friction: 0.5", "friction: {along: 0.5, at_rest: 1.3}, exponent: 1.5")
 
