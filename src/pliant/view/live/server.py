@@ -199,7 +199,7 @@ def _guarded(word: str) -> Iterator[None]:
         return usual.asyncio.server.serve(_careful(handler), host, port, **more)
 
     server = _Instead(usual.asyncio.server, serve=serve)
-    module.websockets = _Instead(usual, asyncio=SimpleNamespace(server=server))  # type: ignore[assignment]
+    module.websockets = _Instead(usual, asyncio=SimpleNamespace(server=server))
     try:
         yield
     finally:
