@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pliant.cli.answers import answering, check_picture, drawing, path_json, print_path, say_saved
-from pliant.cli.common import Choices, CommandError, Json, Model, print_json, say
+from pliant.cli.common import Choices, CommandError, Inputs, Json, Model, print_json, say
 from pliant.cli.options import in_si, with_options
 from pliant.cli.reporting import Report, check_report, save_report
-from pliant.cli.subject import load_model
+from pliant.cli.subject import load_model, read_inputs
 from pliant.io.results import load_path
 from pliant.language.environment import Environment
 from pliant.language.faults import SpecError
@@ -48,6 +48,7 @@ def path(
     ] = None,
     *,
     choices: Choices,
+    inputs: Inputs = None,
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="File to write: .nc (netCDF).")] = None,
     report: Report = None,
     json: Json = False,
@@ -67,7 +68,7 @@ def path(
     eqs = derive(spec)
     if saved:
         options["start"] = answering(lambda: _point(options["start"], -1 if point is None else point))
-    options = in_si(eqs, options)
+    options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
     found: Path = answering(lambda: continuation(eqs, **options))
     if out is not None:
         answering(lambda: keep(found, out))
