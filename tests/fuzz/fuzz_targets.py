@@ -314,7 +314,7 @@ def _run(arguments: list[str], environment: dict[str, str]) -> None:
         for name, value in kept.items():
             os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
     said = err.getvalue()
-    assert code in (0, 2), f"exit code {code}: {said}"
+    assert code in (0, 2, 124), f"exit code {code}: {said}"
     if found := FOREIGN.search(said):
         raise BadMessage(f"a message with {found.group()!r}: {said[:500]}")
     if code == 2:

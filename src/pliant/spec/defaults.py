@@ -50,6 +50,8 @@ def expressions_in_defaults(model: type[BaseModel], tree: Tree | None) -> Iterat
 
 
 def _expressions(tree: Tree, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
+    if not isinstance(tree.value, (dict, list)):
+        return  # nothing, or what is refused where it stands
     entries = tree.value.items() if isinstance(tree.value, dict) else enumerate(tree.value)
     for step, child in entries:
         if isinstance(child.value, (dict, list)):

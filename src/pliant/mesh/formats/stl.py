@@ -18,7 +18,8 @@ def read_stl(data: bytes, what: str) -> Drawing:
                 f"{what} is too large ({count} triangles)", f"at most {MAX_EDGES // 3}; use a coarser mesh"
             )
         records = np.frombuffer(data, dtype=np.uint8, offset=HEADER).reshape(count, RECORD)
-        corners = records[:, 12:48].copy().view("<f4").reshape(-1, 3).astype(float)
+        with np.errstate(invalid="ignore"):  # numbers that are none are refused with the coordinates
+            corners = records[:, 12:48].copy().view("<f4").reshape(-1, 3).astype(float)
     else:
         corners = _text_corners(data, what)
     triangles = np.arange(len(corners)).reshape(-1, 3)

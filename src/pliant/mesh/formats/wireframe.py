@@ -172,7 +172,9 @@ def check_counts(points: int, lines: int, what: str) -> None:
 
 def check_coordinates(points: np.ndarray, scale: float, what: str) -> None:
     """Refuse points (n x 3, in units of `scale` metres) that are not in any drawing that is meant."""
-    if not np.all(np.abs(points) * min(scale, 1.0) < LARGEST / max(scale, 1.0)):
+    with np.errstate(invalid="ignore"):  # infinite times zero
+        meant = np.all(np.abs(points) * min(scale, 1.0) < LARGEST / max(scale, 1.0))
+    if not meant:
         raise MeshProblem(f"{what} has a coordinate that is not a finite number, or none that could be meant")
 
 
