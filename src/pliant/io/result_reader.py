@@ -36,6 +36,8 @@ READ_AT_ONCE = 1 << 30
 OLD_FILE_SECONDS = 60.0
 """How long reading a file without a checksum may take."""
 
+AXES = "DIMENSION_LIST"
+"""Where a dataset has references to the scales of its axes."""
 NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
 UNREADABLE = (
     OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, RuntimeError, OverflowError, MemoryError,
@@ -129,6 +131,8 @@ class _Reader:
         self.file, self.layout, self.size = file, layout, size
         self.left = size
         """Bytes that arrays may still take: all of them lie in the file."""
+        own = [x for x in file if isinstance(file.get(x, getlink=True), h5py.HardLink)]
+        self._known = {hash(file[x].id) for x in own[:MOST_NAMES]}
 
     def read(self) -> Labelled:
         variables: dict[str, Variable] = {}
@@ -162,6 +166,7 @@ class _Reader:
     def _axes(self, name: str, data: h5py.Dataset) -> tuple[str, ...]:
         if h5py.h5ds.is_scale(data.id):
             return (name,) * data.ndim
+        self._check_references(name, data)
         scales = [list(axis.values()) for axis in data.dims]
         if any(len(found) != 1 for found in scales):
             raise Wrong(f"the axes of '{name}' have no names")
@@ -169,6 +174,19 @@ class _Reader:
             if scale.shape != data.shape[axis : axis + 1]:
                 raise Wrong(f"'{name}' is longer or shorter than its axis")
         return tuple(str(scale.name).removeprefix("/").replace(SLASH, "/") for (scale,) in scales)
+
+    def _check_references(self, name: str, data: h5py.Dataset) -> None:
+        """See to it that axes are there: the HDF5 library crashes where a scale is looked for that was taken out of the file."""
+        listed = data.attrs.get(AXES, ())
+        if len(listed) != data.ndim or any(len(entry) != 1 for entry in listed):
+            raise Wrong(f"the axes of '{name}' have no names")
+        for (reference,) in listed:
+            if (
+                not isinstance(reference, h5py.Reference)
+                or not reference
+                or hash(self.file[reference].id) not in self._known
+            ):
+                raise Wrong(f"the axes of '{name}' are not there")
 
     def _numbers(self, name: str, data: h5py.Dataset) -> np.ndarray:
         self._take(name, data, data.dtype.itemsize)

@@ -187,9 +187,10 @@ class _Level:
                 )
             return [ONCE] if self.flat.room(1, self.source, path) else []
         number = self._count(count, (*path, "count"))
-        if not self.flat.room(number, self.source, (*path, "count")):
+        fits = self.flat.room(number, self.source, (*path, "count"))
+        self.flat.counts[collection, self.prefix + name] = number if fits else 0
+        if not fits:
             return []
-        self.flat.counts[collection, self.prefix + name] = number
         return [Instance(index, number) for index in range(1, number + 1)]
 
     def _one(self, thing: Any, instance: Instance) -> Any:
