@@ -24,9 +24,10 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from pliant._version import __version__
+from pliant.equations.cache_folder import cache_folder, writable_cache
 from pliant.equations.compiling import AT_ONCE, SUFFIX, digest, find_compiler, is_sound
 from pliant.equations.equations import Equations
-from pliant.equations.libraries import cache_folder, compile_mode
+from pliant.equations.libraries import compile_mode
 from pliant.equations.outputs import output_units
 from pliant.io import c_text
 from pliant.io.c_text import TEMPLATES, ExportError, filled
@@ -250,8 +251,8 @@ def _object(compiler: Sequence[str], file: str, texts: Mapping[str, str], folder
     for name in sorted(texts):
         if name == file or (name.startswith(f"{RUNTIME}/") and name.endswith(".h")):
             key.update(f"{name}\0{texts[name]}\0".encode())
-    kept = cache_folder() / f"object-{key.hexdigest()[:24]}.o"
-    if not is_sound(kept):
+    kept = writable_cache(cache_folder()) / f"object-{key.hexdigest()[:24]}.o"
+    if not is_sound(kept, private=True):
         _call(command, folder)
         try:
             write_whole(kept, made.read_bytes())

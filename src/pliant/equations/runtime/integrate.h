@@ -158,7 +158,7 @@ int pl_run_log_contacts(pl_run *, int sample, double t, const double *q, const d
 
 /* run_state.c */
 /* The run between two steps as bytes, which `pl_run_restore_state` takes in any run of the same robot and method; it refuses
- * bytes of another size. */
+ * bytes of another size, with a status other than PL_OK. */
 size_t pl_run_state_bytes(const pl_run *);
 void pl_run_save_state(const pl_run *, void *bytes);
 int pl_run_restore_state(pl_run *, const void *bytes, size_t size);

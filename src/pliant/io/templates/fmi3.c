@@ -12,7 +12,6 @@
 
 typedef struct {
   robot_fmu *fmu;
-  char *name;
   int logging;
   fmi3InstanceEnvironment environment;
   fmi3LogMessageCallback log;
@@ -43,7 +42,7 @@ fmi3Status fmi3SetDebugLogging(fmi3Instance instance, fmi3Boolean loggingOn, siz
   return fmi3OK;
 }
 
-static fmi3Instance instantiate(int exchange, fmi3String name, fmi3String token, fmi3Boolean logging,
+static fmi3Instance instantiate(int exchange, fmi3String token, fmi3Boolean logging,
                                 fmi3InstanceEnvironment environment, fmi3LogMessageCallback log) {
   component *c = calloc(1, sizeof *c);
   if (!c) return NULL;
@@ -51,8 +50,8 @@ static fmi3Instance instantiate(int exchange, fmi3String name, fmi3String token,
   const char *trouble = NULL;
   if (!token || strcmp(token, robot_token)) trouble = "the instantiation token is not that of this FMU";
   else if (exchange && !robot_model_exchange) trouble = "this robot is for co-simulation alone";
-  else if (!(c->fmu = robot_fmu_new(exchange)) || !(c->name = malloc(strlen(name ? name : "") + 1))) trouble = "there is no memory";
-  if (!trouble) return strcpy(c->name, name ? name : ""), c;
+  else if (!(c->fmu = robot_fmu_new(exchange))) trouble = "there is no memory";
+  if (!trouble) return c;
   say(c, fmi3Error, trouble);
   fmi3FreeInstance(c);
   return NULL;
@@ -61,8 +60,8 @@ static fmi3Instance instantiate(int exchange, fmi3String name, fmi3String token,
 fmi3Instance fmi3InstantiateModelExchange(fmi3String instanceName, fmi3String instantiationToken, fmi3String resourcePath,
                                           fmi3Boolean visible, fmi3Boolean loggingOn,
                                           fmi3InstanceEnvironment instanceEnvironment, fmi3LogMessageCallback logMessage) {
-  (void)resourcePath, (void)visible;
-  return instantiate(1, instanceName, instantiationToken, loggingOn, instanceEnvironment, logMessage);
+  (void)instanceName, (void)resourcePath, (void)visible;
+  return instantiate(1, instantiationToken, loggingOn, instanceEnvironment, logMessage);
 }
 
 fmi3Instance fmi3InstantiateCoSimulation(fmi3String instanceName, fmi3String instantiationToken, fmi3String resourcePath,
@@ -72,9 +71,9 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String instanceName, fmi3String ins
                                          size_t nRequiredIntermediateVariables,
                                          fmi3InstanceEnvironment instanceEnvironment, fmi3LogMessageCallback logMessage,
                                          fmi3IntermediateUpdateCallback intermediateUpdate) {
-  (void)resourcePath, (void)visible, (void)eventModeUsed, (void)earlyReturnAllowed, (void)intermediateUpdate;
+  (void)instanceName, (void)resourcePath, (void)visible, (void)eventModeUsed, (void)earlyReturnAllowed, (void)intermediateUpdate;
   (void)requiredIntermediateVariables, (void)nRequiredIntermediateVariables;
-  return instantiate(0, instanceName, instantiationToken, loggingOn, instanceEnvironment, logMessage);
+  return instantiate(0, instantiationToken, loggingOn, instanceEnvironment, logMessage);
 }
 
 fmi3Instance fmi3InstantiateScheduledExecution(fmi3String instanceName, fmi3String instantiationToken,
@@ -93,7 +92,7 @@ void fmi3FreeInstance(fmi3Instance instance) {
   component *c = instance;
   if (!c) return;
   robot_fmu_free(c->fmu);
-  free(c->name), free(c);
+  free(c);
 }
 
 fmi3Status fmi3EnterInitializationMode(fmi3Instance instance, fmi3Boolean toleranceDefined, fmi3Float64 tolerance,
