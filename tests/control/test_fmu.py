@@ -123,3 +123,14 @@ def test_what_is_no_zip_file_is_refused(tmp_path):
         pliant.Fmu(tmp_path / "no.fmu", inputs={}, commands={})
     with pytest.raises(ArgumentError, match="there is no file"):
         pliant.Fmu(tmp_path / "missing.fmu", inputs={}, commands={})
+
+
+@needs_compiler
+def test_an_fmu_without_a_library_for_this_machine_is_said(drive, tmp_path):
+    with zipfile.ZipFile(drive) as whole, zipfile.ZipFile(tmp_path / "foreign.fmu", "w") as foreign:
+        for name in whole.namelist():
+            if not name.startswith("binaries/"):
+                foreign.writestr(name, whole.read(name))
+    unit = pliant.Fmu(tmp_path / "foreign.fmu", inputs={"measured": "angle"}, commands={"torque": "torque"})
+    with pytest.raises(RuntimeError, match="cannot be started on this machine"):
+        pliant.simulate(pliant.derive(pliant.load_text(ARM)), 0.1, controllers=unit)

@@ -82,7 +82,10 @@ class Fmu:
         check_names("output", [source for source in self.inputs.values() if isinstance(source, str)], self._sources)
         self._end()
         fmpy = _fmpy()
-        self._instance = fmpy.simulation.instantiate_fmu(str(self._folder), self._description, "CoSimulation")
+        try:
+            self._instance = fmpy.simulation.instantiate_fmu(str(self._folder), self._description, "CoSimulation")
+        except Exception as reason:  # whatever the loader, FMPy or the FMU itself says
+            raise RuntimeError(f"the FMU {self.file} cannot be started on this machine: {reason}") from reason
         self._finalizer = weakref.finalize(self, _close, self._instance)
         self._t = now.t
         if self._description.fmiVersion.startswith("2"):
@@ -98,7 +101,12 @@ class Fmu:
     def command(self, now: Now) -> Mapping[str, float]:
         """Inputs of the robot as the FMU says, after it has been stepped to the present."""
         if now.t > self._t:
-            self._instance.doStep(currentCommunicationPoint=self._t, communicationStepSize=now.t - self._t)
+            try:
+                self._instance.doStep(currentCommunicationPoint=self._t, communicationStepSize=now.t - self._t)
+            except Exception as reason:
+                raise RuntimeError(
+                    f"the FMU {self.file} failed in its step from t = {self._t:g} s: {reason}"
+                ) from reason
             self._t = now.t
             self._measure(now)
         return {robot: self._get(own) for robot, own in self.commands.items()}

@@ -92,7 +92,11 @@ def export_fmu(
         raise ExportError(f"{target} is a folder", "give the name of a file")
     sources, token = _sources(model, version, method, step)
     contents = {f"sources/{name}": text.encode() for name, text in sources.items()}
-    if (library := _library(sources, _identifier(model))) is None:
+    try:
+        library = _library(sources, _identifier(model))
+    except OSError as reason:
+        raise ExportError(f"cannot compile the FMU: {reason.strerror or reason}", "make room on the disk") from reason
+    if library is None:
         warnings.warn("there is no C compiler: the FMU has sources only", NoBinary, stacklevel=2)
     else:
         contents[f"binaries/{_platform(version)}/{_identifier(model)}{SUFFIX}"] = library
