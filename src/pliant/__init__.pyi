@@ -8,6 +8,7 @@ from .control.required_inputs import required_inputs as required_inputs
 from .equations.contacts import Contacts as Contacts
 from .equations.equations import Equations as Equations
 from .equations.state import State as State
+from .fleet.fleet import Fleet as Fleet
 from .gradient.differentiable import Differentiable as Differentiable
 from .gradient.differentiable import differentiable as differentiable
 from .gradient.optimize import Optimum as Optimum

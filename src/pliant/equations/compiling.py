@@ -119,10 +119,13 @@ def levels() -> tuple[str, ...]:
     return ("x86-64", "x86-64-v3") if is_x86 else ("",)
 
 
-def _level_flags(compiler: Sequence[str], level: str) -> list[str]:
-    """Flags for a level, without fused multiply-add: GCC 12 fuses even where it is told not to (-ffp-contract=off)."""
+def _level_flags(compiler: Sequence[str], level: str, *, fused: bool = False) -> list[str]:
+    """Flags for a level, without fused multiply-add unless asked for: GCC 12 fuses even where it is told not to
+    (-ffp-contract=off)."""
     if not level:
         return []
+    if fused:
+        return [f"-mcpu={level.replace('-', '_')}" if _is_zig(compiler) else f"-march={level}"]
     has_fused = level != "x86-64"
     if _is_zig(compiler):
         return [f"-mcpu={level.replace('-', '_')}{'-fma' if has_fused else ''}"]
@@ -135,8 +138,8 @@ def _level_flags(compiler: Sequence[str], level: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Source:
-    """What a library is compiled from: files by name, those given to the compiler, flags, level of the instruction set, and
-    folders with headers of others."""
+    """What a library is compiled from: files by name, those given to the compiler, flags, level of the instruction set, folders
+    with headers of others, and whether multiplications may be fused with additions."""
 
     name: str
     files: Mapping[str, str]
@@ -144,6 +147,7 @@ class Source:
     flags: Sequence[str]
     level: str = ""
     headers: Sequence[str] = ()
+    fused: bool = False
 
     def code(self) -> str:
         """Hash of the code itself."""
@@ -155,10 +159,10 @@ class Source:
 
     def file_name(self) -> str:
         """Name of the library's file."""
-        return library_name(self.name, self.code(), self.flags, self.level)
+        return library_name(self.name, self.code(), self.flags, self.level, fused=self.fused)
 
 
-def library_name(name: str, code: str, flags: Sequence[str], level: str) -> str:
+def library_name(name: str, code: str, flags: Sequence[str], level: str, *, fused: bool = False) -> str:
     """Name of the file of a library, with the hash of all that decides what is in it: its code (`Source.code`), flags, level.
 
     The compiler itself and folders of headers are left out, so that what one machine has compiled serves one without a
@@ -167,7 +171,7 @@ def library_name(name: str, code: str, flags: Sequence[str], level: str) -> str:
     decisive = (
         sysconfig.get_platform(),
         " ".join(_chosen()[1:]),
-        " ".join([*flags, *_level_flags(("cc",), level)]),
+        " ".join([*flags, *_level_flags(("cc",), level, fused=fused)]),
         code,
     )
     key = hashlib.sha256("\0".join(decisive).encode()).hexdigest()
@@ -388,7 +392,7 @@ def _compile(compiler: Sequence[str], source: Source, library: Path) -> None:
         system = [] if os.name == "nt" else ["-fPIC", "-lm"]
         stripped = ["-s"] if sys.platform == "linux" else []
         headers = [f"-I{place}" for place in source.headers]
-        flags = [*source.flags, *_level_flags(compiler, source.level), *headers, *system[:1]]
+        flags = [*source.flags, *_level_flags(compiler, source.level, fused=source.fused), *headers, *system[:1]]
         command = [*compiler, *flags, "-shared", *stripped, "-o", str(output), *source.main, *system[1:]]
         code, said = _run(command, folder)
         if code < 0:  # not refused, but ended: somebody may try again

@@ -78,6 +78,11 @@ def build_library(name: str, sources: Mapping[str, str], main: Sequence[str], fl
     return _build(Source(name, dict(sources), list(main), list(flags), levels()[0]))
 
 
+def build_fast_library(name: str, sources: Mapping[str, str], main: Sequence[str], flags: Sequence[str]) -> Path:
+    """The same for this processor's level of the instruction set, with fused operations."""
+    return _build(Source(name, dict(sources), list(main), list(flags), processor_level(), fused=True))
+
+
 def _build(source: Source) -> Path:
     file_name = source.file_name()
     for folder in trusted_cache():  # also one that can only be read

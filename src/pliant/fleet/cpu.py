@@ -1,0 +1,96 @@
+"""Fleets on the cores of this machine: lanes of vectors, a thread per core."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from pliant.equations.libraries import build_fast_library
+from pliant.fleet.program import Program, code_file
+from pliant.language.arguments import ArgumentError
+
+COLUMNS = 16
+"""Robots are counted in groups of as many: whole vectors, whatever the processor and the precision."""
+FILES = ("lanes.h", "arrays.h", "steps.h", "loop.h", "values.h")
+FLAGS = ("-std=gnu11", "-O1", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-w")
+"""Beyond -O1 a compiler takes five times as long for straight-line code, and gains nothing by it."""
+ALIGNMENT = 64
+
+
+class FleetStruct(ctypes.Structure):
+    """`fleet` of arrays.h."""
+
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("time", "q", "v", "u", "c", "status", "values")),
+        *((name, ctypes.c_longlong) for name in ("stride", "count")),
+    )  # type: ignore[assignment]
+
+
+class Cpu:
+    """The processor, as a device of fleets. precision: "double" or "single"; threads: how many at most, all cores when None."""
+
+    name = "cpu"
+
+    def __init__(self, precision: str, threads: int | None) -> None:
+        self.precision = precision
+        self.real = np.dtype(np.float64 if precision == "double" else np.float32)
+        self.threads = (
+            threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        )
+        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+
+    def columns(self, count: int) -> int:
+        """Columns of arrays for so many robots."""
+        return -(-count // COLUMNS) * COLUMNS
+
+    def zeros(self, rows: int, columns: int, kind: Any = None) -> np.ndarray:
+        """An array of zeros, of this device's precision unless `kind` says otherwise."""
+        kind = np.dtype(self.real if kind is None else kind)
+        memory = np.zeros(rows * columns * kind.itemsize + ALIGNMENT, dtype=np.uint8)
+        start = -memory.ctypes.data % ALIGNMENT
+        return memory[start : start + rows * columns * kind.itemsize].view(kind).reshape(rows, columns)
+
+    def read(self, values: Any) -> np.ndarray:
+        """An array from what a caller gives, without a copy where it can be."""
+        if hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray):
+            device, _ = values.__dlpack_device__()
+            if device != 1:
+                raise ArgumentError(
+                    "the fleet is on the CPU, and this array is not", "move it there, or take device='cuda'"
+                )
+            return np.from_dlpack(values)
+        return np.asarray(values)
+
+    def load(self, program: Program) -> Callable[..., None]:
+        """The compiled program: `run(arrays, *more)` for its arrays by name, and steps and step size of one that steps."""
+        sources = {"cpu.c": code_file("cpu.c"), "robot.h": program.robot_file}
+        sources |= {name: code_file(name) for name in FILES}
+        single = ("-DFLEET_SINGLE",) if self.precision == "single" else ()
+        library = ctypes.CDLL(str(build_fast_library("fleet", sources, ["cpu.c"], (*FLAGS, *single))))
+        steps = "WITH_STEPS" in program.macros
+        function = library.fleet_step if steps else library.fleet_values
+        function.restype = None
+        function.argtypes = [ctypes.POINTER(FleetStruct), ctypes.c_longlong, ctypes.c_longlong]
+        function.argtypes += [ctypes.c_longlong, ctypes.c_double] if steps else []
+
+        def run(arrays: dict[str, np.ndarray], *more: Any) -> None:
+            stride = arrays["time"].shape[1]
+            places = {name: array.ctypes.data for name, array in arrays.items()}
+            self._in_threads(function, FleetStruct(**places, stride=stride, count=stride), stride, more)
+
+        return run
+
+    def _in_threads(self, function: Any, fleet: FleetStruct, columns: int, more: tuple[Any, ...]) -> None:
+        groups = columns // COLUMNS
+        if self._pool is None or groups == 1:
+            function(fleet, 0, columns, *more)
+            return
+        # a few shares for each thread, so that none waits long for the last one
+        shares = min(groups, 4 * self.threads)
+        ends = [COLUMNS * (groups * k // shares) for k in range(shares + 1)]
+        list(self._pool.map(lambda k: function(fleet, ends[k], ends[k + 1], *more), range(shares)))

@@ -1,0 +1,323 @@
+"""Thousands of robots at once: states, inputs and parameters of each as arrays, stepped together on all cores or a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from pliant.equations.core import check_names
+from pliant.equations.equations import Equations
+from pliant.equations.outputs import output_names
+from pliant.fleet.cpu import Cpu
+from pliant.fleet.methods import fleet_method
+from pliant.fleet.program import Program, step_program, value_program
+from pliant.fleet.robot import Robot, commanded_inputs
+from pliant.fleet.values import frame_parts, output_parts
+from pliant.language.arguments import ArgumentError, choice, is_number, mapping, name_tuple, whole
+from pliant.model.limits import refused_cases
+from pliant.solve.motion.integrator import Method
+from pliant.solve.state import INITIAL, Start
+from pliant.solve.statics.equilibrium import state_at
+
+
+class FramePoses(NamedTuple):
+    """Poses of a frame in the world: rotation matrices (count x 3 x 3) and positions (count x 3) [m]."""
+
+    rotation: Any
+    position: Any
+
+
+class Fleet:
+    """Many robots of one kind that move independently of each other, by fixed steps of one method.
+
+    Every robot has its own state, time, inputs and, where they are given as arrays, parameters. Arrays have a row per robot; they
+    are the fleet's own memory, may be written to, and live where the fleet does: NumPy arrays on the CPU, CuPy arrays on a GPU.
+    Others take them without a copy (`torch.from_dlpack(fleet.q)`). Robots that diverge stay at their last sound state and are marked in
+    `failed`; the others go on. The same calls give the same numbers, whatever the number of threads.
+
+    Attributes:
+        q, v: positions (count x nq) and rates (count x nv), in the order of `eqs.coordinates` and `eqs.rates` (SI units).
+        time: times of the robots [s] (count), in double precision.
+        inputs: held inputs (count x inputs), in the order of `input_names` (SI units).
+        failed: whether each robot has diverged (count).
+    """
+
+    def __init__(
+        self,
+        eqs: Equations,
+        count: int,
+        *,
+        device: Literal["cpu", "cuda"] = "cpu",
+        precision: Literal["double", "single"] = "double",
+        method: Method | str | None = None,
+        step: float | None = None,
+        inputs: str | Sequence[str] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        start: Start = None,
+        threads: int | None = None,
+    ) -> None:
+        """Write the robot's equations out, compile them, and put all robots at their start.
+
+        eqs: the equations, with the inputs and parameters that are in force (`eqs.at`).
+        count: how many robots.
+        device: "cpu" or "cuda".
+        precision: "double" or "single".
+        method: an integrator with a fixed step or its name: "explicit", "semi_implicit", or "implicit", the default.
+        step: step [s] of a method that is given by name.
+        inputs: names of the inputs that are set for each robot; those that are held when None. Others go on as the model says.
+        parameters: by name, a number for all robots or an array with one for each (SI units).
+        start: as for `simulate`; the model's own when None.
+        threads: threads on the CPU; one per core when None.
+        """
+        self.count = whole("count", count, least=1)
+        self.method = fleet_method(method, step)
+        numbers, arrays = _split(mapping("parameters", parameters), self.count)
+        self.eqs = eqs.at(parameters=numbers)
+        names = commanded_inputs(self.eqs, name_tuple(inputs))
+        check_names("input", names, eqs.inputs)
+        self._device = _device(
+            choice("device", device, ("cpu", "cuda")), choice("precision", precision, ("double", "single")), threads
+        )
+        self._robot = Robot(self.eqs, names, tuple(arrays))
+        self._programs: dict[Any, Any] = {}
+        self._start_given = start
+        self._allocate()
+        self._parameters = np.repeat(self.eqs.binding.parameters[None], self.count, axis=0)
+        self.set_parameters(arrays)
+        self._hold_inputs()
+        self._run = self._loaded("step", lambda: step_program(self._robot, self.method))
+        self.reset()
+
+    def _allocate(self) -> None:
+        robot, device = self._robot, self._device
+        columns = device.columns(self.count)
+        rows = {"q": robot.nq, "v": robot.nv, "u": robot.nu, "c": robot.nc}
+        self._arrays = {name: device.zeros(n, columns) for name, n in rows.items()}
+        self._arrays["time"] = device.zeros(1, columns, np.float64)
+        self._arrays["status"] = device.zeros(1, columns, np.int32)
+        self._arrays["status"][0, self.count :] = 1  # columns that are no robots
+
+    def _hold_inputs(self) -> None:
+        held = dict(zip(self.eqs.inputs, self.eqs.input_vector(), strict=True))
+        for k, name in enumerate(self.input_names):
+            self._arrays["u"][k] = 0.0 if np.isnan(held[name]) else held[name]
+
+    def _loaded(self, key: Any, make: Callable[[], Program]) -> Callable[..., None]:
+        if key not in self._programs:
+            self._programs[key] = self._device.load(make())
+        run: Callable[..., None] = self._programs[key]
+        return run
+
+    def __repr__(self) -> str:
+        name = self.eqs.model.spec.name or "robot"
+        return (
+            f"Fleet of {self.count} x {name} on the {self._device.name}, {self._device.precision} precision, "
+            f"{self.method.describe()}"
+        )
+
+    def __len__(self) -> int:
+        return self.count
+
+    # -- arrays ---------------------------------------------------------------------------------------------------------------
+
+    @property
+    def q(self) -> Any:
+        """Positions (count x nq)."""
+        return self._columns("q")
+
+    @property
+    def v(self) -> Any:
+        """Rates (count x nv)."""
+        return self._columns("v")
+
+    @property
+    def inputs(self) -> Any:
+        """Held inputs (count x inputs)."""
+        return self._columns("u")
+
+    @property
+    def time(self) -> Any:
+        """Times [s] (count)."""
+        return self._arrays["time"][0, : self.count]
+
+    @property
+    def failed(self) -> Any:
+        """Whether each robot has diverged (count)."""
+        return self._arrays["status"][0, : self.count] != 0
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """Names of the inputs that are set for each robot."""
+        return self._robot.commanded
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the parameters that each robot has its own values of."""
+        return self._robot.varied
+
+    def _columns(self, name: str) -> Any:
+        return self._arrays[name][:, : self.count].T
+
+    # -- what is done with them -----------------------------------------------------------------------------------------------
+
+    def reset(self, mask: Any = None, *, start: Any = None) -> None:
+        """Put robots back to their start, at time 0: all, or those of a mask (truth values or indices).
+
+        start: another start from now on: as for `simulate`, or `(q, v)` with a row for each robot of the fleet.
+        """
+        if start is not None or not hasattr(self, "_start"):
+            self._start = self._starts(self._start_given if start is None else start)
+        which = slice(0, self.count) if mask is None else self._indices(mask)
+        for name, values in zip("qv", self._start, strict=True):
+            self._arrays[name][:, which] = values[:, which]
+        self._arrays["time"][0, which] = 0.0
+        self._arrays["status"][0, which] = 0
+
+    def step(self, inputs: Any = None, n: int = 1) -> None:
+        """Advance all robots by n steps, with these inputs held: an array (count x inputs), or numbers and arrays by name.
+
+        What is not given stays as it was.
+        """
+        n = whole("n", n, least=0)
+        if inputs is not None:
+            self.set_inputs(inputs)
+        if n:
+            self._run(self._arrays, n, float(self.method.step or 0.0))
+
+    def set_inputs(self, inputs: Any) -> None:
+        """Hold these inputs: an array (count x inputs), or numbers and arrays (count) by name (SI units)."""
+        if isinstance(inputs, Mapping):
+            check_names("input", inputs, self.input_names)
+            for name, values in inputs.items():
+                row = self._arrays["u"][self.input_names.index(name), : self.count]
+                row[...] = self._shaped(f"the input '{name}'", values, (self.count,))
+            return
+        shape = self.count, len(self.input_names)
+        self.inputs[...] = self._shaped("inputs", inputs, shape)
+
+    def set_parameters(self, parameters: Mapping[str, Any], mask: Any = None) -> None:
+        """Give robots other values of parameters that differ between them, and the start that follows from these at the next reset.
+
+        parameters: by name, an array with a value for each robot of the fleet, or for each of the mask.
+        """
+        given = mapping("parameters", parameters)
+        if not given:
+            return
+        check_names("parameter of each robot", given, self.parameter_names)
+        which = np.arange(self.count) if mask is None else np.asarray(self._host(self._indices(mask)))
+        at = self.eqs.model.parameter_defaults[1]
+        columns = {
+            name: np.broadcast_to(np.asarray(self._host(x), dtype=float), which.shape) for name, x in given.items()
+        }
+        for k, reason in enumerate(refused_cases(self.eqs.model, self.eqs.given_parameters, columns)):
+            if reason is not None:
+                raise ArgumentError(f"robot {which[k]}: {reason}")
+        for name, column in columns.items():
+            self._parameters[which, at[name]] = column
+        rows = self._robot.constant_rows(self._parameters[which])
+        if not np.isfinite(rows).all():
+            first = which[int(np.argmin(np.isfinite(rows).all(axis=1)))]
+            raise ArgumentError(
+                f"robot {first}: with its parameters some constants of the model are not finite numbers"
+            )
+        self._arrays["c"][:, which] = self._own(rows.T)
+        if hasattr(self, "_start"):
+            self._start = self._starts(self._start_given)
+
+    def outputs(self, names: str | Sequence[str] | None = None) -> dict[str, Any]:
+        """Outputs of the model in the states as they are: arrays (count), or (count x numbers) of vectors, by name."""
+        wanted = name_tuple(names) or output_names(self.eqs.model)
+        check_names("output", wanted, output_names(self.eqs.model))
+        if not wanted:
+            return {}
+        key = ("outputs", *wanted)
+        if ("sizes", *key) not in self._programs:
+            parts, sizes = output_parts(self._robot, wanted)
+            self._programs["sizes", *key] = sizes
+            self._loaded(key, lambda: value_program(self._robot, parts, sum(sizes.values())))
+        sizes = self._programs["sizes", *key]
+        values, at, found = self._evaluated(key, sum(sizes.values())), 0, {}
+        for name, size in sizes.items():
+            found[name] = values[at].copy() if size == 1 else values[at : at + size].T.copy()
+            at += size
+        return found
+
+    def frame(self, name: str) -> FramePoses:
+        """Poses of a frame in the states as they are."""
+        check_names("frame", [name], self.eqs.model.frames)
+        key = "frame", name
+        self._loaded(key, lambda: value_program(self._robot, frame_parts(self._robot, name), 12))
+        values = self._evaluated(key, 12)
+        return FramePoses(values[:9].T.reshape(self.count, 3, 3).copy(), values[9:].T.copy())
+
+    # -- helpers --------------------------------------------------------------------------------------------------------------
+
+    def _evaluated(self, key: Any, size: int) -> Any:
+        """Values of a program (size x count)."""
+        values = self._device.zeros(size, self._device.columns(self.count))
+        self._programs[key]({**self._arrays, "values": values})
+        return values[:, : self.count]
+
+    def _starts(self, given: Any) -> tuple[Any, Any]:
+        """Positions and rates that robots begin with (nq x count, nv x count)."""
+        if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) == 2:
+            sizes = self._robot.nq, self._robot.nv
+            q, v = (self._shaped("start", x, (self.count, n)) for x, n in zip(given, sizes, strict=True))
+            return self._own(q.T), self._own(v.T)
+        model = self.eqs.model
+        word = model.spec.start if given is None else given
+        if self.parameter_names and isinstance(word, str) and word == INITIAL:
+            found = (
+                np.asarray(x, dtype=float).reshape(-1, self.count, order="F") for x in model.initial(self._parameters.T)
+            )
+            q, v = found
+            return self._own(q), self._own(v)
+        state = state_at(self.eqs, word, 0.0, where="start")
+        return tuple(self._own(np.repeat(np.asarray(x)[:, None], self.count, axis=1)) for x in (state.q, state.v))  # type: ignore[return-value]
+
+    def _indices(self, mask: Any) -> Any:
+        """Indices of robots from a mask or from indices."""
+        found = self._device.read(mask)
+        if found.dtype == bool:
+            if found.shape != (self.count,):
+                raise ArgumentError(f"the mask must have {self.count} truth values; its shape is {found.shape}")
+            return found.nonzero()[0]
+        if found.dtype.kind not in "iu" or found.ndim != 1:
+            raise ArgumentError("the mask must be truth values or indices of robots in one dimension")
+        if found.size and (int(found.min()) < 0 or int(found.max()) >= self.count):
+            raise ArgumentError(f"indices of robots go from 0 to {self.count - 1}")
+        return found
+
+    def _shaped(self, what: str, values: Any, shape: tuple[int, ...]) -> Any:
+        """An array on the device, of this shape or a number for all."""
+        found = self._device.read(values)
+        if found.ndim and found.shape != shape:
+            wanted = " x ".join(str(n) for n in shape)
+            raise ArgumentError(f"{what} must be an array of {wanted}; its shape is {found.shape}")
+        return found
+
+    def _own(self, values: np.ndarray) -> Any:
+        """Numbers as an array of the device."""
+        return self._device.read(np.ascontiguousarray(values)).astype(self._device.real)
+
+    @staticmethod
+    def _host(values: Any) -> Any:
+        return values.get() if hasattr(values, "get") and not isinstance(values, Mapping) else values
+
+
+def _split(parameters: dict[str, Any], count: int) -> tuple[dict[str, float], dict[str, Any]]:
+    """Parameters that are numbers for all robots, and those with one for each."""
+    numbers = {name: value for name, value in parameters.items() if is_number(value) or isinstance(value, str)}
+    arrays = {name: value for name, value in parameters.items() if name not in numbers}
+    for name, value in arrays.items():
+        if np.shape(value) != (count,):
+            raise ArgumentError(
+                f"the parameter '{name}' must be a number or an array of {count}; its shape is {np.shape(value)}"
+            )
+    return numbers, arrays
+
+
+def _device(name: str, precision: str, threads: int | None) -> Any:
+    return Cpu(precision, threads)

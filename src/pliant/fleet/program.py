@@ -1,0 +1,90 @@
+"""The program of a fleet: one robot written out in C, with the code that steps it on lanes of a processor or on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from pliant.fleet.methods import Part, step_parts
+from pliant.fleet.robot import Robot
+from pliant.fleet.straight_line import CFunction, straight_line
+from pliant.language.arguments import ArgumentError
+from pliant.solve.motion.integrator import Method
+
+CODE = Path(__file__).parent / "code"
+
+MOST_OPERATIONS = 120_000
+"""Operations of one function beyond which a compiler takes minutes."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """C text of one robot (`robot.h`), and what is to be made of it: macros by name.
+
+    operations: those of each function of the robot.
+    """
+
+    text: str
+    macros: Mapping[str, str]
+    operations: Mapping[str, int]
+
+    @property
+    def defines(self) -> str:
+        """The macros as lines of C."""
+        return "".join(f"#define {name} {value}".rstrip() + "\n" for name, value in self.macros.items())
+
+    @property
+    def robot_file(self) -> str:
+        """Contents of `robot.h`."""
+        return f"{self.defines}\n{self.text}"
+
+
+@cache
+def code_file(name: str) -> str:
+    """Text of a file of the folder `code`."""
+    return (CODE / name).read_text(encoding="utf-8")
+
+
+def step_program(robot: Robot, method: Method) -> Program:
+    """The program that advances robots by a method."""
+    name, parts = step_parts(robot, method)
+    sizes = {}
+    for each in parts:
+        if each.name == "robot_linear":
+            sizes = {
+                f"N_{x.upper()}": str(each.function.numel_out(each.results.index(x))) for x in ("factors", "M", "C")
+            }
+    return _program(robot, parts, {name: "", "WITH_STEPS": "", **sizes})
+
+
+def value_program(robot: Robot, parts: Sequence[Part], size: int) -> Program:
+    """The program that evaluates functions of states; those before the last say what it needs."""
+    needs = {"WITH_ACCELERATIONS": ""} if len(parts) > 1 else {}
+    return _program(robot, parts, {"WITH_VALUES": "", "N_VALUES": str(size), **needs})
+
+
+def _program(robot: Robot, parts: Sequence[Part], macros: Mapping[str, str]) -> Program:
+    written: dict[str, CFunction] = {}
+    for each in parts:
+        _refuse_long(each)
+        written[each.name] = straight_line(each.function, each.name, each.arguments, each.results)
+    sizes = {"NQ": robot.nq, "NV": robot.nv, "NU": robot.nu, "NC": robot.nc}
+    return Program(
+        "\n".join(function.text for function in written.values()),
+        {**{name: str(size) for name, size in sizes.items()}, **macros},
+        {name: function.operations for name, function in written.items()},
+    )
+
+
+def _refuse_long(each: Part) -> None:
+    count = each.function.n_instructions()
+    if count > MOST_OPERATIONS:
+        what = (
+            "the derivatives that an implicit step needs" if each.name != "robot_forward" else "the equations of motion"
+        )
+        raise ArgumentError(
+            f"{what} of this robot have {count} operations when they are written out, and a fleet takes at most {MOST_OPERATIONS}",
+            "take the method 'explicit', fewer elements, or pliant.simulate_many",
+        )

@@ -1,0 +1,226 @@
+"""One robot as CasADi functions in which everything is a number that a fleet does not vary: the same kernels, evaluated in part.
+
+Arguments: time t [s], positions q, rates v, accelerations a, the inputs u that are set from outside, and the constants c that
+differ between the robots of a fleet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.equations.equations import Equations
+from pliant.equations.symbolic import SymbolicSystem, symbolic_system
+from pliant.geometry import so3
+from pliant.language.arguments import ArgumentError
+from pliant.model.inputs import EXPRESSION, HELD
+from pliant.model.time_series import TimeSeries
+from pliant.motion.base import Quaternion
+
+ON_THE_CPU = "simulate it by pliant.simulate, and many of them by pliant.simulate_many"
+
+MOST_NODES = 80
+"""Frames beyond which the equations written out at length are too long."""
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """Where a unit quaternion stands in q and its angular velocity in v."""
+
+    q_at: int
+    v_at: int
+
+
+class Robot:
+    """Functions of a robot's equations for a fleet.
+
+    eqs: the equations with the values in force; commanded: inputs that are set from outside; varied: parameters that differ.
+    """
+
+    def __init__(self, eqs: Equations, commanded: Sequence[str], varied: Sequence[str]) -> None:
+        self.eqs, self.commanded, self.varied = eqs, tuple(commanded), tuple(varied)
+        self._refuse()
+        model = eqs.model
+        self.nq, self.nv, self.nu = len(model.q_names), len(model.v_names), len(self.commanded)
+        self.rotations = _rotations(eqs)
+        self.varied_constants = self._varied_constants()
+        self.nc = len(self.varied_constants) + len(self.varied)
+        self.t, self.q, self.v, self.a = (
+            ca.SX.sym(name, n) for name, n in (("t", 1), ("q", self.nq), ("v", self.nv), ("a", self.nv))
+        )
+        self.u, self.c = ca.SX.sym("u", self.nu), ca.SX.sym("c", self.nc)
+
+    def _refuse(self) -> None:
+        """Refuse, in words, what a fleet cannot do."""
+        model = self.eqs.model
+        system = model.system
+        if system.contacts.laws:
+            raise ArgumentError("a fleet knows no contacts, and this robot has some", ON_THE_CPU)
+        if system.rows:
+            raise ArgumentError(
+                "a fleet takes robots without closed loops and prescribed motions, and this one has constraints "
+                f"('{model.constraint_names()[0]}')",
+                ON_THE_CPU,
+            )
+        if len(system.nodes) > MOST_NODES:
+            raise ArgumentError(
+                f"this robot has {len(system.nodes)} frames, and a fleet takes at most {MOST_NODES}: its equations are "
+                "written out at length",
+                f"take fewer elements, or {ON_THE_CPU}",
+            )
+
+    def _varied_constants(self) -> np.ndarray:
+        """Constants of the elements that depend on parameters which differ, by index."""
+        constants = self.eqs.model.system.constants
+        if constants.symbolic is None or not self.varied:
+            return np.zeros(0, dtype=int)
+        at = self.eqs.model.parameter_defaults[1]
+        pattern = ca.DM(constants.symbolic.jac_sparsity(0, 0), 1).full()[:, [at[name] for name in self.varied]]
+        depends = pattern.any(axis=1)[constants.symbolic_which]
+        return np.asarray(constants.symbolic_at)[depends]
+
+    def constant_rows(self, parameters: np.ndarray) -> np.ndarray:
+        """The numbers c of several robots (robots x nc) from all parameters (robots x parameters)."""
+        at = self.eqs.model.parameter_defaults[1]
+        table = self.eqs.model.system.constants.of_cases(parameters)[:, self.varied_constants]
+        return np.hstack([table, parameters[:, [at[name] for name in self.varied]]])
+
+    # -- expressions ----------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def symbols(self) -> SymbolicSystem:
+        """The equations of the system in its own symbols."""
+        return symbolic_system(self.eqs.model.system, inline=True)
+
+    @cached_property
+    def constants(self) -> Any:
+        """All constants of the elements: numbers, and entries of c."""
+        found = ca.SX(ca.DM(self.eqs.binding.constants))
+        for k, index in enumerate(self.varied_constants.tolist()):
+            found[index] = self.c[k]
+        return found
+
+    @cached_property
+    def parameters(self) -> Any:
+        """All parameters: numbers, and entries of c."""
+        found = ca.SX(ca.DM(self.eqs.binding.parameters))
+        at = self.eqs.model.parameter_defaults[1]
+        for k, name in enumerate(self.varied):
+            found[at[name]] = self.c[len(self.varied_constants) + k]
+        return found
+
+    @cached_property
+    def signals(self) -> tuple[Any, Any, Any]:
+        """Signals, their rates and accelerations, by time, inputs and parameters."""
+        model, binding = self.eqs.model, self.eqs.binding
+        empty = ca.SX(0, 1)
+        if model.plan.signals is None:
+            return empty, empty, empty
+        u, rate, acceleration = (ca.SX.zeros(len(model.plan.kinds)) for _ in range(3))
+        timed = model.plan.inputs(self.t, self.parameters) if model.plan.inputs is not None else None
+        for k in range(len(model.plan.kinds)):
+            name = model.input_names[k] if k < len(model.input_names) else ""
+            if name in self.commanded:
+                u[k] = self.u[self.commanded.index(name)]
+            elif binding.input_kind[k] == HELD:
+                u[k] = float(binding.held[k])
+            elif binding.input_kind[k] == EXPRESSION and timed is not None:
+                u[k], rate[k], acceleration[k] = (x[k] for x in timed)
+            else:
+                raise ArgumentError(
+                    f"the input '{name}' follows a recording, which a fleet does not",
+                    f"set it at each step: Fleet(..., inputs=['{name}'])",
+                )
+        found = model.plan.signals(self.t, u, rate, acceleration, self.parameters)
+        return found[0], found[1], found[2]
+
+    def bound(self, expressions: Sequence[Any], *, a: Any = None) -> list[Any]:
+        """Expressions of the system by t, q, v, u and c; accelerations are those given, or its own symbol."""
+        x, (s, sd, sdd) = self.symbols, self.signals
+        old = [x.q, x.v, x.a, x.constants, x.signals, x.signal_rates, x.signal_accelerations]
+        new = [self.q, self.v, self.a if a is None else a, self.constants, s, sd, sdd]
+        return list(ca.substitute([ca.SX(e) for e in expressions], old, [ca.SX(n) for n in new]))
+
+    @cached_property
+    def equations(self) -> tuple[Any, Any]:
+        """Mass matrix M and forces h, with M a + h = 0."""
+        x = self.symbols
+        M, h = self.bound([ca.jacobian(x.residual, x.a), x.residual], a=ca.SX.zeros(self.nv))
+        return M, h
+
+    @cached_property
+    def rate_matrix(self) -> Any:
+        """N with dq/dt = N v."""
+        return self.bound([self.symbols.rate_matrix])[0]
+
+    # -- the group of positions -----------------------------------------------------------------------------------------------
+
+    def increment(self, q: Any, x: Any) -> Any:
+        """Positions with an increment x (nv) applied; rotations are turned."""
+        out, plain = [None] * self.nq, self.plain
+        for i, j in plain:
+            out[i] = q[i] + x[j]
+        for r in self.rotations:
+            turned = so3.quaternion_product(q[r.q_at : r.q_at + 4], so3.quaternion_exp(x[r.v_at : r.v_at + 3]))
+            for k in range(4):
+                out[r.q_at + k] = turned[k]
+        return self.normalized(ca.vertcat(*out)) if out else q
+
+    def normalized(self, q: Any) -> Any:
+        """Positions with quaternions of length one."""
+        out = ca.SX(q)
+        for r in self.rotations:
+            Q = q[r.q_at : r.q_at + 4]
+            out[r.q_at : r.q_at + 4] = Q / ca.sqrt(ca.sumsqr(Q))
+        return out
+
+    def increment_rate(self, x: Any, v: Any) -> Any:
+        """Rate of the local increments x at rates v: `v + x x v / 2 + c x x (x x v)` of rotations."""
+        out = ca.SX(v)
+        for r in self.rotations:
+            p, w = x[r.v_at : r.v_at + 3], v[r.v_at : r.v_at + 3]
+            angle2 = ca.sumsqr(p)
+            near = angle2 < 0.09
+            half = 0.5 * ca.sqrt(ca.if_else(near, 1.0, angle2))
+            series = 1 / 12 + angle2 * (1 / 720 + angle2 * (1 / 30240 + angle2 * (1 / 1209600 + angle2 / 47900160)))
+            c = ca.if_else(near, series, (1 - half * ca.cos(half) / ca.sin(half)) / ca.if_else(near, 1.0, angle2))
+            y = ca.cross(p, w)
+            out[r.v_at : r.v_at + 3] = w + 0.5 * y + c * ca.cross(p, y)
+        return out
+
+    @cached_property
+    def plain(self) -> list[tuple[int, int]]:
+        """Where plain coordinates stand in q and in v."""
+        in_q = {r.q_at + k for r in self.rotations for k in range(4)}
+        in_v = {r.v_at + k for r in self.rotations for k in range(3)}
+        rest_q = [i for i in range(self.nq) if i not in in_q]
+        rest_v = [i for i in range(self.nv) if i not in in_v]
+        return list(zip(rest_q, rest_v, strict=True))
+
+
+def _rotations(eqs: Equations) -> tuple[Rotation, ...]:
+    found = []
+    for element in eqs.model.system.elements:
+        q_at, v_at = element.q_at, element.v_at
+        for part in element.parts:
+            if isinstance(part, Quaternion):
+                found.append(Rotation(q_at, v_at))
+            q_at, v_at = q_at + part.q_size, v_at + part.v_size
+    return tuple(found)
+
+
+def commanded_inputs(eqs: Equations, names: Sequence[str] | None) -> tuple[str, ...]:
+    """The inputs that are set from outside: those named, or all that are held."""
+    if names is not None:
+        return tuple(names)
+    given, kinds = eqs.given_inputs, eqs.binding.input_kind
+    return tuple(
+        name
+        for name, kind in zip(eqs.inputs, kinds, strict=False)
+        if kind == HELD and not isinstance(given.get(name), TimeSeries)
+    )
