@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -262,6 +264,14 @@ def test_refusals_of_steps(arms: pliant.Fleet) -> None:
             arms.reset(mask)
     with pytest.raises(ValueError, match="energy that was lost"):
         arms.outputs("wasted")
+
+
+def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    eqs = pliant.derive(pliant.load("pendulum"))
+    monkeypatch.setenv("PLIANT_CACHE", str(tmp_path))
+    monkeypatch.setattr("pliant.equations.libraries.find_compiler", lambda: None)
+    with pytest.raises(ValueError, match=r"no C compiler found.*pip install 'pliant\[compiler\]'"):
+        pliant.Fleet(eqs, 3, step=1e-3)
 
 
 def test_robots_that_a_fleet_cannot_do() -> None:

@@ -13,7 +13,7 @@ from pliant.equations.libraries import build_fast_library
 from pliant.fleet import straight_line
 from pliant.fleet.cpu import FLAGS, Cpu
 from pliant.fleet.elimination import factorized, packed, solve, solved
-from pliant.fleet.program import code_file
+from pliant.fleet.source import code_file
 
 COLUMNS = 16
 
@@ -55,8 +55,9 @@ def _operations() -> ca.Function:
         a + b, a - b, a * b, a / (2 + b), a / 7, (1 + c) / (2 + b), -a, 2 * a, a**2, a**3, a**2.5, 1 / (3 + a), ca.sqrt(a + 2),
         ca.sin(a), ca.cos(a), ca.sin(b), ca.cos(c), ca.tan(a), ca.asin(a), ca.acos(a), ca.atan(a), ca.sinh(a), ca.cosh(a),
         ca.tanh(a), ca.asinh(a), ca.acosh(a + 3), ca.atanh(a), ca.exp(a), ca.log(a + 2), ca.log1p(a), ca.expm1(a), ca.fabs(a),
-        ca.floor(5 * a), ca.ceil(5 * a), ca.erf(a), ca.sign(a), ca.fmin(a, b), ca.fmax(a, b), ca.atan2(a, b), (a + 2) ** b, ca.fmod(a, 0.3),
-        ca.copysign(a, b), ca.hypot(a, b), ca.if_else(near, a, b), ca.if_else(near, a, 0), near * 3 + c, ca.logic_not(near) + c,
+        ca.floor(5 * a), ca.ceil(5 * a), ca.erf(a), ca.sign(a), ca.fmin(a, b), ca.fmax(a, b), ca.atan2(a, b), (a + 2) ** b,
+        ca.fmod(a, 0.3), ca.copysign(a, b), ca.hypot(a, b), ca.if_else(near, a, b), ca.if_else(near, a, 0),
+        near * 3 + c, ca.logic_not(near) + c,
         ca.if_else(ca.logic_and(near, b < c), a, c), ca.if_else(ca.logic_or(near, b <= c), a, c), ca.if_else(ca.eq(a, b), a, c),
         ca.if_else(ca.ne(a, b), a, c), ca.if_else(a, b, c), ca.SX(4.0), b,
     ]  # fmt: skip

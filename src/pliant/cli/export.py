@@ -17,6 +17,7 @@ from pliant.cli.subject import load_model, open_subject
 from pliant.control.feedback import StateFeedback
 from pliant.equations.workspace import EvaluationError
 from pliant.io.export_c import ExportError, export_c
+from pliant.io.export_cuda import export_cuda
 from pliant.io.fmu import NoBinary, export_fmu, is_for_exchange
 from pliant.language.words import suggestion
 from pliant.solve.motion.plant import model_controllers
@@ -44,12 +45,16 @@ def export(
     fmu: Annotated[
         str | None, typer.Option("--fmu", metavar="FILE", help="Write a functional mock-up unit (.fmu).")
     ] = None,
+    cuda: Annotated[
+        str | None,
+        typer.Option("--cuda", metavar="DIR", help="Write CUDA for many robots into this new or empty folder."),
+    ] = None,
     fmi: Annotated[str, typer.Option("--fmi", metavar="VERSION", help="Version of FMI: 3.0 or 2.0.")] = "3.0",
     method: Annotated[
         str | None,
         typer.Option(
             "--method",
-            help="semi_implicit (of C by default), generalized_alpha (of FMUs), newmark, explicit or implicit.",
+            help="semi_implicit (of C and CUDA by default), generalized_alpha (of FMUs), newmark, explicit or implicit.",
         ),
     ] = None,
     step: Annotated[
@@ -65,29 +70,38 @@ def export(
     choices: Choices,
     json: Json = False,
 ) -> int:
-    """Export a robot as standalone C or as an FMU, or a motion as glTF.
+    """Export a robot as standalone C, as CUDA or as an FMU, or a motion as glTF.
 
     C: its equations and a step function for a controller or a ROS node, with a header, a CMake file and a small main.
+    CUDA: the program of a fleet (pliant.Fleet), with a main that steps many robots on a GPU.
     FMU: the same behind the functions of FMI, for co-simulation and model exchange in other tools.
     """
-    named = [option for option, value in (("--c", c), ("--gltf", gltf), ("--fmu", fmu)) if value is not None]
+    given = (("--c", c), ("--cuda", cuda), ("--gltf", gltf), ("--fmu", fmu))
+    named = [option for option, value in given if value is not None]
     if len(named) > 1:
         raise CommandError(f"{' and '.join(named)} are {len(named)} exports", "call the command once for each")
     if gltf is not None:
         return _export_gltf(model, gltf, choices, json)
     if fmu is not None:
         return _export_fmu(model, fmu, fmi, method or "generalized_alpha", step, choices, json)
-    if c is None:
-        raise CommandError("nothing to export", "name a folder (--c DIR) or a file (--fmu FILE.fmu, --gltf FILE.glb)")
+    folder = c if cuda is None else cuda
+    if folder is None:
+        raise CommandError(
+            "nothing to export", "name a folder (--c DIR, --cuda DIR) or a file (--fmu FILE.fmu, --gltf FILE.glb)"
+        )
     method = method or "semi_implicit"
     with _refusals():
         eqs = derive(load_model(model, choices))
-        files = export_c(eqs.model, c, method=method, step=step, force=force, controller=_designed(eqs, controller))
+        if cuda is None:
+            designed = _designed(eqs, controller)
+            files = export_c(eqs.model, folder, method=method, step=step, force=force, controller=designed)
+        else:
+            files = export_cuda(eqs, folder, method=method, step=step, force=force)
     if json:
-        answer = {"model": model, "status": "ok", "folder": c, "method": method, "step": step}
+        answer = {"model": model, "status": "ok", "folder": folder, "method": method, "step": step}
         print_json({**answer, "files": [str(file) for file in files]})
     else:
-        print(f"{len(files)} files in {c}; README.txt there says how to build them")
+        print(f"{len(files)} files in {folder}; README.txt there says how to build them")
     return 0
 
 

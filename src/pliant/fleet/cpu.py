@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from pliant.equations.compiling import NoCompiler
 from pliant.equations.libraries import build_fast_library
-from pliant.fleet.program import Program, code_file
+from pliant.fleet.source import Program, code_file
 from pliant.language.arguments import ArgumentError
 
 COLUMNS = 16
@@ -71,7 +72,10 @@ class Cpu:
         sources = {"cpu.c": code_file("cpu.c"), "robot.h": program.robot_file}
         sources |= {name: code_file(name) for name in FILES}
         single = ("-DFLEET_SINGLE",) if self.precision == "single" else ()
-        library = ctypes.CDLL(str(build_fast_library("fleet", sources, ["cpu.c"], (*FLAGS, *single))))
+        try:
+            library = ctypes.CDLL(str(build_fast_library("fleet", sources, ["cpu.c"], (*FLAGS, *single))))
+        except NoCompiler as reason:
+            raise ArgumentError(f"a fleet on the CPU is compiled: {reason}", "pip install 'pliant[compiler]'") from None
         steps = "WITH_STEPS" in program.macros
         function = library.fleet_step if steps else library.fleet_values
         function.restype = None

@@ -11,9 +11,11 @@ from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_names
 from pliant.fleet.cpu import Cpu
+from pliant.fleet.cuda import Cuda
 from pliant.fleet.methods import fleet_method
-from pliant.fleet.program import Program, step_program, value_program
+from pliant.fleet.program import step_program, value_program
 from pliant.fleet.robot import Robot, commanded_inputs
+from pliant.fleet.source import Program
 from pliant.fleet.values import frame_parts, output_parts
 from pliant.language.arguments import ArgumentError, choice, is_number, mapping, name_tuple, whole
 from pliant.model.limits import refused_cases
@@ -34,8 +36,8 @@ class Fleet:
 
     Every robot has its own state, time, inputs and, where they are given as arrays, parameters. Arrays have a row per robot; they
     are the fleet's own memory, may be written to, and live where the fleet does: NumPy arrays on the CPU, CuPy arrays on a GPU.
-    Others take them without a copy (`torch.from_dlpack(fleet.q)`). Robots that diverge stay at their last sound state and are marked in
-    `failed`; the others go on. The same calls give the same numbers, whatever the number of threads.
+    Others take them without a copy (`torch.from_dlpack(fleet.q)`). Robots that diverge stay at their last sound state and are
+    marked in `failed`; the others go on. The same calls give the same numbers, whatever the number of threads.
 
     Attributes:
         q, v: positions (count x nq) and rates (count x nv), in the order of `eqs.coordinates` and `eqs.rates` (SI units).
@@ -222,7 +224,7 @@ class Fleet:
             raise ArgumentError(
                 f"robot {first}: with its parameters some constants of the model are not finite numbers"
             )
-        self._arrays["c"][:, which] = self._own(rows.T)
+        self._arrays["c"][:, self._device.read(which)] = self._own(rows.T)
         if hasattr(self, "_start"):
             self._start = self._starts(self._start_given)
 
@@ -320,4 +322,8 @@ def _split(parameters: dict[str, Any], count: int) -> tuple[dict[str, float], di
 
 
 def _device(name: str, precision: str, threads: int | None) -> Any:
-    return Cpu(precision, threads)
+    if name == "cpu":
+        return Cpu(precision, threads)
+    if threads is not None:
+        raise ArgumentError("threads are those of a processor", "leave threads out with device='cuda'")
+    return Cuda(precision)

@@ -1,50 +1,18 @@
-"""The program of a fleet: one robot written out in C, with the code that steps it on lanes of a processor or on a GPU."""
+"""Programs of fleets: one robot's functions written out in C."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 from pliant.fleet.methods import Part, step_parts
 from pliant.fleet.robot import Robot
+from pliant.fleet.source import Program
 from pliant.fleet.straight_line import CFunction, straight_line
 from pliant.language.arguments import ArgumentError
 from pliant.solve.motion.integrator import Method
 
-CODE = Path(__file__).parent / "code"
-
 MOST_OPERATIONS = 120_000
 """Operations of one function beyond which a compiler takes minutes."""
-
-
-@dataclass(frozen=True)
-class Program:
-    """C text of one robot (`robot.h`), and what is to be made of it: macros by name.
-
-    operations: those of each function of the robot.
-    """
-
-    text: str
-    macros: Mapping[str, str]
-    operations: Mapping[str, int]
-
-    @property
-    def defines(self) -> str:
-        """The macros as lines of C."""
-        return "".join(f"#define {name} {value}".rstrip() + "\n" for name, value in self.macros.items())
-
-    @property
-    def robot_file(self) -> str:
-        """Contents of `robot.h`."""
-        return f"{self.defines}\n{self.text}"
-
-
-@cache
-def code_file(name: str) -> str:
-    """Text of a file of the folder `code`."""
-    return (CODE / name).read_text(encoding="utf-8")
 
 
 def step_program(robot: Robot, method: Method) -> Program:

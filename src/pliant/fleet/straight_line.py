@@ -199,7 +199,7 @@ def straight_line(function: ca.Function, name: str, arguments: Sequence[str], re
     texts, calls = [], ""
     for k, part in enumerate(parts):
         texts.append(f"{_head(f'{name}_{k}', [*arguments, ''], results)} {{\n{writer.part(part, slots)}}}\n")
-        calls += f"  {name}_{k}({', '.join([*arguments, 'w', *results])});\n"
+        calls += f"  {name}_{k}({', '.join([*arguments, 'w', *results])});\n  BETWEEN_PARTS\n"
     texts.append(f"{head} {{\n  R w[{count}];\n{calls}{writer.leaves()}}}\n")
     return CFunction("\n".join(texts), head, len(wanted), count)
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import secrets
-import shutil
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -36,7 +34,7 @@ from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
 from pliant.io.controller_c import controller_files
 from pliant.io.export_trial import tried
-from pliant.language.files import write_whole
+from pliant.io.folders import check_folder, write_files
 from pliant.model.inputs import SERIES, InputPlan
 from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
@@ -88,13 +86,13 @@ def export_c(
     loops cannot be closed at the start.
     """
     target = Path(folder)
-    _check_folder(target, force=force)
+    check_folder(target, force=force)
     beside = {} if controller is None else controller_files(controller)
     _check(model, method, step)
     trial = tried(model, method, step)
     if not trial.sound:
         warnings.warn(trial.remark, stacklevel=2)
-    return _write(target, c_files(model, method=method, step=step, beside=beside, trial=trial.remark))
+    return write_files(target, c_files(model, method=method, step=step, beside=beside, trial=trial.remark))
 
 
 def c_files(
@@ -465,47 +463,3 @@ def _first(bits: int) -> int:
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------
-
-
-def _check_folder(folder: Path, *, force: bool) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise ExportError(f"{folder} is a file, not a folder", "give a folder that is new or empty")
-    try:
-        occupied = folder.is_dir() and any(folder.iterdir())
-    except OSError as reason:
-        raise ExportError(f"the folder {folder} cannot be read: {reason.strerror}") from None
-    if occupied and not force:
-        raise ExportError(
-            f"the folder {folder} is not empty",
-            "give a new or empty folder, or use --force (force=True) to replace the export's own files in it",
-        )
-
-
-def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:
-    """Write all files; each appears whole or not at all, and a new folder only when everything is in it."""
-    try:
-        if folder.exists():
-            _write_each(folder, files)
-        else:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            building = folder.with_name(f".{folder.name}-{secrets.token_hex(6)}")  # a name nobody else uses
-            building.mkdir()
-            try:
-                _write_each(building, files)
-                building.rename(folder)
-            except BaseException:
-                shutil.rmtree(building, ignore_errors=True)
-                raise
-    except OSError as reason:
-        where = reason.filename2 or reason.filename or folder
-        raise ExportError(
-            f"cannot write {where}: {reason.strerror or reason}", "choose a folder you can write to, with room in it"
-        ) from reason
-    return [folder / file for file in files]
-
-
-def _write_each(folder: Path, files: Mapping[str, str]) -> None:
-    for file, text in files.items():
-        path = folder / file
-        path.parent.mkdir(exist_ok=True)
-        write_whole(path, text.encode())

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define FN static
+#define BETWEEN_PARTS
 #define INLINE static inline
 #define K(x) ((real)(x))
 

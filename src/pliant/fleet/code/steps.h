@@ -5,11 +5,8 @@
 typedef struct {
   clocks now;
   R q[NQ], v[NV], u[NU + 1], c[NC + 1];
-#ifdef EXPLICIT
-  R a[NV]; /* accelerations of the state, from the last stage of the step before */
-#endif
-#ifdef ROSENBROCK
-  R a[NV]; /* accelerations, an unknown of the method */
+#ifndef SEMI_IMPLICIT
+  R a[NV]; /* accelerations of the state, from the step before */
 #endif
 } robots;
 

@@ -1,0 +1,103 @@
+"""Fleets on a GPU of NVIDIA: one thread per robot. CuPy compiles the program at run time (NVRTC), so no toolkit is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pliant.fleet.source import Program, one_text
+from pliant.language.arguments import ArgumentError
+
+BLOCK = 64
+"""Threads of a block: programs use all registers that a thread can have."""
+POINTERS = ("time", "q", "v", "u", "c", "status", "values")
+STRUCT = np.dtype([*((name, np.uint64) for name in POINTERS), ("stride", np.int64), ("count", np.int64)])
+"""`fleet` of arrays.h."""
+ON_THE_CPU = "take device='cpu', which needs none"
+
+
+class Cuda:
+    """The current GPU, as a device of fleets. precision: "double" or "single"."""
+
+    name = "GPU"
+
+    def __init__(self, precision: str) -> None:
+        self.precision = precision
+        self.real = np.dtype(np.float64 if precision == "double" else np.float32)
+        self._cupy = _cupy()
+
+    def columns(self, count: int) -> int:
+        """Columns of arrays for so many robots."""
+        return count
+
+    def zeros(self, rows: int, columns: int, kind: Any = None) -> Any:
+        """An array of zeros, of this device's precision unless `kind` says otherwise."""
+        kind = np.dtype(self.real if kind is None else kind)
+        try:
+            return self._cupy.zeros((rows, columns), dtype=kind)
+        except self._cupy.cuda.memory.OutOfMemoryError:
+            free, total = self._cupy.cuda.runtime.memGetInfo()
+            raise ArgumentError(
+                f"the GPU has no room for {rows} x {columns} numbers ({rows * columns * kind.itemsize / 1e9:.3g} GB; "
+                f"{free / 1e9:.3g} of {total / 1e9:.3g} GB are free)",
+                "take fewer robots, or precision='single'",
+            ) from None
+
+    def read(self, values: Any) -> Any:
+        """An array on the GPU from what a caller gives, without a copy where it is there already."""
+        if isinstance(values, self._cupy.ndarray):
+            return values
+        if hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray) and values.__dlpack_device__()[0] == 2:
+            return self._cupy.from_dlpack(values)
+        return self._cupy.asarray(np.asarray(values))
+
+    def load(self, program: Program) -> Callable[..., None]:
+        """The compiled program: `run(arrays, *more)` for its arrays by name, and steps and step size of one that steps."""
+        steps = "WITH_STEPS" in program.macros
+        options = ("-std=c++17",)
+        if self.precision == "single":
+            options += ("-DFLEET_SINGLE", "-ftz=true", "-prec-div=false", "-prec-sqrt=false")
+        module = self._cupy.RawModule(code=one_text("cuda.cu", program.robot_file), options=options)
+        kernel = module.get_function("fleet_step" if steps else "fleet_values")
+
+        def run(arrays: dict[str, Any], *more: Any) -> None:
+            count = arrays["time"].shape[1]
+            fleet = np.zeros(1, STRUCT)
+            for name, array in arrays.items():
+                fleet[name] = array.data.ptr
+            fleet["stride"] = fleet["count"] = count
+            sizes = (np.int64(more[0]), np.float64(more[1])) if steps else ()
+            self._launched(kernel, count, (fleet[0], *sizes))
+
+        return run
+
+    def _launched(self, kernel: Any, count: int, arguments: tuple[Any, ...]) -> None:
+        try:
+            kernel((-(-count // BLOCK),), (BLOCK,), arguments)
+        except self._cupy.cuda.driver.CUDADriverError as reason:
+            if "OUT_OF_MEMORY" not in str(reason):
+                raise
+            # each thread that is in flight has memory of its own for what registers do not hold
+            raise ArgumentError(
+                "the GPU has no room for what the threads of this program keep beside their registers",
+                "give back memory that others hold there (cupy, torch), or take precision='single'",
+            ) from None
+
+
+def _cupy() -> Any:
+    """CuPy with a GPU to run on; refused in words otherwise."""
+    try:
+        import cupy
+    except ImportError:
+        raise ArgumentError(
+            "device='cuda' needs CuPy, which is not installed", f"pip install cupy-cuda13x (or 12x), or {ON_THE_CPU}"
+        ) from None
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as reason:
+        raise ArgumentError(f"there is no GPU that CUDA can use here: {reason}", ON_THE_CPU) from None
+    if not count:
+        raise ArgumentError("there is no GPU that CUDA can use here", ON_THE_CPU)
+    return cupy

@@ -1,0 +1,62 @@
+"""A robot as CUDA: the program of a fleet as source, with a main that steps many robots."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pliant._version import __version__
+from pliant.equations.equations import Equations
+from pliant.fleet.methods import fleet_method
+from pliant.fleet.program import step_program
+from pliant.fleet.robot import Robot, commanded_inputs
+from pliant.fleet.source import code_file
+from pliant.io import c_text
+from pliant.io.c_text import filled
+from pliant.io.folders import check_folder, write_files
+from pliant.solve.statics.equilibrium import state_at
+
+FILES = {"fleet.cu": "cuda.cu", **{name: name for name in ("cuda.h", "arrays.h", "steps.h", "loop.h")}}
+"""Files of an export and what they are called in `fleet/code`."""
+
+
+def export_cuda(
+    eqs: Equations,
+    folder: str | os.PathLike[str],
+    *,
+    method: str = "semi_implicit",
+    step: float = 1e-3,
+    force: bool = False,
+) -> list[Path]:
+    """Write the program that advances a fleet of robots on a GPU as source, and return the files written.
+
+    method: `semi_implicit`, `implicit` or `explicit`; step: the step [s] that the main uses. Parameters are those in force in the
+    equations; inputs that are held are set for each robot. force: replace the export's own files in a folder that is not empty.
+
+    Raises ExportError when the folder cannot be written to, ArgumentError for a robot that a fleet cannot do.
+    """
+    target = Path(folder)
+    check_folder(target, force=force)
+    chosen = fleet_method(method, step)
+    robot = Robot(eqs, commanded_inputs(eqs, None), ())
+    program = step_program(robot, chosen)
+    state = state_at(eqs, eqs.model.spec.start, 0.0, where="start")
+    held = dict(zip(eqs.inputs, eqs.input_vector(), strict=True))
+    words = {
+        "title": c_text.comment(eqs.model.spec.title),
+        "name": c_text.robot_identifier(eqs.model.spec.title),
+        "version": __version__,
+        "method": chosen.describe(),
+        "step": f"{step!r}",
+        "q": ", ".join(repr(float(x)) for x in state.q) or "0",
+        "v": ", ".join(repr(float(x)) for x in state.v) or "0",
+        "u": ", ".join(repr(float(held[name])) for name in robot.commanded) or "0",
+        "coordinates": ", ".join(eqs.coordinates),
+        "rates": ", ".join(eqs.rates),
+        "inputs": ", ".join(robot.commanded) or "none",
+    }
+    files = {name: code_file(source) for name, source in FILES.items()}
+    files["robot.h"] = program.robot_file
+    files["main.cu"] = filled("cuda_main.cu", words)
+    files["README.txt"] = filled("cuda_README.txt", words)
+    return write_files(target, files)
