@@ -76,6 +76,24 @@ links: {rope: {type: axial, between: [world, box.corner], spring: {coefficient: 
 loads: {push: {frame: box, force: ["=force*sin(20*t/1 s)", 0, 0]}}
 """
 
+# a loop of three bars, with a crank that a motor torque drives, and a row that others imply
+LOOP = """
+pliant: 1
+name: loop
+parameters: {torque: {value: 0 N*m, input: true}, span: 20 cm}
+defaults: {bodies: {mass: 0.1 kg, shape: {type: cylinder, radius: 5 mm, length: 10 cm, axis: x}, center_of_mass: [5 cm, 0, 0]}}
+bodies:
+  crank: {frames: {tip: {position: [10 cm, 0, 0]}}}
+  bar: {frames: {tip: {position: [20 cm, 0, 0]}}}
+  rocker: {frames: {tip: {position: [15 cm, 0, 0]}}}
+joints:
+  a: {type: revolute, axis: y, child: crank, angle: {initial: -60 deg, input: =torque, damper: 1e-3 N*m*s}}
+  b: {type: revolute, axis: y, parent: crank.tip, child: bar, angle: {initial: 60 deg}}
+  c: {type: revolute, axis: y, child: rocker, position: [=span, 0, 0], angle: {initial: -90 deg}}
+constraints: {pin: {between: [bar.tip, rocker.tip], components: [x, y, z]}}
+outputs: {force: {constraint: pin, component: x}}
+"""
+
 STEPS = {"explicit": 2e-5, "semi_implicit": 1e-3, "implicit": 1e-3}
 
 
@@ -102,8 +120,10 @@ def _agrees(fleet: pliant.Fleet, robot: int, run: pliant.Result, bound: float = 
         (SWIMMER, "explicit", {"other": 0.8}),
         (SPINNER, "semi_implicit", {"force": 2.0}),
         (SPINNER, "implicit", {"force": 2.0}),
+        *((LOOP, method, {"torque": 0.05}) for method in STEPS),
     ],
-    ids=["arm-explicit", "arm-semi_implicit", "arm-implicit", "swimmer", "spinner-semi_implicit", "spinner-implicit"],
+    ids=["arm-explicit", "arm-semi_implicit", "arm-implicit", "swimmer", "spinner-semi_implicit", "spinner-implicit"]
+    + [f"loop-{method}" for method in STEPS],
 )
 def test_moves_as_simulate_does(text: str, method: str, pushed: dict[str, float]) -> None:
     eqs, step = pliant.derive(pliant.load_text(text)), STEPS[method]
@@ -139,6 +159,20 @@ def test_parameters_that_the_start_depends_on(arm: pliant.Equations) -> None:
     fleet.step(n=50)
     run = pliant.simulate(arm, 0.05, method="semi_implicit", step=1e-3, parameters={"lean": 0.7, "modulus": 0.3e6})
     _agrees(fleet, 1, run)
+
+
+def test_loops_of_each_robot() -> None:
+    eqs = pliant.derive(pliant.load_text(LOOP))
+    spans = np.array([0.2, 0.22, 0.25])
+    fleet = pliant.Fleet(eqs, 3, method="semi_implicit", step=1e-3, parameters={"span": spans})
+    fleet.step(n=100)
+    run = pliant.simulate(eqs, 0.1, method="semi_implicit", step=1e-3, parameters={"span": 0.25})
+    _agrees(fleet, 2, run)
+    here = eqs.at(parameters={"span": 0.25})
+    assert np.abs(here.constraints(fleet.q[2], fleet.v[2]).value).max() < 1e-13
+    force = here.forward_dynamics(fleet.q[2], fleet.v[2])[1][eqs.constraint_names.index("pin.x")]
+    assert np.isclose(abs(fleet.outputs()["force"][2]), abs(force), rtol=1e-9)
+    assert abs(force) > 1e-3
 
 
 def test_many_calls_are_one(arms: pliant.Fleet) -> None:

@@ -14,14 +14,14 @@ from pliant.fleet.cpu import Cpu
 from pliant.fleet.cuda import Cuda
 from pliant.fleet.methods import fleet_method
 from pliant.fleet.program import step_program, value_program
-from pliant.fleet.robot import Robot, commanded_inputs
+from pliant.fleet.robot import Robot, commanded_inputs, refuse
 from pliant.fleet.source import Program
+from pliant.fleet.starts import assembled_start, is_arrays, rows_in_force, starts_of_each
 from pliant.fleet.values import frame_parts, output_parts
 from pliant.language.arguments import ArgumentError, choice, is_number, mapping, name_tuple, whole
 from pliant.model.limits import refused_cases
 from pliant.solve.motion.integrator import Method
-from pliant.solve.state import INITIAL, Start
-from pliant.solve.statics.equilibrium import state_at
+from pliant.solve.state import Start
 
 
 class FramePoses(NamedTuple):
@@ -82,9 +82,11 @@ class Fleet:
         self._device = _device(
             choice("device", device, ("cpu", "cuda")), choice("precision", precision, ("double", "single")), threads
         )
-        self._robot = Robot(self.eqs, names, tuple(arrays))
         self._programs: dict[Any, Any] = {}
         self._start_given = start
+        refuse(self.eqs)
+        rows, sizes = rows_in_force(assembled_start(self.eqs, start))
+        self._robot = Robot(self.eqs, names, tuple(arrays), rows, sizes)
         self._allocate()
         self._parameters = np.repeat(self.eqs.binding.parameters[None], self.count, axis=0)
         self.set_parameters(arrays)
@@ -264,20 +266,17 @@ class Fleet:
 
     def _starts(self, given: Any) -> tuple[Any, Any]:
         """Positions and rates that robots begin with (nq x count, nv x count)."""
-        if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) == 2:
+        self._start_given = given
+        if is_arrays(given):
             sizes = self._robot.nq, self._robot.nv
             q, v = (self._shaped("start", x, (self.count, n)) for x, n in zip(given, sizes, strict=True))
             return self._own(q.T), self._own(v.T)
-        model = self.eqs.model
-        word = model.spec.start if given is None else given
-        if self.parameter_names and isinstance(word, str) and word == INITIAL:
-            found = (
-                np.asarray(x, dtype=float).reshape(-1, self.count, order="F") for x in model.initial(self._parameters.T)
-            )
-            q, v = found
-            return self._own(q), self._own(v)
-        state = state_at(self.eqs, word, 0.0, where="start")
-        return tuple(self._own(np.repeat(np.asarray(x)[:, None], self.count, axis=1)) for x in (state.q, state.v))  # type: ignore[return-value]
+        if self.parameter_names:
+            q, v = starts_of_each(self.eqs, self._parameters, self.parameter_names, given)
+        else:
+            made = assembled_start(self.eqs, given)
+            q, v = (np.repeat(np.asarray(x)[:, None], self.count, axis=1) for x in (made.q, made.v))
+        return self._own(q), self._own(v)
 
     def _indices(self, mask: Any) -> Any:
         """Indices of robots from a mask or from indices."""

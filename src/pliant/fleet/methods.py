@@ -38,19 +38,49 @@ def state(robot: Robot, *, a: bool = False) -> dict[str, Any]:
 
 
 def forward(robot: Robot) -> Part:
-    """Accelerations in a state."""
+    """Accelerations and multipliers in a state."""
     M, h = robot.equations
-    return part("robot_forward", state(robot), {"a1": solve(M, -h, symmetric=True)})
+    _, J, gamma, _ = robot.constraints
+    y, a = _held(M, J, -h, -gamma)
+    return part("robot_forward", state(robot), {"a1": a, "y1": -y})
+
+
+def _held(M: Any, J: Any, force: Any, rows: Any) -> tuple[Any, Any]:
+    """Multipliers y and x with M x + J' y = force and J x = rows."""
+    m = J.size1()
+    if not m:
+        return ca.SX(0, 1), solve(M, force, symmetric=True)
+    # elimination goes from the last row to the first: M, and then what it leaves of the multipliers
+    matrix = ca.vertcat(ca.horzcat(ca.SX(m, m), J), ca.horzcat(J.T, M))
+    found = solve(matrix, ca.vertcat(rows, force), symmetric=True)
+    return found[:m], found[m:]
 
 
 def _group(robot: Robot) -> list[Part]:
-    """Rates of positions, positions of length one, increments applied."""
+    """Rates of positions, positions of length one, increments applied; and the way back onto the constraints."""
     x = ca.SX.sym("x", robot.nv)
     q, v = robot.q, robot.v
-    return [
+    parts = [
         part("robot_rates", {"q": q, "v": v}, {"q1": robot.rate_matrix @ v}),
         part("robot_normalize", {"q": q}, {"q1": robot.normalized(q)}),
         part("robot_increment", {"q": q, "x": x}, {"q1": robot.increment(q, x)}),
+    ]
+    return [*parts, *_projection(robot)] if robot.m else parts
+
+
+def _projection(robot: Robot) -> list[Part]:
+    """The nearest state in the mass metric: how far positions are from the constraints, a Newton step, and a change of rates."""
+    M, _ = robot.equations
+    phi, J, _, _ = robot.constraints
+    rate = robot.in_force(robot.bound([robot.symbols.phi_rate])[0])
+    zero = ca.SX.zeros(robot.nv)
+    gap: Any = ca.SX(0)
+    for value, size in zip(ca.vertsplit(phi), robot.sizes, strict=True):
+        gap = ca.fmax(gap, ca.fabs(value) / size)
+    return [
+        part("robot_gap", state(robot), {"gap": gap}),
+        part("robot_nearer", state(robot), {"x": _held(M, J, zero, -phi)[1]}),
+        part("robot_along", state(robot), {"x": _held(M, J, zero, -rate)[1]}),
     ]
 
 
@@ -59,41 +89,62 @@ def _explicit(robot: Robot) -> list[Part]:
 
 
 def _semi_implicit(robot: Robot) -> list[Part]:
-    """(M + h C + h^2 K) dv = -h (r + h K v), at rest of accelerations."""
-    h = ca.SX.sym("h")
+    """(M + h C + h^2 K) dv - J' p = -h (r + h K v), J (v + dv) = -phi / h - h (gamma + s''/2), at rest of accelerations."""
+    h, m = ca.SX.sym("h"), robot.m
     M, r = robot.equations
+    phi, J, gamma, ahead = robot.constraints
     K, C = ca.jacobian(r, robot.q) @ robot.rate_matrix, ca.jacobian(r, robot.v)
-    dv = solve(M + h * C + h * h * K, -h * (r + h * (K @ robot.v)), symmetric=False)
+    matrix, right = M + h * C + h * h * K, -h * (r + h * (K @ robot.v))
+    if m:
+        rows = -J @ robot.v - phi / h - h * (gamma + 0.5 * ahead)
+        matrix = ca.vertcat(ca.horzcat(ca.SX(m, m), J), ca.horzcat(-J.T, matrix))
+        right = ca.vertcat(rows, right)
+    dv = solve(matrix, right, symmetric=False)[m:]
     return [*_group(robot), part("robot_change", {**state(robot), "h": h}, {"dv": dv})]
 
 
 def _rosenbrock(robot: Robot) -> list[Part]:
-    """The matrix (s M + C) S + K of a step, S = s + Gamma/2, its factors, and products with M and C."""
-    s = ca.SX.sym("s")
-    x, bx, bz = (ca.SX.sym(name, robot.nv) for name in ("x", "bx", "bz"))
-    residual = robot.bound([robot.symbols.residual])[0]
-    M, C = ca.jacobian(residual, robot.a), ca.jacobian(residual, robot.v)
-    K = ca.jacobian(residual, robot.q) @ robot.rate_matrix
+    """The matrix [0, L S + Eq; -J', (s M + C) S + K] of a step, S = s + Gamma/2 and L = s J + Ev, its factors, and the products
+    that its right-hand sides need."""
+    s, m = ca.SX.sym("s"), robot.m
+    x, bx, bz, kv = (ca.SX.sym(name, robot.nv) for name in ("x", "bx", "bz", "kv"))
+    y, z = ca.SX.sym("y", m), ca.SX.sym("right", robot.nv + m)
+    free, acceleration = robot.bound([robot.symbols.residual, robot.symbols.phi_acceleration])
+    c = robot.in_force(acceleration)
+    J = robot.constraints[1]
+    residual = free - J.T @ y
+    M, C, Ev = ca.jacobian(residual, robot.a), ca.jacobian(residual, robot.v), ca.jacobian(c, robot.v)
+    K, Eq = (ca.jacobian(e, robot.q) @ robot.rate_matrix for e in (residual, c))
     S = s * ca.SX.eye(robot.nv)
     for turn in robot.rotations:
         at = slice(turn.v_at, turn.v_at + 3)
         S[at, at] += 0.5 * so3.hat(robot.v[at])
-    factors, again, inverse = packed(*factorized((s * M + C) @ S + K, symmetric=False))
-    right = ca.SX.sym("right", robot.nv)
+    L = s * J + Ev
+    matrix = (s * M + C) @ S + K
+    if m:
+        matrix = ca.vertcat(ca.horzcat(ca.SX(m, m), L @ S + Eq), ca.horzcat(-J.T, matrix))
+    factors, again, inverse = packed(*factorized(matrix, symmetric=False))
     read = ca.vertcat(*_symbols_of(again, inverse))
-    m, c = ca.SX.sym("M", M.nnz()), ca.SX.sym("C", C.nnz())
-    product = ca.SX(M.sparsity(), m) @ bz + ca.SX(C.sparsity(), c) @ bx
-    ahead = -ca.jtimes(residual, robot.t, ca.SX(1))
-    evaluated = state(robot, a=True)
+    kept = {"M": M, "C": C, "J": J, "L": L}
+    symbols = {name: ca.SX.sym(name, value.nnz()) for name, value in kept.items()}
+    M1, C1, J1, L1 = (ca.SX(kept[name].sparsity(), symbols[name]) for name in kept)
+    product = ca.vertcat(J1 @ bz + L1 @ bx, M1 @ kv + C1 @ bx)
+    unbalanced = ca.vertcat(c, residual)
+    ahead = -ca.jtimes(unbalanced, robot.t, ca.SX(1))
+    evaluated = {**state(robot, a=True), "y": y}
     return [
         *_group(robot),
         forward(robot),
-        part("robot_residual", evaluated, {"r": residual}),
-        part("robot_linear", {**evaluated, "s": s}, {"factors": factors, "M": M.nz[:], "C": C.nz[:], "f": ahead}),
-        part("robot_product", {"M": m, "C": c, "bz": bz, "bx": bx}, {"y": product}),
-        part("robot_solve", {"factors": read, "right": right}, {"y": ca.vertcat(*solved(again, inverse, ca.vertsplit(right)))}),
-        part("robot_turn", {"v": robot.v, "s": s, "x": x}, {"y": S @ x}),
-        part("robot_increment_rate", {"x": x, "v": robot.v}, {"y": robot.increment_rate(x, robot.v)}),
+        part("robot_residual", evaluated, {"r": unbalanced}),
+        part(
+            "robot_linear",
+            {**evaluated, "s": s},
+            {"factors": factors, **{name: value.nz[:] for name, value in kept.items()}, "f": ahead},
+        ),
+        part("robot_product", {**symbols, "bz": bz, "kv": kv, "bx": bx}, {"y1": product}),
+        part("robot_solve", {"factors": read, "right": z}, {"y1": ca.vertcat(*solved(again, inverse, ca.vertsplit(z)))}),
+        part("robot_turn", {"v": robot.v, "s": s, "x": x}, {"y1": S @ x}),
+        part("robot_increment_rate", {"x": x, "v": robot.v}, {"y1": robot.increment_rate(x, robot.v)}),
     ]  # fmt: skip
 
 

@@ -22,7 +22,8 @@ def step_program(robot: Robot, method: Method) -> Program:
     for each in parts:
         if each.name == "robot_linear":
             sizes = {
-                f"N_{x.upper()}": str(each.function.numel_out(each.results.index(x))) for x in ("factors", "M", "C")
+                f"N_{x.upper()}": str(each.function.numel_out(each.results.index(x)))
+                for x in ("factors", "M", "C", "J", "L")
             }
     return _program(robot, parts, {name: "", "WITH_STEPS": "", **sizes})
 
@@ -38,7 +39,7 @@ def _program(robot: Robot, parts: Sequence[Part], macros: Mapping[str, str]) -> 
     for each in parts:
         _refuse_long(each)
         written[each.name] = straight_line(each.function, each.name, each.arguments, each.results)
-    sizes = {"NQ": robot.nq, "NV": robot.nv, "NU": robot.nu, "NC": robot.nc}
+    sizes = {"NQ": robot.nq, "NV": robot.nv, "NU": robot.nu, "NC": robot.nc, "NM": robot.m}
     return Program(
         "\n".join(function.text for function in written.values()),
         {**{name: str(size) for name, size in sizes.items()}, **macros},

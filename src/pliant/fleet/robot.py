@@ -39,12 +39,20 @@ class Rotation:
 class Robot:
     """Functions of a robot's equations for a fleet.
 
-    eqs: the equations with the values in force; commanded: inputs that are set from outside; varied: parameters that differ.
+    eqs: the equations with the values in force; commanded: inputs that are set from outside; varied: parameters that differ; rows:
+    constraint rows that are in force, by index; sizes: what their values are measured against (`Binding.constraint_sizes`).
     """
 
-    def __init__(self, eqs: Equations, commanded: Sequence[str], varied: Sequence[str]) -> None:
+    def __init__(
+        self,
+        eqs: Equations,
+        commanded: Sequence[str],
+        varied: Sequence[str],
+        rows: Sequence[int] = (),
+        sizes: Sequence[float] = (),
+    ) -> None:
         self.eqs, self.commanded, self.varied = eqs, tuple(commanded), tuple(varied)
-        self._refuse()
+        self.rows, self.sizes, self.m = list(rows), list(sizes), len(rows)
         model = eqs.model
         self.nq, self.nv, self.nu = len(model.q_names), len(model.v_names), len(self.commanded)
         self.rotations = _rotations(eqs)
@@ -54,25 +62,6 @@ class Robot:
             ca.SX.sym(name, n) for name, n in (("t", 1), ("q", self.nq), ("v", self.nv), ("a", self.nv))
         )
         self.u, self.c = ca.SX.sym("u", self.nu), ca.SX.sym("c", self.nc)
-
-    def _refuse(self) -> None:
-        """Refuse, in words, what a fleet cannot do."""
-        model = self.eqs.model
-        system = model.system
-        if system.contacts.laws:
-            raise ArgumentError("a fleet knows no contacts, and this robot has some", ON_THE_CPU)
-        if system.rows:
-            raise ArgumentError(
-                "a fleet takes robots without closed loops and prescribed motions, and this one has constraints "
-                f"('{model.constraint_names()[0]}')",
-                ON_THE_CPU,
-            )
-        if len(system.nodes) > MOST_NODES:
-            raise ArgumentError(
-                f"this robot has {len(system.nodes)} frames, and a fleet takes at most {MOST_NODES}: its equations are "
-                "written out at length",
-                f"take fewer elements, or {ON_THE_CPU}",
-            )
 
     def _varied_constants(self) -> np.ndarray:
         """Constants of the elements that depend on parameters which differ, by index."""
@@ -154,6 +143,22 @@ class Robot:
         return M, h
 
     @cached_property
+    def constraints(self) -> tuple[Any, Any, Any, Any]:
+        """Values of the constraint rows in force, their Jacobian J, convective accelerations gamma (their accelerations are
+        J a + gamma), and the accelerations of the signals that they follow."""
+        x = self.symbols
+        jacobian = ca.jacobian(x.phi_rate, x.v)
+        found = self.bound([x.phi, jacobian, x.phi_acceleration], a=ca.SX.zeros(self.nv))
+        phi, J, gamma = (self.in_force(each) for each in found)
+        followed = self.eqs.model.system.row_signals()
+        ahead = [self.signals[2][followed[row]] if followed[row] >= 0 else ca.SX(0) for row in self.rows]
+        return phi, J, gamma, ca.vertcat(*ahead) if ahead else ca.SX(0, 1)
+
+    def in_force(self, rows: Any) -> Any:
+        """Those of all constraint rows that are in force."""
+        return rows[self.rows, :] if self.rows else ca.SX(0, rows.size2())
+
+    @cached_property
     def rate_matrix(self) -> Any:
         """N with dq/dt = N v."""
         return self.bound([self.symbols.rate_matrix])[0]
@@ -215,12 +220,34 @@ def _rotations(eqs: Equations) -> tuple[Rotation, ...]:
 
 
 def commanded_inputs(eqs: Equations, names: Sequence[str] | None) -> tuple[str, ...]:
-    """The inputs that are set from outside: those named, or all that are held."""
+    """The inputs that are set from outside: those named, or all that are held and may jump."""
+    smooth = eqs.model.motion_inputs | eqs.model.smooth_inputs
     if names is not None:
+        for name in names:
+            if name in smooth:
+                raise ArgumentError(
+                    f"the input '{name}' prescribes a motion, which cannot jump from one value to the next",
+                    f"drive that motion by a force, or {ON_THE_CPU}",
+                )
         return tuple(names)
     given, kinds = eqs.given_inputs, eqs.binding.input_kind
     return tuple(
         name
         for name, kind in zip(eqs.inputs, kinds, strict=False)
-        if kind == HELD and not isinstance(given.get(name), TimeSeries)
+        if kind == HELD and name not in smooth and not isinstance(given.get(name), TimeSeries)
     )
+
+
+def refuse(eqs: Equations) -> None:
+    """Refuse, in words, robots that a fleet cannot do."""
+    system = eqs.model.system
+    if system.contacts.laws:
+        raise ArgumentError("a fleet knows no contacts, and this robot has some", ON_THE_CPU)
+    if eqs.model.followed:
+        raise ArgumentError("a fleet knows no prescribed rates or accelerations, and this robot has some", ON_THE_CPU)
+    if len(system.nodes) > MOST_NODES:
+        raise ArgumentError(
+            f"this robot has {len(system.nodes)} frames, and a fleet takes at most {MOST_NODES}: its equations are written out at "
+            "length",
+            f"take fewer elements, or {ON_THE_CPU}",
+        )

@@ -17,7 +17,10 @@ def output_parts(robot: Robot, names: tuple[str, ...]) -> tuple[list[Part], dict
     """Functions that evaluate some outputs, and how many numbers each of these has."""
     model, (signals, rates, _) = robot.eqs.model, robot.signals
     function = output_function(model)
-    multipliers = ca.SX(0, 1)
+    # rows that are not in force have no multipliers
+    y, multipliers = ca.SX.sym("y", robot.m), ca.SX.zeros(model.system.rows)
+    for k, row in enumerate(robot.rows):
+        multipliers[row] = y[k]
     carried = ca.SX(0, 1)
     if nodes := carrying_nodes(model):
         carried = carried_function(model.system, nodes)(
@@ -37,7 +40,7 @@ def output_parts(robot: Robot, names: tuple[str, ...]) -> tuple[list[Part], dict
                 f"the output '{name}' counts the energy that was lost since the start, which a fleet does not keep",
                 ON_THE_CPU,
             )
-    return _values(robot, [known[name] for name in names]), {name: known[name].numel() for name in names}
+    return _values(robot, y, [known[name] for name in names]), {name: known[name].numel() for name in names}
 
 
 def frame_parts(robot: Robot, name: str) -> list[Part]:
@@ -46,10 +49,10 @@ def frame_parts(robot: Robot, name: str) -> list[Part]:
     R, p = robot.symbols.poses[entry.node]
     at = entry.constants
     placement = ca.reshape(theta[at : at + 9], 3, 3), theta[at + 9 : at + 12]
-    return _values(robot, robot.bound([ca.vec((R @ placement[0]).T), p + R @ placement[1]]))
+    return _values(robot, ca.SX.sym("y", robot.m), robot.bound([ca.vec((R @ placement[0]).T), p + R @ placement[1]]))
 
 
-def _values(robot: Robot, expressions: list[Any]) -> list[Part]:
+def _values(robot: Robot, y: Any, expressions: list[Any]) -> list[Part]:
     values = ca.vertcat(*expressions)
-    last = part("robot_values", state(robot, a=True), {"y": values})
-    return [forward(robot), last] if robot.nv and ca.depends_on(values, robot.a) else [last]
+    last = part("robot_values", {**state(robot, a=True), "y": y}, {"values": values})
+    return [forward(robot), last] if ca.depends_on(values, ca.vertcat(robot.a, y)) else [last]

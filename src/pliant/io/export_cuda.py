@@ -9,12 +9,12 @@ from pliant._version import __version__
 from pliant.equations.equations import Equations
 from pliant.fleet.methods import fleet_method
 from pliant.fleet.program import step_program
-from pliant.fleet.robot import Robot, commanded_inputs
+from pliant.fleet.robot import Robot, commanded_inputs, refuse
 from pliant.fleet.source import code_file
+from pliant.fleet.starts import assembled_start, rows_in_force
 from pliant.io import c_text
 from pliant.io.c_text import filled
 from pliant.io.folders import check_folder, write_files
-from pliant.solve.statics.equilibrium import state_at
 
 FILES = {"fleet.cu": "cuda.cu", **{name: name for name in ("cuda.h", "arrays.h", "steps.h", "loop.h")}}
 """Files of an export and what they are called in `fleet/code`."""
@@ -38,9 +38,10 @@ def export_cuda(
     target = Path(folder)
     check_folder(target, force=force)
     chosen = fleet_method(method, step)
-    robot = Robot(eqs, commanded_inputs(eqs, None), ())
+    refuse(eqs)
+    start = assembled_start(eqs)
+    robot = Robot(eqs, commanded_inputs(eqs, None), (), *rows_in_force(start))
     program = step_program(robot, chosen)
-    state = state_at(eqs, eqs.model.spec.start, 0.0, where="start")
     held = dict(zip(eqs.inputs, eqs.input_vector(), strict=True))
     words = {
         "title": c_text.comment(eqs.model.spec.title),
@@ -48,8 +49,8 @@ def export_cuda(
         "version": __version__,
         "method": chosen.describe(),
         "step": f"{step!r}",
-        "q": ", ".join(repr(float(x)) for x in state.q) or "0",
-        "v": ", ".join(repr(float(x)) for x in state.v) or "0",
+        "q": ", ".join(repr(float(x)) for x in start.q) or "0",
+        "v": ", ".join(repr(float(x)) for x in start.v) or "0",
         "u": ", ".join(repr(float(held[name])) for name in robot.commanded) or "0",
         "coordinates": ", ".join(eqs.coordinates),
         "rates": ", ".join(eqs.rates),

@@ -6,9 +6,35 @@ typedef struct {
   clocks now;
   R q[NQ], v[NV], u[NU + 1], c[NC + 1];
 #ifndef SEMI_IMPLICIT
-  R a[NV]; /* accelerations of the state, from the step before */
+  R a[NV], y[NM + 1]; /* accelerations and multipliers of the state, from the step before */
 #endif
 } robots;
+
+#if NM
+/* Iterations that bring a state back onto its constraints, and how far off it may be, of their sizes: round-off. */
+#define PROJECTIONS 8
+#ifdef FLEET_SINGLE
+#define CLOSED K(1e-6)
+#else
+#define CLOSED K(1e-14)
+#endif
+
+/* The nearest state (in the mass metric) that satisfies the constraints and their rates. */
+FN void project(const robots *x, double ahead, R *q, R *v) {
+  const R t = at_time(&x->now, ahead);
+  R gap, dx[NV], q1[NQ];
+  for (int k = 0; k < PROJECTIONS; ++k) {
+    robot_gap(&t, q, v, x->u, x->c, &gap);
+    const B open = B_OF(gap > R_OF(CLOSED));
+    if (!any(open)) break;
+    robot_nearer(&t, q, v, x->u, x->c, dx);
+    robot_increment(q, dx, q1);
+    for (int i = 0; i < NQ; ++i) q[i] = f_choose(open, q1[i], q[i]);
+  }
+  robot_along(&t, q, v, x->u, x->c, dx);
+  for (int i = 0; i < NV; ++i) v[i] += dx[i];
+}
+#endif
 
 #ifdef EXPLICIT
 CONSTANT real A[7][6] = {{0},
@@ -22,7 +48,7 @@ CONSTANT double TIMES[7] = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1, 1};
 
 FN void begin(robots *x) {
   const R t = at_time(&x->now, 0);
-  robot_forward(&t, x->q, x->v, x->u, x->c, x->a);
+  robot_forward(&t, x->q, x->v, x->u, x->c, x->a, x->y);
 }
 
 /* Dormand and Prince, order 5; the last stage is the new state. */
@@ -41,12 +67,18 @@ FN void step(robots *x, double h, R *q1, R *v1) {
       for (int j = 0; j < s; ++j) sum += A[s][j] * kv[j][i];
       v1[i] = x->v[i] + K(h) * sum;
     }
-    const R t = at_time(&x->now, TIMES[s] * h);
     robot_normalize(q1, q);
-    robot_forward(&t, q, v1, x->u, x->c, s < 6 ? kv[s] : x->a);
-    if (s < 6) robot_rates(q1, v1, kq[s]);
+    if (s == 6) break;
+    const R t = at_time(&x->now, TIMES[s] * h);
+    robot_forward(&t, q, v1, x->u, x->c, kv[s], x->y);
+    robot_rates(q1, v1, kq[s]);
   }
   for (int i = 0; i < NQ; ++i) q1[i] = q[i];
+#if NM
+  project(x, h, q1, v1);
+#endif
+  const R end = at_time(&x->now, h);
+  robot_forward(&end, q1, v1, x->u, x->c, x->a, x->y);
 }
 #endif
 
@@ -60,6 +92,9 @@ FN void step(robots *x, double h, R *q1, R *v1) {
   robot_change(&t, x->q, x->v, x->u, x->c, &h_all, dv);
   for (int i = 0; i < NV; ++i) v1[i] = x->v[i] + dv[i], dv[i] = K(h) * v1[i];
   robot_increment(x->q, dv, q1);
+#if NM
+  project(x, h, q1, v1);
+#endif
 }
 #endif
 
@@ -82,45 +117,60 @@ CONSTANT double SLOPES[6] = {0.25, -0.5, -0.023504, -0.0362, 0, 0};
 
 FN void begin(robots *x) {
   const R t = at_time(&x->now, 0);
-  robot_forward(&t, x->q, x->v, x->u, x->c, x->a);
+  robot_forward(&t, x->q, x->v, x->u, x->c, x->a, x->y);
 }
 
-/* RODASP on positions, rates and accelerations; see rosenbrock.c of the runtime for the equations. */
+/* Increments, rates, accelerations and multipliers that stage i begins with. */
+INLINE void sums(const robots *x, int i, R k[][NM + NV], R kv[][NV], R kz[][NV], R *dx, R *v, R *z, R *y) {
+  for (int l = 0; l < NM; ++l) {
+    y[l] = x->y[l];
+    for (int j = 0; j < i; ++j) y[l] += A[i][j] * k[j][l];
+  }
+  for (int l = 0; l < NV; ++l) {
+    dx[l] = R_OF(0), v[l] = x->v[l], z[l] = x->a[l];
+    for (int j = 0; j < i; ++j)
+      dx[l] += A[i][j] * k[j][NM + l], v[l] += A[i][j] * kv[j][l], z[l] += A[i][j] * kz[j][l];
+  }
+}
+
+/* RODASP on positions, rates, accelerations and multipliers; see rosenbrock.c of the runtime for the equations. */
 FN void step(robots *x, double h, R *q1, R *v1) {
   const double s = 4 / h;
   const R s_all = R_OF(s), now = at_time(&x->now, 0);
-  R factors[N_FACTORS], M[N_M + 1], C[N_C + 1], f[NV];
-  R kx[STAGES][NV], kv[STAGES][NV], kz[STAGES][NV], bx[NV], bz[NV], r[NV], y[NV], dx[NV], z[NV];
-  robot_linear(&now, x->q, x->v, x->a, x->u, x->c, &s_all, factors, M, C, f);
+  R factors[N_FACTORS], M[N_M + 1], C[N_C + 1], J[N_J + 1], L[N_L + 1], f[NM + NV];
+  /* in systems of equations, constraints stand before the others */
+  R k[STAGES][NM + NV], kv[STAGES][NV], kz[STAGES][NV], bx[NV], bz[NV], r[NM + NV], right[NM + NV], dx[NV], z[NV], y[NM + 1];
+  robot_linear(&now, x->q, x->v, x->a, x->u, x->c, x->y, &s_all, factors, M, C, J, L, f);
   for (int i = 0; i < STAGES; ++i) {
-    for (int l = 0; l < NV; ++l) {
-      dx[l] = R_OF(0), v1[l] = x->v[l], z[l] = x->a[l];
-      for (int j = 0; j < i; ++j)
-        dx[l] += A[i][j] * kx[j][l], v1[l] += A[i][j] * kv[j][l], z[l] += A[i][j] * kz[j][l];
-    }
+    sums(x, i, k, kv, kz, dx, v1, z, y);
     const R t = at_time(&x->now, TIMES[i] * h);
     robot_increment(x->q, dx, q1);
-    robot_residual(&t, q1, v1, z, x->u, x->c, r);
+    robot_residual(&t, q1, v1, z, x->u, x->c, y, r);
     robot_increment_rate(dx, v1, bx);
     for (int l = 0; l < NV; ++l) {
       bz[l] = z[l];
       for (int j = 0; j < i; ++j) {
         const real c = G[i][j] * K(1 / h);
-        bx[l] += c * kx[j][l], bz[l] += c * kv[j][l];
+        bx[l] += c * k[j][NM + l], bz[l] += c * kv[j][l];
       }
-      y[l] = bz[l] + K(s) * bx[l];
+      dx[l] = bz[l] + K(s) * bx[l];
     }
-    robot_product(M, C, y, bx, dx);
-    for (int l = 0; l < NV; ++l) dx[l] += K(h * SLOPES[i]) * f[l] - r[l];
-    robot_solve(factors, dx, kx[i]);
-    robot_turn(x->v, &s_all, kx[i], kv[i]);
+    robot_product(M, C, J, L, bz, dx, bx, right);
+    for (int l = 0; l < NM + NV; ++l) right[l] += K(h * SLOPES[i]) * f[l] - r[l];
+    robot_solve(factors, right, k[i]);
+    robot_turn(x->v, &s_all, k[i] + NM, kv[i]);
     for (int l = 0; l < NV; ++l) kv[i][l] -= bx[l], kz[i][l] = K(s) * kv[i][l] - bz[l];
   }
+  for (int l = 0; l < NM; ++l) x->y[l] = y[l] + k[STAGES - 1][l];
+  for (int l = 0; l < NV; ++l) x->a[l] = z[l] + kz[STAGES - 1][l], v1[l] += kv[STAGES - 1][l];
   for (int l = 0; l < NV; ++l) {
-    dx[l] = kx[STAGES - 1][l], v1[l] += kv[STAGES - 1][l], x->a[l] = z[l] + kz[STAGES - 1][l];
-    for (int j = 0; j < STAGES - 1; ++j) dx[l] += A[STAGES - 1][j] * kx[j][l];
+    dx[l] = k[STAGES - 1][NM + l];
+    for (int j = 0; j < STAGES - 1; ++j) dx[l] += A[STAGES - 1][j] * k[j][NM + l];
   }
   robot_increment(x->q, dx, q1);
+#if NM
+  project(x, h, q1, v1);
+#endif
 }
 #endif
 

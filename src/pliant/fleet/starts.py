@@ -1,0 +1,56 @@
+"""Where the robots of a fleet begin, and which constraints hold them there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.equations.equations import Equations
+from pliant.solve.state import INITIAL, AssembledState, assemble
+from pliant.solve.statics.equilibrium import state_at
+
+
+def is_arrays(start: Any) -> bool:
+    """Whether a start is positions and rates with a row for each robot."""
+    return isinstance(start, tuple) and len(start) == 2 and all(len(getattr(x, "shape", ())) == 2 for x in start)
+
+
+def assembled_start(eqs: Equations, start: Any = None) -> AssembledState:
+    """The state that a start of `simulate` means, on the constraints; the model's own when None, or when robots have their own."""
+    given = eqs.model.spec.start if start is None or is_arrays(start) else start
+    state = state_at(eqs, given, 0.0, where="start")
+    return assemble(eqs, eqs.binding, 0.0, state.q, state.v, state.given)
+
+
+def rows_in_force(start: AssembledState) -> tuple[list[int], list[float]]:
+    """Constraint rows that are in force, by index, and what their values are measured against."""
+    rows = np.flatnonzero(start.bound.row_active)
+    if not len(rows):
+        return [], []
+    return rows.tolist(), start.bound.constraint_sizes(0.0, start.q, start.v)[rows].tolist()
+
+
+def starts_of_each(
+    eqs: Equations, parameters: np.ndarray, names: tuple[str, ...], start: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Positions and rates (nq x robots, nv x robots) that follow from the parameters of each robot (robots x parameters), of which
+    those named differ. Loops are closed robot by robot, and poses at rest found so.
+
+    Raises ValueError with the number of the robot that has none.
+    """
+    model = eqs.model
+    word = model.spec.start if start is None else start
+    if isinstance(word, str) and word == INITIAL and not model.system.rows:
+        found = [
+            np.asarray(x, dtype=float).reshape(-1, len(parameters), order="F") for x in model.initial(parameters.T)
+        ]
+        return found[0], found[1]
+    at = [model.parameter_defaults[1][name] for name in names]
+    made = []
+    for robot, values in enumerate(parameters[:, at].tolist()):
+        try:
+            made.append(assembled_start(eqs.at(parameters=dict(zip(names, values, strict=True))), start))
+        except (ValueError, RuntimeError) as reason:
+            raise ValueError(f"robot {robot}: {reason}") from reason
+    return np.column_stack([x.q for x in made]), np.column_stack([x.v for x in made])
