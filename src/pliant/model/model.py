@@ -25,7 +25,6 @@ from pliant.model.inputs import InputPlan, plan_inputs
 from pliant.model.joints import add_joint, tie_coordinates
 from pliant.model.signals import FollowedPosition
 from pliant.model.system import System, Tracked
-from pliant.model.value_problems import odd_values
 
 if TYPE_CHECKING:
     from pliant.rod.stations import StrainSample
@@ -319,7 +318,7 @@ def compile_model(
         strain_samples={rod: tuple(sorted(found, key=lambda s: s.x)) for rod, found in build.strain_samples.items()},
         prepared=prepared,
         tracked=build.system.tracked,
-        notes=(*build.notes, *odd_values(flat, environment.value)),
+        notes=tuple(build.notes),
     )
 
 
