@@ -124,3 +124,10 @@ def test_check_and_derive_report_them(tmp_path, capsys) -> None:
     assert capsys.readouterr().out.count("is below zero") == 5
     with pytest.warns(UserWarning, match="pushes away from its rest"):
         pliant.derive(path)
+
+
+def test_parameters_that_only_other_variants_use_are_no_remark() -> None:
+    text = ODD.replace("spare: 3 N, ", "")
+    assert not [x for x in pliant.load_text(text, variant="heavy").remarks if x.path.startswith("parameters")]
+    bare = text.replace("variants: {heavy:", "variants: {bare: {bodies: {ball: {mass: 2 kg}}}, heavy:")
+    assert not [x for x in pliant.load_text(bare, variant="bare").remarks if x.path.startswith("parameters")]

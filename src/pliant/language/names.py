@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
@@ -30,6 +30,8 @@ RESERVED = frozenset({"world", "t", "i", "pi", "e", "free", *FUNCTIONS}) - {"flo
 
 _NAME = re.compile(WORD)
 _NUMBERED = r"\[[1-9][0-9]*\]"
+_FLAT_NAME = re.compile(rf"({WORD}({_NUMBERED})?/)*{WORD}({_NUMBERED})?")
+LONGEST_FLAT_NAME = 1000
 
 
 def read_name(value: Any) -> str:
@@ -52,7 +54,13 @@ class NameMarker:
     """Annotation of the name of a thing."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(read_name)
+        return core_schema.with_info_plain_validator_function(self._read)
+
+    def _read(self, value: Any, info: ValidationInfo) -> str:
+        is_flat = info.context is not None and info.context[0].flat
+        if is_flat and isinstance(value, str) and len(value) <= LONGEST_FLAT_NAME and _FLAT_NAME.fullmatch(value):
+            return value
+        return read_name(value)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {"type": "string", "pattern": f"^{WORD}$"}

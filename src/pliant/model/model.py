@@ -16,6 +16,8 @@ import numpy as np
 
 from pliant.constraint.frames import ROWS
 from pliant.language.arguments import ArgumentError, mapping, number
+from pliant.language.base import FromFiles
+from pliant.language.collection import collections
 from pliant.language.environment import Environment
 from pliant.language.garbage import no_collection
 from pliant.language.words import suggestion
@@ -221,6 +223,11 @@ class Model:
             {name: number(f"the parameter '{name}'", value, hint=SI_HINT) for name, value in given.items()}
         )
 
+    @cached_property
+    def text(self) -> str:
+        """The flat robot as text that needs no other file; `pliant.spec.reader.load_flat_text` reads it."""
+        return self_contained(self.spec).to_yaml()
+
     def constraint_names(self) -> tuple[str, ...]:
         """One name per constraint row: `constraint.component`, or the tied coordinate's name."""
         names = [""] * self.system.rows
@@ -232,6 +239,18 @@ class Model:
         for line in self.system.linear_constraints:
             names[line.row] = line.name
         return tuple(names)
+
+
+def self_contained(flat: RobotSpec) -> RobotSpec:
+    """The flat robot with what its files contain as lists."""
+    changed: dict[str, Any] = {}
+    for collection in collections(type(flat)):
+        things = getattr(flat, collection)
+        if any(isinstance(thing, FromFiles) for thing in things.values()):
+            changed[collection] = {
+                name: thing.without_files() if isinstance(thing, FromFiles) else thing for name, thing in things.items()
+            }
+    return flat.model_copy(update=changed)
 
 
 _known: WeakValueDictionary[str, Model] = WeakValueDictionary()
@@ -285,7 +304,7 @@ def compile_model(
     prepared = {name: output.prepare(build) for name, output in flat.outputs.items()}
     frames = _frames(build)
     system, q, v = build.finish()
-    plan, switches = plan_inputs(flat.inputs, build.environment, build.signals, build.parameters, flat.source)
+    plan, switches = plan_inputs(flat.inputs, build.environment, build.signals, build.parameters)
     times = ca.vertcat(*switches) if switches else ca.SX(0, 1)
     required, requirements = build.requirements()
     environment = Environment(flat)

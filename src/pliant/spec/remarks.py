@@ -164,8 +164,10 @@ def _values(checked: Checked, given: Any) -> Iterator[float]:
 
 
 def _unused_parameters(checked: Checked) -> Iterator[Finding]:
-    """Parameters that no expression has."""
-    used = set(_names(checked.spec.source.tree.plain() if checked.spec.source.tree is not None else checked.spec))
+    """Parameters that no expression uses, in any variant."""
+    source = checked.spec.source
+    texts = [tree.plain() for tree in (source.tree, source.all_variants) if tree is not None]
+    used = set(_names(texts or checked.spec))
     for name in checked.spec.parameters:
         if name not in used:
             yield (
