@@ -21,7 +21,6 @@ from pliant import (
     simulate,
 )
 from pliant.solve.netcdf_files import ResultFileError
-from pliant.spec.reader import load_flat_text
 
 
 @pytest.fixture(scope="module")
@@ -289,7 +288,7 @@ def test_the_model_in_a_result_needs_no_other_file(tmp_path):
     eqs = derive(load(path))
     run = simulate(eqs, 2e-3)
     run.save(tmp_path / "run.nc")
-    again = derive(load_flat_text(load_result(tmp_path / "run.nc").recorded.attributes["model_text"]))
+    again = derive(load_text(load_result(tmp_path / "run.nc").recorded.attributes["model_text"]))
     assert again.coordinates == eqs.coordinates
     assert again.model.text == eqs.model.text
     assert ".stl" not in eqs.model.text
@@ -300,4 +299,4 @@ def test_the_model_in_a_result_needs_no_other_file(tmp_path):
 @pytest.mark.parametrize("damage", ["bodies: {ball: {mass: 1 kg", "wrist[0]: 1", "a//b: {}"])
 def test_a_damaged_model_of_a_result_is_refused(damage):
     with pytest.raises(SpecError):
-        load_flat_text(f"pliant: 1\nbodies: {{}}\nparameters: {{{damage}}}\n")
+        load_text(f"pliant: 1\nflat: true\nbodies: {{}}\nparameters: {{{damage}}}\n")

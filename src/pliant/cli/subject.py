@@ -21,7 +21,7 @@ from pliant.language.syntax import ExpressionError
 from pliant.language.table_files import FORMATS
 from pliant.model.recorded_inputs import recorded_inputs
 from pliant.spec.derive import derive
-from pliant.spec.reader import load, load_flat_text
+from pliant.spec.reader import load, load_text
 from pliant.spec.rod_switch import with_rod_model
 
 if TYPE_CHECKING:
@@ -120,5 +120,5 @@ def open_subject(what: str, choices: Choices) -> Subject:
             f"{what} is a result and holds its own model", "leave out --set, --variant, --folder and --rod"
         )
     run = answering(lambda: load_result(what))
-    spec = load_flat_text(run.recorded.attributes["model_text"])
+    spec = load_text(run.recorded.attributes["model_text"])
     return Subject(spec, derive(spec), run)

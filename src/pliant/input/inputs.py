@@ -158,6 +158,10 @@ class SeriesInput(FromFiles):
         assert self._samples is not None, "flattening reads the files"
         return self._samples
 
+    @property
+    def is_read(self) -> bool:
+        return self._samples is not None
+
     def values_read(self) -> tuple[Any, ...]:
         return (*(self.series.times or ()), *(self.series.values or ()))
 

@@ -102,6 +102,10 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
         copy._edge_sets = tuple(self._sets_of_edges(lattice, members).tolist())
         return copy
 
+    @property
+    def is_read(self) -> bool:
+        return self._lattice is not None
+
     def without_files(self) -> Self:
         """The mesh with its drawing, and sets that the drawing's file names, as lists."""
         sets = {

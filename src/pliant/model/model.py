@@ -225,7 +225,7 @@ class Model:
 
     @cached_property
     def text(self) -> str:
-        """The flat robot as text that needs no other file; `pliant.spec.reader.load_flat_text` reads it."""
+        """The flat robot as text that needs no other file."""
         return self_contained(self.spec).to_yaml()
 
     def constraint_names(self) -> tuple[str, ...]:

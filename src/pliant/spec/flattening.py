@@ -59,7 +59,13 @@ def flatten_with_structure(spec: RobotSpec) -> tuple[RobotSpec, frozenset[str]]:
 def flat_spec(spec: RobotSpec, flat: Flat) -> RobotSpec:
     """The flat things as a spec. It is made from a checked one, so it is not checked again."""
     data: dict[str, Any] = {**flat.things, "analyses": flat.analyses}
-    data |= {"name": spec.title, "description": spec.description, "world": spec.world, "start": spec.start}
+    data |= {
+        "flat": True,
+        "name": spec.title,
+        "description": spec.description,
+        "world": spec.world,
+        "start": spec.start,
+    }
     return type(spec).model_construct(**data).with_source(spec.source)
 
 
@@ -67,7 +73,7 @@ def flatten_all(spec: RobotSpec) -> Flat:
     """Flatten as far as possible, and note everything that is wrong."""
     flat = Flat()
     level = _Level(spec, flat, prefix="", overrides={})
-    if spec.source.flat:
+    if spec.flat:
         level.keep()
     else:
         level.expand()
@@ -149,8 +155,12 @@ class _Level:
         """Put the parts of this model, which is flat, into the flat one as they are."""
         for collection in collections(type(self.spec)):
             for name, thing in getattr(self.spec, collection).items():
-                if self.flat.room(1, self.source, (collection, name)):
-                    self._put(collection, name, thing, Origin(self.source, (collection, name)))
+                path = (collection, name)
+                if collection == "attach" or (isinstance(thing, Part) and getattr(thing, "count", None) is not None):
+                    what = "attaches nothing" if collection == "attach" else "has no repeated parts"
+                    self.flat.fault(self.source, path, f"a flat model {what}", "remove `flat: true`")
+                elif self.flat.room(1, self.source, path):
+                    self._put(collection, name, thing, Origin(self.source, path))
         self.flat.analyses = self.spec.analyses
 
     def expand(self) -> None:
@@ -265,7 +275,7 @@ class _Level:
 
     def _put(self, collection: str, full_name: str, thing: Any, origin: Origin) -> None:
         """Add a part to the flat model, with its files read."""
-        if isinstance(thing, FromFiles):
+        if isinstance(thing, FromFiles) and not thing.is_read:
             try:
                 thing = self._with_files(thing)
             except (FileProblem, ExpressionError) as problem:

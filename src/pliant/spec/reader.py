@@ -50,11 +50,6 @@ def load_text(
     return RobotSpec.from_source(with_parameters(with_variant(source, variant), dict(set or {})))
 
 
-def load_flat_text(text: str) -> RobotSpec:
-    """The flat robot that the file of a result contains as text (`model_text`), checked as any other."""
-    return RobotSpec.from_source(Source("the model of the result", parse_yaml(text, "text"), flat=True))
-
-
 def check(
     model: str | os.PathLike[str],
     *,

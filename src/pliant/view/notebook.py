@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pliant.language.faults import SpecError
 from pliant.spec.derive import derive
-from pliant.spec.reader import load_flat_text
+from pliant.spec.reader import load_text
 from pliant.view import tables
 from pliant.view.clips import Clip, mode_clips, pose_clip, run_clip, start_clip
 from pliant.view.page import frame, page, table, text
@@ -59,7 +59,7 @@ def result_html(run: Result) -> str:
     """A run: what happened, and how it moved."""
 
     def clips() -> list[Clip]:
-        eqs = derive(load_flat_text(run.recorded.attributes["model_text"]))
+        eqs = derive(load_text(run.recorded.attributes["model_text"]))
         return [run_clip(eqs, run, most=MOST_FRAMES)] if len(run.time) else []
 
     return f"<p>{text(repr(run))}</p>" + _view("the motion", clips)
