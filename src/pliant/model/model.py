@@ -20,6 +20,8 @@ from pliant.language.base import FromFiles
 from pliant.language.collection import collections
 from pliant.language.environment import Environment
 from pliant.language.garbage import no_collection
+from pliant.language.syntax import ExpressionError
+from pliant.language.walk import leaves
 from pliant.language.words import suggestion
 from pliant.model.build import Build
 from pliant.model.entries import ArcEntry, Carried, CoordinateEntry, Requirement, RodStation, TurnLimit
@@ -150,6 +152,21 @@ class Model:
     def input_names(self) -> tuple[str, ...]:
         """Inputs, in the order of the input vector."""
         return self.environment.inputs
+
+    @cached_property
+    def actuators(self) -> tuple[str, ...]:
+        """Inputs that controllers use where nothing else is said: all but those that only `loads` depend on, which are
+        disturbances; all inputs where every one of them is a load."""
+        used: set[str] = set()
+        for collection in ("joints", "rods", "meshes", "links", "tendons", "constraints", "bodies"):
+            for leaf in leaves(getattr(self.spec, collection)):
+                if isinstance(leaf.value, str):
+                    try:
+                        used |= self.environment.uses(leaf.value)
+                    except ExpressionError:
+                        continue  # a word
+        found = tuple(name for name in self.input_names if name in used)
+        return found or self.input_names
 
     @cached_property
     def signal_sources(self) -> np.ndarray:
