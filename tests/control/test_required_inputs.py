@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.control import Limits
+from pliant.control import Coordinates, Limits, rest_with
 
 ARM = """
 pliant: 1
@@ -165,3 +165,29 @@ constraints: {drive: {between: [world, cart], components: [x], acceleration: =u}
     for name in ("u", "w"):
         with pytest.raises(ValueError, match=f"'{name}' prescribes a motion"):
             pliant.required_inputs(eqs, np.zeros(3), np.zeros(3), np.zeros(3), use=[name])
+
+
+DISTURBED = """
+pliant: 1
+parameters: {motor: {value: 0 N*m, input: true}, gust: {value: 0 N, input: true}}
+bodies:
+  bar:
+    mass: 2 kg
+    center_of_mass: [0.5 m, 0, 0]
+    shape: {type: slender_rod, length: 1 m, axis: x}
+    frames: {tip: {position: [1 m, 0, 0]}}
+joints: {hinge: {type: revolute, child: bar, axis: y, angle: {input: =motor}}}
+loads: {gust: {frame: bar.tip, force: [0, 0, =gust]}}
+"""
+
+
+def test_loads_are_no_means_of_control() -> None:
+    """A motor holds the bar against its weight; an input that is a load keeps its value."""
+    eqs = pliant.derive(pliant.load_text(DISTURBED))
+    assert eqs.model.actuators == ("motor",)
+    held = rest_with(eqs, Coordinates(("hinge",)), [0.0])
+    assert held.inputs["motor"] == pytest.approx(-2 * 9.81 * 0.5)
+    assert held.inputs["gust"] == 0
+    assert pliant.required_inputs(eqs, [0.0], [0.0], [0.0]).inputs.get("gust", 0) == 0
+    only_load = pliant.derive(pliant.load_text(DISTURBED.replace("angle: {input: =motor}", "angle: {}")))
+    assert only_load.model.actuators == ("motor", "gust")

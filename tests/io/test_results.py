@@ -10,6 +10,7 @@ from pliant import (
     Event,
     ExplicitRungeKutta,
     GeneralizedAlpha,
+    SpecError,
     bundled_robots,
     continuation,
     derive,
@@ -241,3 +242,61 @@ def test_a_run_that_dies_leaves_what_it_had_saved(tmp_path, monkeypatch):
         kept = load_result(part)
     assert "still running" in kept.message
     assert len(kept.time) >= 1
+
+
+REPEATED_AND_DRAWN = """
+pliant: 1
+parameters: {push: {count: 2, value: 0 N, input: true}}
+bodies: {ball: {count: 2, mass: 1 kg, shape: {type: sphere, radius: 1 cm}}, cover: {parent: world}}
+joints: {slide: {type: prismatic, child: ball, axis: z, displacement: {input: "=push[i]"}}}
+attach: {left: {model: pendulum}}
+meshes:
+  web:
+    type: membrane
+    drawing: {file: web.dxf, unit: mm, scale: 2}
+    sets: {rim: {label: rim}}
+    held: {rim: cover}
+    mass: 1 g
+    stiffness: 1 N
+surfaces:
+  floor: {type: mesh, file: floor.stl, closed: false, parent: world}
+  rock: {type: convex, file: floor_points.stl, parent: world}
+  ground: {type: height_field, size: [1, 1], file: heights.txt, parent: world}
+inputs: {push: {series: {file: push.csv, column: force}}}
+"""
+
+
+def _files_of_the_robot(folder):
+    points = [(0, 0, 0), (10, 0, 0), (0, 10, 0), (-10, -10, 0)]
+    lines = [(points[0], points[k], "0" if k < 2 else "rim") for k in (1, 2, 3)]
+    text = "0\nSECTION\n2\nENTITIES\n"
+    for (x, y, z), (u, v, w), layer in lines:
+        text += f"0\nLINE\n8\n{layer}\n10\n{x}\n20\n{y}\n30\n{z}\n11\n{u}\n21\n{v}\n31\n{w}\n"
+    (folder / "web.dxf").write_text(text + "0\nENDSEC\n0\nEOF\n")
+    trimesh = pytest.importorskip("trimesh")
+    trimesh.creation.box((1, 1, 0.1)).export(folder / "floor.stl")
+    trimesh.creation.icosphere(1).export(folder / "floor_points.stl")
+    (folder / "heights.txt").write_text("0 1 0\n0 2 0\n")
+    (folder / "push.csv").write_text("t [ms],force [mN]\n0,0\n1,500\n3,100\n")
+    (folder / "robot.yaml").write_text(REPEATED_AND_DRAWN)
+    return folder / "robot.yaml"
+
+
+def test_the_model_in_a_result_needs_no_other_file(tmp_path):
+    """A result of a robot with repeated and attached parts, drawings and recordings can be derived again from its text alone."""
+    path = _files_of_the_robot(tmp_path)
+    eqs = derive(load(path))
+    run = simulate(eqs, 2e-3)
+    run.save(tmp_path / "run.nc")
+    again = derive(load_text(load_result(tmp_path / "run.nc").recorded.attributes["model_text"]))
+    assert again.coordinates == eqs.coordinates
+    assert again.model.text == eqs.model.text
+    assert ".stl" not in eqs.model.text
+    repeated = simulate(again, 2e-3)
+    np.testing.assert_array_equal(repeated.dataset.q, run.dataset.q)
+
+
+@pytest.mark.parametrize("damage", ["bodies: {ball: {mass: 1 kg", "wrist[0]: 1", "a//b: {}"])
+def test_a_damaged_model_of_a_result_is_refused(damage):
+    with pytest.raises(SpecError):
+        load_text(f"pliant: 1\nflat: true\nbodies: {{}}\nparameters: {{{damage}}}\n")

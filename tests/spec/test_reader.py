@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from pliant.input.series import read_series
 from pliant.language.faults import SpecError
 from pliant.language.source import bundled
 from pliant.spec.flattening import flatten
@@ -146,7 +145,7 @@ SERIES = BASE + "inputs: {push: {series: {file: run.csv, column: force, unit: kN
 def test_recorded_series(tmp_path: Path) -> None:
     (tmp_path / "run.csv").write_text("t, force, other\n0, 1.5, 0\n\n10, 2, 0\n20, -1e-3, 0\n")
     spec = flatten(load_text(SERIES, folder=tmp_path))
-    samples = read_series(spec.inputs["push"].series, spec.source)
+    samples = spec.inputs["push"].samples
     assert samples.times == pytest.approx((0, 0.01, 0.02))
     assert samples.values == pytest.approx((1500, 2000, -1))
 

@@ -83,3 +83,51 @@ def test_check_and_analyses_say_remarks_and_go_on(tmp_path: Path, capsys: pytest
     assert "nothing uses the parameter 'spare'" in capsys.readouterr().out
     assert run(["show", str(file)]) == 0
     assert "nothing uses the parameter 'spare'" in capsys.readouterr().err
+
+
+BELOW_ZERO = """
+pliant: 1
+parameters: {stiffness: -5 N/m}
+bodies: {a: {count: 3, mass: 1 kg}, b: {mass: 1 kg}}
+joints:
+  slide:
+    type: prismatic
+    parent: a[i-1]
+    first_parent: world
+    child: a
+    displacement: {spring: =stiffness, damper: {coefficient: -1 N*s/m}}
+  flight: {type: free, child: b, orientation: {damper: -1}, x: {spring: {coefficient: =-5 N/m*(x/(1 m))}}}
+links:
+  rope: {type: axial, between: [world, b], spring: {coefficient: -3 N/m, rest: 1 m}}
+  beam: {type: beam, between: [world, b], stiffness: [1, -2, 3, 0, 0, 0]}
+"""
+
+PUSHES, DRIVES = "it pushes away from its rest", "it drives the motion instead of damping it"
+
+
+def test_springs_and_dampers_below_zero_are_reported_once_for_all_instances() -> None:
+    found = pliant.load_text(BELOW_ZERO).remarks
+    assert {remark.path: remark.message for remark in found} == {
+        "joints.slide.displacement.spring": f"-5 is below zero: {PUSHES}",
+        "joints.slide.displacement.damper.coefficient": f"-1 is below zero: {DRIVES}",
+        "joints.flight.orientation.damper": f"-1 is below zero: {DRIVES}",
+        "links.rope.spring.coefficient": f"-3 is below zero: {PUSHES}",
+        "links.beam.stiffness": f"-2 is below zero: {PUSHES}",
+    }
+    assert not pliant.load_text(BELOW_ZERO.replace("-", "").replace("a[i1]", "a[i-1]")).remarks
+
+
+def test_check_and_derive_report_them(tmp_path, capsys) -> None:
+    path = tmp_path / "odd.yaml"
+    path.write_text(BELOW_ZERO)
+    assert run(["check", str(path)]) == 0
+    assert capsys.readouterr().out.count("is below zero") == 5
+    with pytest.warns(UserWarning, match="pushes away from its rest"):
+        pliant.derive(path)
+
+
+def test_parameters_that_only_other_variants_use_are_no_remark() -> None:
+    text = ODD.replace("spare: 3 N, ", "")
+    assert not [x for x in pliant.load_text(text, variant="heavy").remarks if x.path.startswith("parameters")]
+    bare = text.replace("variants: {heavy:", "variants: {bare: {bodies: {ball: {mass: 2 kg}}}, heavy:")
+    assert not [x for x in pliant.load_text(bare, variant="bare").remarks if x.path.startswith("parameters")]

@@ -67,13 +67,13 @@ def equilibrium(
     if others:
         answer["others"] = [equilibrium_json(other) for other in others]
     write_json(out, answer)
-    save_report(report, eqs, [best, *others])
+    failed = save_report(report, eqs, [best, *others])
     if json:
         print_json(answer)
     else:
         for each in (best, *others):
             print_equilibrium(each)
-    return 0 if best.status == Status.CONVERGED else 2
+    return failed if best.status == Status.CONVERGED else FAULT
 
 
 @with_options(ModesOptions)
@@ -93,12 +93,12 @@ def modes(
     found = answering(lambda: modal.modes(eqs, **options))
     answer = {"model": model, "status": "ok", "message": "; ".join(found.warnings), **modes_json(found)}
     write_json(out, answer)
-    save_report(report, eqs, [found])
+    failed = save_report(report, eqs, [found])
     if json:
         print_json(answer)
-        return 0
+        return failed
     print_modes(found)
-    return 0
+    return failed
 
 
 @with_options(LinearizeOptions)
@@ -125,10 +125,10 @@ def linearize(
         "q": dict(zip(eqs.coordinates, found.state.q.tolist(), strict=True)),
     }
     write_json(out, answer)
-    save_report(report, eqs, [found])
+    failed = save_report(report, eqs, [found])
     if json:
         print_json(answer)
-        return 0
+        return failed
     out_console = console()
     for name in "ABCD":
         out_console.print(f"{name} =", markup=False)
@@ -137,7 +137,7 @@ def linearize(
         say(note)
     out_console.print(f"states: {', '.join(found.states)}", markup=False)
     out_console.print(f"inputs: {', '.join(found.inputs) or 'none'}; outputs: {', '.join(found.outputs)}", markup=False)
-    return 0
+    return failed
 
 
 @with_options(SimulateOptions, until=1.0)
@@ -160,14 +160,14 @@ def simulate(
     if ends_only and json and report is None:  # a report plays the whole motion
         options["save_at"] = [options["begin"], options["until"]]
     result = answering(lambda: simulated(eqs, options, out))
-    save_report(report, eqs, [result])
+    failed = save_report(report, eqs, [result])
     if json:
         print_json(result_json(model, eqs, result, ends_only=ends_only))
     else:
         print_result(result, out)
     if result.interrupted:
         raise Interrupted
-    return 0 if result.status != Status.FAILED else FAULT
+    return failed if result.status != Status.FAILED else FAULT
 
 
 def run(

@@ -55,13 +55,13 @@ def run_analyses(model: str, eqs: Equations, out: str | None, json: bool, report
             code = FAULT
         if interrupted := getattr(finding, "interrupted", False):
             break
-    save_report(page, eqs, findings)
+    unwritten = save_report(page, eqs, findings)
     if json:
         status = "stopped" if interrupted else "failed" if code else "ok"
-        print_json({"model": model, "status": status, "analyses": answers, "report": page})
+        print_json({"model": model, "status": status, "analyses": answers, "report": None if unwritten else page})
     if interrupted:
         raise Interrupted
-    return code
+    return code or unwritten
 
 
 def _folder(out: str | None) -> Path | None:

@@ -41,7 +41,7 @@ def check(model: Model, set: Set = None, variant: Variant = None, folder: Folder
     """
     settings, folders = read_settings(set), folder or ()
     faults = reader.check(model, variant=variant, set=settings, folders=folders)
-    remarks = [] if faults else reader.remarks(reader.load(model, variant=variant, set=settings, folders=folders))
+    remarks = () if faults else reader.load(model, variant=variant, set=settings, folders=folders).remarks
     if json:
         message = {"message": faults[0].message} if faults else {}
         found = {"faults": [fault.as_dict() for fault in faults], "remarks": [one.as_dict() for one in remarks]}

@@ -68,15 +68,16 @@ def optimize(
         raise CommandError(str(reason)) from None
     answer = {"model": model, **_as_data(found)}
     write_json(out, answer)
+    failed = 0
     if report is not None:
         analyse: Any = simulate if analysis == "simulate" else equilibrium
         best = answering(lambda: analyse(found.equations, on_failure="return", **options))
-        save_report(report, found.equations, [found, best])
+        failed = save_report(report, found.equations, [found, best])
     if json:
         print_json(answer)
     else:
         console().print(str(found), markup=False, highlight=False)
-    return 0 if found.status != Status.FAILED else 2
+    return failed if found.status != Status.FAILED else 2
 
 
 def _range(text: str) -> tuple[str, str]:

@@ -74,7 +74,7 @@ def path(
         answering(lambda: keep(found, out))
     if plot is not None and len(found):
         _draw(found, axes, plot)
-    save_report(report, eqs, [found])
+    failed = save_report(report, eqs, [found])
     if json:
         print_json(path_json(model, found))
     else:
@@ -82,7 +82,7 @@ def path(
     say_saved(found, out)
     if plot is not None:
         say(f"plot in {plot}")
-    return 0 if found.status != Status.FAILED else 2
+    return failed if found.status != Status.FAILED else 2
 
 
 def _goal(spec: RobotSpec, model: str, parameter: str, to: str, choices: Choices) -> float:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from pliant.cli.common import CommandError, say
+from pliant.cli.common import FAULT, CommandError, say
 from pliant.language.display import shown
 
 if TYPE_CHECKING:
@@ -30,12 +31,23 @@ def check_report(file: str | None) -> None:
         raise CommandError("reports need matplotlib, which is not installed", "pip install 'pliant[plot]'") from None
 
 
-def save_report(file: str | None, eqs: Equations, findings: Sequence[Any]) -> None:
-    """Write the page, if one was asked for."""
+def save_report(file: str | None, eqs: Equations, findings: Sequence[Any]) -> int:
+    """Write the page, if one was asked for; the exit code.
+
+    A page that cannot be written is a warning: what was computed is still to be printed.
+    """
     if file is None:
-        return
+        return 0
     try:
         shown("Equations.report", eqs, file, findings)
     except OSError as reason:
-        raise CommandError(f"cannot write {file}: {reason.strerror}") from None
+        say(f"pliant: cannot write {file}: {reason.strerror}")
+        return FAULT
+    except Exception as reason:
+        if os.environ.get("PLIANT_DEBUG"):
+            raise
+        what = str(reason) or type(reason).__name__
+        say(f"pliant: the report was not written: {what} (PLIANT_DEBUG=1 shows where)")
+        return FAULT
     say(f"report in {file}")
+    return 0

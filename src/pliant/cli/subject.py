@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pliant.cli.answers import answering
-from pliant.cli.common import Choices, CommandError, say
+from pliant.cli.common import Choices, CommandError
 from pliant.equations.core import check_names
+from pliant.equations.equations import say_once
 from pliant.io.results import load_result
 from pliant.language.arguments import ArgumentError
 from pliant.language.environment import to_node
@@ -41,7 +42,7 @@ def load_model(model: str, choices: Choices) -> RobotSpec:
             raise SpecError(error.faults, "--set") from None  # the file is not to blame
         raise
     for remark in spec.remarks:
-        say(f"pliant: {remark}")
+        say_once(str(remark))
     for choice in choices.rod or ():
         name, equals, kind = choice.partition("=")
         if not equals or not name.strip() or not kind.strip():

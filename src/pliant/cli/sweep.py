@@ -10,8 +10,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from pydantic import ValidationError
-from rich.markup import escape
-from rich.table import Table as Sheet
 
 from pliant.cli.answers import answering, check_picture, drawing
 from pliant.cli.common import (
@@ -25,6 +23,7 @@ from pliant.cli.common import (
     say,
     without_value,
 )
+from pliant.cli.number_tables import Numbers, fitting_table, hidden_words
 from pliant.cli.reporting import check_report, save_report
 from pliant.cli.subject import load_model, read_settings
 from pliant.equations.equations import Equations
@@ -53,8 +52,8 @@ SCHEMAS: dict[str, type[Options]] = {
 }
 STATES = ("q[", "v[", "multiplier[")
 """Measures that a table shows only where they are asked for."""
-ROWS, COLUMNS, BEST = 20, 7, 3
-"""Cases and measures that a table shows, and cases that a report plays."""
+ROWS, BEST = 20, 3
+"""Cases that a table shows, and cases that a report plays."""
 
 Subject = Annotated[
     str, typer.Argument(metavar="MODEL|FOLDER", help="A model (MODEL@VARIANT), or the folder of a sweep to be shown.")
@@ -146,8 +145,9 @@ def sweep(
     if plot is not None:
         drawing(lambda: draw.save(draw.effects(found, by), plot), plot)
         say(f"saved to {plot}")
+    failed = 0
     if report is not None:
-        _save_report(report, folder, found, by, largest)
+        failed = _save_report(report, folder, found, by, largest)
     if json:
         print_json(_answer(folder, found, end, by, largest))
     elif table or (plot is None and report is None):
@@ -157,7 +157,7 @@ def sweep(
             f"{time_is_up() or INTERRUPTED}; the same command goes on with the other {end.cases - end.before - end.done} cases"
         )
         raise Interrupted
-    return 0
+    return failed
 
 
 def _beside(file: str | None, folder: str, name: str) -> str | None:
@@ -251,6 +251,14 @@ def _item(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
+def _column(found: Table, name: str, values: Any, cases: Sequence[int]) -> Numbers:
+    """What varies, or a measure, in some cases."""
+    cells = [_item(values[k]) for k in cases]
+    unit = found.units.get(name, "")
+    below = f"[{unit}]" if unit not in ("", "-") else ""
+    return Numbers(name, below, tuple(f"{x:.6g}" if isinstance(x, float) else str(x) for x in cells))
+
+
 def _print(folder: SweepFolder, found: Table, by: str | None, largest: bool) -> None:
     words, counts = np.unique(found.status, return_counts=True)
     out = console()
@@ -263,13 +271,16 @@ def _print(folder: SweepFolder, found: Table, by: str | None, largest: bool) -> 
         name = found.measure(by)[0]
         ranked = found.ranked(name, largest=largest)
         others = [x for x in found.measures if x != name and not x.startswith(STATES)]
-        shown = [name, *others][: max(1, COLUMNS - len(found.varied))]
-        heads = [f"{x} [{found.units[x]}]" if found.units.get(x) else x for x in (*found.varied, *shown)]
-        sheet = Sheet("case", *map(escape, heads), box=None)
-        for k in ranked[:ROWS]:
-            cells = [found.varied[x][k] for x in found.varied] + [found.measures[x][k] for x in shown]
-            sheet.add_row(str(k), *(f"{x:.6g}" if isinstance(x, float) else str(x) for x in cells))
+        top = ranked[:ROWS]
+        first = [
+            Numbers("case", "", tuple(map(str, top))),
+            *(_column(found, x, found.varied[x], top) for x in found.varied),
+        ]
+        measures = [_column(found, x, found.measures[x], top) for x in (name, *others)]
+        sheet, hidden = fitting_table(first, measures, [], out.width)
         out.print(sheet)
+        if hidden:
+            say(hidden_words(hidden, "--json and results.nc have them all"))
         if len(ranked) > ROWS:
             say(
                 f"the {ROWS} cases of the {'largest' if largest else 'smallest'} {name}; --json and results.nc have more"
@@ -278,14 +289,14 @@ def _print(folder: SweepFolder, found: Table, by: str | None, largest: bool) -> 
         say(f"case {k} failed: {found.message[k]}")
 
 
-def _save_report(file: str, folder: SweepFolder, found: Table, by: str | None, largest: bool) -> None:
+def _save_report(file: str, folder: SweepFolder, found: Table, by: str | None, largest: bool) -> int:
     name = found.measure(by)[0]
     ranked, which = found.ranked(name, largest=largest), folder.manifest["which"]
     alike = [k for k in ranked if which[k] == which[ranked[0]]]  # one page shows one structure
     best = tuple((k, *_again(folder, k)) for k in alike[:BEST])
     played = tuple(x for x in best if x[2] is not None)
     eqs = played[0][1] if played else derive(load_text(folder.manifest["structures"][0]["text"]))
-    save_report(file, eqs, [Swept(found, name, largest, played)])
+    return save_report(file, eqs, [Swept(found, name, largest, played)])
 
 
 def _again(folder: SweepFolder, case: int) -> tuple[Equations, Any]:

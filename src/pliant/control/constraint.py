@@ -64,7 +64,7 @@ class ConstraintControl:
         equations: the model; the robot may differ from it (`parameters`).
         task, path: what is to follow which path.
         feedback: of the error.
-        inputs: those to use; all of the model where None. More than the task needs: the least ones, nearest to
+        inputs: those to use; where None, all but those of `loads`. More than the task needs: the least ones, nearest to
             zero, or with `damping` [1/s] nearest to those that brake all motions, so that what the task leaves free does
             not run away. Fewer: refused, unless `least_squares` asks for the best that can be done.
         limits: of the inputs.
@@ -89,7 +89,7 @@ class ConstraintControl:
         self.task.check(self.equations)
         refuse_at_rest_only(self.task, named(self))
         self._path = self.path.checked(self.task.size, named(self))
-        self._inputs = self.inputs or self.equations.inputs
+        self._inputs = self.inputs or self.equations.model.actuators
         self._limits = actuator_limits(self.equations, self._inputs, self.limits)
         self._shortfalls = Shortfalls(self.equations, self._inputs, self._limits)
         self.feedback.check(self.task.size)

@@ -89,7 +89,7 @@ class PidControl:
             added; no error stays where the model is true, and only the feedback gives stiffness. "reference": those at which the
             model rests with the task on the path; the robot keeps its own stiffness. "none": the inputs are those of the start of
             the run plus feedback.
-        inputs: those to use; all of the model where None.
+        inputs: those to use; where None, all but those of `loads`.
         limits: of the inputs; the model's own where none are given. While they cut the feedback, errors that would add to it are
             not integrated.
         least_squares: do the best where the inputs cannot move the task in all its directions, or cannot hold it on the path.
@@ -114,7 +114,7 @@ class PidControl:
         if self.compensation not in ("none", "measured", "reference"):
             raise ValueError(f"compensation is none, measured or reference, not '{self.compensation}'")
         self._path = self.path.checked(self.task.size, named(self))
-        self._inputs = self.inputs or self.equations.inputs
+        self._inputs = self.inputs or self.equations.model.actuators
         if not self._inputs:
             raise ValueError("the model has no inputs to control with; mark parameters with `input: true`")
         self._limits = actuator_limits(self.equations, self._inputs, self.limits)

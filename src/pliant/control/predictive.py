@@ -72,7 +72,7 @@ class Predictive:
     seconds: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._inputs = self.inputs or self.equations.inputs
+        self._inputs = self.inputs or self.equations.model.actuators
         check_names("output", self.outputs, self.equations.model.spec.outputs)
         if self.horizon < 1:
             raise ValueError(f"the horizon must be at least one sample, not {self.horizon}")

@@ -196,7 +196,7 @@ def required_inputs(
     """The inputs that give the accelerations a in the state (q, v), or in a State in place of both: least squares in the mass
     metric, the smallest where many do.
 
-    use: the inputs to solve for, by default all but those that prescribe motions; the others keep their values. limits: bounds of
+    use: the inputs to solve for, by default all but those that prescribe motions and those of `loads`, which are disturbances; the others keep their values. limits: bounds of
     inputs; without them the `minimum` and `maximum` of the model's parameters count, and the tension of a tendon is not below
     zero. forces: generalized forces (nv) that the inputs are to give on top. metric: another weighing of forces than by mass
     (`Weighing`).
@@ -204,7 +204,7 @@ def required_inputs(
     found by iteration. Constraint forces come out with them.
     """
     kinematic = eqs.model.motion_inputs
-    names = tuple(use) if use is not None else tuple(name for name in eqs.inputs if name not in kinematic)
+    names = tuple(use) if use is not None else tuple(name for name in eqs.model.actuators if name not in kinematic)
     check_names("input", names, eqs.inputs)
     for name in names:
         if name in kinematic:

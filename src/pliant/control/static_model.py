@@ -51,7 +51,7 @@ class StaticModel:
     ) -> None:
         task.check(eqs)
         self.eqs, self.task, self.parameters = eqs, task, parameters
-        self.inputs = inputs or eqs.inputs
+        self.inputs = inputs or eqs.model.actuators
         self.limits = actuator_limits(eqs, self.inputs, limits)
         self.weights = np.ones(task.size)
 
@@ -300,8 +300,8 @@ def rest_with(
     """The equilibrium at which a task has a value, with the inputs that hold it (`inputs` of the result).
 
     It may be unstable: a controller can hold it. start: the pose that the search begins from (the model's by default); inputs:
-    the others' values, and what those to be found are to be near to where many do; use: those to be found, all by default, within
-    their `limits`.
+    the others' values, and what those to be found are to be near to where many do; use: those to be found, within their
+    `limits`; by default all but those of `loads`, which are disturbances.
     """
     model = StaticModel(eqs, task, use, limits, parameters)
     model.begin(given_state(eqs.at(parameters=parameters), start, 0.0, where="start").q, dict(inputs or {}))

@@ -145,7 +145,7 @@ def plan(
 
     start: the state it begins in, as for `simulate`. duration: [s], or its least and largest value to be chosen between.
     effort: weight of each input by name, or one for all, per square of its unit.
-    limits: of the inputs; what the model declares holds where nothing is said.
+    limits: of the inputs; what the model declares holds where nothing is said. Inputs of `loads` keep the model's values.
     """
     check_plan(eqs, duration, goal, intervals, obstacles)
     q0, v0 = state_at(eqs.at(parameters=parameters), start, 0.0, where="start")
@@ -225,6 +225,9 @@ class _Problem:
 
     def bounds(self, limits: Limits) -> None:
         lower, upper = limits.bounds(self.eqs.inputs)
+        for index, name in enumerate(self.eqs.inputs):
+            if name not in self.eqs.model.actuators:  # a load is no means of control
+                lower[index] = upper[index] = self.eqs.input_vector()[index]
         self.lower["u"], self.upper["u"] = (np.tile(x, self.n + 1) for x in (lower, upper))
         for name, rate in limits.rate.items():
             row = self.u_grid[self.eqs.inputs.index(name), :]

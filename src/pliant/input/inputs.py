@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import Field
+import numpy as np
+from pydantic import Field, PrivateAttr, model_validator
 
-from pliant.language.base import ByKey, Part, Problem, ValueOrPart
+from pliant.input.series import Samples, read_samples
+from pliant.language.base import ByKey, FromFiles, Part, Problem, ValueOrPart, fault
 from pliant.language.scalar import Angle, AnySignal, Frequency, Scalar, Time, Value
+from pliant.language.source import FileProblem, Source
 
 
 class Step(Part):
@@ -64,12 +67,16 @@ class Piece(Part):
 
 
 class Series(Part):
-    """A recorded series: one column of a table, such as `pliant simulate --out run.csv` writes."""
+    """A recorded series: one column of a table, such as `pliant simulate --out run.csv` writes, or times and values in lists."""
 
-    file: str
+    file: str | None = None
     """The .csv, .parquet or .mat file, in the folder of the model file or below. Headings may hold units: `force [N]`."""
-    column: str
+    column: str | None = None
     """Name of the column with the values, with or without its unit."""
+    times: tuple[Time, ...] | None = Field(default=None, min_length=1)
+    """The times instead [s]; they must increase."""
+    values: tuple[Value, ...] | None = Field(default=None, min_length=1)
+    """The values at these times [unit of the parameter]."""
     time_column: str | None = None
     """Name of the column with the times, which must increase; otherwise the one called `t` or `time`."""
     time_unit: str | None = None
@@ -80,6 +87,19 @@ class Series(Part):
     """Factor on the values in the file [-]."""
     interpolation: Literal["linear", "previous", "cubic"] = "linear"
     """Between two times: a line, the earlier value, or a cubic spline. Outside: the first or last value."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        listed = self.times is not None and self.values is not None
+        from_file = self.file is not None and self.column is not None
+        given = [key for key in ("file", "column", "times", "values") if getattr(self, key) is not None]
+        if listed == from_file or len(given) != 2:
+            message = "a series needs either `file` and `column`, or `times` and `values`"
+            raise fault("no_series", message, hint="give one of these pairs")
+        if listed and len(self.times or ()) != len(self.values or ()):
+            message = f"there are {len(self.times or ())} times and {len(self.values or ())} values"
+            raise fault("no_series", message, hint="give one value for each time")
+        return self
 
 
 class StepInput(Part):
@@ -124,11 +144,52 @@ class PiecewiseInput(Part):
             before = value(piece.until) if piece.until is not None else before
 
 
-class SeriesInput(Part):
+class SeriesInput(FromFiles):
     """A recorded series: `{series: {file: run.csv, column: pressure, unit: kPa}}`."""
 
     series: Series
     """The file, its columns, and how to read between its times."""
+
+    _samples: Samples | None = PrivateAttr(default=None)
+
+    @property
+    def samples(self) -> Samples:
+        """Times and values."""
+        assert self._samples is not None, "flattening reads the files"
+        return self._samples
+
+    @property
+    def is_read(self) -> bool:
+        return self._samples is not None
+
+    def values_read(self) -> tuple[Any, ...]:
+        return (*(self.series.times or ()), *(self.series.values or ()))
+
+    def with_files(self, source: Source, value: Callable[[Any], float]) -> Self:
+        """The input with its samples read."""
+        series, copy = self.series, self.model_copy()
+        if series.times is not None and series.values is not None:
+            times, values = (np.array([float(value(x)) for x in listed]) for listed in (series.times, series.values))
+            copy._samples = Samples(times, values, None)
+            return copy
+        try:
+            copy._samples = read_samples(
+                source,
+                series.file or "",
+                series.column or "",
+                time_column=series.time_column,
+                time_unit=series.time_unit,
+                unit=series.unit,
+            )
+        except FileProblem as problem:
+            raise FileProblem(str(problem), problem.hint, ("series",)) from None
+        return copy
+
+    def without_files(self) -> Self:
+        """The input with its samples as lists, in SI units."""
+        listed = {"times": tuple(self.samples.times.tolist()), "values": tuple(self.samples.values.tolist())}
+        none = dict.fromkeys(("file", "column", "time_column", "time_unit", "unit"))
+        return self.model_copy(update={"series": self.series.model_copy(update={**none, **listed})})
 
 
 Waveform: TypeAlias = Annotated[StepInput | RampInput | SineInput | PiecewiseInput | SeriesInput, ByKey("input signal")]

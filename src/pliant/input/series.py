@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.input.inputs import Series
 from pliant.language.recording import FILL, by_name, find_column, times_of
 from pliant.language.source import FileProblem, Source
 from pliant.language.table_files import Column, read_columns
@@ -22,16 +21,24 @@ class Samples:
     unit: Unit | None
 
 
-def read_series(series: Series, source: Source) -> Samples:
-    """The series of a model from `source`; raises FileProblem that says what is wrong with the file."""
-    found = by_name(read_columns(source.find(series.file), series.file, limit="table"), series.file)
-    times = times_of(found, series.file, series.time_column)
-    values = find_column(found, series.column, series.file)
+def read_samples(
+    source: Source,
+    file: str,
+    column: str,
+    *,
+    time_column: str | None = None,
+    time_unit: str | None = None,
+    unit: str | None = None,
+) -> Samples:
+    """A column of a file that a model from `source` names; raises FileProblem that says what is wrong with the file."""
+    found = by_name(read_columns(source.find(file), file, limit="table"), file)
+    times = times_of(found, file, time_column)
+    values = find_column(found, column, file)
     if values.flaw:
         raise FileProblem(values.flaw, FILL)
-    time, _ = _in_si(times, "time_unit", series.time_unit)
-    numbers, unit = _in_si(values, "unit", series.unit)
-    return Samples(time, numbers, unit)
+    time, _ = _in_si(times, "time_unit", time_unit)
+    numbers, stated = _in_si(values, "unit", unit)
+    return Samples(time, numbers, stated)
 
 
 def _in_si(column: Column, key: str, given: str | None) -> tuple[np.ndarray, Unit | None]:

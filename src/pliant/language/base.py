@@ -194,6 +194,15 @@ class FromFiles(Part):
         """Its values that this makes numbers of: parameters in them cannot change later."""
         return ()
 
+    @property
+    @abstractmethod
+    def is_read(self) -> bool:
+        """Whether `with_files` made this part."""
+
+    @abstractmethod
+    def without_files(self) -> Self:
+        """The part that lists what its files contain, so that it can be read without them. It has been made by `with_files`."""
+
 
 class Choice(ABC):
     """Annotation of a union of parts: which member is meant is told by the data, never guessed by trying.

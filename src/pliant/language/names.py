@@ -1,7 +1,8 @@
 """Names of things and references to them.
 
 A name is a plain word. Flattening adds two forms that no file may define itself: `link[3]` (the third
-instance of a repeated body) and `left/bar` (the body `bar` of the model attached as `left`).
+instance of a repeated body) and `left/bar` (the body `bar` of the model attached as `left`). Only the text of a flat
+model, which results contain, has such names.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
@@ -30,6 +31,8 @@ RESERVED = frozenset({"world", "t", "i", "pi", "e", "free", *FUNCTIONS}) - {"flo
 
 _NAME = re.compile(WORD)
 _NUMBERED = r"\[[1-9][0-9]*\]"
+_FLAT_NAME = re.compile(rf"({WORD}({_NUMBERED})?/)*{WORD}({_NUMBERED})?")
+LONGEST_FLAT_NAME = 1000
 
 
 def read_name(value: Any) -> str:
@@ -48,11 +51,21 @@ def read_name(value: Any) -> str:
     return value
 
 
+def _is_flat_name(value: Any, info: ValidationInfo) -> bool:
+    """Whether this is a name that flattening makes, in the text of a flat model."""
+    if info.context is None or not info.context[0].is_flat or not isinstance(value, str):
+        return False
+    return len(value) <= LONGEST_FLAT_NAME and _FLAT_NAME.fullmatch(value) is not None
+
+
 class NameMarker:
     """Annotation of the name of a thing."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(read_name)
+        return core_schema.with_info_plain_validator_function(self._read)
+
+    def _read(self, value: Any, info: ValidationInfo) -> str:
+        return value if _is_flat_name(value, info) else read_name(value)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {"type": "string", "pattern": f"^{WORD}$"}
@@ -62,12 +75,14 @@ class InputKeyMarker:
     """Annotation of the name of an input parameter, or of one of its instances: `pull[2]`."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self._read)
+        return core_schema.with_info_plain_validator_function(self._read)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {"type": "string", "pattern": f"^{WORD}({_NUMBERED})?$"}
 
-    def _read(self, value: Any) -> str:
+    def _read(self, value: Any, info: ValidationInfo) -> str:
+        if _is_flat_name(value, info):
+            return str(value)
         match = re.fullmatch(rf"(.*?)({_NUMBERED})?", value, re.DOTALL) if isinstance(value, str) else None
         return read_name(match[1]) + (match[2] or "") if match else read_name(value)
 

@@ -25,6 +25,7 @@ class Source:
 
     file: as shown in messages, empty for a model built in Python. tree: the text, with places. folder: where
     its other files are looked for. roots: more folders it may read from. parents: the files that lead here.
+    all_variants: the text before one of its variants was chosen.
     """
 
     file: str = ""
@@ -32,6 +33,13 @@ class Source:
     folder: FilePath | None = None
     roots: tuple[FilePath, ...] = ()
     parents: tuple[FilePath, ...] = ()
+    all_variants: Tree | None = None
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the text is that of a flat model, whose names may be those of instances and of attached models."""
+        flat = self.tree.child("flat") if self.tree is not None else None
+        return flat is not None and flat.value is True
 
     def fault(self, path: KeyPath, message: str, hint: str = "") -> Fault:
         """A fault at a path of this model, with the line that the path comes from."""
@@ -246,4 +254,4 @@ def with_variant(source: Source, variant: str | None) -> Source:
         if key in change.value:
             message = f"a variant cannot change `{key}`"
             raise SpecError([source.fault(("variants", variant, key), message, "remove it")], source.file)
-    return replace(source, tree=merge(rest, change))
+    return replace(source, tree=merge(rest, change), all_variants=tree)

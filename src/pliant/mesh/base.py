@@ -24,7 +24,7 @@ from pliant.language.scalar import Mass, Scalar, Time
 from pliant.language.source import FileProblem, Source
 from pliant.mesh.drawing import Lattice, MeshDrawing
 from pliant.mesh.edges import EdgesBase
-from pliant.mesh.sets import NodeSet
+from pliant.mesh.sets import LabelledSet, NodeSet, NumberedSet
 from pliant.section.base import MaterialValues, OneSection, SectionProperties
 
 if TYPE_CHECKING:
@@ -101,6 +101,21 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
         copy._lattice, copy._members = lattice, members
         copy._edge_sets = tuple(self._sets_of_edges(lattice, members).tolist())
         return copy
+
+    @property
+    def is_read(self) -> bool:
+        return self._lattice is not None
+
+    def without_files(self) -> Self:
+        """The mesh with its drawing, and sets that the drawing's file names, as lists."""
+        sets = {
+            name: NumberedSet(nodes=tuple((self.members[name] + 1).tolist()))
+            if isinstance(chosen, LabelledSet)
+            else chosen
+            for name, chosen in self.sets.items()
+        }
+        changed = {"drawing": self.drawing.without_files(self.lattice)} | ({"sets": sets} if sets else {})
+        return self.model_copy(update=changed)
 
     def _sets_of_edges(self, lattice: Lattice, members: Mapping[str, np.ndarray]) -> np.ndarray:
         """For each edge the number of the entry of `edges` that it belongs to, counted from 1; 0 for none, or for `all` alone."""

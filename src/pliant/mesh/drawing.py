@@ -1,4 +1,4 @@
-"""Where the nodes and edges of a mesh come from: a file, or a regular grid, one class each."""
+"""Where the nodes and edges of a mesh come from: a file, a list, or a regular grid, one class each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
-from pydantic import StrictBool
+from pydantic import Field, StrictBool
 
 from pliant.language.base import ByKey, Part, Problem, positive
 from pliant.language.limits import limits, most
@@ -17,6 +17,7 @@ from pliant.language.source import FileProblem, Source
 from pliant.mesh.formats import Wireframe, read_mesh
 
 Evaluate: TypeAlias = Callable[[Scalar], Any]
+NodeNumber: TypeAlias = Annotated[int, Field(ge=1, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,10 @@ class DrawingBase(Part):
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
         """Nodes and edges; raises FileProblem that says what is wrong. `value` evaluates a field."""
 
+    def without_files(self, found: Lattice) -> DrawingBase:
+        """A drawing that needs no file, of the nodes and edges that this one has."""
+        return self
+
     @abstractmethod
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
         """What the shares of nodes are multiplied with, along x, y and z [m], as numbers or expressions."""
@@ -82,6 +87,66 @@ class FileDrawing(DrawingBase):
             hint = "remove them from the drawing, or use a larger tolerance"
             raise FileProblem(f"{self.file} has {found.orphans} nodes without edges", hint)
         return Lattice(found.nodes, found.edges, found, found.faces)
+
+    def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
+        """The scale, three times."""
+        return (value(self.scale),) * 3
+
+    def without_files(self, found: Lattice) -> DrawingBase:
+        """The list of what the file contains."""
+        return ListedDrawing.model_construct(
+            nodes=tuple(map(tuple, found.shares.tolist())),
+            edges=tuple(map(tuple, (found.edges + 1).tolist())),
+            faces=tuple(map(tuple, (found.faces + 1).tolist())),
+            scale=self.scale,
+        )
+
+
+class ListedDrawing(DrawingBase):
+    """Nodes and edges one by one, for small meshes; results contain drawings from files in this form."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+meshes:
+  y:
+    type: membrane
+    drawing: {nodes: [[0, 0, 0], [10 cm, 0, 0], [-5 cm, 8 cm, 0], [-5 cm, -8 cm, 0]], edges: [[1, 2], [1, 3], [1, 4]]}
+    mass: 1 g
+    stiffness: 1 N
+"""
+
+    nodes: tuple[LengthVector, ...]
+    """Places of the nodes [m]."""
+    edges: tuple[tuple[NodeNumber, NodeNumber], ...]
+    """Numbers of the two nodes of each edge, from 1 on."""
+    faces: tuple[tuple[NodeNumber, NodeNumber, NodeNumber], ...] = ()
+    """Numbers of the nodes of the triangles of its surface, where it has one."""
+    scale: Number = 1
+    """Factor on all lengths [-]."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Scale above zero."""
+        yield from positive(self, value, "scale")
+
+    def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
+        """The nodes and edges listed."""
+        check_size(len(self.nodes))
+        shares = np.array([[float(value(x)) for x in node] for node in self.nodes]).reshape(-1, 3)
+        edges = np.array(self.edges, dtype=int).reshape(-1, 2) - 1
+        faces = np.array(self.faces, dtype=int).reshape(-1, 3) - 1
+        for key, listed in (("edges", edges), ("faces", faces)):
+            if listed.size and listed.max() >= len(shares):
+                hint = f"the mesh has nodes 1 to {len(shares)}"
+                raise FileProblem(f"{key} has a node {listed.max() + 1} that is not listed", hint)
+        lonely = np.setdiff1d(np.arange(len(shares)), edges)
+        if len(lonely):
+            raise FileProblem(f"node {lonely[0] + 1} has no edge", "remove it, or add an edge")
+        alike = np.flatnonzero(edges[:, 0] == edges[:, 1])
+        if len(alike):
+            raise FileProblem(f"an edge goes from node {edges[alike[0], 0] + 1} to itself", "remove it")
+        if len(np.unique(np.sort(edges, axis=1), axis=0)) < len(edges):
+            raise FileProblem("an edge is listed twice", "list each edge once")
+        return Lattice(shares, edges, faces=faces)
 
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
         """The scale, three times."""
@@ -176,7 +241,7 @@ meshes:
 
 
 MeshDrawing: TypeAlias = Annotated[
-    FileDrawing | RectangleDrawing | BlockDrawing | WebDrawing, ByKey("drawing of a mesh")
+    FileDrawing | ListedDrawing | RectangleDrawing | BlockDrawing | WebDrawing, ByKey("drawing of a mesh")
 ]
 
 

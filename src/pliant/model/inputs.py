@@ -8,12 +8,11 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.input.inputs import PiecewiseInput, RampInput, Series, SeriesInput, SineInput, StepInput
-from pliant.input.series import read_series
+from pliant.input.inputs import PiecewiseInput, RampInput, SeriesInput, SineInput, StepInput
 from pliant.language.arguments import ArgumentError
 from pliant.language.environment import Environment, to_node
 from pliant.language.scalar import Scalar
-from pliant.language.source import FileProblem, Source
+from pliant.language.source import FileProblem
 from pliant.model.signals import SignalTable, switch_times
 from pliant.model.time_series import TimeSeries, interpolated
 
@@ -52,7 +51,7 @@ class TimeInput:
 
 
 def plan_inputs(
-    definitions: Mapping[str, Any], environment: Environment, signals: SignalTable, parameters: Any, source: Source
+    definitions: Mapping[str, Any], environment: Environment, signals: SignalTable, parameters: Any
 ) -> tuple[InputPlan, list[Any]]:
     """How each input parameter varies, and all times (expressions of parameters) at which something may jump."""
     t = signals.t
@@ -67,7 +66,7 @@ def plan_inputs(
             series_index.append(-1)
             expressions.append(ca.SX(0))
             continue
-        found = _time_input(definitions[name], environment, set(signals.inputs), t, source)
+        found = _time_input(definitions[name], environment, set(signals.inputs), t)
         switches.extend(found.switches)
         if found.series is not None:
             kinds.append(SERIES)
@@ -89,7 +88,7 @@ def plan_inputs(
     return plan, switches
 
 
-def _time_input(definition: Any, environment: Environment, inputs: set[str], t: Any, source: Source) -> TimeInput:
+def _time_input(definition: Any, environment: Environment, inputs: set[str], t: Any) -> TimeInput:
     value = environment.value
     if isinstance(definition, StepInput):
         step = definition.step
@@ -114,16 +113,16 @@ def _time_input(definition: Any, environment: Environment, inputs: set[str], t: 
             switches += [until, *switch_times(to_node(piece.value), environment.values, inputs)]
         return TimeInput(expression, tuple(switches))
     if isinstance(definition, SeriesInput):
-        return TimeInput(series=recorded(definition.series, environment.value, source))
+        return TimeInput(series=recorded(definition, environment.value))
     node = to_node(definition)
     return TimeInput(environment.signal(definition, t), tuple(switch_times(node, environment.values, inputs)))
 
 
-def recorded(series: Series, value: Callable[[Scalar], float], source: Source) -> TimeSeries:
-    """A column of a CSV file as a piecewise polynomial in SI units; raises FileProblem."""
-    samples = read_series(series, source)
-    factor = float(value(series.scale))
+def recorded(given: SeriesInput, value: Callable[[Scalar], float]) -> TimeSeries:
+    """A recorded series as a piecewise polynomial in SI units; raises FileProblem."""
+    factor = float(value(given.series.scale))
     try:
-        return interpolated(samples.times, factor * samples.values, series.interpolation)
+        return interpolated(given.samples.times, factor * given.samples.values, given.series.interpolation)
     except ArgumentError as reason:
-        raise FileProblem(f"in {series.file}, {reason.message}", reason.hint) from None
+        where = f"in {given.series.file}, " if given.series.file else ""
+        raise FileProblem(f"{where}{reason.message}", reason.hint) from None

@@ -16,8 +16,12 @@ import numpy as np
 
 from pliant.constraint.frames import ROWS
 from pliant.language.arguments import ArgumentError, mapping, number
+from pliant.language.base import FromFiles
+from pliant.language.collection import collections
 from pliant.language.environment import Environment
 from pliant.language.garbage import no_collection
+from pliant.language.syntax import ExpressionError
+from pliant.language.walk import leaves
 from pliant.language.words import suggestion
 from pliant.model.build import Build
 from pliant.model.entries import ArcEntry, Carried, CoordinateEntry, Requirement, RodStation, TurnLimit
@@ -25,7 +29,6 @@ from pliant.model.inputs import InputPlan, plan_inputs
 from pliant.model.joints import add_joint, tie_coordinates
 from pliant.model.signals import FollowedPosition
 from pliant.model.system import System, Tracked
-from pliant.model.value_problems import odd_values
 
 if TYPE_CHECKING:
     from pliant.rod.stations import StrainSample
@@ -151,6 +154,21 @@ class Model:
         return self.environment.inputs
 
     @cached_property
+    def actuators(self) -> tuple[str, ...]:
+        """Inputs that controllers use where nothing else is said: all but those that only `loads` depend on, which are
+        disturbances; all inputs where every one of them is a load."""
+        used: set[str] = set()
+        for collection in ("joints", "rods", "meshes", "links", "tendons", "constraints", "bodies"):
+            for leaf in leaves(getattr(self.spec, collection)):
+                if isinstance(leaf.value, str):
+                    try:
+                        used |= self.environment.uses(leaf.value)
+                    except ExpressionError:
+                        continue  # a word
+        found = tuple(name for name in self.input_names if name in used)
+        return found or self.input_names
+
+    @cached_property
     def signal_sources(self) -> np.ndarray:
         """Whether each signal depends on time (first column) and on each input of the plan, as truth values."""
         function = self.plan.signals
@@ -222,6 +240,11 @@ class Model:
             {name: number(f"the parameter '{name}'", value, hint=SI_HINT) for name, value in given.items()}
         )
 
+    @cached_property
+    def text(self) -> str:
+        """The flat robot as text that needs no other file."""
+        return self_contained(self.spec).to_yaml()
+
     def constraint_names(self) -> tuple[str, ...]:
         """One name per constraint row: `constraint.component`, or the tied coordinate's name."""
         names = [""] * self.system.rows
@@ -233,6 +256,18 @@ class Model:
         for line in self.system.linear_constraints:
             names[line.row] = line.name
         return tuple(names)
+
+
+def self_contained(flat: RobotSpec) -> RobotSpec:
+    """The flat robot with what its files contain as lists."""
+    changed: dict[str, Any] = {}
+    for collection in collections(type(flat)):
+        things = getattr(flat, collection)
+        if any(isinstance(thing, FromFiles) for thing in things.values()):
+            changed[collection] = {
+                name: thing.without_files() if isinstance(thing, FromFiles) else thing for name, thing in things.items()
+            }
+    return flat.model_copy(update=changed)
 
 
 _known: WeakValueDictionary[str, Model] = WeakValueDictionary()
@@ -286,7 +321,7 @@ def compile_model(
     prepared = {name: output.prepare(build) for name, output in flat.outputs.items()}
     frames = _frames(build)
     system, q, v = build.finish()
-    plan, switches = plan_inputs(flat.inputs, build.environment, build.signals, build.parameters, flat.source)
+    plan, switches = plan_inputs(flat.inputs, build.environment, build.signals, build.parameters)
     times = ca.vertcat(*switches) if switches else ca.SX(0, 1)
     required, requirements = build.requirements()
     environment = Environment(flat)
@@ -319,7 +354,7 @@ def compile_model(
         strain_samples={rod: tuple(sorted(found, key=lambda s: s.x)) for rod, found in build.strain_samples.items()},
         prepared=prepared,
         tracked=build.system.tracked,
-        notes=(*build.notes, *odd_values(flat, environment.value)),
+        notes=tuple(build.notes),
     )
 
 

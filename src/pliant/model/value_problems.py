@@ -140,32 +140,6 @@ def _masses(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Findi
             yield "bodies", name, ("shape",), f"the mass of '{name}' is not a finite number", "check the sizes"
 
 
-def odd_values(flat: RobotSpec, value: Callable[[Scalar], float]) -> list[str]:
-    """Remarks on values that are allowed but seldom meant, such as springs that push away from their rest; one of all instances."""
-    found: dict[str, str] = {}
-    for collection in ("joints", "rods", "links", "tendons"):
-        for name, thing in getattr(flat, collection).items():
-            for part, path in parts(thing) if isinstance(thing, Part) else ():
-                for field, meaning in part.odd_below_zero.items():
-                    for number in _numbers_in(getattr(part, field), value):
-                        if number < 0:
-                            where = ".".join([collection, name.partition("[")[0], *map(str, path), field])
-                            found.setdefault(where, f"{where} is {number:g}, below zero: {meaning}")
-    return list(found.values())
-
-
-def _numbers_in(given: Any, value: Callable[[Scalar], float]) -> Iterator[float]:
-    """The values in a field; without those that depend on the state."""
-    if isinstance(given, tuple):
-        for entry in given:
-            yield from _numbers_in(entry, value)
-    elif isinstance(given, (str, int, float)):
-        try:
-            yield float(value(given))
-        except (ExpressionError, OverflowError):
-            return
-
-
 class ValueChecks:
     """The checks of a flat robot by the parameters that they depend on."""
 

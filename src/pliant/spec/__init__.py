@@ -1,6 +1,5 @@
 """The whole robot: what a model file says as one object, read, checked, flattened, written, and derived."""
 
-from pliant.input.series import read_series
 from pliant.language.environment import Environment
 from pliant.language.faults import Fault, SpecError
 from pliant.spec.derive import derive

@@ -30,6 +30,8 @@ def _part_data(part: Part, model: type[BaseModel]) -> Any:
     for name, field in fields:
         if name in part.model_fields_set or (tells_kind(name, field) and type(part) not in default_kinds(model)):
             value = getattr(part, name)
+            if value is None and field.default is None:
+                continue
             if name in ("rotation", "initial") and isinstance(value, tuple) and len(value) == 1:
                 value = value[0]
             written[name] = to_data(value, model)

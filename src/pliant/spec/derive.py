@@ -25,6 +25,6 @@ def derive(robot: RobotSpec | str | Path) -> Equations:
     spec = robot if isinstance(robot, RobotSpec) else load(robot)
     flat, structural = flatten_with_structure(spec)
     model = compile_model(with_rod_frequencies(flat), structural, written=flat)
-    for note in model.notes:
+    for note in (*map(str, spec.remarks), *model.notes):
         say_once(note)
     return Equations(model, derive_seconds=time.perf_counter() - start)

@@ -59,14 +59,24 @@ def flatten_with_structure(spec: RobotSpec) -> tuple[RobotSpec, frozenset[str]]:
 def flat_spec(spec: RobotSpec, flat: Flat) -> RobotSpec:
     """The flat things as a spec. It is made from a checked one, so it is not checked again."""
     data: dict[str, Any] = {**flat.things, "analyses": flat.analyses}
-    data |= {"name": spec.title, "description": spec.description, "world": spec.world, "start": spec.start}
+    data |= {
+        "flat": True,
+        "name": spec.title,
+        "description": spec.description,
+        "world": spec.world,
+        "start": spec.start,
+    }
     return type(spec).model_construct(**data).with_source(spec.source)
 
 
 def flatten_all(spec: RobotSpec) -> Flat:
     """Flatten as far as possible, and note everything that is wrong."""
     flat = Flat()
-    _Level(spec, flat, prefix="", overrides={}).expand()
+    level = _Level(spec, flat, prefix="", overrides={})
+    if spec.flat:
+        level.keep()
+    else:
+        level.expand()
     return flat
 
 
@@ -140,6 +150,18 @@ class _Level:
                 alone = parameter.model_copy(update={"count": None}) if parameter.count is not None else parameter
                 found[instance.of(name)] = map_leaves(alone, local, path)
         return found
+
+    def keep(self) -> None:
+        """Put the parts of this model, which is flat, into the flat one as they are."""
+        for collection in collections(type(self.spec)):
+            for name, thing in getattr(self.spec, collection).items():
+                path = (collection, name)
+                if collection == "attach" or (isinstance(thing, Part) and getattr(thing, "count", None) is not None):
+                    what = "attaches nothing" if collection == "attach" else "has no repeated parts"
+                    self.flat.fault(self.source, path, f"a flat model {what}", "remove `flat: true`")
+                elif self.flat.room(1, self.source, path):
+                    self._put(collection, name, thing, Origin(self.source, path))
+        self.flat.analyses = self.spec.analyses
 
     def expand(self) -> None:
         """Put the parts of this model into the flat one, in the order of the schema."""
@@ -245,16 +267,20 @@ class _Level:
         origin = Origin(self.source, path, instance.index)
         if isinstance(thing, Part):
             thing = self._changed(thing, path, instance)
-            if isinstance(thing, FromFiles):
-                try:
-                    thing = self._with_files(thing)
-                except (FileProblem, ExpressionError) as problem:
-                    self._leave_out(full_name, thing, origin, problem)
-                    return
         elif isinstance(thing, (str, float, int, Each)):
             thing = self._scalar(thing, path, instance)
         if isinstance(thing, Body) and (thing.parent is not None or thing.along is not None):
             thing = self._fixed(name, thing, instance)
+        self._put(collection, full_name, thing, origin)
+
+    def _put(self, collection: str, full_name: str, thing: Any, origin: Origin) -> None:
+        """Add a part to the flat model, with its files read."""
+        if isinstance(thing, FromFiles) and not thing.is_read:
+            try:
+                thing = self._with_files(thing)
+            except (FileProblem, ExpressionError) as problem:
+                self._leave_out(full_name, thing, origin, problem)
+                return
         self.flat.add(collection, full_name, thing, origin)
 
     def _changed(self, thing: Part, path: KeyPath, instance: Instance) -> Any:
@@ -315,7 +341,7 @@ class _Level:
                 thing = self._changed(signal, path, instance) if isinstance(signal, Part) else signal
                 if isinstance(thing, (str, float, int, Each)):
                     thing = self._scalar(thing, path, instance)
-                self.flat.add("inputs", self.prefix + driven, thing, Origin(self.source, path, instance.index))
+                self._put("inputs", self.prefix + driven, thing, Origin(self.source, path, instance.index))
 
     def _fixed(self, name: str, body: Body, instance: Instance) -> Body:
         """The body without what says where it is fixed, which a weld of its name says instead."""

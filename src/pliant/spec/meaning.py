@@ -54,7 +54,7 @@ def check_meaning(spec: RobotSpec, broken: Broken) -> tuple[list[Fault], list[Fa
     for findings in (structure_problems(checked), problems_between(checked.flat, checked.number)):
         for collection, name, rest, message, hint in findings:
             checked.report(collection, name, rest, message, hint)
-    if checked.faults or broken.dropped or broken.trimmed:
+    if checked.faults or broken.dropped or broken.trimmed or spec.flat:
         return checked.faults, []
     for collection, name, rest, message, hint in list(remarks(checked)):
         checked.report(collection, name, rest, message, hint)

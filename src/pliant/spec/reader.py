@@ -7,15 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
-from pliant.language.environment import Environment
 from pliant.language.faults import Fault, SpecError
 from pliant.language.settings import with_parameters
 from pliant.language.source import MODEL_FOLDER, Source, bundled, locate, read_source, with_variant
 from pliant.language.tree import parse_yaml
 from pliant.language.words import describe
-from pliant.model.value_problems import odd_values
 from pliant.spec.building import sorted_faults
-from pliant.spec.flattening import flatten
 from pliant.spec.robot import RobotSpec
 
 
@@ -66,12 +63,6 @@ def check(
         return check_source(source if chosen is None else with_variant(source, chosen), set=set)
     except SpecError as error:
         return list(error.faults)
-
-
-def remarks(robot: RobotSpec) -> list[Fault]:
-    """What is allowed in a robot but seldom meant; springs and dampers below zero, which analyses warn of, as well."""
-    flat = flatten(robot)
-    return [*robot.remarks, *map(Fault, odd_values(flat, Environment(flat).value))]
 
 
 def check_source(source: Source, *, set: Mapping[str, float | str] | None = None) -> list[Fault]:

@@ -13,6 +13,7 @@ import numpy as np
 from pliant.language.base import Part
 from pliant.language.scalar import Scalar
 from pliant.language.syntax import ExpressionError, Item, Node, children, parse, symbols
+from pliant.language.walk import parts
 from pliant.section.base import OneSection
 from pliant.spec.structure import Finding
 
@@ -37,6 +38,7 @@ def remarks(checked: Checked) -> Iterator[Finding]:
     yield from _stout_rods(checked)
     yield from _heavy_loads(checked)
     yield from _massless_ends(checked)
+    yield from _below_zero(checked)
     yield from _unused_parameters(checked)
 
 
@@ -139,9 +141,33 @@ def _mesh_holders(checked: Checked) -> Iterator[str]:
         yield from mesh.held.values()
 
 
+def _below_zero(checked: Checked) -> Iterator[Finding]:
+    """Springs that push away from their rest, dampers that drive."""
+    for collection in ("joints", "rods", "links", "tendons"):
+        for name, thing in getattr(checked.flat, collection).items():
+            for part, path in parts(thing) if isinstance(thing, Part) else ():
+                for field, meaning in part.odd_below_zero.items():
+                    lowest = min(_values(checked, getattr(part, field)), default=0.0)
+                    if lowest < 0:
+                        yield collection, name, (*path, field), f"{lowest:g} is below zero: {meaning}", ""
+
+
+def _values(checked: Checked, given: Any) -> Iterator[float]:
+    """The values of a field, without those that vary with the state."""
+    if isinstance(given, tuple):
+        for entry in given:
+            yield from _values(checked, entry)
+    elif isinstance(given, (str, int, float)):
+        value = _value(checked, given)
+        if value is not None:
+            yield value
+
+
 def _unused_parameters(checked: Checked) -> Iterator[Finding]:
-    """Parameters that no expression has."""
-    used = set(_names(checked.spec.source.tree.plain() if checked.spec.source.tree is not None else checked.spec))
+    """Parameters that no expression uses, in any variant."""
+    source = checked.spec.source
+    texts = [tree.plain() for tree in (source.tree, source.all_variants) if tree is not None]
+    used = set(_names(texts or checked.spec))
     for name in checked.spec.parameters:
         if name not in used:
             yield (

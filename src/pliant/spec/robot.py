@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    StrictBool,
+    ValidationInfo,
+    model_validator,
+)
 
 from pliant.body.body import Body
 from pliant.constraint import Constraint
@@ -44,6 +52,9 @@ class RobotSpec(Part):
 
     pliant: Literal[1] = 1
     """Version of the language; a model file has to state it."""
+    flat: StrictBool = False
+    """Whether nothing is repeated or attached, and names may be those that repeated and attached parts have, such as `link[2]` and
+    `left/bar`: so in the text of models that results and reports contain."""
     name: str = ""
     """Name of the robot; otherwise that of the file."""
     description: str = ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pliant.input.inputs import Series, SeriesInput
-from pliant.input.series import Samples, read_series
+from pliant.input.series import Samples
 from pliant.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.language.base import Framed
 from pliant.language.collection import collections
@@ -275,17 +275,15 @@ def _inputs(checked: Checked) -> Iterator[Finding]:
         elif name not in checked.inputs:
             yield "inputs", name, (), f"parameter '{name}' is not an input", "mark it with `input: true`"
         if isinstance(signal, SeriesInput):
-            origin = checked.origins.origins["inputs", name]
             try:
-                samples = read_series(signal.series, origin.source)
-                recorded(signal.series, checked.number, origin.source)
+                recorded(signal, checked.number)
             except FileProblem as problem:
                 yield "inputs", name, ("series",), str(problem), problem.hint
             except ExpressionError:
                 continue  # reported where the value stands
             else:
                 yield from _series_units(checked, name, signal.series)
-                yield from _heading_unit(checked, name, signal.series, samples)
+                yield from _heading_unit(checked, name, signal.series, signal.samples)
 
 
 def _series_units(checked: Checked, name: str, series: Series) -> Iterator[Finding]:

@@ -139,7 +139,7 @@ class OpenSweep:
 
 
 def _manifest(study: Study, asked: Mapping[str, Any], units: Mapping[str, str]) -> dict[str, Any]:
-    texts = [eqs.model.spec.to_yaml() for eqs in study.structures.equations]
+    texts = [eqs.model.text for eqs in study.structures.equations]
     return {
         "format": FORMAT,
         "model": study.structures.equations[0].model.spec.name or "robot",

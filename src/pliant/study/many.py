@@ -142,7 +142,7 @@ class Study:
         known = {**units(first), **value_units(first, self.cases.names)}
         attributes = {
             "model": first.model.spec.name or "robot",
-            "model_text": first.model.spec.to_yaml(),
+            "model_text": first.model.text,
             "analysis": self.analysis.name,
             "versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
         }

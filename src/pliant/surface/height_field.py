@@ -59,6 +59,13 @@ contacts:
     def values_read(self) -> tuple[Any, ...]:
         return (*self.size, *(x for row in self.heights or () for x in row))
 
+    def without_files(self) -> Self:
+        if self.file is None:
+            return self
+        points = self.triangles.points
+        rows = np.split(points[:, 2], np.flatnonzero(np.diff(points[:, 1]) != 0) + 1)
+        return self.model_copy(update={"file": None, "heights": tuple(tuple(row.tolist()) for row in rows)})
+
     def read(self, source: Source, value: Callable[[Any], float]) -> Triangles:
         heights = self._rows(source, value)
         rows, columns = heights.shape

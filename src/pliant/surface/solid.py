@@ -57,6 +57,10 @@ class TriangleSurface(FromFiles, SurfaceBase):
         assert self._triangles is not None, "flattening reads the files"
         return self._triangles
 
+    @property
+    def is_read(self) -> bool:
+        return self._triangles is not None
+
     def with_files(self, source: Source, value: Callable[[Any], float]) -> Self:
         found = self.read(source, value)
         if len(found.faces) > limits().triangles:

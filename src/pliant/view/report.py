@@ -24,7 +24,6 @@ from pliant.solve.result import Result
 from pliant.solve.statics.equilibrium import Equilibrium
 from pliant.solve.statics.path import Path
 from pliant.solve.versions import versions
-from pliant.spec.writer import dump
 from pliant.study.measures import Table
 from pliant.view import plot
 from pliant.view.clips import mode_clips, path_clip, pose_clip, run_clip
@@ -327,7 +326,7 @@ def _reproduction(eqs: Equations) -> str:
         ("kernels", "compiled" if eqs.binding.program.kernels.is_native else "in CasADi's virtual machine"),
     ]
     return (
-        f"{table(('', ''), rows)}<details><summary>model text</summary><pre>{text(dump(eqs.model.spec))}</pre></details>"
+        f"{table(('', ''), rows)}<details><summary>model text</summary><pre>{text(eqs.model.text)}</pre></details>"
         f'<p class="note">Made by Pliant {__version__}. Save the model text as a file and run the same analyses to repeat this.</p>'
     )
 

@@ -142,7 +142,7 @@ def _attributes(
     """What is needed to understand and repeat a run, as text."""
     return {
         "model": eqs.model.spec.name or "robot",
-        "model_text": eqs.model.spec.to_yaml(),
+        "model_text": eqs.model.text,
         "status": str(status),
         "message": message,
         "method": method,

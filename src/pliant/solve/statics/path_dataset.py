@@ -63,7 +63,7 @@ def record_path(
     dimension = eqs.model.environment.dimension(loading.name)
     attributes = {
         "model": eqs.model.spec.name or "robot",
-        "model_text": eqs.model.spec.to_yaml(),
+        "model_text": eqs.model.text,
         "parameter": loading.name,
         "parameter_unit": "" if dimension is None or dimension.is_number else dimension.unit,
         "coordinate_units": json.dumps([c.unit for c in eqs.model.coordinates for _ in c.q_names]),
