@@ -20,6 +20,7 @@ from pliant.body import body
 from pliant.contact import Contact, Friction
 from pliant.control import lqr_control
 from pliant.control.base import InputLimit
+from pliant.control.learning_task import LearningTask, RandomParameter, RandomStart
 from pliant.input import inputs
 from pliant.joint import JointBase, chain, coordinate, limits
 from pliant.language import parameter, placement
@@ -97,7 +98,16 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("Shapes of rods", (shape.Arc, shape.Helix, shape.Points, shape.Poses, shape.PoseAlong)),
     ("Rod models", tuple(KINDS.values())),
     ("Meshes", (Membrane, Shell)),
-    ("Drawings of meshes", (drawing.FileDrawing, drawing.RectangleDrawing, drawing.BlockDrawing, drawing.WebDrawing)),
+    (
+        "Drawings of meshes",
+        (
+            drawing.FileDrawing,
+            drawing.ListedDrawing,
+            drawing.RectangleDrawing,
+            drawing.BlockDrawing,
+            drawing.WebDrawing,
+        ),
+    ),
     ("Sets of nodes", (sets.BoxSet, sets.PlaneSet, sets.NearestSet, sets.NumberedSet, sets.LabelledSet)),
     ("Edges of meshes", (edges.MembraneEdges, edges.ShellEdges)),
     ("Links", tuple(kinds(RobotSpec, "links")[1].values())),
@@ -128,6 +138,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
             lqr_control.ControlGroup,
         ),
     ),
+    ("Tasks", (LearningTask, RandomParameter, RandomStart)),
     (
         "Analyses",
         (

@@ -50,7 +50,8 @@ def plan_slow(
 ) -> Trajectory:
     """A path of poses at rest to a goal, taken in `duration` [s] with gentle ends, that changes the inputs as little as it can.
 
-    start: the inputs at whose equilibrium it begins (the model's own where unnamed). inputs: those to use, all but those of `loads` by default.
+    start: the inputs at whose equilibrium it begins (the model's own where unnamed). inputs: those to use, all but
+    those of `loads` by default.
     knots: how many sets of inputs shape the path; stations: poses along it that are held against the obstacles; intervals: those
     of the trajectory. limits: of the inputs; what the model declares holds where nothing is said. A dynamic robot stays near it as
     far as it moves slowly; follow it with `Tracking`.

@@ -196,7 +196,8 @@ def required_inputs(
     """The inputs that give the accelerations a in the state (q, v), or in a State in place of both: least squares in the mass
     metric, the smallest where many do.
 
-    use: the inputs to solve for, by default all but those that prescribe motions and those of `loads`, which are disturbances; the others keep their values. limits: bounds of
+    use: the inputs to solve for, by default all but those that prescribe motions and
+    those of `loads`, which are disturbances; the others keep their values. limits: bounds of
     inputs; without them the `minimum` and `maximum` of the model's parameters count, and the tension of a tendon is not below
     zero. forces: generalized forces (nv) that the inputs are to give on top. metric: another weighing of forces than by mass
     (`Weighing`).

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from pliant.control.base import Known
 from pliant.language.dimension import NUMBER, TIME, Dimension
+from pliant.language.environment import to_node
+from pliant.language.syntax import symbols
 from pliant.language.units import parse_unit
 from pliant.spec.output_expressions import coordinate_units
 from pliant.spec.rods import Finding
@@ -32,6 +34,27 @@ def control_problems(checked: Checked) -> Iterator[Finding]:
                 message = f"the input '{input_name}' is also set by the controller '{owner[input_name]}'"
                 yield "control", name, ("inputs",), message, "list under `inputs` what each controller sets"
             owner.setdefault(input_name, name)
+
+
+def task_problems(checked: Checked) -> Iterator[Finding]:
+    """Bounds of tasks have the dimensions of what they bound; actions are bounded, and what is drawn stands for itself."""
+    known, parameters = _known(checked), checked.flat.parameters
+    for name, task in checked.flat.task.items():
+        for path, value, expected in task.dimensioned(known):
+            problem = None if expected is None else checked.dimension_problem(value, expected)
+            if problem:
+                yield "task", name, path, *problem
+        for index, action in enumerate(task.actions or ()):
+            given = parameters.get(action)
+            if given is not None and (given.minimum is None or given.maximum is None):
+                message = f"the input '{action}' has no limits, so the space of actions has none"
+                yield "task", name, ("actions", index), message, "give the parameter a `minimum` and a `maximum`"
+        for index, drawn in enumerate(task.randomize):
+            given = parameters.get(drawn.parameter)
+            if given is not None and (given.input or symbols(to_node(given.value))):
+                what = "an input" if given.input else "worked out from others"
+                message = f"the parameter '{drawn.parameter}' is {what} and cannot be drawn"
+                yield "task", name, ("randomize", index, "parameter"), message, "name a parameter that is a plain value"
 
 
 def _known(checked: Checked) -> Known:

@@ -19,6 +19,7 @@ from pliant.body.body import Body
 from pliant.constraint import Constraint
 from pliant.contact import Contact
 from pliant.control import Control
+from pliant.control.learning_task import LearningTask
 from pliant.external_load import Load
 from pliant.input.inputs import Input
 from pliant.joint import Joint
@@ -103,6 +104,8 @@ class RobotSpec(Part):
     """Where motions start: with the initial values, or at the rest that is found from them."""
     control: dict[Name, Control] = Field(default_factory=dict)
     """Controllers by name, which simulations run at their sample times."""
+    task: dict[Name, LearningTask] = Field(default_factory=dict)
+    """Tasks for learning by name, which `pliant.gym.make` turns into environments."""
     analyses: tuple[Analysis, ...] = ()
     """What `pliant run` does with the model, in order."""
     variants: dict[Name, dict[str, Any]] = Field(default_factory=dict)

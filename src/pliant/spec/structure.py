@@ -17,7 +17,7 @@ from pliant.language.syntax import ExpressionError
 from pliant.language.walk import Leaf, leaves
 from pliant.language.words import KeyPath, suggestion
 from pliant.model.inputs import recorded
-from pliant.spec.controls import control_problems
+from pliant.spec.controls import control_problems, task_problems
 from pliant.spec.flat import HOMES
 from pliant.spec.listing import coordinate_table
 from pliant.spec.meshes import mesh_problems
@@ -45,6 +45,7 @@ def structure_problems(checked: Checked) -> Iterator[Finding]:
     yield from _same_ends(checked)
     yield from _thing_names(checked)
     yield from control_problems(checked)
+    yield from task_problems(checked)
     yield from _masses(checked)
     yield from rod_problems(checked)
     yield from rod_coordinate_problems(checked)
@@ -89,6 +90,7 @@ def _references(checked: Checked) -> Iterator[Finding]:
         "section": set(flat.sections),
         "input": checked.inputs,
         "output": set(flat.outputs),
+        "parameter": set(flat.parameters),
     }
     for kind, homes in HOMES.items():
         if kind not in known:

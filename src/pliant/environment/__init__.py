@@ -1,0 +1,1 @@
+"""Environments for learning on fleets of robots."""

@@ -1,0 +1,88 @@
+"""A task in numbers: names, bounds and sizes of what a policy sees and does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.control.learning_task import LearningTask
+from pliant.control.limits import Limits, actuator_limits
+from pliant.equations.core import check_names
+from pliant.equations.equations import Equations
+from pliant.language.arguments import ArgumentError
+
+
+@dataclass(frozen=True)
+class Episode:
+    """A task of a robot in SI units.
+
+    Attributes:
+        actions: inputs that the policy sets, with their bounds `lower` and `upper`.
+        observations, reward, end: names of outputs; end is None where nothing ends an episode early.
+        observe_state: whether coordinates and rates are seen, before the outputs.
+        sample_time, step: between actions and of the integration [s].
+        samples, substeps: number of samples of an episode, and of steps in a sample.
+        drawn: least and largest value of each parameter that differs between episodes.
+        spread: of coordinates at the start (nq).
+        failure: reward of a sample in which the motion diverges.
+    """
+
+    actions: tuple[str, ...]
+    lower: np.ndarray
+    upper: np.ndarray
+    observations: tuple[str, ...]
+    observe_state: bool
+    reward: str
+    end: str | None
+    sample_time: float
+    step: float
+    samples: int
+    substeps: int
+    drawn: dict[str, tuple[float, float]]
+    spread: np.ndarray
+    failure: float
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """All outputs that are needed, each once."""
+        ends = () if self.end is None else (self.end,)
+        return tuple(dict.fromkeys((*self.observations, self.reward, *ends)))
+
+
+def episode(eqs: Equations, task: LearningTask) -> Episode:
+    """The task in numbers, with the model's values of parameters; refuses one that is no task for this robot."""
+
+    def number(scalar: Any) -> float:
+        return float(eqs.model.environment.value(scalar))
+
+    actions = task.actions or eqs.model.actuators
+    lower, upper = actuator_limits(eqs, actions, Limits()).bounds(actions)
+    for name, low, high in zip(actions, lower, upper, strict=True):
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise ArgumentError(
+                f"the input '{name}' has no limits, so the space of actions has none",
+                "give its parameter a `minimum` and a `maximum`",
+            )
+    spread = np.zeros(len(eqs.coordinates))
+    check_names("coordinate", [given.coordinate for given in task.start], eqs.coordinates)
+    for given in task.start:
+        spread[eqs.coordinates.index(given.coordinate)] = number(given.spread)
+    sample_time, step = number(task.sample_time), number(task.step)
+    return Episode(
+        actions=actions,
+        lower=lower,
+        upper=upper,
+        observations=task.observations,
+        observe_state=task.observe_state,
+        reward=task.reward,
+        end=task.end,
+        sample_time=sample_time,
+        step=step,
+        samples=round(number(task.duration) / sample_time),
+        substeps=round(sample_time / step),
+        drawn={given.parameter: (number(given.minimum), number(given.maximum)) for given in task.randomize},
+        spread=spread,
+        failure=number(task.failure),
+    )

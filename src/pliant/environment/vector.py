@@ -1,0 +1,202 @@
+"""A vector environment of gymnasium whose robots are a fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from pliant.control.learning_task import LearningTask
+from pliant.environment.episode import Episode, episode
+from pliant.equations.equations import Equations
+from pliant.fleet.fleet import Fleet
+from pliant.language.arguments import ArgumentError
+from pliant.language.words import suggestion
+from pliant.spec.derive import derive
+from pliant.spec.robot import RobotSpec
+
+
+def make(
+    robot: RobotSpec | Equations | str | Path,
+    task: str | LearningTask | None = None,
+    *,
+    count: int = 1024,
+    device: Literal["cpu", "cuda"] = "cpu",
+    precision: Literal["double", "single"] = "single",
+    render_mode: str | None = None,
+    threads: int | None = None,
+) -> FleetEnvironment:
+    """The environment of a task of a robot.
+
+    robot: a model file, the name of a bundled robot, a RobotSpec, or equations. task: the name of one of the model's tasks, which
+    may be left out where it has one only, or a task made in Python. count: number of robots. device, precision and threads are
+    those of the `Fleet`. render_mode: "rgb_array" for `render`.
+    """
+    eqs = robot if isinstance(robot, Equations) else derive(robot)
+    return FleetEnvironment(
+        eqs, _task(eqs, task), count=count, device=device, precision=precision, render_mode=render_mode, threads=threads
+    )
+
+
+class FleetEnvironment(gymnasium.vector.VectorEnv):
+    """Many robots with one task, as gymnasium's vector environments are used.
+
+    Actions are inputs in SI units within their limits (`single_action_space`); observations are coordinates, rates and outputs in
+    SI units, in the order of `observation_names`. Episodes that end begin anew in the same step: `infos["final_obs"]` has the
+    last observations of those that `infos["_final_obs"]` marks. Arrays are NumPy's on the CPU and CuPy's on a GPU. Episodes are
+    drawn from `reset(seed=...)`; the same seed and actions give the same numbers.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012 (gymnasium's own)
+
+    def __init__(
+        self,
+        eqs: Equations,
+        task: LearningTask,
+        *,
+        count: int,
+        device: Literal["cpu", "cuda"] = "cpu",
+        precision: Literal["double", "single"] = "single",
+        render_mode: str | None = None,
+        threads: int | None = None,
+    ) -> None:
+        """The robots of the fleet, at the start of their first episodes; `reset` draws these. See `make`."""
+        self.task: Episode = episode(eqs, task)
+        drawn = {name: np.full(count, eqs.parameters[name]) for name in self.task.drawn}
+        self.fleet = Fleet(
+            eqs,
+            count,
+            device=device,
+            precision=precision,
+            method=task.method,
+            step=self.task.step,
+            inputs=self.task.actions,
+            parameters=drawn,
+            threads=threads,
+        )
+        self.num_envs, self.render_mode = count, render_mode
+        self._sizes = {name: _size(x) for name, x in self.fleet.outputs(self.task.outputs).items()}
+        for name in (self.task.reward, *(() if self.task.end is None else (self.task.end,))):
+            if self._sizes[name] != 1:
+                raise ArgumentError(f"the output '{name}' is a vector, not a number", "add an output for its length")
+        box = gymnasium.spaces.Box
+        self.single_action_space = box(self.task.lower.astype(np.float32), self.task.upper.astype(np.float32))
+        self.single_observation_space = box(-np.inf, np.inf, (len(self.observation_names),), np.float32)
+        self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, count)
+        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, count)
+        self._samples = self._own(np.zeros(count, dtype=np.int64))
+
+    @property
+    def observation_names(self) -> tuple[str, ...]:
+        """What each number of an observation is: coordinates, rates, and components of outputs."""
+        eqs, task = self.fleet.eqs, self.task
+        state = (*eqs.coordinates, *(f"rate of {name}" for name in eqs.rates)) if task.observe_state else ()
+        outputs = (
+            f"{name}[{k + 1}]" if self._sizes[name] > 1 else name
+            for name in task.observations
+            for k in range(self._sizes[name])
+        )
+        return (*state, *outputs)
+
+    def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """New episodes for all robots, or for those of `options["reset_mask"]`; observations, and nothing else."""
+        if seed is not None:
+            self._np_random, self._np_random_seed = gymnasium.utils.seeding.np_random(seed)
+        mask = None if options is None else options.get("reset_mask")
+        which = np.arange(self.num_envs) if mask is None else np.flatnonzero(_host(mask))
+        self._begin(which)
+        return self._observed(self._outputs()), {}
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Hold the actions (count x actions) for a sample; observations, rewards, ends, ends by time, and infos.
+
+        Actions beyond the limits are brought back to them.
+        """
+        xp, task = self._arrays, self.task
+        held = xp.clip(self._own(actions), self._own(task.lower), self._own(task.upper))
+        self.fleet.step(held, task.substeps)
+        self._samples += 1
+        outputs = self._outputs()
+        failed = xp.asarray(self.fleet.failed)
+        ended = failed if task.end is None else failed | (outputs[task.end] > 0)
+        rewards = xp.where(failed, task.failure, outputs[task.reward])
+        truncated = (self._samples >= task.samples) & ~ended
+        observed, infos = self._observed(outputs), {}
+        over = _host(ended | truncated)
+        if over.any():
+            infos = {"final_obs": observed.copy(), "_final_obs": over}
+            self._begin(np.flatnonzero(over))
+            observed = self._observed(self._outputs())
+        return observed, rewards, ended, truncated, infos
+
+    def render(self) -> tuple[np.ndarray, ...] | None:
+        """A picture of the first robot (height x width x 3, 8 bit), where `render_mode` is "rgb_array"."""
+        if self.render_mode != "rgb_array":
+            return None
+        from pliant.environment.picture import picture
+
+        return (picture(self.fleet, 0),)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Nothing is left open."""
+
+    # -- helpers --------------------------------------------------------------------------------------------------------------
+
+    @property
+    def _arrays(self) -> Any:
+        """NumPy or CuPy, whichever the fleet's arrays are of."""
+        return np if isinstance(self.fleet.q, np.ndarray) else __import__("cupy")
+
+    def _own(self, values: Any) -> Any:
+        return self._arrays.asarray(values)
+
+    def _begin(self, which: np.ndarray) -> None:
+        """Begin new episodes of these robots."""
+        task, random = self.task, self.np_random
+        drawn = {name: random.uniform(low, high, len(which)) for name, (low, high) in task.drawn.items()}
+        if drawn:
+            self.fleet.set_parameters(drawn, which)
+        self.fleet.reset(which)
+        if task.spread.any():
+            q = self.fleet.q
+            away = random.uniform(-1, 1, (len(which), len(task.spread))) * task.spread
+            q[which] = q[which] + self._own(away).astype(q.dtype)
+        self._samples[which] = 0
+
+    def _outputs(self) -> dict[str, Any]:
+        return self.fleet.outputs(self.task.outputs)
+
+    def _observed(self, outputs: Mapping[str, Any]) -> Any:
+        xp, fleet = self._arrays, self.fleet
+        state = [fleet.q, fleet.v] if self.task.observe_state else []
+        seen = [outputs[name].reshape(self.num_envs, -1) for name in self.task.observations]
+        found = xp.concatenate([*state, *seen], axis=1).astype(np.float32)
+        return xp.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0)  # robots that have diverged
+
+
+def _size(values: Any) -> int:
+    return 1 if values.ndim == 1 else int(values.shape[1])
+
+
+def _host(values: Any) -> np.ndarray:
+    return np.asarray(values.get() if hasattr(values, "get") else values)
+
+
+def _task(eqs: Equations, given: str | LearningTask | None) -> LearningTask:
+    known = eqs.model.spec.task
+    if isinstance(given, LearningTask):
+        return given
+    if given is None and len(known) == 1:
+        return next(iter(known.values()))
+    if given is None:
+        which = f"name one of {', '.join(known)}" if known else "add `task` to the model, or give a LearningTask"
+        raise ArgumentError(f"the robot has {len(known) or 'no'} tasks", which)
+    if given not in known:
+        raise ArgumentError(
+            f"the robot has no task '{given}'", suggestion(given, known, f"known: {', '.join(known) or 'none'}")
+        )
+    return known[given]
