@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from pliant.control.limits import named
+from pliant.control.pid import PidControl
+from pliant.control.sample_derivatives import SmoothController
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_function, output_names
 from pliant.equations.state import rate_name
 from pliant.gradient.changes import ParameterSides
+from pliant.gradient.controlled import smooth_controllers
 from pliant.gradient.jax_function import jax_function
 from pliant.gradient.motion import MotionCotangents, RecordedMotion, recorded_motion, refuse
 from pliant.gradient.outputs import output_cotangents, refuse_others
@@ -23,7 +27,7 @@ from pliant.language.arguments import ArgumentError, choice, mapping, name_tuple
 from pliant.language.words import suggestion
 from pliant.model.inputs import HELD
 from pliant.model.time_series import TERMS, interpolated
-from pliant.solve.motion.simulate import simulate
+from pliant.solve.motion.simulate import acting_controllers, simulate
 from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
 
 Arrays: TypeAlias = dict[str, np.ndarray]
@@ -87,12 +91,13 @@ class Differentiable:
 
     def __post_init__(self) -> None:
         eqs, start = self.eqs, self.options.get("start")
-        known = [*eqs.parameters, *eqs.inputs, *eqs.coordinates, *map(rate_name, eqs.rates)]
+        known = [*eqs.parameters, *eqs.inputs, *eqs.coordinates, *map(rate_name, eqs.rates), *self._all_gains]
         for name in self.by:
             if name not in known:
                 raise ArgumentError(
-                    f"there is no parameter, input or start value '{name}'", suggestion(name, known, "")
+                    f"there is no parameter, input, start value or gain '{name}'", suggestion(name, known, "")
                 )
+        self._refuse_inputs_that_controllers_read()
         if self._starts and (self.analysis != "simulate" or not (start is None or isinstance(start, Mapping))):
             raise ArgumentError(
                 "derivatives by the start are those of a motion that starts from values by name",
@@ -115,6 +120,8 @@ class Differentiable:
                 found[name] = np.array(given[name][1], dtype=float)
             elif name in self._inputs:
                 found[name] = np.array(float(given[name]) if name in given else _held(self.eqs, name))
+            elif name in self._gains:
+                found[name] = self._all_gains[name]
             elif name in self._parameters:
                 value = mapping("parameters", self.options.get("parameters")).get(name, self.eqs.parameters[name])
                 found[name] = np.array(float(value))
@@ -148,7 +155,9 @@ class Differentiable:
             sides = ParameterSides(rest.equations)
             return self._of_rest(rest), lambda given: self._rest_pullback(rest, sides, self._checked(given))
         options = self._options_at(values)
-        motion = recorded_motion(self.eqs, options.pop("until"), **options)
+        options.pop("controllers")
+        rebuild = partial(self._controllers, values)
+        motion = recorded_motion(self.eqs, options.pop("until"), rebuild=rebuild, **options)
         found = {name: np.reshape(motion.run[name].values, self.shapes[name]) for name in self.of}
         return found, lambda given: self._motion_pullback(motion, self._checked(given))
 
@@ -189,7 +198,42 @@ class Differentiable:
 
     @cached_property
     def _starts(self) -> tuple[str, ...]:
-        return tuple(name for name in self.by if name not in self.eqs.inputs and name not in self.eqs.parameters)
+        others = {*self.eqs.inputs, *self.eqs.parameters, *self._all_gains}
+        return tuple(name for name in self.by if name not in others)
+
+    @cached_property
+    def _all_gains(self) -> Arrays:
+        """Gains of the controllers, as `controller.gain`."""
+        if self.analysis != "simulate":
+            return {}
+        acting = self._controllers({}, mapping("parameters", self.options.get("parameters")))
+        return {f"{c.name}.{name}": gain for c in acting for name, gain in c.gain_values.items()}
+
+    @cached_property
+    def _gains(self) -> tuple[str, ...]:
+        known = {*self.eqs.inputs, *self.eqs.parameters, *self.eqs.coordinates}
+        return tuple(name for name in self.by if name in self._all_gains and name not in known)
+
+    def _controllers(self, values: Arrays, parameters: Mapping[str, float]) -> list[SmoothController]:
+        """New controllers of the motion for these parameters, with these values of gains: runs do not share them."""
+        acting = acting_controllers(self.options.get("controllers"), self.eqs, parameters)
+        found = []
+        for c in smooth_controllers(acting):
+            names = {name: f"{c.name}.{name}" for name in c.gain_values}
+            found.append(c.with_gains({name: values[own] for name, own in names.items() if own in values}))
+        return found
+
+    def _refuse_inputs_that_controllers_read(self) -> None:
+        """Inputs over time, and starts of a model that a controller moves along its path, are not followed through commands."""
+        if self.analysis != "simulate" or not self._inputs:
+            return
+        for controller in self._controllers({}, mapping("parameters", self.options.get("parameters"))):
+            if isinstance(controller, PidControl) and (self._grids or controller.compensation == "reference"):
+                raise ArgumentError(
+                    f"there are no derivatives by the input '{self._inputs[0]}' here: {named(controller)} reads it to know "
+                    "what holds the robot",
+                    "give it as a number that is held, and compensate what is measured, or nothing",
+                )
 
     @cached_property
     def _quaternions(self) -> set[str]:
@@ -244,6 +288,8 @@ class Differentiable:
         parameters = mapping("parameters", options.get("parameters"))
         parameters |= {name: float(values[name]) for name in self._parameters}
         options |= {"inputs": inputs or None, "parameters": parameters or None}
+        if self.analysis == "simulate":
+            options["controllers"] = self._controllers(values, parameters)
         if self._starts:
             options["start"] = mapping("start", options.get("start")) | {n: float(values[n]) for n in self._starts}
         return options
@@ -251,7 +297,8 @@ class Differentiable:
     # -- derivatives ------------------------------------------------------------------------------------------------------
 
     def _motion_pullback(self, motion: RecordedMotion, given: Arrays) -> Arrays:
-        found = motion.cotangents(given, self._parameters)
+        start = bool(self._parameters or self._inputs or self._starts)
+        found = motion.cotangents(given, self._parameters, self._inputs, start=start)
         out = dict(zip(self._parameters, map(np.asarray, found.parameters), strict=True))
         begin = float(self.options.get("begin", 0.0))
         rest = motion.rest(found.back) if self._inputs and motion.starts_at_rest else None
@@ -261,11 +308,15 @@ class Differentiable:
             by_value, by_rate = motion.by_start_input(found.back, name)
             if rest is not None:
                 by_value += rest.input(name, motion.input_at(index, begin))
+            if motion.control is not None and found.control is not None and grid is None:
+                by_value += motion.control.by_input(found.control, name)
             if by_value or by_rate:
                 shares = np.array([1.0, 0.0]) if grid is None else _shares(begin, *grid)
                 out[name] = out[name] + by_value * shares[..., 0] + by_rate * shares[..., 1]
         for name in self._starts:
             out[name] = np.asarray(motion.by_start_value(found.back, name))
+        if motion.control is not None and found.control is not None:
+            out |= motion.control.named_gains(found.control)
         return {name: out[name] for name in self.by}
 
     def _of_rest(self, rest: Equilibrium) -> Arrays:
