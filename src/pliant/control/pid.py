@@ -302,6 +302,7 @@ class PidControlSpec(TaskController):
     """What the inputs give beside the feedback: what holds the present pose (`measured`), what the model rests with on the path
     (`reference`), or their values at the start (`none`)."""
 
+    gain_fields: ClassVar[tuple[str, ...]] = GAINS
     example: ClassVar[str] = """\
 pliant: 1
 parameters:

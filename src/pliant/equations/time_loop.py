@@ -131,6 +131,12 @@ class TimeLoop:
         addresses = [x.ctypes.data for x in (*self._followed, self.sample_X, self.sample_V)]
         check(self._library.pl_run_follow(self._pointer, count, *addresses))
 
+    def take_steps(self, begins: np.ndarray, end: float) -> None:
+        """Take these steps and no others: times at which they begin, and the end of the last one [s]. After `configure`."""
+        self._stops = np.ascontiguousarray([*begins[1:], end])
+        self._head.stop, self._head.n_stop, self._head.next_stop = self._stops.ctypes.data, len(self._stops), 0
+        self._head.fixed, self._head.h = 1, float("inf")
+
     def record(self, megabytes: float) -> None:
         """Keep what `adjoint` needs from here on, in about so much memory; what there is no room for is computed again."""
         check(self._library.pl_run_record(self._pointer, int(megabytes * 1e6)))
@@ -143,7 +149,7 @@ class TimeLoop:
         return times
 
     def adjoint(self, changes: ParameterChanges, input_scale: np.ndarray, cotangents: SampleCotangents) -> WayBack:
-        """The way back over the recorded steps, by their discrete adjoint, of a number that changes with samples as `cotangents` say.
+        """The way back over the recorded steps, their discrete adjoint, of a number that changes with samples as `cotangents` say.
 
         All samples must be at times that steps have ended on. input_scale: per input, a size of its values [its unit]. Inputs over
         time are those in force now (`rebind`); other series than those of the run have to give the same values.

@@ -31,6 +31,27 @@ Rebuild = Callable[[Mapping[str, float]], list[SmoothController]]
 """The controllers of a motion with other parameters."""
 
 
+def enters_as_gain(eqs: Equations, name: str, sides: Sequence[Mapping[str, float]]) -> bool:
+    """Whether a parameter changes gains of the model's controllers and nothing else, neither the robot nor its signals."""
+    model = eqs.model
+    vectors = [model.parameter_vector(side) for side in sides]
+    constants = [model.system.constants.values(vector) for vector in vectors]
+    if any(not np.array_equal(x, constants[0]) for x in constants[1:]):
+        return False
+    moved = np.flatnonzero(vectors[0] != vectors[1])
+    signals = model.plan.signals
+    if signals is not None:
+        by_parameters = signals.n_in() - 1
+        if any(
+            set(signals.jac_sparsity(k, by_parameters).get_col()) & set(moved.tolist()) for k in range(signals.n_out())
+        ):
+            return False
+    environment = model.environment
+    here, there = (environment.with_values(dict(side)).values for side in sides[:2])
+    changed = {x for x in environment.names if not np.array_equal(here[x], there[x])}
+    return not any(controller.uses_beside_gains(changed) for controller in model.spec.control.values())
+
+
 def smooth_controllers(acting: Sequence[Any]) -> list[SmoothController]:
     """The same. Raises ArgumentError for those whose commands have no derivatives, and for names that are not told apart."""
     found: list[SmoothController] = []
@@ -112,10 +133,13 @@ class ControlCotangents:
 
 
 class ControlRecord:
-    """The samples of all controllers of a motion, and the inputs that they made."""
+    """The samples of all controllers of a motion, and the inputs that they made. described: the model describes them, so that they
+    change with its parameters."""
 
-    def __init__(self, recorded: Sequence[RecordedController], job: Job, loop: TimeLoop, rebuild: Rebuild) -> None:
-        self._recorded, self._eqs, self._rebuild = recorded, job.eqs, rebuild
+    def __init__(
+        self, recorded: Sequence[RecordedController], job: Job, loop: TimeLoop, rebuild: Rebuild, *, described: bool
+    ) -> None:
+        self._recorded, self._eqs, self._rebuild, self._described = recorded, job.eqs, rebuild, described
         self._steps = loop.recorded
         self._end = job.end
         self.pieces = self._all_pieces(job)
@@ -195,16 +219,18 @@ class ControlRecord:
                 found.gains[i][name] += by
             if len(controller.measured):
                 self._through_outputs(way, controller.measured, sample, back.outputs)
-            for name, by in back.inputs.items():
+            for name, amount in back.inputs.items():
                 piece = self._seen(name, sample.now.t, order)
                 if piece is None:
-                    found.inputs[name] = found.inputs.get(name, 0.0) + by
+                    found.inputs[name] = found.inputs.get(name, 0.0) + amount
                 else:
-                    credit[name][piece] += by
+                    credit[name][piece] += amount
         way.to(0)
         for name, pieces in self.pieces.items():
             if pieces[0].controller < 0:
-                found.inputs[name] = found.inputs.get(name, 0.0) + credit[name][0] + self._of_series(way, name)[0]
+                found.inputs[name] = found.inputs.get(name, 0.0) + float(
+                    credit[name][0] + self._of_series(way, name)[0]
+                )
         return found
 
     def named_gains(self, found: ControlCotangents) -> dict[str, np.ndarray]:
@@ -274,9 +300,19 @@ class ControlRecord:
             out += float(WEIGHTS @ sides) / step
         return out
 
-    def by_parameter(self, found: ControlCotangents, sides: Sequence[Mapping[str, float]]) -> float:
-        """What the number changes by with a parameter, times the step between its sides, through controllers' designs."""
-        return float(WEIGHTS @ [self._replayed(found, side) for side in sides])
+    def by_parameter(self, found: ControlCotangents, name: str, sides: Sequence[Mapping[str, float]]) -> float:
+        """What the number changes by with a parameter, times the step between its sides, through what controllers compute."""
+        if not self._described and not any(r.measured for r in self._recorded):
+            return 0.0  # what the caller has made does not follow the robot's parameters
+        paired = self._replayed
+        if self._described and enters_as_gain(self._eqs, name, sides):
+            paired = self._rebuilt_gains
+        return float(WEIGHTS @ [paired(found, side) for side in sides])
+
+    def _rebuilt_gains(self, found: ControlCotangents, parameters: Mapping[str, float]) -> float:
+        """Pairing of cotangents with gains as they are with other parameters."""
+        pairs = zip(self._rebuild(parameters), found.gains, strict=True)
+        return sum(float(np.sum(by[name] * x)) for c, by in pairs for name, x in c.gain_values.items())
 
     def _replayed(self, found: ControlCotangents, parameters: Mapping[str, float]) -> float:
         """Pairing of cotangents with the commands that controllers would give with other parameters in the same states."""

@@ -19,6 +19,7 @@ from pliant.equations.state import rate_name
 from pliant.gradient.changes import ParameterSides
 from pliant.gradient.controlled import smooth_controllers
 from pliant.gradient.jax_function import jax_function
+from pliant.gradient.linearization import Linearization
 from pliant.gradient.motion import MotionCotangents, RecordedMotion, recorded_motion, refuse
 from pliant.gradient.outputs import output_cotangents, refuse_others
 from pliant.gradient.rest import RestCotangents
@@ -28,6 +29,7 @@ from pliant.language.words import suggestion
 from pliant.model.inputs import HELD
 from pliant.model.time_series import TERMS, interpolated
 from pliant.solve.motion.simulate import acting_controllers, simulate
+from pliant.solve.result import Result
 from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
 
 Arrays: TypeAlias = dict[str, np.ndarray]
@@ -40,7 +42,8 @@ def differentiable(
 ) -> Differentiable:
     """A motion or a pose at rest as a function with derivatives.
 
-    of: names of outputs. by: names of parameters, of inputs, and of coordinates and rates of the start ("q1", "d(q1)/dt").
+    of: names of outputs. by: names of parameters, of inputs, of coordinates and rates of the start ("q1", "d(q1)/dt"), and of gains
+    of controllers ("pid.proportional": the controller's name, and its gain's).
     analysis: "simulate" or "equilibrium". options: its own. Of a motion, `until` is needed; outputs are those at the times
     `save_at` [s], or at the end without it. Values of an input are those that are given as `inputs={name: (times, values)}`, a
     number where it is held.
@@ -76,7 +79,7 @@ def differentiable(
 
 @dataclass(frozen=True)
 class Differentiable:
-    """A function of arrays by name (SI units) with vector-Jacobian products; see `differentiable`.
+    """A function of arrays by name (SI units) with products with its Jacobian; see `differentiable`.
 
     Attributes:
         of: outputs; by: what it is a function of.
@@ -144,22 +147,48 @@ class Differentiable:
             return self._of_rest(equilibrium(self.eqs, **self._options_at(values)))
         options = self._options_at(values)
         run = simulate(self.eqs, options.pop("until"), **options)
-        return {name: np.reshape(run[name].values, self.shapes[name]) for name in self.of}
+        return self._of_motion(run)
 
     def vjp(self, values: Mapping[str, Any] | None = None) -> tuple[Arrays, Pullback]:
         """The outputs at these values, and a function that takes cotangents of outputs (by name; none are zero) to those of the
         arguments."""
+        at = self.linearize(values)
+        return at.outputs, at.vjp
+
+    def jvp(self, values: Mapping[str, Any] | None, tangents: Mapping[str, Any]) -> tuple[Arrays, Arrays]:
+        """The outputs at these values, and what they change by with changes of the arguments (by name; none are zero)."""
+        at = self.linearize(values)
+        return at.outputs, at.jvp(tangents)
+
+    def linearize(self, values: Mapping[str, Any] | None = None) -> Linearization:
+        """The outputs at these values and how they change around them: products with the Jacobian J, with J' and with J'J, all of
+        one motion on record, or of one pose at rest."""
         values = self._complete(values)
         if self.analysis == "equilibrium":
             rest = equilibrium(self.eqs, **self._options_at(values))
             sides = ParameterSides(rest.equations)
-            return self._of_rest(rest), lambda given: self._rest_pullback(rest, sides, self._checked(given))
+            return Linearization(
+                self,
+                values,
+                self._of_rest(rest),
+                lambda given: self._rest_pullback(rest, sides, self._checked(given)),
+                None,
+            )
+        given = self.options.get("controllers")
+        described = given is None or given is True
+        motion = recorded_motion(self.eqs, described=described, **self._motion_at(values))
+        return Linearization(
+            self, values, self._of_motion(motion.run), lambda given: self._motion_pullback(motion, self._checked(given)),
+            lambda moved: self._of_motion(motion.moved(**self._motion_at(moved))),
+        )  # fmt: skip
+
+    def _motion_at(self, values: Arrays) -> dict[str, Any]:
         options = self._options_at(values)
         options.pop("controllers")
-        rebuild = partial(self._controllers, values)
-        motion = recorded_motion(self.eqs, options.pop("until"), rebuild=rebuild, **options)
-        found = {name: np.reshape(motion.run[name].values, self.shapes[name]) for name in self.of}
-        return found, lambda given: self._motion_pullback(motion, self._checked(given))
+        return options | {"rebuild": partial(self._controllers, values)}
+
+    def _of_motion(self, run: Result) -> Arrays:
+        return {name: np.reshape(run[name].values, self.shapes[name]) for name in self.of}
 
     def value_and_gradient(
         self, objective: Callable[[Arrays], tuple[float, Mapping[str, Any]]], values: Mapping[str, Any] | None = None

@@ -78,9 +78,23 @@ class RecordedMotion:
             by_parameters[k] += found.constants @ by_constants
             if self.control is not None and control is not None:
                 step = step_of(value_of(here, name))
-                by_parameters[k] += self.control.by_parameter(control, varied(here, name)) / step
+                by_parameters[k] += self.control.by_parameter(control, name, varied(here, name)) / step
         by_start = self._by_start(back, parameters)
         return MotionCotangents(by_parameters + by_start, back, bound, control)
+
+    def moved(self, until: float, *, rebuild: Rebuild, **options: Any) -> Result:
+        """The motion with other values, which are among the options of `simulate`, in the same steps."""
+        begins = self._loop.recorded
+
+        def prepare(job: Job, run: TimeLoop) -> None:
+            run.take_steps(begins, job.end)
+
+        start, inputs, parameters = (options.pop(name, None) for name in ("start", "inputs", "parameters"))
+        options |= {"controllers": rebuild(parameters or {}), "method": self._job.method}
+        request = read_request(
+            until, **{name: x for name, x in options.items() if name not in ("step", "rtol", "atol")}
+        )
+        return unless_failed(run_request(request, self.eqs, start, inputs, parameters, prepare=prepare), "raise")
 
     @property
     def starts_at_rest(self) -> bool:
@@ -161,10 +175,12 @@ class MotionCotangents:
         return self.back.poly[int(self.bound.input_series[index])]
 
 
-def recorded_motion(eqs: Equations, until: float, *, rebuild: Rebuild, **options: Any) -> RecordedMotion:
+def recorded_motion(
+    eqs: Equations, until: float, *, rebuild: Rebuild, described: bool, **options: Any
+) -> RecordedMotion:
     """Simulate with a record of the steps; options are those of `simulate`. Samples are times that steps end on.
 
-    rebuild: the controllers of the motion for given parameters; those in force now are the motion's own.
+    rebuild: the controllers of the motion for given parameters; described: whether they are those that the model describes.
     """
     refuse(eqs, options)
     kept: list[tuple[Job, TimeLoop]] = []
@@ -180,7 +196,7 @@ def recorded_motion(eqs: Equations, until: float, *, rebuild: Rebuild, **options
     request = read_request(until, **{**options, "controllers": acting})
     run = unless_failed(run_request(request, eqs, start, inputs, parameters, prepare=prepare), "raise")
     job, loop = kept[-1]
-    control = ControlRecord(acting, job, loop, rebuild) if acting else None
+    control = ControlRecord(acting, job, loop, rebuild, described=described) if acting else None
     found = RecordedMotion(run, job.eqs, control, loop, job, eqs.model.spec.start if start is None else start)
     if found.starts_at_rest and np.any(job.started[1]):
         raise ArgumentError(
