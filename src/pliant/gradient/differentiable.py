@@ -168,17 +168,14 @@ class Differentiable:
             rest = equilibrium(self.eqs, **self._options_at(values))
             sides = ParameterSides(rest.equations)
             return Linearization(
-                self,
-                values,
-                self._of_rest(rest),
-                lambda given: self._rest_pullback(rest, sides, self._checked(given)),
-                None,
+                self, values, self._of_rest(rest), lambda given: self._rest_pullback(rest, sides, given), None
             )
         given = self.options.get("controllers")
         described = given is None or given is True
         motion = recorded_motion(self.eqs, described=described, **self._motion_at(values))
         return Linearization(
-            self, values, self._of_motion(motion.run), lambda given: self._motion_pullback(motion, self._checked(given)),
+            self, values, self._of_motion(motion.run),
+            None if self.eqs.model.system.contacts.laws else lambda given: self._motion_pullback(motion, given),
             lambda moved: self._of_motion(motion.moved(**self._motion_at(moved))),
         )  # fmt: skip
 
@@ -296,7 +293,8 @@ class Differentiable:
                 raise ArgumentError(f"'{name}' has a number that is not finite")
         return found
 
-    def _checked(self, given: Mapping[str, Any]) -> Arrays:
+    def checked_cotangents(self, given: Mapping[str, Any]) -> Arrays:
+        """Cotangents of outputs in their shapes. Raises ArgumentError where they do not fit."""
         found = {}
         for name, cotangent in mapping("cotangents", given).items():
             if name not in self.of:

@@ -208,11 +208,6 @@ def recorded_motion(
 
 def refuse(eqs: Equations, options: Mapping[str, Any]) -> None:
     """Raise ArgumentError where a motion has no derivatives here."""
-    if eqs.model.system.contacts.laws:
-        raise ArgumentError(
-            "motions in contact have no derivatives here: contacts remember how they came to where they are",
-            "take the contacts out, or derivatives by differences",
-        )
     if eqs.model.followed:
         raise ArgumentError("motions with prescribed trajectories of frames have no derivatives here")
     for name, what in (("events", "events"), ("mid_step", "functions between steps")):
