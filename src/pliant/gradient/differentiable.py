@@ -1,4 +1,4 @@
-"""Analyses as plain functions with derivatives: arrays by name in, outputs by name out, and vector-Jacobian products."""
+"""Analyses as plain functions with derivatives: arrays by name in, outputs by name out, and products with Jacobians."""
 
 from __future__ import annotations
 

@@ -94,8 +94,8 @@ class Linearization:
             uneven = float(np.max(np.abs(2 * (up - down) - (far_up - far_down)), initial=0.0))
             if max(bent, uneven) > KINKED * size + TINY:
                 raise ArgumentError(
-                    f"the output '{name}' changes with a kink or a jump at these values: contacts begin, end, stick or slip with the "
-                    "smallest change",
+                    f"the output '{name}' changes with a kink or a jump at these values: contacts begin, end, stick or slip with "
+                    "the smallest change",
                     "take other values or times, or method='optuna' of `optimize`, which needs no derivatives",
                 )
 
