@@ -11,6 +11,7 @@ from .equations.state import State as State
 from .fleet.fleet import Fleet as Fleet
 from .gradient.differentiable import Differentiable as Differentiable
 from .gradient.differentiable import differentiable as differentiable
+from .gradient.linearization import Linearization as Linearization
 from .gradient.optimize import Optimum as Optimum
 from .gradient.optimize import optimize as optimize
 from .identify.compare import compare as compare

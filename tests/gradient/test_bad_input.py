@@ -9,8 +9,31 @@ import pytest
 from gradient_systems import TEXTS, equations
 
 import pliant
+from pliant.control import Coordinates, FrameDirection, Pid, PidControl, Reference
 
 TREE = {"until": 0.02}
+
+
+class Silent:
+    """A controller of a user's own."""
+
+    sample_time = 0.01
+
+    def start(self, now: pliant.Now) -> None:
+        pass
+
+    def command(self, now: pliant.Now) -> dict[str, float]:
+        return {}
+
+
+def raising(compensation: Any = "measured") -> PidControl:
+    task, path = Coordinates(("hinge",)), Reference.constant([0.3])
+    return PidControl(equations(TEXTS["tree"]), task, path, Pid(3.0), compensation, 0.01, name="raise")
+
+
+def turning() -> PidControl:
+    task, path = FrameDirection("tail", [0, 0, 1]), Reference.constant([0.0, 0.0])
+    return PidControl(equations(TEXTS["tree"]), task, path, Pid(3.0), sample_time=0.01, least_squares=True)
 
 
 @pytest.mark.parametrize(
@@ -18,7 +41,7 @@ TREE = {"until": 0.02}
     [
         ("at", [], TREE, "name at least one output and one thing to differentiate by"),
         ("att", "mass", TREE, "att"),
-        ("at", "masss", TREE, "there is no parameter, input or start value 'masss'"),
+        ("at", "masss", TREE, "there is no parameter, input, start value or gain 'masss'"),
         ("at", "mass", {}, "a motion needs its end"),
         ("at", "mass", {**TREE, "save_every": 0.01}, "those at `save_at`"),
         ("at", "mass", {**TREE, "analysis": "modes"}, "analysis"),
@@ -27,7 +50,12 @@ TREE = {"until": 0.02}
         ("at", "hinge", {"analysis": "equilibrium"}, "starts from values by name"),
         ("at", "mass", {**TREE, "formulation": "reduced"}, "reduced formulation"),
         ("at", "mass", {**TREE, "mid_step": print}, "functions between steps"),
-        ("at", "mass", {**TREE, "controllers": [object()]}, "under sampled controllers"),
+        ("at", "mass", {**TREE, "controllers": [Silent()]}, "controller 'Silent' has no derivatives here"),
+        ("at", "mass", {**TREE, "controllers": [raising(), raising()]}, "two controllers have the name 'raise'"),
+        ("at", "raise.integrall", {**TREE, "controllers": raising()}, "did you mean 'raise.integral'"),
+        ("at", "torque", {**TREE, "controllers": raising("reference")}, "'raise' reads it"),
+        ("at", "torque", {**TREE, "controllers": raising(), "inputs": {"torque": ([0, 1], [0, 1])}}, "'raise' reads it"),
+        ("at", "mass", {**TREE, "controllers": turning()}, "its task is the"),
     ],
 )  # fmt: skip
 def test_questions_that_cannot_be_answered(of: Any, by: Any, options: dict[str, Any], words: str) -> None:
@@ -38,8 +66,6 @@ def test_questions_that_cannot_be_answered(of: Any, by: Any, options: dict[str, 
 def test_what_is_no_function_of_the_state_has_none() -> None:
     with pytest.raises(pliant.ArgumentError, match="'pull' has no derivatives here: it depends on signals"):
         pliant.differentiable(equations(_with_tension()), "pull", "E", until=0.1)
-    with pytest.raises(pliant.ArgumentError, match="motions in contact have no derivatives here"):
-        pliant.differentiable(pliant.derive("gripper"), "ball", "friction", until=0.1)
     with pytest.raises(pliant.ArgumentError, match="poses in contact have no derivatives here"):
         pliant.differentiable(pliant.derive("gripper"), "ball", "friction", analysis="equilibrium")
 

@@ -152,3 +152,26 @@ def test_the_command(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--until is the end of a motion" in capsys.readouterr().err
     assert run(["optimize", str(file), "--minimize", "z", "--vary", "pull"]) == 2
     assert "cannot read --vary 'pull'" in capsys.readouterr().err
+
+
+def test_gains_of_the_model_are_tuned_and_stay_with_the_equations() -> None:
+    """A damper that is too strong or too weak leaves the hinge far from its target at the end."""
+    text = """
+pliant: 1
+parameters: {torque: {value: 0 N*m, input: true}, kd: {value: 20 N*m*s/rad, minimum: 0 N*m*s/rad}}
+bodies: {arm: {mass: 2 kg, center_of_mass: [0.25 m, 0, 0], shape: {type: slender_rod, length: 0.5 m, axis: x}}}
+joints: {hinge: {type: revolute, child: arm, axis: y, angle: {input: =torque}}}
+outputs: {angle: {coordinate: hinge}}
+control:
+  raise: {type: pid, coordinates: hinge, path: 0.6, proportional: 30 N*m/rad, derivative: =kd, sample_time: 5 ms}
+"""
+    eqs = equations(text)
+    options: Any = {"until": 0.4, "save_at": [0.2, 0.3, 0.4], "step": 5e-3}
+    best = pliant.optimize(eqs, "(angle-0.6)^2", {"kd": (0.5, 30.0)}, analysis="simulate", **options)
+    assert best.status == "converged"
+    until = options.pop("until")
+    run = pliant.simulate(best.equations, until, **options)
+    assert float(np.mean((run["angle"].values - 0.6) ** 2)) == pytest.approx(best.objective, rel=1e-9)
+    for kd in (0.97, 1.03):
+        other = pliant.simulate(eqs, until, parameters={"kd": kd * best.values["kd"]}, **options)
+        assert float(np.mean((other["angle"].values - 0.6) ** 2)) > best.objective

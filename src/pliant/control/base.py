@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -20,6 +20,7 @@ from pliant.language.dimension import LENGTH, NUMBER, TIME, Dimension
 from pliant.language.names import CoordinateName, FrameName, InputName
 from pliant.language.placement import Axis, Rotations
 from pliant.language.scalar import AnySignal, Scalar, Time, Value, Vector
+from pliant.language.syntax import parse, symbols
 from pliant.language.words import KeyPath
 from pliant.model.placing import rotation
 from pliant.solve.motion.plant import Plant
@@ -77,6 +78,14 @@ class ControllerBase(Part):
     """What a reader should know about it."""
 
     example: ClassVar[str]
+    gain_fields: ClassVar[tuple[str, ...]] = ()
+    """Fields that are gains of the controller and nothing else."""
+
+    def uses_beside_gains(self, names: Set[str]) -> bool:
+        """Whether expressions in other fields than gains name some of these parameters."""
+        return any(
+            names & symbols(parse(text)) for text in _expressions(self.model_dump(exclude=set(self.gain_fields)))
+        )
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Time goes forward."""
@@ -221,6 +230,16 @@ def expressed_path(values: Sequence[Scalar], plant: Plant) -> Reference:
     rate = ca.jacobian(value, t)
     functions = [ca.Function("path", [t], [ca.densify(x)]) for x in (value, rate, ca.jacobian(rate, t))]
     return Reference(*(partial(_numbers, function) for function in functions))
+
+
+def _expressions(value: Any) -> Iterator[str]:
+    """All expressions in a part and in the parts of it."""
+    if isinstance(value, str):
+        if value.startswith("="):
+            yield value
+    elif isinstance(value, Mapping | Sequence):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _expressions(item)
 
 
 def _numbers(function: ca.Function, t: float) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,14 @@ from pliant.control.limits import Limits, Shortfalls, actuator_limits, allocate,
 from pliant.control.lqr import Regulator
 from pliant.control.observer import Observer
 from pliant.control.reduction import Reduction
+from pliant.control.sample_derivatives import (
+    CommandCotangents,
+    LeastSquares,
+    Sample,
+    by_last,
+    new_gains,
+    undo_least_squares,
+)
 from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.equations.outputs import evaluate_outputs
 from pliant.language.arguments import ArgumentError
@@ -21,6 +30,8 @@ from pliant.solve.motion.events import Now
 
 NOTHING = 1e-12
 """Changes of inputs below this are round-off [SI units]."""
+SHARED = 1e-8
+"""Weight of staying near to the inputs at rest where inputs share what bounds cut."""
 
 
 class Actuation:
@@ -55,7 +66,9 @@ class Actuation:
         binding = command != wanted
         if np.any(binding):
             if self.effect is not None:
-                shared = allocate(self.effect, self.effect @ wanted, lower, upper, preferred=self.rest)
+                shared = allocate(
+                    self.effect, self.effect @ wanted, lower, upper, preferred=self.rest, regularization=SHARED
+                )
                 command, binding, cut = shared.inputs, shared.binding, shared.missed
             else:
                 # against the change from rest that was asked for
@@ -64,6 +77,20 @@ class Actuation:
         self.short = self.shortfalls.add(t, command, binding, cut)
         self.last = command
         return command
+
+    def undo(
+        self, wanted: np.ndarray, last: np.ndarray, command: np.ndarray, by: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Cotangents of a command as those of the wanted inputs and of the command before it."""
+        bounds, within = self.limits.bounds(self.names), self.limits.within(self.names, last, self.sample_time)
+        clamped = (command <= within[0]) | (command >= within[1])
+        if np.array_equal(command, wanted):
+            return by, np.zeros_like(by)
+        if self.effect is None:
+            return np.where(clamped, 0.0, by), by_last(*bounds, within, command, np.where(clamped, by, 0.0))
+        shared = LeastSquares(self.effect, self.effect @ wanted, self.rest, command, clamped, SHARED)
+        found = undo_least_squares(shared, by)
+        return self.effect.T @ found.wanted, by_last(*bounds, within, command, found.bounds)
 
 
 @dataclass(frozen=True)
@@ -152,7 +179,7 @@ class StateFeedback:
             self.equations, self._linear.inputs, self._linear.input_values, self._actuation.limits, where=where
         )
         stands = self._actuation.shortfalls.one_sided(self._linear.input_values)
-        if stands and not self.share:
+        if stands and not self.share and stands not in self.warnings:
             self.warnings = (*self.warnings, stands)
 
     def _check_states(self) -> None:
@@ -197,16 +224,9 @@ class StateFeedback:
 
     def command(self, now: Now) -> dict[str, float]:
         """The inputs for the state, or for its estimate, at this sample."""
-        past = np.concatenate([np.zeros(0), *self._commands[: self._past]])
-        if self.observer is None:
-            x = self._deviation(now.q, now.v)
-            x = x if self.reduction is None else self.reduction.onto @ x
-            x = np.concatenate([x, past])
-        else:
-            y = now.measure(self._outputs) - self._zero
-            before = np.concatenate([self._estimate, past])
-            x = self.observer.correct(before, y, self._in_force)
-            x[len(self._estimate) :] = past
+        y = now.measure(self.measured) if self.observer is not None else np.zeros(0)
+        x = self._states(now, y, self.memory)
+        if self.observer is not None:
             self.estimates.append(x[: len(self._estimate)].copy())
         applied = self._actuation(now.t, self._rest - self.regulator.gain @ x) - self._rest
         if self.observer is not None:
@@ -214,6 +234,101 @@ class StateFeedback:
         self._commands = [applied, *self._commands][: max(1, self._past)]
         self._in_force = applied if self._past == 0 else self._in_force
         return dict(zip(self._linear.inputs, (self._rest + applied).tolist(), strict=True))
+
+    def _states(self, now: Now, y: np.ndarray, memory: np.ndarray) -> np.ndarray:
+        """States of the design and commands on their way, from the state or from outputs y."""
+        estimate, past, in_force, _ = self._remembered(memory)
+        past = past[: self._past * len(self._linear.inputs)]
+        if self.observer is None:
+            x = self._deviation(now.q, now.v)
+            return np.concatenate([x if self.reduction is None else self.reduction.onto @ x, past])
+        x = self.observer.correct(np.concatenate([estimate, past]), y - self._zero, in_force)
+        x[len(estimate) :] = past
+        return x
+
+    # -- derivatives, see `SmoothController` ------------------------------------------------------------------------------
+
+    @property
+    def gain_values(self) -> dict[str, np.ndarray]:
+        """The regulator's gain (inputs x states), and that of the observer (states x outputs) where there is one."""
+        found = {"gain": np.array(self.regulator.gain)}
+        return found if self.observer is None else found | {"observer_gain": np.array(self.observer.gain)}
+
+    def with_gains(self, values: Mapping[str, Any]) -> StateFeedback:
+        """The same with other gains; poles and covariances are still those of the design."""
+        gains = new_gains(self, values)
+        observer = None if self.observer is None else replace(self.observer, gain=gains["observer_gain"])
+        return replace(self, regulator=replace(self.regulator, gain=gains["gain"]), observer=observer)
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """Outputs that the observer reads."""
+        return () if self.observer is None else self._outputs
+
+    @property
+    def design(self) -> np.ndarray:
+        """Outputs at rest."""
+        return np.zeros(0) if self.observer is None else self._zero
+
+    @property
+    def memory(self) -> np.ndarray:
+        """The estimate, past commands, the command in force, and the last one."""
+        estimate = np.zeros(0) if self.observer is None else self._estimate
+        return np.concatenate([estimate, *self._commands, self._in_force, self._actuation.last])
+
+    @memory.setter
+    def memory(self, values: np.ndarray) -> None:
+        self._estimate, past, self._in_force, self._actuation.last = self._remembered(values)
+        self._commands = list(past.reshape(-1, len(self._linear.inputs)))
+
+    def _remembered(self, memory: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        n = 0 if self.observer is None else len(self._linear.states)
+        m, past = len(self._linear.inputs), max(1, self._past)
+        a, b, c, d = np.split(memory, np.cumsum([n, past * m, m]))
+        return a, b, c, d
+
+    def command_cotangents(
+        self, sample: Sample, by_command: np.ndarray, by_memory: np.ndarray, inputs: tuple[str, ...]
+    ) -> CommandCotangents:
+        """See `SmoothController`."""
+        K, now, m = self.regulator.gain, sample.now, len(self._linear.inputs)
+        estimate, past, in_force, last = self._remembered(sample.before)
+        by_estimate, by_past, by_force, by_last_after = self._remembered(by_memory)
+        x = self._states(now, sample.measured, sample.before)
+        command = np.array([sample.command[name] for name in self._linear.inputs])
+        known = self._past * m
+        by_x, by_applied = np.zeros(len(x)), by_command + by_last_after + by_past[:m]
+        by_earlier = np.concatenate([by_past[m:], np.zeros(m)])
+        by_in_force = by_force.copy()
+        if self._past == 0:
+            by_applied, by_in_force = by_applied + by_force, np.zeros(m)
+        if self.observer is not None:
+            by_next = np.concatenate([by_estimate, np.zeros(known)])
+            by_x += self.observer.linear.A.T @ by_next
+            by_applied = by_applied + self.observer.linear.B.T @ by_next
+        by_wanted, by_last_before = self._actuation.undo(self._rest - K @ x, last, command, by_applied)
+        gains = {"gain": -np.outer(by_wanted, x)}
+        by_x -= K.T @ by_wanted
+        n = len(x) - known
+        by_earlier[:known] += by_x[n:]
+        found = CommandCotangents(np.zeros(len(now.v)), np.zeros(len(now.v)), np.zeros(0), gains)
+        if self.observer is None:
+            by_deviation = by_x[:n] if self.reduction is None else self.reduction.onto.T @ by_x[:n]
+            found.q, found.v = self._deviation.undo(now.q, by_deviation)
+        else:
+            seen, L = self.observer.linear, self.observer.gain
+            before = np.concatenate([estimate, past[:known]])
+            by_corrected = np.concatenate([by_x[:n], np.zeros(known)])
+            surprise = sample.measured - self._zero - seen.C @ before - seen.D @ in_force
+            gains["observer_gain"] = np.outer(by_corrected, surprise)
+            found.outputs = L.T @ by_corrected
+            found.design = -found.outputs
+            by_before = by_corrected - seen.C.T @ found.outputs
+            by_estimate = by_before[:n]
+            by_earlier[:known] += by_before[n:]
+            by_in_force = by_in_force - seen.D.T @ found.outputs
+        found.memory = np.concatenate([by_estimate, by_earlier, by_in_force, by_last_before])
+        return found
 
     def matrices(self) -> Matrices:
         """Everything the controller computes with, to write it down elsewhere."""
@@ -282,6 +397,13 @@ class Deviation:
     def __call__(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Changes of the independent coordinates, then of their rates."""
         return np.concatenate([self.group.difference(self.q0, q)[self.rows], (v - self.v0)[self.rows]])
+
+    def undo(self, q: np.ndarray, by: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Derivatives by the states as those by increments of q and by v."""
+        n = len(self.rows)
+        by_difference, by_v = np.zeros(len(self.v0)), np.zeros(len(self.v0))
+        by_difference[self.rows], by_v[self.rows] = by[:n], by[n:]
+        return self.group.undo_difference(self.q0, q, by_difference), by_v
 
 
 def _few(names: tuple[str, ...]) -> str:

@@ -6,9 +6,9 @@ nearest to it are found by `required_inputs` at rest, which also knows what the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import scipy
@@ -16,7 +16,9 @@ from pydantic import Field
 
 from pliant.control.base import Dimensioned, Known, TaskController
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
+from pliant.control.pid_derivatives import command_cotangents, refuse_task
 from pliant.control.required_inputs import Actuation, NotSettled, Weighing, required_inputs
+from pliant.control.sample_derivatives import CommandCotangents, Sample, new_gains
 from pliant.control.static_model import StaticModel
 from pliant.control.task import Reference, Task, refuse_at_rest_only
 from pliant.equations.equations import Equations, Values, with_independent_rows
@@ -29,6 +31,7 @@ from pliant.solve.motion.plant import Plant
 Gain: TypeAlias = float | Sequence[float] | np.ndarray
 Compensation: TypeAlias = Literal["none", "measured", "reference"]
 
+GAINS = ("proportional", "derivative", "integral")
 SOFT = 1e-9
 """A robot whose least stiffness is below this share of its largest has none of its own in some direction."""
 
@@ -53,7 +56,7 @@ class Pid:
 
     def check(self, size: int) -> None:
         """Refuse gains that are no finite numbers, below zero, or not one for each of `size` components."""
-        for name in ("proportional", "derivative", "integral"):
+        for name in GAINS:
             gain = np.asarray(getattr(self, name), dtype=float)
             if gain.shape not in ((), (size,)):
                 raise ValueError(
@@ -204,13 +207,70 @@ class PidControl:
     def _found(self, now: Now, forces: np.ndarray) -> Actuation:
         """The inputs within their limits that hold the present pose and give these forces on top."""
         zero = np.zeros(len(now.v))
-        lower, upper = self._limits.within(self._inputs, self._last, self.sample_time)
+        lower, upper = self.bounds(self._last)
         bounds = Limits(*(dict(zip(self._inputs, x.tolist(), strict=True)) for x in (lower, upper)))
         return required_inputs(
             self.equations, now.q, zero, zero, use=self._inputs, limits=bounds, forces=forces, metric=self._metric, t=now.t,
             preferred=self._about, inputs=now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True)),
             parameters=self.parameters,
         )  # fmt: skip
+
+    # -- derivatives, see `SmoothController` ------------------------------------------------------------------------------
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The inputs that it commands."""
+        return self._inputs
+
+    @property
+    def gain_values(self) -> dict[str, np.ndarray]:
+        """proportional, derivative and integral."""
+        return {name: np.array(getattr(self.gains, name), dtype=float) for name in GAINS}
+
+    def with_gains(self, values: Mapping[str, Any]) -> PidControl:
+        """The same with other gains."""
+        refuse_task(self.task, named(self))
+        return replace(self, gains=Pid(**new_gains(self, values)))
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """No outputs: it knows the state."""
+        return ()
+
+    @property
+    def memory(self) -> np.ndarray:
+        """The integral, the last command, and the inputs that feedback is added to."""
+        return np.concatenate([self.integral, self._last, [self._about[name] for name in self._inputs]])
+
+    @memory.setter
+    def memory(self, values: np.ndarray) -> None:
+        self.integral, self._last, about = self.remembered(values)
+        self._about = dict(zip(self._inputs, about.tolist(), strict=True))
+
+    def remembered(self, memory: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The parts of `memory`."""
+        integral, last, about = np.split(memory, np.cumsum([self.task.size, len(self._inputs)]))
+        return integral, last, about
+
+    @property
+    def metric(self) -> np.ndarray | None:
+        """What forces are weighed by: a stiffness (nv x nv), or the mass where None."""
+        return self._metric
+
+    @property
+    def design(self) -> np.ndarray:
+        """The metric."""
+        return np.zeros(0) if self._metric is None else self._metric.ravel()
+
+    def bounds(self, last: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Of the inputs; after a command, within what rates allow."""
+        return self._limits.within(self._inputs, last, self.sample_time)
+
+    def command_cotangents(
+        self, sample: Sample, by_command: np.ndarray, by_memory: np.ndarray, inputs: tuple[str, ...]
+    ) -> CommandCotangents:
+        """See `SmoothController`."""
+        return command_cotangents(self, sample, by_command, by_memory, inputs)
 
     def notes(self) -> list[str]:
         """What a user should know after a run."""
@@ -242,6 +302,7 @@ class PidControlSpec(TaskController):
     """What the inputs give beside the feedback: what holds the present pose (`measured`), what the model rests with on the path
     (`reference`), or their values at the start (`none`)."""
 
+    gain_fields: ClassVar[tuple[str, ...]] = GAINS
     example: ClassVar[str] = """\
 pliant: 1
 parameters:
@@ -265,7 +326,7 @@ control:
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """As for all that follow paths; one gain for all components or for each, none below zero."""
         yield from super().problems(value)
-        for field in ("proportional", "derivative", "integral"):
+        for field in GAINS:
             gains = getattr(self, field)
             if len(gains) not in (1, self.size):
                 message = f"`{field}` has {len(gains)} values for {self.size} components"

@@ -34,7 +34,8 @@ FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "pl_run_contacts": (None, [_P, _P, _P]),
     "pl_run_contacts_now": (_I, [_P, _I, _P]),
     "pl_run_record": (_I, [_P, ctypes.c_size_t]),
-    "pl_run_adjoint": (_I, [_P, _I, *[_P] * 13]),
+    "pl_run_recorded": (_L, [_P, _P]),
+    "pl_run_adjoint": (_I, [_P, _L, _L, _P, _I, *[_P] * 12]),
     "pl_run_follow": (_I, [_P, _I, *[_P] * 7]),
 }
 """Return type and argument types by name."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -44,21 +43,6 @@ class SampleCotangents(NamedTuple):
     v: np.ndarray
     a: np.ndarray
     multipliers: np.ndarray
-
-
-@dataclass(frozen=True)
-class Cotangents:
-    """What a number changes by with what a run was started with.
-
-    parameters: per parameter; held: per input that is held; poly: per series of the binding, by its coefficients; q, v: by
-    increments and rates of the start [nv].
-    """
-
-    parameters: np.ndarray
-    held: np.ndarray
-    poly: tuple[np.ndarray, ...]
-    q: np.ndarray
-    v: np.ndarray
 
 
 class TimeLoop:
@@ -147,31 +131,34 @@ class TimeLoop:
         addresses = [x.ctypes.data for x in (*self._followed, self.sample_X, self.sample_V)]
         check(self._library.pl_run_follow(self._pointer, count, *addresses))
 
+    def take_steps(self, begins: np.ndarray, end: float) -> None:
+        """Take these steps and no others: times at which they begin, and the end of the last one [s]. After `configure`."""
+        self._stops = np.ascontiguousarray([*begins[1:], end])
+        self._head.stop, self._head.n_stop, self._head.next_stop = self._stops.ctypes.data, len(self._stops), 0
+        self._head.fixed, self._head.h = 1, float("inf")
+
     def record(self, megabytes: float) -> None:
         """Keep what `adjoint` needs from here on, in about so much memory; what there is no room for is computed again."""
         check(self._library.pl_run_record(self._pointer, int(megabytes * 1e6)))
 
-    def adjoint(self, changes: ParameterChanges, input_scale: np.ndarray, cotangents: SampleCotangents) -> Cotangents:
-        """Derivatives of a number that changes with the samples as `cotangents` say, by the discrete adjoint of the recorded steps.
+    @property
+    def recorded(self) -> np.ndarray:
+        """Times at which the steps on record began [s]."""
+        times = np.zeros(self._library.pl_run_recorded(self._pointer, None))
+        self._library.pl_run_recorded(self._pointer, times.ctypes.data)
+        return times
 
-        All samples must be at times that steps have ended on. input_scale: per input, a size of its values [its unit].
+    def adjoint(self, changes: ParameterChanges, input_scale: np.ndarray, cotangents: SampleCotangents) -> WayBack:
+        """The way back over the recorded steps, their discrete adjoint, of a number that changes with samples as `cotangents` say.
+
+        All samples must be at times that steps have ended on. input_scale: per input, a size of its values [its unit]. Inputs over
+        time are those in force now (`rebind`); other series than those of the run have to give the same values.
         """
-        binding: Binding = self._workspace.handle.bound
-        found = Cotangents(
-            parameters=np.zeros(len(changes.step)),
-            held=np.zeros(len(binding.held)),
-            poly=tuple(np.zeros_like(series.poly) for series in binding.series),
-            q=np.zeros(self._nv),
-            v=np.zeros(self._nv),
-        )
-        poly = np.zeros((sum(len(x) for x in found.poly), SERIES_TERMS))
-        given = [changes.constants, changes.parameters, changes.step, input_scale, *cotangents]
-        arrays = [np.ascontiguousarray(x, dtype=float) for x in given]
-        results = [found.parameters, found.held, poly, found.q, found.v]
-        addresses = [x.ctypes.data for x in (*arrays, *results)]
-        check(self._library.pl_run_adjoint(self._pointer, len(changes.step), *addresses))
-        ends = np.cumsum([0, *(len(x) for x in found.poly)])
-        return replace(found, poly=tuple(poly[a:b] for a, b in pairwise(ends)))
+        return WayBack(self, changes, input_scale, cotangents)
+
+    def _undo(self, first: int, last: int, next_sample: ctypes.c_int, parameters: int, addresses: list[int]) -> None:
+        sample = ctypes.byref(next_sample)
+        check(self._library.pl_run_adjoint(self._pointer, first, last, sample, parameters, *addresses))
 
     def start(self) -> RuntimeStatus:
         """Accelerations at the start, a first step, samples at the start; returns a status.
@@ -280,3 +267,35 @@ class TimeLoop:
     def where(self) -> int:
         """Index in v of the first number that is not finite."""
         return int(self._head.where)
+
+
+class WayBack:
+    """What a number changes by, from the end of a run back to where `to` has gone.
+
+    parameters: per parameter; held: per input that is held; poly: per series of the binding, by its coefficients; q, v: by
+    increments and rates of the state that has been reached [nv], which may be added to on the way.
+    """
+
+    def __init__(
+        self, loop: TimeLoop, changes: ParameterChanges, input_scale: np.ndarray, cotangents: SampleCotangents
+    ) -> None:
+        binding: Binding = loop._workspace.handle.bound
+        nv, m = binding.nv, binding.m
+        self._loop, self._step = loop, len(loop.recorded)
+        self._next = ctypes.c_int(loop.sampled - 1)
+        self._given = [np.ascontiguousarray(x, dtype=float) for x in (*changes, input_scale, *cotangents)]
+        self._state = np.zeros(4 * nv + m)
+        self.q, self.v = self._state[:nv], self._state[nv : 2 * nv]
+        self.parameters, self.held = np.zeros(len(changes.step)), np.zeros(len(binding.held))
+        ends = np.cumsum([0, *(len(series.poly) for series in binding.series)])
+        self._poly = np.zeros((ends[-1], SERIES_TERMS))
+        self.poly = tuple(self._poly[a:b] for a, b in pairwise(ends))
+
+    def to(self, step: int) -> None:
+        """Go back to the beginning of a step, and to before what happened there: samples, and inputs that jumped."""
+        if step >= self._step:
+            return
+        arrays = (*self._given, self.parameters, self.held, self._poly, self._state)
+        addresses = [x.ctypes.data for x in arrays]
+        self._loop._undo(step, self._step, self._next, len(self.parameters), addresses)
+        self._step = step

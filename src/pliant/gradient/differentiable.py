@@ -1,20 +1,25 @@
-"""Analyses as plain functions with derivatives: arrays by name in, outputs by name out, and vector-Jacobian products."""
+"""Analyses as plain functions with derivatives: arrays by name in, outputs by name out, and products with Jacobians."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from pliant.control.limits import named
+from pliant.control.pid import PidControl
+from pliant.control.sample_derivatives import SmoothController
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_function, output_names
 from pliant.equations.state import rate_name
 from pliant.gradient.changes import ParameterSides
+from pliant.gradient.controlled import smooth_controllers
 from pliant.gradient.jax_function import jax_function
+from pliant.gradient.linearization import Linearization
 from pliant.gradient.motion import MotionCotangents, RecordedMotion, recorded_motion, refuse
 from pliant.gradient.outputs import output_cotangents, refuse_others
 from pliant.gradient.rest import RestCotangents
@@ -23,7 +28,8 @@ from pliant.language.arguments import ArgumentError, choice, mapping, name_tuple
 from pliant.language.words import suggestion
 from pliant.model.inputs import HELD
 from pliant.model.time_series import TERMS, interpolated
-from pliant.solve.motion.simulate import simulate
+from pliant.solve.motion.simulate import acting_controllers, simulate
+from pliant.solve.result import Result
 from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
 
 Arrays: TypeAlias = dict[str, np.ndarray]
@@ -36,7 +42,8 @@ def differentiable(
 ) -> Differentiable:
     """A motion or a pose at rest as a function with derivatives.
 
-    of: names of outputs. by: names of parameters, of inputs, and of coordinates and rates of the start ("q1", "d(q1)/dt").
+    of: names of outputs. by: names of parameters, of inputs, of coordinates and rates of the start ("q1", "d(q1)/dt"), and of gains
+    of controllers ("pid.proportional": the controller's name, and its gain's).
     analysis: "simulate" or "equilibrium". options: its own. Of a motion, `until` is needed; outputs are those at the times
     `save_at` [s], or at the end without it. Values of an input are those that are given as `inputs={name: (times, values)}`, a
     number where it is held.
@@ -72,7 +79,7 @@ def differentiable(
 
 @dataclass(frozen=True)
 class Differentiable:
-    """A function of arrays by name (SI units) with vector-Jacobian products; see `differentiable`.
+    """A function of arrays by name (SI units) with products with its Jacobian; see `differentiable`.
 
     Attributes:
         of: outputs; by: what it is a function of.
@@ -87,12 +94,13 @@ class Differentiable:
 
     def __post_init__(self) -> None:
         eqs, start = self.eqs, self.options.get("start")
-        known = [*eqs.parameters, *eqs.inputs, *eqs.coordinates, *map(rate_name, eqs.rates)]
+        known = [*eqs.parameters, *eqs.inputs, *eqs.coordinates, *map(rate_name, eqs.rates), *self._all_gains]
         for name in self.by:
             if name not in known:
                 raise ArgumentError(
-                    f"there is no parameter, input or start value '{name}'", suggestion(name, known, "")
+                    f"there is no parameter, input, start value or gain '{name}'", suggestion(name, known, "")
                 )
+        self._refuse_inputs_that_controllers_read()
         if self._starts and (self.analysis != "simulate" or not (start is None or isinstance(start, Mapping))):
             raise ArgumentError(
                 "derivatives by the start are those of a motion that starts from values by name",
@@ -115,6 +123,8 @@ class Differentiable:
                 found[name] = np.array(given[name][1], dtype=float)
             elif name in self._inputs:
                 found[name] = np.array(float(given[name]) if name in given else _held(self.eqs, name))
+            elif name in self._gains:
+                found[name] = self._all_gains[name]
             elif name in self._parameters:
                 value = mapping("parameters", self.options.get("parameters")).get(name, self.eqs.parameters[name])
                 found[name] = np.array(float(value))
@@ -137,20 +147,45 @@ class Differentiable:
             return self._of_rest(equilibrium(self.eqs, **self._options_at(values)))
         options = self._options_at(values)
         run = simulate(self.eqs, options.pop("until"), **options)
-        return {name: np.reshape(run[name].values, self.shapes[name]) for name in self.of}
+        return self._of_motion(run)
 
     def vjp(self, values: Mapping[str, Any] | None = None) -> tuple[Arrays, Pullback]:
         """The outputs at these values, and a function that takes cotangents of outputs (by name; none are zero) to those of the
         arguments."""
+        at = self.linearize(values)
+        return at.outputs, at.vjp
+
+    def jvp(self, values: Mapping[str, Any] | None, tangents: Mapping[str, Any]) -> tuple[Arrays, Arrays]:
+        """The outputs at these values, and what they change by with changes of the arguments (by name; none are zero)."""
+        at = self.linearize(values)
+        return at.outputs, at.jvp(tangents)
+
+    def linearize(self, values: Mapping[str, Any] | None = None) -> Linearization:
+        """The outputs at these values and how they change around them: products with the Jacobian J, with J' and with J'J, all of
+        one motion on record, or of one pose at rest."""
         values = self._complete(values)
         if self.analysis == "equilibrium":
             rest = equilibrium(self.eqs, **self._options_at(values))
             sides = ParameterSides(rest.equations)
-            return self._of_rest(rest), lambda given: self._rest_pullback(rest, sides, self._checked(given))
+            return Linearization(
+                self, values, self._of_rest(rest), lambda given: self._rest_pullback(rest, sides, given), None
+            )
+        given = self.options.get("controllers")
+        described = given is None or given is True
+        motion = recorded_motion(self.eqs, described=described, **self._motion_at(values))
+        return Linearization(
+            self, values, self._of_motion(motion.run),
+            None if self.eqs.model.system.contacts.laws else lambda given: self._motion_pullback(motion, given),
+            lambda moved: self._of_motion(motion.moved(**self._motion_at(moved))),
+        )  # fmt: skip
+
+    def _motion_at(self, values: Arrays) -> dict[str, Any]:
         options = self._options_at(values)
-        motion = recorded_motion(self.eqs, options.pop("until"), **options)
-        found = {name: np.reshape(motion.run[name].values, self.shapes[name]) for name in self.of}
-        return found, lambda given: self._motion_pullback(motion, self._checked(given))
+        options.pop("controllers")
+        return options | {"rebuild": partial(self._controllers, values)}
+
+    def _of_motion(self, run: Result) -> Arrays:
+        return {name: np.reshape(run[name].values, self.shapes[name]) for name in self.of}
 
     def value_and_gradient(
         self, objective: Callable[[Arrays], tuple[float, Mapping[str, Any]]], values: Mapping[str, Any] | None = None
@@ -189,7 +224,42 @@ class Differentiable:
 
     @cached_property
     def _starts(self) -> tuple[str, ...]:
-        return tuple(name for name in self.by if name not in self.eqs.inputs and name not in self.eqs.parameters)
+        others = {*self.eqs.inputs, *self.eqs.parameters, *self._all_gains}
+        return tuple(name for name in self.by if name not in others)
+
+    @cached_property
+    def _all_gains(self) -> Arrays:
+        """Gains of the controllers, as `controller.gain`."""
+        if self.analysis != "simulate":
+            return {}
+        acting = self._controllers({}, mapping("parameters", self.options.get("parameters")))
+        return {f"{c.name}.{name}": gain for c in acting for name, gain in c.gain_values.items()}
+
+    @cached_property
+    def _gains(self) -> tuple[str, ...]:
+        known = {*self.eqs.inputs, *self.eqs.parameters, *self.eqs.coordinates}
+        return tuple(name for name in self.by if name in self._all_gains and name not in known)
+
+    def _controllers(self, values: Arrays, parameters: Mapping[str, float]) -> list[SmoothController]:
+        """New controllers of the motion for these parameters, with these values of gains: runs do not share them."""
+        acting = acting_controllers(self.options.get("controllers"), self.eqs, parameters)
+        found = []
+        for c in smooth_controllers(acting):
+            names = {name: f"{c.name}.{name}" for name in c.gain_values}
+            found.append(c.with_gains({name: values[own] for name, own in names.items() if own in values}))
+        return found
+
+    def _refuse_inputs_that_controllers_read(self) -> None:
+        """Inputs over time, and starts of a model that a controller moves along its path, are not followed through commands."""
+        if self.analysis != "simulate" or not self._inputs:
+            return
+        for controller in self._controllers({}, mapping("parameters", self.options.get("parameters"))):
+            if isinstance(controller, PidControl) and (self._grids or controller.compensation == "reference"):
+                raise ArgumentError(
+                    f"there are no derivatives by the input '{self._inputs[0]}' here: {named(controller)} reads it to know "
+                    "what holds the robot",
+                    "give it as a number that is held, and compensate what is measured, or nothing",
+                )
 
     @cached_property
     def _quaternions(self) -> set[str]:
@@ -223,7 +293,8 @@ class Differentiable:
                 raise ArgumentError(f"'{name}' has a number that is not finite")
         return found
 
-    def _checked(self, given: Mapping[str, Any]) -> Arrays:
+    def checked_cotangents(self, given: Mapping[str, Any]) -> Arrays:
+        """Cotangents of outputs in their shapes. Raises ArgumentError where they do not fit."""
         found = {}
         for name, cotangent in mapping("cotangents", given).items():
             if name not in self.of:
@@ -244,6 +315,8 @@ class Differentiable:
         parameters = mapping("parameters", options.get("parameters"))
         parameters |= {name: float(values[name]) for name in self._parameters}
         options |= {"inputs": inputs or None, "parameters": parameters or None}
+        if self.analysis == "simulate":
+            options["controllers"] = self._controllers(values, parameters)
         if self._starts:
             options["start"] = mapping("start", options.get("start")) | {n: float(values[n]) for n in self._starts}
         return options
@@ -251,7 +324,8 @@ class Differentiable:
     # -- derivatives ------------------------------------------------------------------------------------------------------
 
     def _motion_pullback(self, motion: RecordedMotion, given: Arrays) -> Arrays:
-        found = motion.cotangents(given, self._parameters)
+        start = bool(self._parameters or self._inputs or self._starts)
+        found = motion.cotangents(given, self._parameters, self._inputs, start=start)
         out = dict(zip(self._parameters, map(np.asarray, found.parameters), strict=True))
         begin = float(self.options.get("begin", 0.0))
         rest = motion.rest(found.back) if self._inputs and motion.starts_at_rest else None
@@ -261,11 +335,15 @@ class Differentiable:
             by_value, by_rate = motion.by_start_input(found.back, name)
             if rest is not None:
                 by_value += rest.input(name, motion.input_at(index, begin))
+            if motion.control is not None and found.control is not None and grid is None:
+                by_value += motion.control.by_input(found.control, name)
             if by_value or by_rate:
                 shares = np.array([1.0, 0.0]) if grid is None else _shares(begin, *grid)
                 out[name] = out[name] + by_value * shares[..., 0] + by_rate * shares[..., 1]
         for name in self._starts:
             out[name] = np.asarray(motion.by_start_value(found.back, name))
+        if motion.control is not None and found.control is not None:
+            out |= motion.control.named_gains(found.control)
         return {name: out[name] for name in self.by}
 
     def _of_rest(self, rest: Equilibrium) -> Arrays:

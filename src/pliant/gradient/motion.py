@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
 
+from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
-from pliant.equations.time_loop import Cotangents, TimeLoop
+from pliant.equations.time_loop import TimeLoop, WayBack
 from pliant.gradient.changes import OFFSETS, WEIGHTS, derivative, parameter_changes, step_of, value_of, varied
+from pliant.gradient.controlled import ControlCotangents, ControlRecord, Rebuild, RecordedController
 from pliant.gradient.outputs import output_cotangents
 from pliant.gradient.rest import RestCotangents
 from pliant.language.arguments import ArgumentError
@@ -31,33 +34,67 @@ MEGABYTES = 200.0
 class RecordedMotion:
     """A motion whose steps are on record.
 
-    run: the motion; eqs: the equations with the values it was made with.
+    run: the motion; eqs: the equations with the values it was made with; control: what controllers did, if there were any.
     """
 
     run: Result
     eqs: Equations
+    control: ControlRecord | None
     _loop: TimeLoop
     _job: Job
     _start: Any
 
+    @property
+    def bound(self) -> Binding:
+        """The values of the whole motion, commands as inputs over time."""
+        return self._job.bound if self.control is None else self.control.bound
+
     @on_one_blas_thread
-    def cotangents(self, outputs: Mapping[str, np.ndarray], parameters: Sequence[str]) -> MotionCotangents:
+    def cotangents(
+        self,
+        outputs: Mapping[str, np.ndarray],
+        parameters: Sequence[str],
+        inputs: tuple[str, ...] = (),
+        *,
+        start: bool = True,
+    ) -> MotionCotangents:
         """How a number that changes with the outputs at the samples as given (samples x components by name) changes with
-        parameters, inputs and the start."""
-        job, bound, model = self._job, self._job.bound, self.eqs.model
-        loop = self._loop
+        parameters, inputs (those by name that are asked about) and, unless nobody asks for it, the start."""
+        bound, model, loop, here = self.bound, self.eqs.model, self._loop, self.eqs
         states = loop.sample_q, loop.sample_v, loop.sample_a, loop.sample_multipliers
-        here = self.eqs
         found = output_cotangents(here, states, outputs)
-        changes = parameter_changes(here, parameters)
         scale = np.array([_size(bound, i) for i in range(len(bound.held))])
-        back = loop.adjoint(changes, scale, found.samples)
+        loop.rebind(bound)
+        back = loop.adjoint(parameter_changes(here, parameters), scale, found.samples)
+        control = None
+        if self.control is not None:
+            control = self.control.back(back, inputs)
+            if start:
+                back.q += self.control.by_start(control)
+        back.to(0)
         by_parameters = back.parameters.copy()
         for k, name in enumerate(parameters):
             by_constants = derivative(lambda p: model.system.constants.values(model.parameter_vector(p)), here, name)
             by_parameters[k] += found.constants @ by_constants
+            if self.control is not None and control is not None:
+                step = step_of(value_of(here, name))
+                by_parameters[k] += self.control.by_parameter(control, name, varied(here, name)) / step
         by_start = self._by_start(back, parameters)
-        return MotionCotangents(by_parameters + by_start, back, job)
+        return MotionCotangents(by_parameters + by_start, back, bound, control)
+
+    def moved(self, until: float, *, rebuild: Rebuild, **options: Any) -> Result:
+        """The motion with other values, which are among the options of `simulate`, in the same steps."""
+        begins = self._loop.recorded
+
+        def prepare(job: Job, run: TimeLoop) -> None:
+            run.take_steps(begins, job.end)
+
+        start, inputs, parameters = (options.pop(name, None) for name in ("start", "inputs", "parameters"))
+        options |= {"controllers": rebuild(parameters or {}), "method": self._job.method}
+        request = read_request(
+            until, **{name: x for name, x in options.items() if name not in ("step", "rtol", "atol")}
+        )
+        return unless_failed(run_request(request, self.eqs, start, inputs, parameters, prepare=prepare), "raise")
 
     @property
     def starts_at_rest(self) -> bool:
@@ -66,25 +103,25 @@ class RecordedMotion:
 
     def input_at(self, index: int, t: float) -> float:
         """The value of an input at time t [s]."""
-        return float(self._job.bound.program.calls.signals(self._job.bound, t)[0][index])
+        return float(self.bound.program.calls.signals(self.bound, t)[0][index])
 
-    def rest(self, back: Cotangents) -> RestCotangents:
+    def rest(self, back: WayBack) -> RestCotangents:
         """How the number changes with the equilibrium that it starts from."""
         return RestCotangents(self.eqs, self._job.begin, self._job.started[0], back.q)
 
-    def by_start_value(self, back: Cotangents, name: str) -> float:
+    def by_start_value(self, back: WayBack, name: str) -> float:
         """How the number changes with a coordinate or rate that the start gives by name."""
         value = float(self._start[name])
         step = step_of(value)
         starts = [{**self._start, name: value + offset * step} for offset in OFFSETS]
         return self._through_start(back, [self._placed(self.eqs, start) for start in starts]) / step
 
-    def by_start_input(self, back: Cotangents, name: str) -> tuple[float, float]:
+    def by_start_input(self, back: WayBack, name: str) -> tuple[float, float]:
         """How the number changes with value and rate that an input has at the start, where the start follows it."""
         if name not in self.eqs.model.position_inputs:
             return 0.0, 0.0
         begin, index = self._job.begin, self.eqs.inputs.index(name)
-        value, rate = (float(x[index]) for x in self._job.bound.program.calls.signals(self._job.bound, begin)[:2])
+        value, rate = (float(x[index]) for x in self.bound.program.calls.signals(self.bound, begin)[:2])
         start: Any = self._job.started[0] if self.starts_at_rest else self._start
 
         def placed(value: float, rate: float) -> np.ndarray:
@@ -97,7 +134,7 @@ class RecordedMotion:
             return 0.0, by_rate
         return self._through_start(back, [placed(value + k * step, rate) for k in OFFSETS]) / step, by_rate
 
-    def _by_start(self, back: Cotangents, parameters: Sequence[str]) -> np.ndarray:
+    def _by_start(self, back: WayBack, parameters: Sequence[str]) -> np.ndarray:
         """What the start changes by with the parameters, and the number with it."""
         if not parameters:
             return np.zeros(0)
@@ -119,26 +156,32 @@ class RecordedMotion:
         made = assemble(eqs, eqs.binding, begin, state.q, state.v, state.given)
         return np.concatenate([group.difference(self._job.started[0], made.q), made.v])
 
-    def _through_start(self, back: Cotangents, sides: list[np.ndarray]) -> float:
+    def _through_start(self, back: WayBack, sides: list[np.ndarray]) -> float:
         """What the number changes by with the start, which was placed anew at OFFSETS; times their step."""
         return float(np.concatenate([back.q, back.v]) @ np.tensordot(WEIGHTS, sides, axes=1))
 
 
 @dataclass(frozen=True)
 class MotionCotangents:
-    """What a number changes by: parameters; and with inputs and the start, see `Cotangents`."""
+    """What a number changes by: parameters; with inputs and the start, see `WayBack`; with controllers, see `ControlCotangents`."""
 
     parameters: np.ndarray
-    back: Cotangents
-    job: Job
+    back: WayBack
+    bound: Binding
+    control: ControlCotangents | None
 
     def series(self, index: int) -> np.ndarray:
         """By the coefficients of the series that an input follows, pieces x 6."""
-        return self.back.poly[int(self.job.bound.input_series[index])]
+        return self.back.poly[int(self.bound.input_series[index])]
 
 
-def recorded_motion(eqs: Equations, until: float, **options: Any) -> RecordedMotion:
-    """Simulate with a record of the steps; options are those of `simulate`. Samples are times that steps end on."""
+def recorded_motion(
+    eqs: Equations, until: float, *, rebuild: Rebuild, described: bool, **options: Any
+) -> RecordedMotion:
+    """Simulate with a record of the steps; options are those of `simulate`. Samples are times that steps end on.
+
+    rebuild: the controllers of the motion for given parameters; described: whether they are those that the model describes.
+    """
     refuse(eqs, options)
     kept: list[tuple[Job, TimeLoop]] = []
 
@@ -148,10 +191,13 @@ def recorded_motion(eqs: Equations, until: float, **options: Any) -> RecordedMot
 
     options = dict(options)
     start, inputs, parameters = (options.pop(name, None) for name in ("start", "inputs", "parameters"))
-    request = read_request(until, **options)
+    order = count()
+    acting = [RecordedController(x, order) for x in rebuild(parameters or {})]
+    request = read_request(until, **{**options, "controllers": acting})
     run = unless_failed(run_request(request, eqs, start, inputs, parameters, prepare=prepare), "raise")
     job, loop = kept[-1]
-    found = RecordedMotion(run, job.eqs, loop, job, eqs.model.spec.start if start is None else start)
+    control = ControlRecord(acting, job, loop, rebuild, described=described) if acting else None
+    found = RecordedMotion(run, job.eqs, control, loop, job, eqs.model.spec.start if start is None else start)
     if found.starts_at_rest and np.any(job.started[1]):
         raise ArgumentError(
             "a start at equilibrium whose prescribed motions move at once has no derivatives here",
@@ -162,22 +208,11 @@ def recorded_motion(eqs: Equations, until: float, **options: Any) -> RecordedMot
 
 def refuse(eqs: Equations, options: Mapping[str, Any]) -> None:
     """Raise ArgumentError where a motion has no derivatives here."""
-    if eqs.model.system.contacts.laws:
-        raise ArgumentError(
-            "motions in contact have no derivatives here: contacts remember how they came to where they are",
-            "take the contacts out, or derivatives by differences",
-        )
     if eqs.model.followed:
         raise ArgumentError("motions with prescribed trajectories of frames have no derivatives here")
     for name, what in (("events", "events"), ("mid_step", "functions between steps")):
         if options.get(name):
             raise ArgumentError(f"motions with {what} have no derivatives here")
-    controllers = options.get("controllers")
-    if controllers or (controllers is None and eqs.model.spec.control):
-        raise ArgumentError(
-            "motions under sampled controllers have no derivatives here: what they command is a function of the motion",
-            "leave them out with controllers=(), and give inputs over time",
-        )
     if options.get("formulation", "multipliers") != "multipliers":
         raise ArgumentError("the reduced formulation has no derivatives here", "leave it out")
 

@@ -102,7 +102,7 @@ def optimize(
     subject_to: conditions, "tip.z >= 10 cm" or "tip.x == 0".
     analysis: "equilibrium", or "simulate" with its options (`until` is needed): outputs are those at the end, or at the times
         `save_at`, over which the mean is minimized and at each of which conditions hold.
-    method: "slsqp" (SciPy) or "ipopt", by gradients; "optuna", by samples, for what has no derivatives (contacts, events).
+    method: "slsqp" (SciPy) or "ipopt", by gradients; "optuna", by samples, for what has no derivatives (events, kinks).
     evaluations: at most so many steps of a search by gradients, or so many samples. seed: of samples.
 
     Raises AnalysisFailed where no place was found at which the conditions hold.

@@ -72,6 +72,18 @@ class ConfigurationGroup:
         out[self.rotation_v] = np.where(sine > 1e-8, angle / np.maximum(sine, 1e-300), 2.0) * turn[:, 1:]
         return out
 
+    def undo_difference(self, q0: np.ndarray, q1: np.ndarray, by: np.ndarray) -> np.ndarray:
+        """Derivatives by `difference(q0, q1)` as those by increments of q1."""
+        out = np.array(by, dtype=float)
+        turn = self.difference(q0, q1)[self.rotation_v]
+        angle2 = np.sum(turn**2, axis=1, keepdims=True)
+        half = 0.5 * np.sqrt(np.maximum(angle2, 1e-8))
+        # (1 - a/2 cot(a/2)) / a^2, by its series where it cannot be told from 1/12 otherwise
+        c = np.where(angle2 > 1e-4, (1 - half / np.tan(half)) / np.maximum(angle2, 1e-8), 1 / 12 + angle2 / 720)
+        across = np.cross(turn, by[self.rotation_v])
+        out[self.rotation_v] += -0.5 * across + c * np.cross(turn, across)
+        return out
+
 
 def _pure(w: np.ndarray) -> np.ndarray:
     return np.hstack([np.zeros((len(w), 1)), w])

@@ -276,41 +276,57 @@ static int undo_jump(pl_adjoint *A, long n, double h) {
   return pl_adjoint_project(A, t, q, r->q1, r->v1, v);
 }
 
-static int back(pl_adjoint *A, const pl_sample_cotangents *c) {
+/* What happened at the beginning of step n, undone: samples there, and the accelerations that it began with. */
+static int undo_beginning(pl_adjoint *A, const pl_sample_cotangents *c, long n, int *next) {
   pl_run *r = A->r;
-  pl_tape *tape = r->tape;
+  add_samples(A, c, pl_tape_at(r->tape, n)->t, next);
+  if (n) return pl_tape_at(r->tape, n - 1)->refreshed ? undo_jump(A, n - 1, pl_tape_at(r->tape, n - 1)->h) : PL_OK;
+  const int status = pl_tape_restore(r, 0);
+  return status ? status : undo_refresh(A, pl_time(r, r->t));
+}
+
+/* From the end of step `last` - 1 to the beginning of step `first`. */
+static int back(pl_adjoint *A, const pl_sample_cotangents *c, long first, long last, int *next) {
+  pl_run *r = A->r;
   const pl_tables *T = r->w->T;
-  int next = r->next_sample - 1, status = PL_OK;
+  int status = PL_OK;
   find_transposed(&r->w->own_saddle, T->nv + T->m, (int *)A->temporary[0], A->transposed);
-  for (long n = pl_tape_count(tape) - 1; n >= 0; --n) {
-    const pl_tape_step *step = pl_tape_at(tape, n);
-    const double end = n + 1 < pl_tape_count(tape) ? pl_tape_at(tape, n + 1)->t : step->t + step->h;
-    add_samples(A, c, end, &next);
-    if (step->refreshed && (status = undo_jump(A, n, step->h))) return status;
+  for (long n = last - 1; n >= first; --n) {
+    const pl_tape_step *step = pl_tape_at(r->tape, n);
+    if (n + 1 == pl_tape_count(r->tape)) add_samples(A, c, step->t + step->h, next);
     if ((status = pl_tape_restore(r, n))) return status;
     if ((status = pl_adjoint_step(A, step->h))) return status;
+    if ((status = undo_beginning(A, c, n, next))) return status;
   }
-  if ((status = pl_tape_restore(r, 0))) return status;
-  add_samples(A, c, r->t, &next);
-  if ((status = undo_refresh(A, pl_time(r, r->t)))) return status;
   pl_adjoint_settle(A);
   return PL_OK;
 }
 
-int pl_run_adjoint(pl_run *r, int n, const double *constants, const double *parameters, const double *step, const double *input_scale,
-                   const double *sample_q, const double *sample_v, const double *sample_a, const double *sample_multipliers,
-                   double *by_parameter, double *by_held, double *by_poly, double *start_q, double *start_v) {
+/* Cotangents of a state in a row: q, v, a, lead, multipliers. */
+static void exchange(pl_adjoint *A, double *row, int out) {
+  const int nv = A->r->w->T->nv, m = A->r->w->T->m;
+  double *parts[] = {A->state.q, A->state.v, A->state.a, A->state.lead, A->state.multipliers};
+  for (int i = 0; i < 5; ++i) {
+    const size_t size = (i < 4 ? nv : m) * sizeof(double);
+    out ? memcpy(row + i * nv, parts[i], size) : memcpy(parts[i], row + i * nv, size);
+  }
+}
+
+int pl_run_adjoint(pl_run *r, long first, long last, int *next_sample, int n, const double *constants, const double *parameters,
+                   const double *step, const double *input_scale, const double *sample_q, const double *sample_v,
+                   const double *sample_a, const double *sample_multipliers, double *by_parameter, double *by_held,
+                   double *by_poly, double *by_state) {
   const pl_credit credit = {n, constants, parameters, step, input_scale, by_parameter, by_held, by_poly};
   const pl_sample_cotangents samples = {sample_q, sample_v, sample_a, sample_multipliers};
-  const size_t size = r->w->T->nv * sizeof(double);
   pl_adjoint *A = r->tape ? adjoint_new(r, &credit) : NULL;
   if (!A) return PL_OUT_OF_MEMORY;
   const int fixed = r->fixed;
   r->fixed = 1; /* steps are what they were: no errors are estimated */
   pl_begin(r->w);
-  const int status = back(A, &samples);
+  exchange(A, by_state, 0);
+  const int status = back(A, &samples, first, last, next_sample);
   r->fixed = fixed;
-  memcpy(start_q, A->state.q, size), memcpy(start_v, A->state.v, size);
+  exchange(A, by_state, 1);
   free(A->block), free(A);
   return status;
 }

@@ -22,9 +22,11 @@ typedef struct pl_tape pl_tape;
 /* Record the run from its present state on, taking about so much memory at most; null memory ends it. */
 int pl_run_record(pl_run *, size_t bytes);
 void pl_tape_free(pl_tape *);
-/* A step of size h is about to be accepted; inputs have jumped at its end. */
+/* A step of size h is about to be accepted; inputs have jumped at the end of the one before. */
 int pl_tape_add(pl_run *, double h);
 void pl_tape_refreshed(pl_run *);
+/* How many steps are on record, and when they began, unless null. */
+long pl_run_recorded(const pl_run *, double *times);
 long pl_tape_count(const pl_tape *);
 const pl_tape_step *pl_tape_at(const pl_tape *, long step);
 /* Whether the stages of the step restored last were recorded, and stand in the run's memory again: those of Rosenbrock's method
@@ -88,11 +90,14 @@ typedef struct pl_sample_cotangents {
   const double *q, *v, *a, *multipliers;
 } pl_sample_cotangents;
 
-/* From the recorded end back to the beginning. credit: see pl_credit; cotangents of samples (rows of nv or m numbers, which steps
- * have ended on); the cotangent of the start is left in start_q and start_v (nv each). */
-int pl_run_adjoint(pl_run *, int n, const double *constants, const double *parameters, const double *step, const double *input_scale,
-                   const double *sample_q, const double *sample_v, const double *sample_a, const double *sample_multipliers,
-                   double *by_parameter, double *by_held, double *by_poly, double *start_q, double *start_v);
+/* From the end of step `last` - 1 back to the beginning of step `first`, over all or some of the recorded steps. credit: see
+ * pl_credit, added to; cotangents of samples (rows of nv or m numbers, which steps have ended on), of which those after
+ * *next_sample have been met; by_state: the cotangent of the state at the end, which becomes that at the beginning (q, v, a, lead
+ * and multipliers in a row). */
+int pl_run_adjoint(pl_run *, long first, long last, int *next_sample, int n, const double *constants, const double *parameters,
+                   const double *step, const double *input_scale, const double *sample_q, const double *sample_v,
+                   const double *sample_a, const double *sample_multipliers, double *by_parameter, double *by_held,
+                   double *by_poly, double *by_state);
 
 /* adjoint_pairing.c */
 /* The gradient of the pairing in a state, from new tangents there. */

@@ -207,6 +207,7 @@ int pl_run_start(pl_run *r) {
   resume(r);
   const int status = refresh(r);
   if (status) return status;
+  if (r->tape) pl_tape_refreshed(r);
   r->previous_error = 1;
   if (!r->fixed) {
     if (!r->steps) pl_extent_begin(r);

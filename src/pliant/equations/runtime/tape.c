@@ -110,6 +110,12 @@ void pl_tape_refreshed(pl_run *r) {
   if (r->tape->count) r->tape->step[r->tape->count - 1].refreshed = 1;
 }
 
+long pl_run_recorded(const pl_run *r, double *times) {
+  const long count = r->tape ? r->tape->count : 0;
+  for (long n = 0; times && n < count; ++n) times[n] = r->tape->step[n].t;
+  return count;
+}
+
 static void place_time(pl_run *r, long step) {
   const pl_tape_step *s = r->tape->step + step;
   r->t = s->t, r->t_floor = s->t_floor, r->t_cap = s->t_cap;

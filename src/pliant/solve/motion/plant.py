@@ -35,11 +35,11 @@ class ControllerDescription(Protocol):
 
 
 def model_controllers(eqs: Equations, parameters: Values | None = None) -> list[Controller]:
-    """The controllers that a model describes, designed for these parameters."""
+    """The controllers that a model describes, designed for these parameters beside those in force in the equations."""
     described = eqs.model.spec.control
     if not described:
         return []
-    given = dict(parameters or {})
+    given = eqs.given_parameters | dict(parameters or {})
     environment = eqs.model.environment.with_values(given)
     plant = Plant(eqs, environment, given)
     return [_built(controller, plant, name) for name, controller in described.items()]

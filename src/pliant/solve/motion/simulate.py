@@ -151,6 +151,17 @@ def run_request(
     return request.run(here, state, request.acting(eqs, parameters), as_placed=as_placed, prepare=prepare)
 
 
+def acting_controllers(
+    given: Controller | Sequence[Controller] | bool | None, eqs: Equations, parameters: Values | None
+) -> list[Controller]:
+    """What the option `controllers` means: those given, or those that the model describes, designed for these parameters."""
+    if given is None or given is True:
+        return model_controllers(eqs, parameters)
+    if given is False:
+        return []
+    return list(given) if isinstance(given, Sequence) else [given]
+
+
 @dataclass(frozen=True)
 class Request:
     """What a run is asked for, apart from the robot, its values and its start: the options of `simulate`, read and checked.
@@ -174,12 +185,7 @@ class Request:
 
     def acting(self, eqs: Equations, parameters: Values | None) -> list[Controller]:
         """The controllers of a run: those given, or those that the model describes, designed for these parameters."""
-        given = self.controllers
-        if given is None or given is True:
-            return model_controllers(eqs, parameters)
-        if given is False:
-            return []
-        return list(given) if isinstance(given, Sequence) else [given]
+        return acting_controllers(self.controllers, eqs, parameters)
 
     def run(
         self, eqs: Equations, state: State, acting: list[Controller], *, as_placed: bool, prepare: Prepare | None = None

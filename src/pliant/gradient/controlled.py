@@ -1,0 +1,332 @@
+"""Controllers on the way back over a motion: their samples are kept, and cotangents of commands become those of states and gains.
+
+What controllers commanded, the motion had as inputs that are constant between jumps. So the way back takes commands for inputs over
+time, pauses at every sample, and passes what the number changes by with a command on to what the command was computed from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from pliant.control.limits import named
+from pliant.control.sample_derivatives import Sample, SmoothController, is_smooth
+from pliant.equations.binding import Binding
+from pliant.equations.equations import Equations
+from pliant.equations.outputs import output_function, output_names, output_size
+from pliant.equations.time_loop import TimeLoop, WayBack
+from pliant.gradient.changes import OFFSETS, WEIGHTS, step_of
+from pliant.gradient.outputs import STATE, output_cotangents, refuse_others
+from pliant.language.arguments import ArgumentError
+from pliant.model.inputs import HELD
+from pliant.model.time_series import TimeSeries
+from pliant.solve.motion.now import Now
+from pliant.solve.motion.simulate import Job
+
+Rebuild = Callable[[Mapping[str, float]], list[SmoothController]]
+"""The controllers of a motion with other parameters."""
+
+
+def enters_as_gain(eqs: Equations, name: str, sides: Sequence[Mapping[str, float]]) -> bool:
+    """Whether a parameter changes gains of the model's controllers and nothing else, neither the robot nor its signals."""
+    model = eqs.model
+    vectors = [model.parameter_vector(side) for side in sides]
+    constants = [model.system.constants.values(vector) for vector in vectors]
+    if any(not np.array_equal(x, constants[0]) for x in constants[1:]):
+        return False
+    moved = np.flatnonzero(vectors[0] != vectors[1])
+    signals = model.plan.signals
+    if signals is not None:
+        by_parameters = signals.n_in() - 1
+        if any(
+            set(signals.jac_sparsity(k, by_parameters).get_col()) & set(moved.tolist()) for k in range(signals.n_out())
+        ):
+            return False
+    environment = model.environment
+    here, there = (environment.with_values(dict(side)).values for side in sides[:2])
+    changed = {x for x in environment.names if not np.array_equal(here[x], there[x])}
+    return not any(controller.uses_beside_gains(changed) for controller in model.spec.control.values())
+
+
+def smooth_controllers(acting: Sequence[Any]) -> list[SmoothController]:
+    """The same. Raises ArgumentError for those whose commands have no derivatives, and for names that are not told apart."""
+    found: list[SmoothController] = []
+    for controller in acting:
+        if not is_smooth(controller):
+            raise ArgumentError(
+                f"{named(controller)} has no derivatives here: those of PID control and of state feedback are known",
+                "leave it out with controllers=(), and give inputs over time; or take derivatives by differences",
+            )
+        if any(controller.name == other.name for other in found):
+            raise ArgumentError(f"two controllers have the name '{controller.name}'", "give them names of their own")
+        found.append(controller)
+    return found
+
+
+class RecordedController:
+    """A controller that keeps its samples."""
+
+    def __init__(self, controller: SmoothController, order: count[int]) -> None:
+        self.controller, self._order = controller, order
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.controller, name)
+
+    def start(self, now: Now) -> None:
+        """Begin a run, and forget the one before."""
+        self.samples: list[Sample] = []
+        self.orders: list[int] = []
+        self.started = now
+        self.controller.start(now)
+        refuse_measurements(now.equations, self.controller)
+
+    def command(self, now: Now) -> dict[str, float]:
+        """The controller's own."""
+        before, names = self.controller.memory, self.controller.measured
+        measured = now.measure(names) if names else np.zeros(0)
+        command = self.controller.command(now)
+        self.samples.append(Sample(now, before, self.controller.memory, command, measured))
+        self.orders.append(next(self._order))
+        return command
+
+
+def refuse_measurements(eqs: Equations, controller: SmoothController) -> None:
+    """Raise ArgumentError where an output that a controller measures has no derivatives here."""
+    function, known = output_function(eqs.model), output_names(eqs.model)
+    refuse_others(eqs, controller.measured)
+    for name in controller.measured:
+        for k in (STATE.index("a"), STATE.index("multipliers")):
+            if function.jac_sparsity(known.index(name), k).nnz():
+                raise ArgumentError(
+                    f"{named(controller)} has no derivatives here: the output '{name}', which it measures, depends on "
+                    "accelerations or constraint forces",
+                    "measure positions and velocities",
+                )
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A value of an input from a time on [s]; of a command which controller's, which of its samples, and in which order it came."""
+
+    time: float
+    value: float
+    controller: int = -1
+    sample: int = -1
+    order: int = -1
+
+
+@dataclass
+class ControlCotangents:
+    """What a number changes by: gains by controller and name; inputs by name, where commands read them; for each controller, what
+    it remembered and worked out at the start. commands, memories: of each sample, by its command and by the memory after it."""
+
+    gains: list[dict[str, np.ndarray]]
+    memory: list[np.ndarray]
+    design: list[np.ndarray]
+    commands: list[list[np.ndarray]]
+    memories: list[list[np.ndarray]]
+    inputs: dict[str, float] = field(default_factory=dict)
+
+
+class ControlRecord:
+    """The samples of all controllers of a motion, and the inputs that they made. described: the model describes them, so that they
+    change with its parameters."""
+
+    def __init__(
+        self, recorded: Sequence[RecordedController], job: Job, loop: TimeLoop, rebuild: Rebuild, *, described: bool
+    ) -> None:
+        self._recorded, self._eqs, self._rebuild, self._described = recorded, job.eqs, rebuild, described
+        self._steps = loop.recorded
+        self._end = job.end
+        self.pieces = self._all_pieces(job)
+        self._place = {
+            (name, x.controller, x.sample): n for name, pieces in self.pieces.items() for n, x in enumerate(pieces)
+        }
+        self.bound = self._binding(job)
+
+    def _step_at(self, t: float) -> int:
+        """The step that begins at a time [s]; the number of steps where that is the end."""
+        k = int(np.searchsorted(self._steps, t))
+        near = [i for i in (k - 1, k) if 0 <= i < len(self._steps)]
+        best = min(near, key=lambda i: abs(self._steps[i] - t))
+        return best if abs(self._steps[best] - t) <= abs(self._end - t) else len(self._steps)
+
+    def _all_pieces(self, job: Job) -> dict[str, list[Piece]]:
+        """What each commanded input was from when on, in order of time."""
+        commanded = dict.fromkeys(name for r in self._recorded for sample in r.samples for name in sample.command)
+        found: dict[str, list[Piece]] = {}
+        first, begin = job.history[0].bound, job.begin
+        for name in commanded:
+            index = self._eqs.inputs.index(name)
+            pieces = {begin: Piece(begin, float(first.held[index]))}
+            given_over_time = first.input_kind[index] != HELD
+            made = [
+                Piece(sample.now.t + float(getattr(r, "delay", 0.0)), sample.command[name], i, k, r.orders[k])
+                for i, r in enumerate(self._recorded)
+                for k, sample in enumerate(r.samples)
+                if name in sample.command
+            ]
+            for piece in sorted(made, key=lambda piece: (piece.time, piece.order)):
+                step = self._step_at(piece.time)
+                if step < len(self._steps):
+                    time = float(self._steps[step])
+                    pieces[time] = replace(piece, time=time)
+            if given_over_time and pieces[begin].controller < 0:
+                raise ArgumentError(
+                    f"the input '{name}' is given over time until the first command takes effect, which has no derivatives here",
+                    "give it a value that is held",
+                )
+            found[name] = list(pieces.values())
+        return found
+
+    def _binding(self, job: Job) -> Binding:
+        """The values of the motion with commands as inputs over time."""
+        series = {
+            name: TimeSeries(np.array([x.time for x in pieces]), np.array([[x.value] for x in pieces]))
+            for name, pieces in self.pieces.items()
+        }
+        values = self._eqs.at(inputs=series).binding.with_series(job.motions.series)
+        return values.with_rows(job.bound.row_active)
+
+    # -- the way back ----------------------------------------------------------------------------------------------------
+
+    def back(self, way: WayBack, asked: tuple[str, ...]) -> ControlCotangents:
+        """To the beginning of the motion. asked: inputs that derivatives are by, which commands may read."""
+        recorded, controllers = self._recorded, [r.controller for r in self._recorded]
+        found = ControlCotangents(
+            [{name: np.zeros_like(x) for name, x in c.gain_values.items()} for c in controllers],
+            [np.zeros_like(c.memory) for c in controllers], [np.zeros_like(c.design) for c in controllers],
+            [[np.zeros(0)] * len(r.samples) for r in recorded], [[np.zeros(0)] * len(r.samples) for r in recorded],
+        )  # fmt: skip
+        credit = {name: np.zeros(len(pieces)) for name, pieces in self.pieces.items()}
+        reading = tuple(dict.fromkeys([*asked, *self.pieces]))
+        samples = [(order, i, k) for i, r in enumerate(recorded) for k, order in enumerate(r.orders)]
+        for order, i, k in sorted(samples, reverse=True):
+            sample, controller = recorded[i].samples[k], controllers[i]
+            way.to(self._step_at(sample.now.t))
+            by_command = np.array([self._credit(way, credit, name, i, k) for name in sample.command])
+            found.commands[i][k], found.memories[i][k] = by_command, found.memory[i]
+            back = controller.command_cotangents(sample, by_command, found.memory[i], reading)
+            way.q += back.q
+            way.v += back.v
+            found.memory[i] = back.memory
+            found.design[i] += back.design if len(back.design) else 0.0
+            for name, by in back.gains.items():
+                found.gains[i][name] += by
+            if len(controller.measured):
+                self._through_outputs(way, controller.measured, sample, back.outputs)
+            for name, amount in back.inputs.items():
+                piece = self._seen(name, sample.now.t, order)
+                if piece is None:
+                    found.inputs[name] = found.inputs.get(name, 0.0) + amount
+                else:
+                    credit[name][piece] += amount
+        way.to(0)
+        for name, pieces in self.pieces.items():
+            if pieces[0].controller < 0:
+                found.inputs[name] = found.inputs.get(name, 0.0) + float(
+                    credit[name][0] + self._of_series(way, name)[0]
+                )
+        return found
+
+    def named_gains(self, found: ControlCotangents) -> dict[str, np.ndarray]:
+        """What the number changes by with gains, as `controller.gain`."""
+        pairs = zip(self._recorded, found.gains, strict=True)
+        return {f"{recorded.name}.{name}": by for recorded, gains in pairs for name, by in gains.items()}
+
+    def _of_series(self, way: WayBack, name: str) -> np.ndarray:
+        return way.poly[int(self.bound.input_series[self._eqs.inputs.index(name)])][:, 0]
+
+    def _credit(self, way: WayBack, credit: Mapping[str, np.ndarray], name: str, i: int, k: int) -> float:
+        """What the number changes by with a command; nothing where it was overridden, or came too late."""
+        n = self._place.get((name, i, k))
+        return 0.0 if n is None else float(self._of_series(way, name)[n] + credit[name][n])
+
+    def _seen(self, name: str, t: float, order: int) -> int | None:
+        """Which piece of an input a sample has seen, None of those that nobody commands."""
+        if name not in self.pieces:
+            return None
+        pieces, time = self.pieces[name], float(self._steps[self._step_at(t)])
+        n = len(pieces) - 1
+        while n and (pieces[n].time, pieces[n].order) > (time, order):
+            n -= 1
+        return n
+
+    def _through_outputs(self, way: WayBack, names: tuple[str, ...], sample: Sample, by: np.ndarray) -> None:
+        """Cotangents of measured outputs as those of the state."""
+        eqs, now = self._eqs, sample.now
+        zero = np.zeros((1, len(now.v)))
+        states = np.array(now.q)[None], np.array(now.v)[None], zero, np.zeros((1, self.bound.m))
+        sizes = [output_size(eqs.model, name) for name in names]
+        given = dict(zip(names, (x[None] for x in np.split(by, np.cumsum(sizes)[:-1])), strict=True))
+        found = output_cotangents(eqs, states, given).samples
+        way.q += found.q[0]
+        way.v += found.v[0]
+
+    # -- the start, and parameters ---------------------------------------------------------------------------------------
+
+    def by_start(self, found: ControlCotangents) -> np.ndarray:
+        """What the number changes by with increments of the start through what controllers work out there."""
+        out = np.zeros(self.bound.nv)
+        for i, recorded in enumerate(self._recorded):
+            if not np.any(found.design[i]):
+                continue
+            now, controller = recorded.started, recorded.controller.with_gains({})
+
+            def paired(x: np.ndarray) -> float:
+                q = self.bound.increment(np.array(now.q), x)  # noqa: B023
+                return self._started(found, i, controller, replace(now, q=q))  # noqa: B023
+
+            step = step_of(0.0)
+            units = np.eye(self.bound.nv)
+            out += [WEIGHTS @ [paired(k * step * unit) for k in OFFSETS] / step for unit in units]
+        return out
+
+    def by_input(self, found: ControlCotangents, name: str) -> float:
+        """What the number changes by with an input that was held at the start, through what controllers make of it."""
+        out = found.inputs.get(name, 0.0)
+        for i, recorded in enumerate(self._recorded):
+            now, controller = recorded.started, recorded.controller.with_gains({})
+            value = float(self._eqs.input_vector(now.inputs)[self._eqs.inputs.index(name)])
+            step = step_of(value)
+            sides = [
+                self._started(found, i, controller, replace(now, inputs=dict(now.inputs) | {name: value + k * step}))
+                for k in OFFSETS
+            ]
+            out += float(WEIGHTS @ sides) / step
+        return out
+
+    def by_parameter(self, found: ControlCotangents, name: str, sides: Sequence[Mapping[str, float]]) -> float:
+        """What the number changes by with a parameter, times the step between its sides, through what controllers compute."""
+        if not self._described and not any(r.measured for r in self._recorded):
+            return 0.0  # what the caller has made does not follow the robot's parameters
+        paired = self._replayed
+        if self._described and enters_as_gain(self._eqs, name, sides):
+            paired = self._rebuilt_gains
+        return float(WEIGHTS @ [paired(found, side) for side in sides])
+
+    def _rebuilt_gains(self, found: ControlCotangents, parameters: Mapping[str, float]) -> float:
+        """Pairing of cotangents with gains as they are with other parameters."""
+        pairs = zip(self._rebuild(parameters), found.gains, strict=True)
+        return sum(float(np.sum(by[name] * x)) for c, by in pairs for name, x in c.gain_values.items())
+
+    def _replayed(self, found: ControlCotangents, parameters: Mapping[str, float]) -> float:
+        """Pairing of cotangents with the commands that controllers would give with other parameters in the same states."""
+        total = 0.0
+        for i, (recorded, controller) in enumerate(zip(self._recorded, self._rebuild(parameters), strict=True)):
+            own = dict(parameters)
+            total += self._started(found, i, controller, replace(recorded.started, parameters=own))
+            for k, sample in enumerate(recorded.samples):
+                controller.memory = sample.before
+                command = controller.command(replace(sample.now, parameters=own))
+                total += float(found.commands[i][k] @ [command[name] for name in sample.command])
+                total += float(found.memories[i][k] @ controller.memory)
+        return total
+
+    def _started(self, found: ControlCotangents, i: int, controller: SmoothController, now: Now) -> float:
+        controller.start(now)
+        return float(found.memory[i] @ controller.memory + found.design[i] @ controller.design)

@@ -1,0 +1,149 @@
+"""A differentiable analysis around some values: products with its Jacobian, with the transpose, and with both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy
+
+from pliant.gradient.changes import OFFSETS, SHARE, WEIGHTS
+from pliant.language.arguments import ArgumentError, mapping
+
+KINKED = 1e-2
+"""Of what the outputs change by, the share that may change with a kink."""
+TINY = 1e-12
+"""Changes of outputs that are round-off [SI units]."""
+
+if TYPE_CHECKING:
+    from pliant.gradient.differentiable import Arrays, Differentiable
+
+
+@dataclass(frozen=True)
+class Linearization:
+    """What the outputs of a function change by around `values`, J times tangents and J' times cotangents, by name.
+
+    Tangents of a motion are differences of fourth order along their direction: four motions with the steps of the one at `values`,
+    so that they fit the cotangents, which are those of these steps. Of motions with contacts, which have no adjoint here, J is made
+    of such tangents, and cotangents come from it.
+
+    Attributes:
+        values: of all arguments; outputs: there.
+    """
+
+    function: Differentiable
+    values: Arrays
+    outputs: Arrays
+    _pullback: Callable[[Arrays], Arrays] | None
+    _moved: Callable[[Arrays], Arrays] | None
+
+    def vjp(self, cotangents: Mapping[str, Any]) -> Arrays:
+        """Cotangents of the arguments for those of the outputs (none are zero)."""
+        given = self.function.checked_cotangents(cotangents)
+        if self._pullback is not None:
+            return self._pullback(given)
+        flat = sum(
+            np.ravel(given.get(name, np.zeros_like(x))) @ self._columns[name] for name, x in self.outputs.items()
+        )
+        return _named(np.asarray(flat), self.values)
+
+    def jvp(self, tangents: Mapping[str, Any]) -> Arrays:
+        """Changes of the outputs for changes of the arguments (none are zero)."""
+        along = self._checked(tangents)
+        if not any(np.any(x) for x in along.values()):
+            return {name: np.zeros_like(x) for name, x in self.outputs.items()}
+        if self._moved is None:
+            return self._by_rows(along)
+        step = SHARE / max(float(np.max(np.abs(x), initial=0.0)) / _size(self.values[n]) for n, x in along.items())
+        sides = [self._moved({n: x + k * step * along[n] for n, x in self.values.items()}) for k in OFFSETS]
+        if self._pullback is None:
+            self._refuse_kinks(sides)
+        return {
+            name: np.tensordot(WEIGHTS, [side[name] - x for side in sides], axes=1) / step
+            for name, x in self.outputs.items()
+        }
+
+    @cached_property
+    def _columns(self) -> Arrays:
+        """J of each output, its numbers x those of all arguments, by a tangent for each of these."""
+        found: dict[str, list[np.ndarray]] = {name: [] for name in self.outputs}
+        for name, x in self.values.items():
+            for at in np.ndindex(x.shape):
+                one = np.zeros_like(x)
+                one[at] = 1.0
+                for output, column in self.jvp({name: one}).items():
+                    found[output].append(np.ravel(column))
+        return {name: np.array(columns).T for name, columns in found.items()}
+
+    @cached_property
+    def _again(self) -> Arrays:
+        """The outputs once more, in steps that are given as those of differences are."""
+        assert self._moved is not None, "of motions"
+        return self._moved(self.values)
+
+    def _refuse_kinks(self, sides: list[Arrays]) -> None:
+        """Raise ArgumentError where the outputs change with a kink or a jump: differences over twice the way are then not twice as
+        large, and second ones not four times."""
+        for name, here in self._again.items():
+            up, down, far_up, far_down = (side[name] - here for side in sides)
+            size = float(np.max(np.abs(up - down), initial=0.0))
+            bent = float(np.max(np.abs(4 * (up + down) - (far_up + far_down)), initial=0.0))
+            uneven = float(np.max(np.abs(2 * (up - down) - (far_up - far_down)), initial=0.0))
+            if max(bent, uneven) > KINKED * size + TINY:
+                raise ArgumentError(
+                    f"the output '{name}' changes with a kink or a jump at these values: contacts begin, end, stick or slip with "
+                    "the smallest change",
+                    "take other values or times, or method='optuna' of `optimize`, which needs no derivatives",
+                )
+
+    def gauss_newton_product(self, tangents: Mapping[str, Any]) -> Arrays:
+        """J'J times tangents: of half the sum of squared outputs, the second derivative without that of the function."""
+        return self.vjp(self.jvp(tangents))
+
+    @property
+    def operator(self) -> Any:
+        """J as a `scipy.sparse.linalg.LinearOperator`, outputs x arguments in the order of `of` and `by`, for such as `lsmr`."""
+        f = self.function
+        shape = sum(x.size for x in self.outputs.values()), sum(x.size for x in self.values.values())
+        inputs, outputs = {n: self.values[n] for n in f.by}, {n: self.outputs[n] for n in f.of}
+        return scipy.sparse.linalg.LinearOperator(
+            shape, dtype=float, matvec=lambda x: _flat(self.jvp(_named(x, inputs)), f.of),
+            rmatvec=lambda y: _flat(self.vjp(_named(y, outputs)), f.by),
+        )  # fmt: skip
+
+    def _checked(self, tangents: Mapping[str, Any]) -> Arrays:
+        given = mapping("tangents", tangents)
+        self.function.check_argument_names(given)
+        found = {}
+        for name, x in self.values.items():
+            found[name] = np.asarray(given.get(name, np.zeros(x.shape)), dtype=float)
+            if found[name].shape != x.shape:
+                raise ArgumentError(f"the tangent of '{name}' has shape {found[name].shape}; it must be {x.shape}")
+        return found
+
+    def _by_rows(self, along: Arrays) -> Arrays:
+        """Of poses at rest, whose outputs are few: one row of J after the other."""
+        found = {name: np.zeros_like(x) for name, x in self.outputs.items()}
+        for name, x in self.outputs.items():
+            for at in np.ndindex(x.shape):
+                one = np.zeros_like(x)
+                one[at] = 1.0
+                row = self.vjp({name: one})
+                found[name][at] = sum(float(np.sum(row[n] * along[n])) for n in along)
+        return found
+
+
+def _size(x: np.ndarray) -> float:
+    return float(np.max(np.abs(x), initial=0.0)) or 1.0
+
+
+def _flat(arrays: Arrays, names: tuple[str, ...]) -> np.ndarray:
+    return np.concatenate([np.ravel(arrays[name]) for name in names])
+
+
+def _named(x: np.ndarray, like: Mapping[str, np.ndarray]) -> Arrays:
+    parts = np.split(np.ravel(x), np.cumsum([y.size for y in like.values()])[:-1])
+    return {name: part.reshape(y.shape) for part, (name, y) in zip(parts, like.items(), strict=True)}
