@@ -2,8 +2,8 @@
 
 Three clients speak to the page as browsers do: one stays, one comes and goes, and one sends rubbish. They move sliders, play the
 run and the modes, and lay other rod models over the robot. They live in a process of their own, as browsers do: threads that come
-and go leave memory behind in the process that has them. Prints the memory of the page's process [MB], and what was done; and how much
-it grows in an hour, by a straight line through the second half. With `--deeds-per-visit 2` minutes have as many visits as hours.
+and go leave memory behind in the process that has them. Prints the memory of the page's process [MB] and what was done, and how
+much it grows in an hour, by a straight line through the second half. `--deeds-per-visit 2` has the visits of hours in minutes.
 """
 
 from __future__ import annotations

@@ -26,7 +26,10 @@ def test_a_body_is_as_large_as_its_mass_is_spread() -> None:
     reach, sizes = eqs.binding.sizes(eqs.initial_state()[0])
     # second moments about the origin of the frame: half the trace is the sum of m r^2
     gyration = np.sqrt(0.5 * (0.08 + 0.06 + 0.04) / 2)
-    low, high = np.array([-gyration, -gyration, -0.3 - gyration]), np.array([gyration, gyration, max(0, -0.3 + gyration)])
+    low, high = (
+        np.array([-gyration, -gyration, -0.3 - gyration]),
+        np.array([gyration, gyration, max(0, -0.3 + gyration)]),
+    )
     assert reach == pytest.approx(np.linalg.norm(high - low), rel=1e-12)
     np.testing.assert_allclose(sizes, [1.0])
 
