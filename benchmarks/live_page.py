@@ -1,8 +1,9 @@
 """Memory of the live page while browsers come and go and move everything: `python benchmarks/live_page.py --minutes 60`.
 
 Three clients speak to the page as browsers do: one stays, one comes and goes, and one sends rubbish. They move sliders, play the
-run and the modes, and lay other rod models over the robot. Prints the memory of the process [MB], clients included, and what was
-done; and how much it grows in an hour, by a straight line through the second half.
+run and the modes, and lay other rod models over the robot. They live in a process of their own, as browsers do: threads that come
+and go leave memory behind in the process that has them. Prints the memory of the page's process [MB] and what was done, and how
+much it grows in an hour, by a straight line through the second half. `--deeds-per-visit 2` has the visits of hours in minutes.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import multiprocessing
 import random
 import threading
 import time
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +59,9 @@ class Client:
             for message in connection:
                 self.heard += len(message)
 
-    def set(self, handle: Any, value: object) -> None:
-        """Move a control."""
-        message = {"type": "GuiUpdateMessage", "uuid": handle._impl.uuid, "updates": {"value": value}}
+    def set(self, control: str, value: object) -> None:
+        """Move a control, by its number."""
+        message = {"type": "GuiUpdateMessage", "uuid": control, "updates": {"value": value}}
         self.connection.send(msgspec.msgpack.encode(message))
 
     def again(self) -> None:
@@ -66,37 +70,58 @@ class Client:
         self.connection = self._open()
 
 
-def act(page: LivePage, client: Client, rng: random.Random) -> None:
-    """Do one thing that a person may do."""
-    group = page.sliders[rng.choice(list(page.sliders))]
-    slider, handle = rng.choice(list(group.values()))
-    deed = rng.random()
-    if deed < 0.7:
-        client.set(handle, rng.uniform(slider.low, slider.high))
-    elif deed < 0.85:
-        client.set(page.what, rng.choice(page.options))
-    elif deed < 0.95:
-        client.set(page.play, True)
-    elif page.overlay:
-        client.set(rng.choice(list(page.overlay.values())), rng.choice(["none", "pcs:3", "pcs:10"]))
+@dataclass(frozen=True)
+class Controls:
+    """Controls of a page, by number: sliders with their ranges, choices with their words, and a button."""
+
+    sliders: list[tuple[str, float, float]]
+    what: tuple[str, tuple[str, ...]]
+    overlays: list[str]
+    play: str
+
+    @classmethod
+    def of(cls, page: LivePage) -> Controls:
+        """Those of a page."""
+        sliders = [(_number(x), s.low, s.high) for group in page.sliders.values() for s, x in group.values()]
+        return cls(
+            sliders, (_number(page.what), page.options), [_number(x) for x in page.overlay.values()], _number(page.play)
+        )
+
+    def act(self, client: Client, rng: random.Random) -> None:
+        """Do one thing that a person may do."""
+        deed = rng.random()
+        if deed < 0.7:
+            control, low, high = rng.choice(self.sliders)
+            client.set(control, rng.uniform(low, high))
+        elif deed < 0.85:
+            client.set(self.what[0], rng.choice(self.what[1]))
+        elif deed < 0.95:
+            client.set(self.play, True)
+        elif self.overlays:
+            client.set(rng.choice(self.overlays), rng.choice(["none", "pcs:3", "pcs:10"]))
 
 
-def drive(page: LivePage, url: str, minutes: float) -> list[tuple[float, float]]:
-    """Drive the page; times [s] and memory [MB]."""
+def _number(handle: Any) -> str:
+    return str(handle._impl.uuid)
+
+
+def drive(url: str, controls: Controls, minutes: float, deeds_per_visit: int, pipe: Connection) -> None:
+    """Drive the page; tells now and then what was done."""
     rng = random.Random(1)
     stays, comes, rubbish = Client(url), Client(url), Client(url)
-    begin, found, deeds = time.monotonic(), [], 0
+    begin, told, deeds, visits = time.monotonic(), 0, 0, 0
     while (now := time.monotonic() - begin) < 60 * minutes:
-        act(page, rng.choice((stays, comes)), rng)
+        controls.act(rng.choice((stays, comes)), rng)
         rubbish.connection.send(rng.randbytes(100))
         deeds += 1
-        if deeds % 50 == 0:
+        if deeds % deeds_per_visit == 0:
             comes.again()
-        if now > len(found) * 60 * minutes / 24:
-            found.append((now, memory()))
-            print(f"{now:6.0f} s  {memory():7.1f} MB  {deeds} deeds, {stays.heard / 1e6:.0f} MB sent", flush=True)
+            visits += 1
+        if now > told * 60 * minutes / 24:
+            told += 1
+            pipe.send((now, f"{deeds} deeds, {visits} visits, {stays.heard / 1e6:.0f} MB sent"))
         time.sleep(0.03)
-    return found
+    pipe.send(None)
 
 
 def main() -> None:
@@ -104,6 +129,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--robot", default="stiff_flop")
+    parser.add_argument(
+        "--deeds-per-visit", type=int, default=50, help="after which one of the browsers loads the page anew"
+    )
     chosen = parser.parse_args()
     eqs = pliant.derive(chosen.robot)
     run = pliant.simulate(eqs, 1.0, save_every=0.02)
@@ -112,8 +140,14 @@ def main() -> None:
         page = LivePage(server.viser, eqs.model.spec, eqs, run)
     thread = threading.Thread(target=page.loop, daemon=True)
     thread.start()
-    found = np.array(drive(page, server.door.url, chosen.minutes))
-    late = found[len(found) // 2 :]
+    here, there = multiprocessing.Pipe()
+    driven = server.door.url, Controls.of(page), chosen.minutes, chosen.deeds_per_visit, there
+    multiprocessing.get_context("spawn").Process(target=drive, args=driven, daemon=True).start()
+    found = []
+    while (news := here.recv()) is not None:
+        found.append((news[0], memory()))
+        print(f"{news[0]:6.0f} s  {memory():7.1f} MB  {news[1]}", flush=True)
+    late = np.array(found[len(found) // 2 :])
     slope = np.polyfit(late[:, 0], late[:, 1], 1)[0]
     print(
         f"grows by {3600 * slope:+.1f} MB in an hour; the page answers: {page.status.value!r}; alive: {thread.is_alive()}"

@@ -136,7 +136,8 @@ class Oracle:
     def linearized(self, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, multipliers: np.ndarray) -> Linearized:
         """Residual, constraints and exact tangents."""
         r, K, C, M, phi, J, _, _ = self._call(self._tangents, t, q, v, a, multipliers)
-        return Linearized(_flat(r), _sparse(K), _sparse(C), _sparse(M), _flat(phi), _sparse(J).tocsr())
+        sizes = np.ones(len(v)), np.ones(len(_flat(phi)))
+        return Linearized(_flat(r), _sparse(K), _sparse(C), _sparse(M), _flat(phi), _sparse(J).tocsr(), *sizes)
 
     def constraints(
         self, t: float, q: np.ndarray, v: np.ndarray

@@ -51,7 +51,7 @@ def state_of(eqs: pliant.Equations) -> tuple[np.ndarray, np.ndarray]:
 
 TAKES = {
     "forward": "t q v", "forward_derivatives": "t q v", "inverse": "t q v a", "linearized": "t q v a multipliers",
-    "constraints": "t q v", "constraint_sizes": "t q v", "fastest_rate": "t q v", "row_independence": "t q v",
+    "constraints": "t q v", "constraint_sizes": "t q v", "sizes": "q", "fastest_rate": "t q v", "row_independence": "t q v",
     "acceleration_tangent": "t q v a", "input_tangent": "t q v",
     "mass_matrix": "q", "energies": "t q v", "signals": "t", "project": "t q v tolerance", "increment": "q v",
     "node_poses": "q", "node_twists": "q v", "node_accelerations": "t q v a", "node_subspaces": "q",

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
 import casadi as ca
 from pydantic import Field
 
-from pliant.contact.law import LawNumbers, impact_number
-from pliant.contact.things import are_thin, can_touch, default_stiffness, exclude_joined, shapes_of, things_named
+from pliant.contact.law import LawNumbers, impact_number, slow_and_recent
+from pliant.contact.things import (
+    are_thin,
+    can_touch,
+    default_stiffness,
+    exclude_joined,
+    shapes_of,
+    smallest_radius,
+    things_named,
+)
 from pliant.language.base import OneOrList, Part, Problem, positive
 from pliant.language.dimension import FORCE, LENGTH, Dimension
 from pliant.language.faults import Fault, SpecError
@@ -129,6 +137,7 @@ contacts:
             along,
             along if self.friction.across is None else build.value(self.friction.across),
             build.value(self.friction.at_rest),
+            *slow_and_recent([build.value(x) for x in build.robot.world.gravity], smallest_radius(build, things)),
         )
         build.system.contacts.law(name, sides[0], sides[-1], build.system.constants(numbers.entries()))
 

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+import casadi as ca
+
+SLOW = 2e-3
+"""Coefficients of restitution hold for impacts faster than this share of the speed that things gain in a fall by their radius."""
+RECENT = 0.2
+"""Where nothing is known of how surfaces came to where they are, they have slid at their velocity for this share of such a fall's
+time."""
+EARTH = 9.81
+"""Gravity of that fall where the robot has none [m/s^2]."""
 RIGID = 1e8
 """Elastic modulus of things without a material, for the stiffness of their contacts [Pa]."""
 
@@ -13,7 +23,8 @@ RIGID = 1e8
 @dataclass(frozen=True)
 class LawNumbers:
     """stiffness [N/m^exponent], exponent, dissipation [s/m], impact (`impact_number`, 0 for none), tangential stiffness as a share
-    of the normal one, friction along and across, friction at rest as a multiple of that in motion."""
+    of the normal one, friction along and across, friction at rest as a multiple of that in motion, slow speed
+    [m/s] and recent time [s] (`slow_and_recent`)."""
 
     stiffness: Any
     exponent: Any
@@ -23,11 +34,12 @@ class LawNumbers:
     along: Any
     across: Any
     at_rest: Any
+    slow: Any
+    recent: Any
 
     def entries(self) -> list[Any]:
         """In the order of the runtime."""
-        return [self.stiffness, self.exponent, self.dissipation, self.impact, self.tangential, self.along, self.across,
-                self.at_rest]  # fmt: skip
+        return [getattr(self, field.name) for field in fields(self)]
 
     @classmethod
     def place(cls, name: str) -> int:
@@ -57,6 +69,14 @@ def impact_number(restitution: float) -> float:
             break
         low, high = (middle, high) if excess(middle) < 0 else (low, middle)
     return high
+
+
+def slow_and_recent(gravity: Sequence[Any], radius: Any) -> tuple[Any, Any]:
+    """A speed [m/s] and a time [s] that are small for things of this radius [m] under this gravity (3) [m/s^2]: numbers or
+    expressions."""
+    strength = ca.sqrt(sum(x * x for x in gravity))
+    strength = strength + EARTH * (strength == 0)
+    return SLOW * ca.sqrt(strength * radius), RECENT * ca.sqrt(radius / strength)
 
 
 def contact_modulus(first: Any, second: Any) -> Any:

@@ -237,9 +237,14 @@ def mesh_radius(build: Build, name: str) -> Any:
 def default_stiffness(build: Build, sides: Sequence[Sequence[str]]) -> Any:
     """Of linear contacts of these things [N/m]: the modulus of both sides together times the smallest radius."""
     moduli = [_least(_modulus(build, thing) for thing in things) for things in sides]
+    return contact_modulus(moduli[0], moduli[-1]) * smallest_radius(build, sides)
+
+
+def smallest_radius(build: Build, sides: Sequence[Sequence[str]]) -> Any:
+    """Of things that touch [m]; a centimetre where none has any."""
     found = [_radius(build, thing) for things in sides for thing in things]
     radii = [radius for radius in found if radius is not None and build.nominal(radius) > 0]
-    return contact_modulus(moduli[0], moduli[-1]) * (_least(radii) if radii else 0.01)
+    return _least(radii) if radii else 0.01
 
 
 def _modulus(build: Build, thing: str) -> Any:

@@ -36,7 +36,8 @@ class Linearized:
     """First-order change of the equations at a state.
 
     `residual` = M a + h - J'lambda; `stiffness` = d/dq, `damping` = d/dv, `mass` = d/da of it (sparse, per local
-    increment of q); `phi`, `jacobian`: constraint values [m or rad] and Jacobian.
+    increment of q); `phi`, `jacobian`: constraint values [m or rad] and Jacobian. `rate_sizes` (nv) and `row_sizes` (m): what
+    increments of q and constraint values are measured against, see `Binding.sizes` and `Binding.constraint_sizes`.
     """
 
     residual: np.ndarray
@@ -45,6 +46,21 @@ class Linearized:
     mass: scipy.sparse.csc_matrix
     phi: np.ndarray
     jacobian: scipy.sparse.csr_matrix
+    rate_sizes: np.ndarray
+    row_sizes: np.ndarray
+
+    def in_sizes(self) -> Linearized:
+        """The same per increments of q and constraint values as shares of their sizes: forces are work [J] then, and all entries of
+        a matrix have one dimension, whatever the coordinates are."""
+        D, rows = scipy.sparse.diags(self.rate_sizes), scipy.sparse.diags(1 / self.row_sizes)
+        stiffness, damping, mass = (
+            scipy.sparse.csc_matrix(D @ x @ D) for x in (self.stiffness, self.damping, self.mass)
+        )
+        jacobian = scipy.sparse.csr_matrix(rows @ self.jacobian @ D) if len(self.phi) else self.jacobian
+        return Linearized(
+            self.rate_sizes * self.residual, stiffness, damping, mass, self.phi / self.row_sizes, jacobian,
+            np.ones_like(self.rate_sizes), np.ones_like(self.row_sizes),
+        )  # fmt: skip
 
 
 class Batch(NamedTuple):
@@ -294,8 +310,15 @@ class Binding:
         return value, rate, bias
 
     def constraint_sizes(self, t: float, q: Any, v: Any) -> np.ndarray:
-        """What constraint values are measured against: 1 of angles, of lengths how far the robot reaches in this pose [m]."""
+        """What constraint values are measured against: 1 of angles, of lengths how far the robot reaches in this pose [m], of
+        sums of coordinates the largest of theirs."""
         return np.asarray(self.program.calls.constraint_sizes(self, t, q, v))
+
+    def sizes(self, q: Any) -> tuple[float, np.ndarray]:
+        """How large the robot is in a pose [m], and what increments of q are measured against (nv): the increment that turns a node
+        by a radian, or moves it by the robot's size."""
+        reach, rates = self.program.calls.sizes(self, q)
+        return float(reach[0]), rates
 
     def constraint_jacobian(self, t: float, q: Any, v: Any) -> np.ndarray:
         """Jacobian of the constraints as a full matrix (m x nv)."""
@@ -494,14 +517,15 @@ class Binding:
     # -- matrices ------------------------------------------------------------------------------------------------------
 
     def linear(
-        self, residual: np.ndarray, K: np.ndarray, C: np.ndarray, M: np.ndarray, phi: np.ndarray, J: np.ndarray
-    ) -> Linearized:
+        self, residual: np.ndarray, K: np.ndarray, C: np.ndarray, M: np.ndarray, phi: np.ndarray, J: np.ndarray,
+        rate_sizes: np.ndarray, row_sizes: np.ndarray,
+    ) -> Linearized:  # fmt: skip
         """The equations' first-order change from the values of its matrices."""
         stiffness, damping = self.matrix(K), self.matrix(C)
         touching = contact_tangents(self)
         if touching is not None:
             stiffness, damping = stiffness + touching[0], damping + touching[1]
-        return Linearized(residual, stiffness, damping, self.matrix(M), phi, self._jacobian(J))
+        return Linearized(residual, stiffness, damping, self.matrix(M), phi, self._jacobian(J), rate_sizes, row_sizes)
 
     def matrix(self, values: np.ndarray) -> scipy.sparse.csc_matrix:
         """A matrix nv x nv with these values on the pattern of the mass matrix."""

@@ -43,9 +43,12 @@ class Calls:
         self.forward = self._call("forward", "t q v", "nv", "m")
         self.forward_derivatives = self._call("forward_derivatives", "t q v", "nv", "nv nv", "nv nv")
         self.inverse = self._call("inverse", "t q v a", "nv")
-        self.linearized = self._call("linearized", "t q v a multipliers", "nv", "nnz", "nnz", "nnz", "m", "nnz_j")
+        self.linearized = self._call(
+            "linearized", "t q v a multipliers", "nv", "nnz", "nnz", "nnz", "m", "nnz_j", "nv", "m"
+        )
         self.constraints = self._call("constraints", "t q v", "m", "m", "m", "nnz_j")
         self.constraint_sizes = self._call("constraint_sizes", "t q v", "m")
+        self.sizes = self._call("sizes", "q", "1", "nv")
         self.fastest_rate = self._call("fastest_rate", "t q v", "1")
         self.row_independence = self._call("row_independence", "t q v", "1")
         self.acceleration_tangent = self._call("acceleration_tangent", "t q v a", "nv m", "nv m")

@@ -184,7 +184,7 @@ class Contacts:
         """Those at one saved time [s]."""
         number("time", time)
         k = int(np.argmin(np.abs(self.times - time))) if len(self.times) else 0
-        if not len(self.times) or abs(self.times[k] - time) > 1e-9 * max(1.0, abs(time)):
+        if not len(self.times) or abs(self.times[k] - time) > 1e-9 * max(float(np.ptp(self.times)), abs(time)):
             near = f"the nearest one is {self.times[k]:.9g} s" if len(self.times) else "nothing was saved"
             raise ArgumentError(f"{time:.9g} s is no saved time", f"{near}; see `save_at` of simulate")
         return self.sample(k)

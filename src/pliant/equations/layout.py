@@ -53,7 +53,7 @@ INTEGERS = (
     "rtouch_begin rtouch_node rtouch_base relem_begin relem rblock_begin rblock_pos "
     "con_kind con_begin con_nodes con_theta con_size con_row conj_begin conj_frame conj_node conj_pos "
     "cpair_begin cpair_a cpair_b cpair_row cpair_col cpair_pos "
-    "linear_row linear_theta linear_begin linear_q linear_v linear_coefficient linear_pos row_signal "
+    "linear_row linear_theta linear_begin linear_q linear_v linear_elem linear_coefficient linear_pos row_signal "
     "j_row j_col kkt_colptr kkt_row kkt_order kkt_of kkt_of_j kkt_of_jt kkt_of_diagonal "
     "quat_q quat_v plain_q plain_v "
     "vertex_node vertex_theta vertex_shape item_vertex item_shape shape_kind shape_group shape_vertex shape_item shape_skip "

@@ -422,10 +422,11 @@ def _constraints(
     integers["con_begin"].append(len(integers["con_nodes"]))
     integers["conj_begin"].append(len(integers["conj_node"]))
     _pairs(system, positions, [c.nodes for c in system.constraints], integers, "cpair")
+    element_of = {e.v_at + j: k for k, e in enumerate(system.elements) for j in range(e.v_size)}
     for line in system.linear_constraints:
         add_row(integers, "linear", row=line.row, theta=line.offset, begin=len(integers["linear_q"]))
         for (q, v), coefficient in zip(line.coordinates, line.coefficients, strict=True):
-            add_row(integers, "linear", q=q, v=v, coefficient=coefficient, pos=len(rows))
+            add_row(integers, "linear", q=q, v=v, elem=element_of[v], coefficient=coefficient, pos=len(rows))
             rows.append(line.row)
             columns.append(v)
     integers["linear_begin"].append(len(integers["linear_q"]))

@@ -12,6 +12,9 @@ from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Part
 
+SMALLEST_SQUARE = 1e-40
+"""Keeps the direction of a line defined where its ends meet [m^2]; far below the round-off of lengths."""
+
 
 @dataclass(frozen=True)
 class Effect:

@@ -21,10 +21,8 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.formula.base import Effect
+from pliant.formula.base import SMALLEST_SQUARE, Effect
 
-# Keeps the direction defined where two points meet [m^2]; the same as in an axial link.
-SMALLEST_SQUARE = 1e-24
 # A straight line turns by nothing, but which way it would turn is open there: turns are rounded within this much [rad].
 SMALLEST_TURN = 1e-4
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_units
-from pliant.identify.recording import compared_columns, drive, plateaus, thousandths, undriven
+from pliant.identify.recording import compared_columns, drive, plateaus, thousandths, time_slack, undriven
 from pliant.language.aliases import canonical
 from pliant.language.arguments import ArgumentError, positive
 from pliant.language.recording import Recording, RecordingError
@@ -162,12 +162,13 @@ def _compared_times(
     duration = 1.0 if until is None else positive("until", until)
     times = np.linspace(0.0, duration, 201) if recording is None else recording.time
     begin, end = window or (times[0], times[-1])
-    if not times[0] - 1e-9 <= begin < end <= times[-1] + 1e-9:
+    slack = time_slack(times)
+    if not times[0] - slack <= begin < end <= times[-1] + slack:
         raise RecordingError(
             f"the window from {begin:g} to {end:g} s does not lie within the {'recording' if recording else 'motion'}, "
             f"which lasts from {times[0]:g} to {times[-1]:g} s"
         )
-    inside = (times >= begin - 1e-9) & (times <= end + 1e-9)
+    inside = (times >= begin - slack) & (times <= end + slack)
     if not inside.any():
         raise RecordingError(f"there is no sample between {begin:g} and {end:g} s")
     for t in rest_at or ():

@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
-from pliant.identify.recording import drive
+from pliant.identify.recording import drive, time_slack
 from pliant.identify.sensitivity import output_sensitivity, poses_at_rest, rest_sensitivity, why_not
 from pliant.language.recording import Recording, RecordingError
 from pliant.solve.motion.integrator import Method
@@ -69,7 +69,8 @@ def samples_of(given: Measurement) -> Samples:
     names = [name for columns in listed.values() for name in columns]
     measured = np.stack([np.interp(times, recording.time, recording.column(name)) for name in names], axis=1)
     begin, end = given.window or (recording.time[0], recording.time[-1])
-    inside = (times >= begin - 1e-9) & (times <= end + 1e-9)
+    slack = time_slack(recording.time)
+    inside = (times >= begin - slack) & (times <= end + slack)
     use = given.use
     if use is not None and np.shape(use) != recording.time.shape:
         raise RecordingError(

@@ -97,3 +97,8 @@ def plateaus(recording: Recording, inputs: Sequence[str], *, least: float = 1.0,
             found.append(float(recording.time[start] + 0.8 * (recording.time[k - 1] - recording.time[start])))
         start = k
     return found
+
+
+def time_slack(times: np.ndarray) -> float:
+    """By how much times [s] that are meant to be the same may differ: a billionth of what a recording lasts."""
+    return 1e-9 * float(np.ptp(times)) + 16 * float(np.spacing(np.abs(times).max(initial=0.0)))

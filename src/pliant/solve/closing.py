@@ -15,15 +15,15 @@ from pliant.equations.starts import prescribed_coordinates
 from pliant.equations.state import Given, State, named, rate_name
 from pliant.equations.workspace import EvaluationError
 
-# Lengths are measured by how far the robot reaches (`Binding.constraint_sizes`, `coordinate_sizes`), angles in rad.
+# Lengths are shares of the robot's (`Binding.constraint_sizes`, `coordinate_sizes`), angles in rad.
 SILENT_BELOW = 1e-6
 """A start closer to the constraints than this needs no word about it."""
 
 CLOSED = 1e-12
-"""Constraint values that need no closing; rates of them per second."""
+"""Constraint values that need no closing; rates of them per unit of the largest rate."""
 
 OPEN = 1e-8
-"""Constraint values that are still open after closing; rates of them per second per unit of the largest rate."""
+"""Constraint values that are still open after closing; rates of them per unit of the largest rate."""
 
 LONGEST = 0.5
 """Longest step of one iteration, so that the pose stays the one nearby."""
@@ -61,7 +61,7 @@ class Closing:
         self.carrying = Carrying.of(eqs.model)
         self.zero = np.zeros(bound.nv)
         self.size = bound.constraint_sizes(t, q, self.zero)
-        self.longest = LONGEST * coordinate_sizes(eqs, bound, q)[1]
+        self.sizes = coordinate_sizes(eqs, bound, q)[1]
         self.driven = np.zeros(bound.nv, dtype=bool)
         self.driven[[entry.v_at for entry in prescribed_coordinates(eqs.model)]] = True
         self.soft = np.zeros(bound.nv, dtype=bool)
@@ -121,7 +121,7 @@ class Closing:
         for _ in range(ITERATIONS):
             error = float(np.max(np.abs(value)))
             step = self._correction(q, hold, -value)
-            step /= max(float(np.max(np.abs(step) / self.longest, initial=0.0)), 1.0)
+            step /= max(float(np.max(np.abs(step) / self.sizes, initial=0.0)) / LONGEST, 1.0)
             for share in (1.0, 0.5, 0.25, 0.1, 0.03, 0.01):
                 trial = self._moved(q, share * step, hold)
                 found = self._values(trial)
@@ -155,7 +155,7 @@ class Closing:
             mass, jacobian = spread.T @ mass @ spread, jacobian @ spread
         x = np.zeros(self.bound.nv)
         rows = scipy.sparse.diags(1 / self.size) @ jacobian.tocsc()[:, free]
-        x[free] = nearest(mass.tocsc()[:, free][free, :], rows, error)
+        x[free] = nearest(mass.tocsc()[:, free][free, :], rows, error, self.sizes[free])
         return x
 
     def _closed_by_least_squares(self, q: np.ndarray) -> np.ndarray:
@@ -184,9 +184,9 @@ class Closing:
         """Rates on the constraints at the positions q, near those (v) of the positions before."""
         v = self.carrying.rates(self.bound, (before, v), q, v, self.rate_holds[0].apart)
         error = self.bound.constraint_values(self.t, q, v)[1] / self.size
-        if np.max(np.abs(error)) <= CLOSED:
+        scale = max(float(np.max(np.abs(v) / self.sizes, initial=0.0)), float(np.max(np.abs(error))))
+        if np.max(np.abs(error)) <= CLOSED * scale:
             return v
-        scale = max(1.0, float(np.max(np.abs(v) / self.longest, initial=0.0)), float(np.max(np.abs(error))))
         for hold in self.rate_holds:
             change = self._correction(q, hold, -error)
             if self.carrying.any:
@@ -202,30 +202,33 @@ class Closing:
 
 
 def coordinate_sizes(eqs: Equations, bound: Binding, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What changes of positions (nq) and of rates (nv) are measured against: how far the robot reaches of lengths, 1 of angles."""
-    reach = float(np.abs(bound.node_poses(q)[1]).max(initial=0.0)) or 1.0
-    of_unit = {"m": reach, "1/m": 1 / reach}
-    positions, rates = np.ones(bound.nq), np.ones(bound.nv)
+    """What changes of positions (nq) and of rates (nv) are measured against, see `Binding.sizes`; 1 of quaternions."""
+    positions, rates = np.ones(bound.nq), bound.sizes(q)[1]
     for c in eqs.model.coordinates:
-        positions[c.q_at : c.q_at + len(c.q_names)] = rates[c.v_at : c.v_at + len(c.v_names)] = of_unit.get(c.unit, 1.0)
+        if not c.is_rotation:
+            positions[c.q_at : c.q_at + len(c.q_names)] = rates[c.v_at : c.v_at + len(c.v_names)]
     return positions, rates
 
 
-def nearest(mass: scipy.sparse.csc_matrix, jacobian: scipy.sparse.csc_matrix, error: np.ndarray) -> np.ndarray:
-    """The smallest x in the metric of the mass matrix with `jacobian x = error`, as near as that can be."""
+def nearest(
+    mass: scipy.sparse.csc_matrix, jacobian: scipy.sparse.csc_matrix, error: np.ndarray, sizes: np.ndarray
+) -> np.ndarray:
+    """The smallest x in the metric of the mass matrix with `jacobian x = error`, as near as that can be. sizes: of coordinates."""
     n = mass.shape[0]
     if not n:
         return np.zeros(0)
+    D = scipy.sparse.diags(sizes)
+    mass, jacobian = D @ mass @ D, jacobian @ D
     largest = float(mass.diagonal().max(initial=0.0)) or 1.0
     # coordinates without mass move before all others
-    factors = scipy.sparse.linalg.splu((mass + 1e-9 * largest * scipy.sparse.identity(n)).tocsc())
+    factors = scipy.sparse.linalg.splu((mass / largest + 1e-9 * scipy.sparse.identity(n)).tocsc())
     reach = factors.solve(jacobian.T.toarray())
     values, vectors = scipy.linalg.eigh(jacobian @ reach)
     sound = values > 1e-12 * max(float(values[-1]), 0.0)
     if not np.any(sound):
         return np.zeros(n)
     weights = (vectors[:, sound].T @ error) / values[sound]
-    return np.asarray(reach @ (vectors[:, sound] @ weights))
+    return np.asarray(sizes * (reach @ (vectors[:, sound] @ weights)))
 
 
 def changes(
@@ -246,13 +249,13 @@ def changes(
         there = {x: value for x, value in values.items() if values is given.asked or x not in given.asked}
         broken = [(x, value, after[x]) for x, value in there.items() if differs(value, after[x], size[x])]
         if broken:
-            notes.append(f"{who} contradict the constraints at the start and were changed: {_listed(broken)}")
+            notes.append(f"{who} contradict the constraints at the start and were changed: {_listed(broken, size)}")
     if gap:
         others = [
             (x, before[x], after[x]) for x in names if x not in promised and differs(before[x], after[x], size[x])
         ]
         soft = {x for c in eqs.model.coordinates if c.spec is None for x in (*c.q_names, *map(rate_name, c.v_names))}
-        moved = _listed([item for item in others if item[0] not in soft])
+        moved = _listed([item for item in others if item[0] not in soft], size)
         deformed = ["coordinates of rods and meshes"] if any(x in soft for x, *_ in others) else []
         text = ", ".join([*([moved] if moved else []), *deformed])
         notes.append(f"the start violated the constraints by {gap:.3g}; it was moved onto them{text and f': {text}'}")
@@ -271,7 +274,7 @@ def _changed_rates(
     changed = [(name, a, b) for name, a, b in pairs if differs(a, b, size[name])]
     if not changed or not before.any() or any(name in promised for name in names):
         return []
-    return [f"the rates of the start contradict the constraints and were changed: {_listed(changed)}"]
+    return [f"the rates of the start contradict the constraints and were changed: {_listed(changed, size)}"]
 
 
 def differs(a: float, b: float, size: float) -> bool:
@@ -279,9 +282,9 @@ def differs(a: float, b: float, size: float) -> bool:
     return abs(a - b) > SILENT_BELOW * max(size, abs(a))
 
 
-def _listed(items: list[tuple[str, float, float]]) -> str:
-    """Names with their values before and after, those that change most first."""
-    largest = sorted(items, key=lambda item: -abs(item[2] - item[1]))[:LISTED]
+def _listed(items: list[tuple[str, float, float]], size: Mapping[str, float]) -> str:
+    """Names with their values before and after, those that change most first, as shares of their sizes."""
+    largest = sorted(items, key=lambda item: -abs(item[2] - item[1]) / size[item[0]])[:LISTED]
     text = ", ".join(f"{name} from {_digits(a, b)} to {_digits(b, a)}" for name, a, b in largest)
     more = len(items) - len(largest)
     return f"{text} and {more} more" if more else text

@@ -84,7 +84,8 @@ def _rests_by_friction(bound: Binding, t: float, q: np.ndarray) -> bool:
     if bound.m:
         at = smooth.linearized(t, q, zero, zero, none)
         without = without - at.jacobian.T @ balancing_multipliers(at, without, bound.active_rows)
-    return bool(np.abs(without).max() > NEEDED * np.abs(without - with_friction).max() > 0)
+    sizes = bound.sizes(q)[1]
+    return bool(np.abs(sizes * without).max() > NEEDED * np.abs(sizes * (without - with_friction)).max() > 0)
 
 
 def _used(bound: Binding, contacts: Contacts) -> np.ndarray:

@@ -22,13 +22,15 @@ def null_space(jacobian: np.ndarray) -> np.ndarray:
     return np.asarray(Vt[rank:].T)
 
 
-def partition(jacobian: np.ndarray, chosen: list[int] | None, names: tuple[str, ...]) -> tuple[list[int], np.ndarray]:
+def partition(
+    jacobian: np.ndarray, chosen: list[int] | None, names: tuple[str, ...], sizes: np.ndarray
+) -> tuple[list[int], np.ndarray]:
     """Independent rates and the matrix G (nv x f) with `v = G v_independent`.
 
     Without a choice, the rates that the constraints determine best are made dependent (pivoted QR), so that the
-    independent ones keep the partition well conditioned.
+    independent ones keep the partition well conditioned. sizes: what changes of the coordinates are measured against (nv).
     """
-    basis = null_space(jacobian)
+    basis = null_space(jacobian * sizes)
     free = basis.shape[1]
     if chosen is None:
         _, _, order = scipy.linalg.qr(basis.T, mode="economic", pivoting=True)
@@ -40,4 +42,6 @@ def partition(jacobian: np.ndarray, chosen: list[int] | None, names: tuple[str, 
     if free and np.linalg.cond(block) > 1 / RANK_TOLERANCE:
         given = ", ".join(names[i] for i in chosen)
         raise PartitionError(f"the rates {given} do not determine the others in this pose: choose different ones")
-    return chosen, basis @ np.linalg.inv(block) if free else np.zeros((len(names), 0))
+    if not free:
+        return chosen, np.zeros((len(names), 0))
+    return chosen, sizes[:, None] * (basis @ np.linalg.inv(block)) / sizes[chosen]

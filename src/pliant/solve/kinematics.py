@@ -23,9 +23,9 @@ from pliant.solve.state import Start, assemble, given_state
 MAX_ITERATIONS = 100
 # What a step must gain, as a share of what its linear model promises, to be taken.
 LEAST_GAIN = 1e-3
-# Steps smaller than this [m or rad] change nothing any more.
+# Steps smaller than this share of the coordinates' sizes change nothing any more.
 LAST_STEP = 1e-13
-# Poses that differ by less are the same: node positions [m] and directions [-].
+# Poses that differ by less are the same: node positions, as shares of the robot's size, and directions [-].
 SAME_POSE = 1e-5
 
 
@@ -127,35 +127,39 @@ def inverse_kinematics(
     starts: int = 10,
     spread: float = 1.0,
     seed: int = 0,
-    per_radian: float = 0.1,
-    tolerance: float = 1e-9,
+    per_radian: float | None = None,
+    tolerance: float | None = None,
     parameters: Values | None = None,
 ) -> list[Reach]:
     """Poses that bring a frame to a position [m], and to a rotation (matrix 3 x 3 in world axes) where one is given.
 
     The search is a damped Gauss-Newton method with exact Jacobians on the group of positions, from `start` (the model's by default)
-    and from random poses around it (`starts` in all, increments of standard deviation `spread` [m or rad]). Different poses are
-    returned, the nearest to the start first; where none reaches the target, the one that comes nearest to it. Where the robot has
-    more freedom than the target asks for, each start leads to another pose near it.
+    and from random poses around it (`starts` in all, increments of standard deviation `spread`, as a share of the robot's size or
+    in rad). Different poses are returned, the nearest to the start first; where none reaches the target, the one that comes nearest
+    to it. Where the robot has more freedom than the target asks for, each start leads to another pose near it.
 
-    limits: lowest and highest value of plain coordinates. per_radian: length [m] that a radian of rotation error counts as.
-    tolerance: error [m, and per_radian times rad] that counts as reached. Constraints are kept.
+    limits: lowest and highest value of plain coordinates. per_radian: length [m] that a radian of rotation error counts as,
+    a tenth of the robot's size when None. tolerance: error [m, and per_radian times rad] that counts as reached, a billionth of the
+    robot's size when None. Constraints are kept.
     """
     need_equations(eqs)
-    search = _Search(eqs, frame, position, rotation, limits or {}, per_radian, tolerance, parameters)
     whole("starts", starts, least=1)
     number("spread", spread, at_least=0)
-    first = given_state(eqs.at(parameters=parameters), start, 0.0, where="start").q
+    here = eqs.at(parameters=parameters)
+    first = given_state(here, start, 0.0, where="start").q
+    search = _Search(
+        eqs, frame, position, rotation, limits or {}, per_radian, tolerance, parameters, here.binding.sizes(first)
+    )
     rng = np.random.default_rng(seed)
     found: list[Reach] = []
     for k in range(starts):
-        increment = np.zeros(search.nv) if k == 0 else rng.normal(scale=spread, size=search.nv)
+        increment = np.zeros(search.nv) if k == 0 else search.sizes * rng.normal(scale=spread, size=search.nv)
         result = search.run(search.bound.increment(first, increment))
         if not any(search.same(result, other) for other in found):
             found.append(result)
     reached = [r for r in found if r.status == "reached"]
     if not reached:
-        return [min(found, key=lambda r: r.position_error + per_radian * r.rotation_error)]
+        return [min(found, key=lambda r: r.position_error + search.per_radian * r.rotation_error)]
     home = search.poses(first)
     return sorted(reached, key=lambda r: float(np.linalg.norm(search.poses(r.q) - home)))
 
@@ -168,16 +172,18 @@ class _Search:
         position: Any,
         rotation: Any,
         limits: Mapping[str, tuple[float, float]],
-        per_radian: float,
-        tolerance: float,
+        per_radian: float | None,
+        tolerance: float | None,
         parameters: Values | None,
+        sizes: tuple[float, np.ndarray],
     ) -> None:
+        """sizes: of the robot and of increments, as `Binding.sizes` gives them."""
         check_names("frame", [frame], eqs.frame_names)
         self.eqs, self.frame, self.parameters = eqs, frame, dict(parameters or {})
         self.bound: Binding = eqs.at(parameters=parameters).binding
-        self.nv, self.per_radian, self.tolerance = self.bound.nv, per_radian, tolerance
-        positive("per_radian", per_radian)
-        positive("tolerance", tolerance)
+        self.nv, (self.size, self.sizes) = self.bound.nv, sizes
+        self.per_radian = 0.1 * self.size if per_radian is None else positive("per_radian", per_radian)
+        self.tolerance = 1e-9 * self.size if tolerance is None else positive("tolerance", tolerance)
         self.position = vector("a target position", position, 3)
         self.rotation = None if rotation is None else np.asarray(rotation, dtype=float)
         if self.rotation is not None and (
@@ -209,18 +215,20 @@ class _Search:
                 damping = max(1e-12, 0.1 * damping)
             else:
                 damping = 10 * damping
-            if np.abs(step).max(initial=0.0) < LAST_STEP or damping > 1e12:
+            if np.abs(step / self.sizes).max(initial=0.0) < LAST_STEP or damping > 1e12:
                 break
         if self.bound.m:
             q = assemble(self.eqs, self.bound, 0.0, q, np.zeros(self.nv)).q
         return self._result(q, iterations)
 
     def _step(self, q: np.ndarray, error: np.ndarray, J: np.ndarray, damping: float) -> np.ndarray:
-        """Least |error + J x|^2 + damping |x|^2 within the limits; damping relative to the Jacobian."""
-        weight = np.sqrt(damping) * max(np.linalg.norm(J), 1e-12)
+        """Least |error + J x|^2 + damping |x|^2 within the limits, x as shares of the coordinates' sizes; damping relative to the
+        Jacobian."""
+        J = J * self.sizes
+        weight = np.sqrt(damping) * max(np.linalg.norm(J), 1e-300)
         rows, target = np.vstack([J, weight * np.eye(self.nv)]), np.concatenate([-error, np.zeros(self.nv)])
-        here = self._plain(q)
-        low, high = self.lower - here, self.upper - here
+        here = self._plain(q) / self.sizes
+        low, high = self.lower / self.sizes - here, self.upper / self.sizes - here
         step = np.linalg.lstsq(rows, target, rcond=None)[0]
         if np.any(step < low) or np.any(step > high):
             # a coordinate on its limit has no room on that side; the method needs a little
@@ -228,7 +236,7 @@ class _Search:
             step = scipy.optimize.lsq_linear(
                 rows, target, (np.minimum(low, -room), np.maximum(high, room)), method="bvls"
             ).x
-        return np.asarray(step)
+        return np.asarray(step * self.sizes)
 
     def _errors(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Position, rotation (as a length) and constraint errors, and their exact derivatives by increments of q."""
@@ -241,8 +249,9 @@ class _Search:
             rows.append(self.per_radian * _inverse_tangent(turn) @ J[3:])
         if self.bound.m:
             phi, _, _, constraint = self.bound.constraints(0.0, q, np.zeros(self.nv))
-            errors.append(phi)
-            rows.append(constraint.toarray())
+            unit = self.size / self.bound.constraint_sizes(0.0, q, np.zeros(self.nv))
+            errors.append(unit * phi)
+            rows.append(unit[:, None] * constraint.toarray())
         return np.concatenate(errors), np.vstack(rows)
 
     def _plain(self, q: np.ndarray) -> np.ndarray:
@@ -263,7 +272,7 @@ class _Search:
         if self.rotation is not None:
             turned = float(np.linalg.norm(_rotation_vector(here.rotation @ self.rotation.T)))
         values = self._plain(q)
-        room = 1e-9 * (1 + np.abs(values))
+        room = 1e-9 * (self.sizes + np.abs(values))
         stuck = (values <= self.lower + room) | (values >= self.upper - room)
         reached = max(away, self.per_radian * turned) <= self.tolerance
         return Reach(
@@ -282,9 +291,10 @@ class _Search:
         )  # fmt: skip
 
     def poses(self, q: np.ndarray) -> np.ndarray:
-        """Positions and directions of all nodes, in one row: the same for angles that differ by whole turns."""
+        """Positions, as shares of the robot's size, and directions of all nodes, in one row: the same for angles that differ by
+        whole turns."""
         R, p = self.bound.node_poses(q)
-        return np.concatenate([p.ravel(), R.ravel()])
+        return np.concatenate([p.ravel() / self.size, R.ravel()])
 
     def same(self, a: Reach, b: Reach) -> bool:
         return bool(np.abs(self.poses(a.q) - self.poses(b.q)).max() < SAME_POSE)

@@ -134,7 +134,7 @@ class SimulateOptions(Options):
     rtol: Number | None = None
     """Error per step relative to the motion of the frames [-]; otherwise 1e-6 of explicit and 1e-3 of implicit methods."""
     atol: Number | None = None
-    """Error per step below which the size of the motion does not count [m and rad]; otherwise a millionth of `rtol`."""
+    """Error per step that is accepted in any case [m and rad]; otherwise a hundred-thousandth of `rtol` of the robot's size."""
     save_every: Time | None = None
     """Time between saved states [s]; otherwise 200 intervals."""
     save_at: Annotated[tuple[Time, ...], OneOrList()] | None = None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pliant.equations.binding import Binding
 
 HARMLESS = 1e-6
-"""Overlaps up to this depth [m] are as good as none."""
+"""Overlaps up to this share of the robot's size are as good as none."""
 SHOWN = 5
 """Pairs of things that are named."""
 
@@ -23,8 +23,9 @@ def overlap_notes(bound: Binding, t: float, q: np.ndarray) -> list[str]:
         return []
     contacts = contacts_at(bound, t, q, np.zeros(bound.nv))
     deepest: dict[tuple[str, str], float] = {}
+    harmless = HARMLESS * bound.sizes(q)[0]
     for pair, gap in zip(contacts.pairs, contacts.gap, strict=True):
-        if -gap > max(HARMLESS, deepest.get(pair, 0.0)):
+        if -gap > max(harmless, deepest.get(pair, 0.0)):
             deepest[pair] = float(-gap)
     if not deepest:
         return []

@@ -29,18 +29,22 @@ def saddle_matrix(A: Any, J: Any, active: np.ndarray | None = None, *, unit: flo
 def balancing_multipliers(at: Linearized, force: np.ndarray, active_rows: np.ndarray) -> np.ndarray:
     """Multipliers (m) whose constraint forces carry as much of a generalized force (nv) as they can; zero in rows not active."""
     out = np.zeros(at.jacobian.shape[0])
-    out[active_rows] = np.linalg.lstsq(at.jacobian.toarray()[active_rows].T, force, rcond=None)[0]
+    D, rows = at.rate_sizes, at.row_sizes[active_rows]
+    J = at.jacobian.toarray()[active_rows] * D / rows[:, None]
+    out[active_rows] = np.linalg.lstsq(J.T, D * force, rcond=None)[0] / rows
     return out
 
 
 def on_allowed_motions(
     at: Linearized, active_rows: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Basis Z (nv x f) of the motions that the constraints allow, and Z'KZ, Z'CZ, Z'MZ."""
-    J = at.jacobian.toarray()
+    """Basis Z (nv x f) of the motions that the constraints allow, orthonormal as shares of the coordinates' sizes, and Z'KZ,
+    Z'CZ, Z'MZ."""
+    own = at.in_sizes()
+    J = own.jacobian.toarray()
     Z = null_space(J if active_rows is None else J[active_rows])
-    K, C, M = (Z.T @ x.toarray() @ Z for x in (at.stiffness, at.damping, at.mass))
-    return Z, K, C, M
+    K, C, M = (Z.T @ (x @ Z) for x in (own.stiffness, own.damping, own.mass))
+    return at.rate_sizes[:, None] * Z, K, C, M
 
 
 def first_order_matrix(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> np.ndarray:

@@ -58,7 +58,7 @@ def _few_frequencies(eqs: Equations) -> np.ndarray | None:
     if bound.m or bound.nv > FEW:
         return None
     still = np.zeros(bound.nv)
-    _, K, _, M, _, _ = bound.program.calls.linearized(bound, 0.0, eqs.initial_state()[0], still, still, np.zeros(0))
+    _, K, _, M, *_ = bound.program.calls.linearized(bound, 0.0, eqs.initial_state()[0], still, still, np.zeros(0))
     K, M = (bound.program.tables.pattern.full(values) for values in (K, M))
     unit = np.sqrt(np.abs(np.diag(K)))
     try:

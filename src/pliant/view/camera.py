@@ -99,7 +99,7 @@ def _common_normal(points: np.ndarray, turns: Sequence[np.ndarray], slides: Sequ
     parallel = all(np.linalg.norm(np.cross(normal, axis)) < FLAT for axis in turns)
     across = all(abs(normal @ axis) < FLAT for axis in slides)
     heights = points @ normal
-    flat = np.ptp(heights) <= FLAT * max(_spread(points), 1e-12)
+    flat = np.ptp(heights) <= FLAT * max(_spread(points), 1e-300)
     return normal if parallel and across and flat else None
 
 

@@ -165,9 +165,9 @@ def _amplitude(places: np.ndarray, twists: np.ndarray) -> float:
     """Factor on a shape so that nodes (at places n x 3, moving with twists n x 6) move visibly and not too far."""
     moves = np.linalg.norm(twists[:, :3] + np.cross(twists[:, 3:], places), axis=1).max(initial=0.0)
     turns = np.linalg.norm(twists[:, 3:], axis=1).max(initial=0.0)
-    size = max(float(np.ptp(places, axis=0).max(initial=0.0)), 1e-6)
-    limits = [LARGEST_MOVE * size / moves] if moves > 1e-12 else []
-    limits += [LARGEST_TURN / turns] if turns > 1e-12 else []
+    size = max(float(np.ptp(places, axis=0).max(initial=0.0)), 1e-12)
+    limits = [LARGEST_MOVE * size / moves] if moves > 0 else []
+    limits += [LARGEST_TURN / turns] if turns > 0 else []
     return float(min(limits, default=0.0))
 
 

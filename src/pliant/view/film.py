@@ -100,7 +100,7 @@ def _pictures(
     camera = front_view(*some) if look.view is None else look_from(view_direction(look.view), some[0].gravity)
     points = np.concatenate([scene.outline_points() for scene in scenes.values()])
     center = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    size = float(max(np.max(np.ptp(camera.project(points), axis=0)), 1e-6))
+    size = float(max(np.max(np.ptp(camera.project(points), axis=0)), 1e-12))
     push = push_scale(list(scenes.values()))
     drawings = {
         k: Drawing(scene, camera, labels=look.labels, frames=look.frames, size=size, center=center, push=push)

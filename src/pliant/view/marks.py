@@ -173,7 +173,7 @@ def outline(solid: Solid) -> np.ndarray:
 def rod_outline(rod: RodCurve) -> np.ndarray:
     """Points as far out along the world's axes as the sections of a rod (n x 3); sections count as round."""
     along = np.gradient(rod.points, axis=0)
-    along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
+    along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-300)
     # a disc of radius r across a unit vector u reaches r sqrt(1 - u_x^2) along x
     reach = rod.half_sizes.max(axis=1)[:, None] * np.sqrt(np.maximum(1 - along**2, 0.0))
     return np.concatenate([rod.points - reach, rod.points + reach])

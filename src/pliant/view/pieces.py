@@ -291,7 +291,7 @@ class _Maker:
         """A helix between two points, with straight ends."""
         a, b = ends
         length = float(np.linalg.norm(b - a))
-        along = (b - a) / length if length > 1e-12 else np.array([0.0, 0.0, 1.0])
+        along = (b - a) / length if length > 0 else np.array([0.0, 0.0, 1.0])
         helper = np.array([1.0, 0, 0]) if abs(along[0]) < 0.8 else np.array([0, 1.0, 0])
         u = np.cross(along, helper)
         u /= np.linalg.norm(u)
@@ -306,9 +306,9 @@ class _Maker:
         ends = _mitred(ends, half_sizes.min(axis=1))
         along = ends[:, 1] - ends[:, 0]
         lengths = np.linalg.norm(along, axis=1, keepdims=True)
-        z = along / np.maximum(lengths, 1e-12)
+        z = along / np.maximum(lengths, 1e-300)
         x = sides - z * np.einsum("ij,ij->i", z, sides)[:, None]
-        x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
+        x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-300)
         rotations = np.stack([x, np.cross(z, x), z], axis=2)
         sizes = np.concatenate([2 * half_sizes, lengths], axis=1)
         self._at("cube", ends.mean(axis=1), sizes, colours, rotations, "rods")
@@ -380,7 +380,7 @@ SURFACES: dict[SurfaceForm, Callable[[_Maker, SurfaceMark, Colour], None]] = {
 def _mitred(pairs: np.ndarray, radii: np.ndarray) -> np.ndarray:
     """Pieces of a tube (k x 2 x 3) made longer by what closes the outer side of its bends."""
     along = pairs[:, 1] - pairs[:, 0]
-    along = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
+    along = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-300)
     bend = np.arccos(np.clip(np.einsum("ij,ij->i", along[:-1], along[1:]), -1, 1))
     reach = np.minimum(np.tan(0.5 * np.minimum(bend, 2.0)), 1.0)
     before, after = np.append(0.0, reach) * radii, np.append(reach, 0.0) * radii

@@ -39,10 +39,10 @@ def player_data(stage: Stage, title: str, clips: Sequence[Clip]) -> dict[str, An
     not move have one frame.
     """
     everywhere = np.concatenate([batch.positions.reshape(-1, 3) for batch in stage.batches])
-    low, span = everywhere.min(axis=0), np.maximum(np.ptp(everywhere, axis=0), 1e-9)
+    low, span = everywhere.min(axis=0), np.maximum(np.ptp(everywhere, axis=0), 1e-15)
     largest = max(float(batch.sizes.max()) for batch in stage.batches)
     size = float(np.max(stage.high - stage.low))
-    grid = round_length(max(size, 1e-6) / 4)
+    grid = round_length(max(size, 1e-12) / 4)
     firsts = np.cumsum([0, *(len(clip.times) for clip in clips)])
     return {
         "title": title,

@@ -55,11 +55,11 @@ class RodCurve:
     def tangents(self) -> np.ndarray:
         """Direction of the centre line at each point (n x 3)."""
         along = np.gradient(self.points, axis=0)
-        return np.asarray(along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12))
+        return np.asarray(along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-300))
 
     def section(self, at: int, scale: float = 1.0) -> np.ndarray:
         """Outline of the section at a point (n x 3) [m]; scale: of its size."""
-        x = self.sides[at] / max(float(np.linalg.norm(self.sides[at])), 1e-12)
+        x = self.sides[at] / max(float(np.linalg.norm(self.sides[at])), 1e-300)
         y = np.cross(self.tangents[at], x)
         turn = np.linspace(0, 2 * np.pi, 40, endpoint=False)
         corners = np.stack([np.cos(turn), np.sin(turn)], axis=1) if self.round else CORNERS
@@ -69,7 +69,7 @@ class RodCurve:
         """How far the rod reaches to each side of its centre line on a picture (n) [m]. project: world to picture, linear."""
         along = np.gradient(project(self.points), axis=0)
         length = np.linalg.norm(along, axis=1, keepdims=True)
-        across = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.maximum(length, 1e-12)
+        across = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.maximum(length, 1e-300)
         axes = np.stack([project(self.sides), project(np.cross(self.tangents, self.sides))], axis=1)
         reach = np.abs(np.einsum("ikj,ij->ik", axes, across)) * self.half_sizes
         return np.asarray(np.linalg.norm(reach, axis=1) if self.round else reach.sum(axis=1))
@@ -95,7 +95,7 @@ def rod_curve(
         between = _between(eqs, name, poses[name][1], nodes)
     places = [poses[name], *between, poses[f"{name}.tip"]]
     points, sides, curvature, arcs = _smooth(places)
-    sizes, bore, is_round = _sizes(eqs.model.spec.sections, rod, arcs / max(arcs[-1], 1e-12), value)
+    sizes, bore, is_round = _sizes(eqs.model.spec.sections, rod, arcs / max(arcs[-1], 1e-300), value)
     grounded = rod.parent == "world" or rod.parent.endswith("/world")
     return RodCurve(name, points, sides, sizes, is_round, bore, curvature, grounded)
 
@@ -165,8 +165,9 @@ def _between(eqs: Equations, name: str, start: np.ndarray, nodes: tuple[np.ndarr
 def _smooth(places: list[Pose]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Cubic pieces through positions with tangents: points, directions of the x axis, curvature, arc length."""
     kept = [places[0]]
+    size = float(np.linalg.norm(np.ptp([position for _, position in places], axis=0)))
     for place in places[1:]:
-        if np.linalg.norm(place[1] - kept[-1][1]) > 1e-9:
+        if np.linalg.norm(place[1] - kept[-1][1]) > 1e-9 * size:
             kept.append(place)
     if len(kept) == 1:
         kept.append(places[-1])
@@ -187,5 +188,5 @@ def _smooth(places: list[Pose]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
     arcs = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(curve, axis=0), axis=1))])
     # the turn per length belongs half way between nodes
     at_nodes = arcs[::pieces]
-    curvature = np.interp(arcs, 0.5 * (at_nodes[:-1] + at_nodes[1:]), angles / np.maximum(np.diff(at_nodes), 1e-12))
+    curvature = np.interp(arcs, 0.5 * (at_nodes[:-1] + at_nodes[1:]), angles / np.maximum(np.diff(at_nodes), 1e-300))
     return curve, sides, curvature, arcs

@@ -174,7 +174,7 @@ class SceneMaker:
 
     def solid(self, name: str, body: Body, touched: Sequence[np.ndarray]) -> Solid:
         center = self.center(name)
-        arms = tuple((center, point) for point in touched if np.linalg.norm(point - center) > 1e-9)
+        arms = tuple((center, point) for point in touched if np.linalg.norm(point - center) > 1e-12)
         if body.shape is None:
             heavy = body.mass is not None and self.value(body.mass) > 0
             return Solid(name, "dot" if heavy else "none", center[None], 0.0, arms, center)

@@ -153,7 +153,7 @@ class Drawing(Ink):
         self.center = 0.5 * (points.min(axis=0) + points.max(axis=0)) if center is None else center
         flat = camera.project(points)
         low, high = flat.min(axis=0), flat.max(axis=0)
-        self.size = float(max(np.max(high - low), 1e-6)) if size is None else size
+        self.size = float(max(np.max(high - low), 1e-12)) if size is None else size
         # symbols of robots with many parts are smaller, so that they stand side by side
         self.crowd = float(np.clip((12 / max(len(scene.joints), len(scene.solids), 1)) ** 0.7, 0.25, 1.0))
         self.unit = self.crowd * self.size

@@ -110,7 +110,7 @@ def make_stage(
         [part for scene in scenes for part in (scene.outline_points(), *map(rod_outline, scene.rods))]
     )
     low, high = points.min(axis=0), points.max(axis=0)
-    size = max(size, float(np.max(high - low)), 1e-6)
+    size = max(size, float(np.max(high - low)), 1e-12)
     bent = max((float(rod.curvature.max()) for scene in scenes for rod in scene.rods), default=0.0)
     curvature = max(curvature, bent if bent * size > STRAIGHT else 0.0)
     force = max([force, *(float(np.linalg.norm(load.force)) for scene in scenes for load in scene.loads)])
@@ -170,7 +170,7 @@ def _batches(pieces: Sequence[Pieces], layer: Layer) -> list[Batch]:
             ends = _stacked(frames, "ends")
             positions = ends.mean(axis=2)
             along = ends[:, :, 1] - ends[:, :, 0]
-            sizes[:, :, 2] = np.maximum(np.linalg.norm(along, axis=2), 1e-9)
+            sizes[:, :, 2] = np.maximum(np.linalg.norm(along, axis=2), 1e-15)
             turns = carried_turns(along / sizes[:, :, 2:])
         else:
             positions = _stacked(frames, "positions")

@@ -38,6 +38,7 @@ int pl_call_linearized(pl_work *w, const pl_arguments *x, double *const *out) {
   give(out[0], w->rhs, T->nv);
   give(out[1], w->K, T->nnz), give(out[2], w->C, T->nnz), give(out[3], w->M, T->nnz);
   give(out[4], w->phi, T->m), give(out[5], w->Jval, T->nnz_j);
+  pl_rate_sizes(w, pl_reach(w), out[6]), give(out[7], w->row_size, T->m);
   return status;
 }
 
@@ -59,6 +60,14 @@ int pl_call_constraints(pl_work *w, const pl_arguments *x, double *const *out) {
 int pl_call_constraint_sizes(pl_work *w, const pl_arguments *x, double *const *out) {
   constraints(w, x);
   give(out[0], w->row_size, w->T->m);
+  return PL_OK;
+}
+
+/* How large the robot is, and what changes of its coordinates are measured against. */
+int pl_call_sizes(pl_work *w, const pl_arguments *x, double *const *out) {
+  pl_kinematics(w, x->q, w->zero);
+  *out[0] = pl_reach(w);
+  pl_rate_sizes(w, *out[0], out[1]);
   return PL_OK;
 }
 

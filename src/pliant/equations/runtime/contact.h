@@ -18,7 +18,7 @@ enum { PL_TOUCH_VERTICES = 4, PL_TOUCH_COLUMNS = 6 * PL_TOUCH_VERTICES };
 /* Constants of a law, as `contact/law.py` writes them. */
 enum {
   PL_LAW_STIFFNESS, PL_LAW_EXPONENT, PL_LAW_DISSIPATION, PL_LAW_IMPACT, PL_LAW_TANGENTIAL, PL_LAW_FRICTION, PL_LAW_ACROSS,
-  PL_LAW_STATIC, PL_LAW_SIZE
+  PL_LAW_STATIC, PL_LAW_SLOW, PL_LAW_RECENT, PL_LAW_SIZE
 };
 
 /* A contact as numbers, for callers: key, law, stretch (3), place (3), speed, share, whether it slid, force on side A (3), normal from

@@ -11,9 +11,7 @@
 #include "contact.h"
 #include "spatial.h"
 
-#define RECENT 1e-2     /* [s] without a memory, surfaces are taken to have slid for so long at the present velocity */
 #define AT_FRICTION 1e-9 /* share of the friction below which surfaces that slid do not stick yet */
-#define SLOW_IMPACT 1e-3 /* [m/s] coefficients of restitution hold for impacts faster than that */
 
 /* x without its part along n */
 static inline void flatten(const double *n, double *x) {
@@ -183,7 +181,7 @@ static void press(pl_touch *c, const double *law) {
   const double k = law[PL_LAW_STIFFNESS] * c->share, p = law[PL_LAW_EXPONENT], depth = -c->gap;
   const double slope = p == 1 ? k : k * pow(depth, p - 1), spring = slope * depth;
   double loss = law[PL_LAW_DISSIPATION];
-  if (law[PL_LAW_IMPACT] > 0) loss = law[PL_LAW_IMPACT] / fmax(c->speed, SLOW_IMPACT);
+  if (law[PL_LAW_IMPACT] > 0) loss = law[PL_LAW_IMPACT] / fmax(c->speed, law[PL_LAW_SLOW]);
   const double factor = 1 - loss * c->rate;
   c->loss = loss;
   c->energy = spring * depth / (p + 1);
@@ -275,15 +273,17 @@ void pl_contact_law(pl_work *w, pl_touch *c) {
   }
   memcpy(c->held, stretch, sizeof stretch);
   if (kind == PL_MEMORY_STEP) find_slip(w, c, z);
+  /* without a memory, surfaces are taken to have slid for a while at the present velocity */
+  const double recent = kind == PL_MEMORY_NONE ? law[PL_LAW_RECENT] : 0;
   if (kind == PL_MEMORY_NONE)
-    for (int k = 0; k < 3; ++k) z[k] = RECENT * c->slip_rate[k];
+    for (int k = 0; k < 3; ++k) z[k] = recent * c->slip_rate[k];
   press(c, law);
   for (int k = 0; k < 3; ++k) c->force[k] = c->pressing * c->n[k];
   rub(c, law, stretch, z, old ? old->slid : kind == PL_MEMORY_NONE, w->contacts->secant);
   for (int a = 0; a < 3; ++a) c->by_since[a] = c->since < 1 ? dot3(c->D[a], z) / c->since : 0;
-  const double later = kind == PL_MEMORY_NONE ? RECENT : 0, now = kind == PL_MEMORY_NONE ? 0 : c->since;
+  const double now = kind == PL_MEMORY_NONE ? 0 : c->since;
   for (int a = 0; a < 3; ++a)
-    for (int b = 0; b < 3; ++b) c->Dv[a][b] += later * c->D[a][b], c->D[a][b] *= now;
+    for (int b = 0; b < 3; ++b) c->Dv[a][b] += recent * c->D[a][b], c->D[a][b] *= now;
 }
 
 /* -- tangents ------------------------------------------------------------------------------------------------------- */

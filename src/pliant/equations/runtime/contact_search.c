@@ -337,7 +337,7 @@ double pl_contact_gap(pl_work *w, const double *q, int law, const int *side) {
   pl_contact_places(w);
   const double most = extent(w);
   /* surfaces within a reach that grows until some are found */
-  for (c->reach = 1e-3 * most + 1e-9; !(gap < c->reach); c->reach *= 4) {
+  for (c->reach = 1e-3 * most + 1e-9 * pl_reach(w); !(gap < c->reach); c->reach *= 4) {
     c->listed = PL_NOTHING_LISTED;
     pl_contact_search(w);
     for (int i = 0; i < c->n; ++i)

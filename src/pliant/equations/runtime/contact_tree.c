@@ -15,8 +15,8 @@
 #include "spatial.h"
 
 enum { LEAF = 4, FEW = 8 };  /* items of a leaf; rigid shapes with more vertices are large */
-#define FAR 10.0             /* [m] sizes beyond that say nothing about how far things move */
-#define LEAST_MARGIN 1e-4    /* [m] */
+#define FAR 10.0             /* of the robot's size: items larger than that say nothing about how far things move */
+#define LEAST_MARGIN 1e-4    /* of the robot's size */
 
 static int is_static(const pl_tables *T, int shape) { return T->shape_node[shape] == 0; }
 static int is_large(const pl_tables *T, int shape) {
@@ -106,6 +106,7 @@ static void find_boxes(pl_work *w, int shape) {
 /* A quarter of the usual size of an item that moves. */
 static double find_margin(pl_work *w) {
   const pl_tables *T = w->T;
+  const double robot = pl_reach(w);
   double sum = 0;
   int count = 0;
   for (int shape = 0; shape < T->n_shape; ++shape) {
@@ -114,10 +115,10 @@ static double find_margin(pl_work *w) {
       find_box(w, i, 0);
       double size = 0;
       for (int k = 0; k < 3; ++k) size += (box_of(w, i)[3 + k] - box_of(w, i)[k]) / 3;
-      if (size < FAR) sum += size, count++;
+      if (size < FAR * robot) sum += size, count++;
     }
   }
-  return fmax(fmax(count ? 0.25 * sum / count : 0, LEAST_MARGIN), w->contacts->reach);
+  return fmax(fmax(count ? 0.25 * sum / count : 0, LEAST_MARGIN * robot), w->contacts->reach);
 }
 
 /* -- pairs ------------------------------------------------------------------------------------------------------------ */

@@ -14,9 +14,12 @@
 
 #define MAX_FACTORIZATIONS 25
 #define MAX_ITERATIONS 200
-#define NEWTON_TOLERANCE 1e-8 /* of the acceleration, relative to 1 + |a| */
+#define NEWTON_TOLERANCE 1e-8 /* of the acceleration, relative to it and a share of those in play */
 #define KEPT_TOLERANCE 1e-9   /* the same with old factors, which leave what is stiff to the last */
 #define EULER_TOLERANCE 1e-4  /* the same of steps with impacts, which are of first order */
+#define IN_PLAY 0.1           /* that share: of gravity, or of what moves the robot within the step ... */
+#define STILL 1e-5            /* ... by this share of its size, or turns it by so many rad */
+#define ROUND_OFF 1e-12       /* changes, as shares of the robot's size or in rad, that may be nothing else */
 #define CONSTRAINT_TOLERANCE 1e-11 /* of constraint values, as shares of their sizes */
 #define SAME_POWER 1e-7       /* an iteration so small leaves powers as they were evaluated before it */
 #define ROUGH 1             /* change of the acceleration, as above, down to which sliding friction counts as a spring */
@@ -37,6 +40,7 @@
 /* The iterations of one step. */
 typedef struct newton {
   double t, h, s, to_v;               /* time reached; s = dx/da and dv/dx, as above */
+  double in_play;                     /* the share of accelerations in play [1/s^2], of coordinates as shares of their sizes */
   double last, first_size;            /* norm of the iteration before, largest change of the first one */
   double first_rate;                  /* of convergence, from the first iteration to the second */
   double work;                        /* of the last iteration at its start, zero if it is not to be searched */
@@ -216,14 +220,15 @@ static void predict(pl_run *r, const newton *n, int prediction) {
   memcpy(r->multipliers1, r->multipliers, r->w->T->m * sizeof(double));
 }
 
-/* Sum of the squares of what is out of balance where a prediction leads. */
+/* Sum of the squares of what is out of balance where a prediction leads, as work on motions of one size. */
 static double imbalance(pl_run *r, const newton *n, int prediction) {
+  const double *size = r->memory.extent.rates;
   double y = 0;
   predict(r, n, prediction);
   pl_increment(r->w->T, r->q, r->memory.alpha.x, r->q1);
   r->newton++;
   pl_unbalanced(r->w, n->t, r->q1, r->v1, r->a1, r->multipliers1);
-  for (int i = 0; i < r->w->T->nv; ++i) y += r->w->rhs[i] * r->w->rhs[i];
+  for (int i = 0; i < r->w->T->nv; ++i) y += size[i] * r->w->rhs[i] * size[i] * r->w->rhs[i];
   return y;
 }
 
@@ -311,6 +316,7 @@ static int worth_keeping(const pl_run *r, const newton *n, double norm, double r
 static int iterate(pl_run *r, newton *n, int *converged) {
   pl_work *w = r->w;
   const int nv = w->T->nv, m = w->T->m;
+  const double *rates = r->memory.extent.rates;
   double *turned = r->memory.alpha.turned, *step = r->memory.alpha.step, norm = 0, size = 0;
   for (int i = 0; i < nv; ++i) w->rhs[i] *= -n->s;
   for (int i = 0; i < m; ++i) w->rhs[nv + i] = w->row_active[i] ? -w->phi[i] : 0;
@@ -319,8 +325,8 @@ static int iterate(pl_run *r, newton *n, int *converged) {
   pl_increment_rate(w->T, r->memory.alpha.x, w->rhs, turned);
   for (int i = 0; i < nv; ++i) {
     const double d = turned[i], a = r->a1[i] + d / n->s;
-    norm = fmax(norm, fabs(d) / (n->h * n->h * (1 + fabs(a))));
-    size = fmax(size, fabs(d));
+    norm = fmax(norm, fabs(d) / (n->h * n->h * (fabs(a) + n->in_play * rates[i])));
+    size = fmax(size, fabs(d) / rates[i]);
   }
   *converged = 0;
   if (n->keep && !(norm < n->last)) return n->keep = 0, n->stayed = 1, PL_OK; /* longer than the one before */
@@ -333,7 +339,7 @@ static int iterate(pl_run *r, newton *n, int *converged) {
   const double rate = first ? 1 : norm / n->last;
   const double left = r->euler ? EULER_TOLERANCE : n->keep ? KEPT_TOLERANCE : NEWTON_TOLERANCE;
   *converged = norm < 1e-3 * NEWTON_TOLERANCE || (rate < 1 && rate / (1 - rate) * norm < left) ||
-               (!first && rate > 0.3 && size < 1e-12);
+               (!first && rate > 0.3 && size < ROUND_OFF);
   if (n->iterations == 0) n->first_size = size;
   if (n->iterations == 1) n->first_rate = rate;
   n->keep = worth_keeping(r, n, norm, rate);
@@ -384,7 +390,7 @@ static int solve_step(pl_run *r, newton *n) {
     if (status || !pl_run_contacts_changed(r)) return status;
   }
   const newton again = {.t = n->t, .h = n->h, .s = n->h * n->h, .to_v = 1 / n->h, .last = INFINITY,
-                        .first_size = INFINITY};
+                        .first_size = INFINITY, .in_play = n->in_play};
   *n = again, r->euler = 1;
   pl_secant_forget(r->secant);
   predict(r, n, COASTING);
@@ -394,13 +400,19 @@ static int solve_step(pl_run *r, newton *n) {
   return status;
 }
 
+/* Accelerations that changes of others are measured against, beside these themselves. */
+static double in_play(const pl_run *r, double h) {
+  const double *g = r->w->theta;
+  return IN_PLAY * fmax(sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) / r->extent.size, STILL / (h * h));
+}
+
 int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
   const int nv = r->w->T->nv, m = r->w->T->m;
   const double am = r->alpha_m, af = r->alpha_f, beta = r->beta, gamma = r->gamma;
   const double s = h * h * beta * (1 - af) / (1 - am);
   double *errors = r->memory.alpha.errors, *unit = r->memory.alpha.unit;
   newton n = {.t = pl_time(r, r->t + h), .h = h, .s = s, .to_v = gamma / (h * beta), .last = INFINITY,
-              .first_size = INFINITY, .keep = pl_secant_serves(r->secant, r->w, s, SAME_STEP)};
+              .first_size = INFINITY, .in_play = in_play(r, h), .keep = pl_secant_serves(r->secant, r->w, s, SAME_STEP)};
   int status = solve_step(r, &n);
   if (status) return status;
   r->kinked = r->euler || pl_run_contacts_slip(r);

@@ -11,7 +11,7 @@
 #include "contact.h"
 
 #define MAX_HALVINGS 6   /* of a fixed step that Newton's method cannot solve */
-#define LEAST_STEP 1e-18 /* [s] no step is shorter */
+#define LEAST_STEP 1e-18 /* of the time to the next stop: no step is shorter */
 #define TOUCH_STRICTER 100 /* than the tolerances, where surfaces meet or part: estimates take motions for smooth */
 #define GENTLE 0.05       /* of the largest speed of the run: rebounds so slow hardly matter */
 #define POSITION_JUMP 1e-8 /* of constraint values, as shares of their sizes: prescribed positions that differ by more jump */
@@ -75,7 +75,7 @@ static void place(pl_run *r, pl_memory *m) {
   x->left.value = pl_doubles(m, signals), x->left.rate = pl_doubles(m, signals);
   x->left.acceleration = pl_doubles(m, signals);
   x->extent.p = pl_doubles(m, 3 * T->n_node), x->extent.R = pl_doubles(m, 9 * T->n_node);
-  x->extent.V = pl_doubles(m, 6 * T->n_node);
+  x->extent.V = pl_doubles(m, 6 * T->n_node), x->extent.rates = pl_doubles(m, T->nv);
   place_method(r, m);
 }
 
@@ -185,19 +185,18 @@ static int refresh(pl_run *r) {
   return pl_check_finite(r, r->a);
 }
 
-/* A first step: a hundredth of the time in which the robot, as it moves and accelerates at the start, goes as far as it is large;
- * of the time in which its rates change where it has no size. Error control does the rest. */
+/* A first step: a hundredth of the time in which the robot, as it moves and accelerates at the start, goes as far as it is large.
+ * Error control does the rest. */
 static double first_step(pl_run *r) {
   const double span = r->stop[r->next_stop] - r->t, size = r->extent.size;
   double speed, spin, acceleration, angular;
   pl_largest_motion(r, r->v, &speed, &spin);
   pl_largest_motion(r, r->a, &acceleration, &angular);
   double time = INFINITY;
-  if (size > 0 && speed > 0) time = fmin(time, size / speed);
-  if (size > 0 && acceleration > 0) time = fmin(time, sqrt(size / acceleration));
+  if (speed > 0) time = fmin(time, size / speed);
+  if (acceleration > 0) time = fmin(time, sqrt(size / acceleration));
   if (spin > 0) time = fmin(time, 1 / spin);
   if (angular > 0) time = fmin(time, sqrt(1 / angular));
-  if (size == 0 && speed > 0 && acceleration > 0) time = fmin(time, speed / acceleration);
   return fmin(0.01 * time, 0.01 * span);
 }
 
@@ -209,8 +208,8 @@ int pl_run_start(pl_run *r) {
   if (status) return status;
   if (r->tape) pl_tape_refreshed(r);
   r->previous_error = 1;
+  if (!r->steps) pl_extent_begin(r);
   if (!r->fixed) {
-    if (!r->steps) pl_extent_begin(r);
     if (!(r->h > 0) && r->next_stop < r->n_stop && r->stop[r->next_stop] > r->t) r->h = first_step(r);
     r->h = fmin(r->h, r->h_max);
   }
@@ -452,7 +451,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
         continue;
       }
       r->h = h * (status ? 0.25 : fmax(0.2, 0.9 * pow(error, -1.0 / exponent)));
-      if (r->h < fmax(LEAST_STEP, 16 * DBL_EPSILON * fabs(r->t))) return status ? status : PL_STEP_TOO_SMALL;
+      if (r->h < fmax(LEAST_STEP * left, 16 * DBL_EPSILON * fabs(r->t))) return status ? status : PL_STEP_TOO_SMALL;
       continue;
     }
     if (sampled_where_rough(r, h)) {

@@ -40,7 +40,7 @@ typedef struct pl_run_memory {
   struct { double *value, *rate, *acceleration; } left;             /* signals before a jump */
   struct { double *d0, *d1, *dd0, *dd1, *qd, *qdd; } between;       /* pl_interpolate: derivatives of q at both ends */
   struct { double *q, *v, *a, *multipliers; } middle;               /* add_work */
-  struct { double *p, *R, *V; } extent;                             /* places of all nodes at the start; twists */
+  struct { double *p, *R, *V, *rates; } extent; /* places of all nodes at the start; twists; sizes of rates, as pl_rate_sizes */
   struct { double *k, *x, *error; } runge_kutta;                    /* seven stages; (q, v); error */
   struct { double *x, *rate; } semi_implicit;
   struct { double *x, *blocks, *unit, *column, *turned, *errors, *step, *residual, *unchanged, *solved; } alpha;

@@ -168,13 +168,6 @@ void pl_input_tangent(pl_work *w, const double *q, const double *v, double *out)
   pl_route_input_tangent(w, out);
 }
 
-/* The largest coordinate of any node [m]; 1 where all of them are at the origin. */
-static double farthest(const pl_work *w) {
-  double y = 0;
-  for (int i = 3; i < 3 * w->T->n_node; ++i) y = fmax(y, fabs(w->p[i]));
-  return y > 0 ? y : 1;
-}
-
 /* Whether a constraint row, of the derivatives G of m of them by the twists of some frames, is a length: it changes as frames move,
  * not only as they turn. */
 static int is_length(const double *G, int m, int frames, int row) {
@@ -196,7 +189,7 @@ double pl_constraint_gap(const pl_work *w) {
 void pl_constraints(pl_work *w, const double *q, const double *v) {
   const pl_tables *T = w->T;
   if (!T->m) return;
-  const double reach = farthest(w);
+  const double reach = pl_farthest(w);
   memset(w->Jval, 0, T->nnz_j * sizeof(double)), memset(w->Jsum, 0, T->nnz_j * sizeof(double));
   double *e = w->temporary.e, *G = w->temporary.G, *g = w->temporary.g;
   double *pose = w->temporary.pose, *twist = w->temporary.twist;
@@ -232,11 +225,13 @@ void pl_constraints(pl_work *w, const double *q, const double *v) {
     if (fabs(w->Jval[n]) < CANCELLED * w->Jsum[n]) w->Jval[n] = 0;
   for (int i = 0; i < T->n_linear; ++i) {
     const int row = T->linear_row[i];
-    w->phi[row] = -w->theta[T->linear_theta[i]], w->row_size[row] = 1;
+    w->phi[row] = -w->theta[T->linear_theta[i]], w->row_size[row] = 0;
     w->gamma[row] = 0;
     for (int n = T->linear_begin[i]; n < T->linear_begin[i + 1]; ++n) {
       const double coefficient = w->theta[T->linear_coefficient[n]];
+      const int e = T->linear_elem[n];
       w->phi[row] += coefficient * q[T->linear_q[n]];
+      w->row_size[row] = fmax(w->row_size[row], fabs(coefficient) * pl_rate_size(w, e, T->linear_v[n] - T->elem_v[e], reach));
       w->Jval[T->linear_pos[n]] = coefficient;
     }
   }

@@ -25,7 +25,9 @@
 #define DIAGONAL_PREFERENCE 1e-2 /* the diagonal is taken as pivot when it is at least this share of the largest */
 #define REUSE_LIMIT 1e-3         /* a reused pivot smaller than this share of its column asks for new pivots */
 #define SINGULAR_BELOW 1e-13     /* of what stood in its column, a pivot this small is the rest of a cancellation */
-#define SCALING_SWEEPS 5         /* each takes the square root of how far the scales are off */
+#define SCALING_SWEEPS 5         /* each takes the square root of how far the scales are off; more where they still are by ... */
+#define FAR_OFF 4                /* ... this factor */
+#define MOST_SWEEPS 20
 #define FRONT_LIMIT 1e-6         /* a front's pivot smaller than this share of the rows below is not sound */
 #define REFINE_BELOW 1e-2        /* solutions with a front's pivot smaller than this share are refined */
 #define REFINEMENTS 3            /* at most */
@@ -96,12 +98,37 @@ void pl_linear_free(pl_linear *f) {
   free(f->Li), free(f->Lx), free(f->Ui), free(f->Ux), free(f->block), free(f);
 }
 
-/* Scales that bring the largest entry of every row and column near one (Ruiz 2001). */
+static double power_of_two(double x) {
+  int exponent;
+  frexp(x, &exponent);
+  return ldexp(1, exponent);
+}
+
+/* First scales, by the diagonal: what units coordinates have is out of them, so that all that follows is the same in any. */
+static void scale_by_diagonal(pl_linear *f, const double *values) {
+  double *r = f->row_scale, *c = f->column_scale;
+  for (int j = 0; j < f->n; ++j) {
+    r[j] = 0;
+    for (int k = f->colptr[j]; k < f->colptr[j + 1]; ++k)
+      if (f->row[k] == j && values[k] && isfinite(values[k])) r[j] = 1 / sqrt(fabs(values[k]));
+  }
+  for (int j = 0; j < f->n; ++j) { /* of multipliers, by the coordinates that they act on */
+    double largest = 0;
+    c[j] = r[j];
+    for (int k = f->colptr[j]; k < f->colptr[j + 1] && !r[j]; ++k) largest = fmax(largest, fabs(values[k]) * r[f->row[k]]);
+    if (!r[j]) c[j] = largest > 0 && isfinite(largest) ? 1 / largest : 1;
+  }
+  for (int j = 0; j < f->n; ++j) r[j] = c[j];
+}
+
+/* Scales that bring the largest entry of every row and column near one (Ruiz 2001): powers of two, with which nothing is rounded. */
 static int equilibrate(pl_linear *f, const double *values) {
   const int n = f->n;
   double *r = f->row_scale, *c = f->column_scale, *largest = f->x;
-  for (int i = 0; i < n; ++i) r[i] = c[i] = 1;
-  for (int sweep = 0; sweep < SCALING_SWEEPS; ++sweep) {
+  scale_by_diagonal(f, values);
+  double least = 0, most = INFINITY;
+  for (int sweep = 0; sweep < SCALING_SWEEPS || (sweep < MOST_SWEEPS && most > FAR_OFF * least); ++sweep) {
+    least = INFINITY, most = 0;
     for (int i = 0; i < n; ++i) largest[i] = 0;
     for (int j = 0; j < n; ++j) {
       double top = 0;
@@ -112,6 +139,7 @@ static int equilibrate(pl_linear *f, const double *values) {
         if (y > largest[f->row[k]]) largest[f->row[k]] = y;
       }
       if (!(top > 0)) return PL_SINGULAR;
+      least = fmin(least, top), most = fmax(most, top);
       c[j] /= sqrt(top);
     }
     for (int i = 0; i < n; ++i) {
@@ -119,6 +147,7 @@ static int equilibrate(pl_linear *f, const double *values) {
       r[i] /= sqrt(largest[i]);
     }
   }
+  for (int i = 0; i < n; ++i) r[i] = power_of_two(r[i]), c[i] = power_of_two(c[i]);
   memset(f->x, 0, n * sizeof(double));
   return PL_OK;
 }

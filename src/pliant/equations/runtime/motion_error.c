@@ -11,6 +11,7 @@
 #include "integrate.h"
 
 #define SMALLEST 1e-5 /* motion, as a share of the robot's size and in rad, that errors are measured against */
+#define ROUND_OFF 1e-14 /* errors, as such shares, that nothing but round-off is left of */
 
 /* World twists of all nodes for the rates x, in the configuration evaluated last. */
 static void twists(const pl_work *w, const double *x, double *V) {
@@ -46,13 +47,11 @@ static void largest(const pl_work *w, const double *V, double *moving, double *t
 void pl_extent_begin(pl_run *r) {
   const pl_work *w = r->w;
   const int n = w->T->n_node;
-  double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
   memcpy(r->memory.extent.p, w->p, 3 * n * sizeof(double)), memcpy(r->memory.extent.R, w->R, 9 * n * sizeof(double));
-  for (int g = 1; g < n; ++g)
-    for (int i = 0; i < 3; ++i) low[i] = fmin(low[i], w->p[3 * g + i]), high[i] = fmax(high[i], w->p[3 * g + i]);
-  const double box[3] = {high[0] - low[0], high[1] - low[1], high[2] - low[2]};
   memset(&r->extent, 0, sizeof r->extent);
-  r->extent.size = n > 1 ? length(box) : 0;
+  r->extent.size = pl_reach(w);
+  r->extent1 = r->extent;
+  pl_rate_sizes(w, r->extent.size, r->memory.extent.rates);
 }
 
 /* The size of the motion, the configuration and rates evaluated last included. */
@@ -80,13 +79,13 @@ double pl_motion_error(pl_run *r, double h, const double *ex, const double *ev) 
   double way, turn, speed, spin;
   pl_extent *x = &r->extent1;
   extend(r, x);
-  const double size = fmax(x->size, x->way), per_size = size > 0 ? 1 / size : 0;
+  const double size = fmax(x->size, x->way), per_size = 1 / size;
   pl_largest_motion(r, ex, &way, &turn);
   pl_largest_motion(r, ev, &speed, &spin);
-  /* motions far below the robot's size are not worth more accuracy than this */
-  const double far = fmax(fmax(x->way, size * x->turn), SMALLEST * size);
-  const double wide = fmax(fmax(x->turn, per_size * x->way), SMALLEST);
-  const double speeds = (r->atol + r->rtol * SMALLEST * size) / h + r->rtol * fmax(x->speed, size * x->spin);
-  const double spins = (r->atol + r->rtol * SMALLEST) / h + r->rtol * fmax(x->spin, per_size * x->speed);
-  return fmax(fmax(way / (r->atol + r->rtol * far), turn / (r->atol + r->rtol * wide)), fmax(speed / speeds, spin / spins));
+  /* motions far below the robot's size are not worth more accuracy than this, nor than the caller says */
+  const double least = fmax(r->rtol * SMALLEST, ROUND_OFF), far = r->atol + least * size, wide = r->atol + least;
+  const double ways = far + r->rtol * fmax(x->way, size * x->turn), turns = wide + r->rtol * fmax(x->turn, per_size * x->way);
+  const double speeds = far / h + r->rtol * fmax(x->speed, size * x->spin);
+  const double spins = wide / h + r->rtol * fmax(x->spin, per_size * x->speed);
+  return fmax(fmax(way / ways, turn / turns), fmax(speed / speeds, spin / spins));
 }

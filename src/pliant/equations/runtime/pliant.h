@@ -114,7 +114,7 @@ typedef struct pl_work {
   double *BA, *HB, *lanes, *lanes_eta, *lanes_a; /* derivatives of accelerations, several columns at a time */
   int *lanes_node;
   double *K, *C, *M;                 /* nnz values on the system pattern */
-  double *row_size;                  /* of constraint rows: 1 of angles, of lengths how far the robot reaches [m] */
+  double *row_size;                  /* of constraint rows: 1 of angles, of lengths how far the robot reaches [m]; of sums of coordinates, theirs */
   double *Jval, *Jsum;               /* nnz of the constraint Jacobian, and of the magnitudes of what each entry is the sum of */
   double *phi, *phi_rate, *gamma;    /* m */
   double *lambda;                    /* m */
@@ -231,6 +231,15 @@ void pl_inertia_mass(pl_work *);
 void pl_inertia_tangent(pl_work *, const double *q, const double *a);
 void pl_inertia_in_world(pl_work *, int inertia, const double *q, const double *a, double *M, double *Y, double *Z);
 void pl_inertia_energy(pl_work *, double *kinetic, double *gravity);
+
+/* sizes.c: in the configuration evaluated last */
+/* How large the robot is [m]: the diagonal of the box around its nodes and masses; never zero. */
+double pl_reach(const pl_work *);
+/* The largest coordinate of any node [m]; 1 where all of them are at the origin. */
+double pl_farthest(const pl_work *);
+/* By how much a rate of an element has to grow to turn a node of it by a radian, or to move it by the size of the robot. */
+double pl_rate_size(const pl_work *, int element, int rate, double reach);
+void pl_rate_sizes(const pl_work *, double reach, double *size);
 
 /* interactions.c */
 void pl_forces(pl_work *, const double *q, const double *v);

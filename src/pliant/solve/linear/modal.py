@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -16,10 +16,10 @@ from pliant.language.arguments import ArgumentError, known_keywords, need_equati
 from pliant.language.display import shown
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.contact_remarks import linear_remarks
-from pliant.solve.independent_coordinates import null_space
 from pliant.solve.linear.small_motion import at_rest, first_order, imbalance, largest_force, steady_start
 from pliant.solve.options import ModesOptions
 from pliant.solve.quadratic_eigenvalues import ROUND_OFF, Eigenpairs, MasslessMotion, eigenpairs
+from pliant.solve.saddle import on_allowed_motions
 from pliant.solve.sparse_eigenvalues import NotConverged, SparseMatrices, lowest_eigenpairs
 from pliant.solve.state import Start
 from pliant.solve.statics.eigenvalue_count import is_symmetric
@@ -194,8 +194,9 @@ def _solved(
     if np.any(v):
         linear, state = _in_motion(bound, t, q, v)
         order = first_order(eqs, bound, state, np.zeros(bound.nv), linear)
-        K, C, M = order.second_order(linear.mass)
-        return _dense(order.G, K, C, M, undamped, largest_force(bound, t, q), _rubs(state)), state, True, []
+        D = linear.rate_sizes[order.chosen]
+        K, C, M = (D[:, None] * x * D for x in order.second_order(linear.mass))
+        return _dense(order.G * D, K, C, M, undamped, largest_force(bound, t, q), _rubs(state)), state, True, []
     linear, state = at_rest(bound, t, q)
     forces = largest_force(bound, t, q)
     said = imbalance(eqs, linear, forces=forces)
@@ -211,9 +212,7 @@ def _solved(
             return found, state, stable, notes + more
         except NotConverged:
             pass  # all of them then, which takes longer
-    Z = null_space(linear.jacobian.toarray()[on])
-    K, C, M = (Z.T @ (x @ Z) for x in (linear.stiffness, linear.damping, linear.mass))
-    return _dense(Z, K, C, M, undamped, forces, _rubs(state)), state, True, notes
+    return _dense(*on_allowed_motions(linear, on), undamped, forces, _rubs(state)), state, True, notes
 
 
 def _in_motion(bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> tuple[Linearized, State]:
@@ -251,13 +250,16 @@ def _sparse(
     linear: Linearized, on: np.ndarray, count: int, undamped: bool, forces: float, rubs: bool
 ) -> tuple[Eigenpairs, bool | None, list[str]]:
     """The lowest modes of a large robot, and whether any mode grows as far as that can be told without all of them."""
+    sizes, linear = linear.rate_sizes, linear.in_sizes()
     C = scipy.sparse.csc_matrix(linear.damping.shape) if undamped else linear.damping
     K = 0.5 * (linear.stiffness + linear.stiffness.T) if undamped and not rubs else linear.stiffness
     J = scipy.sparse.csr_matrix(linear.jacobian[on])
     at = SparseMatrices(scipy.sparse.csc_matrix(K), scipy.sparse.csc_matrix(C), linear.mass, J, ROUND_OFF * forces)
     D = scipy.sparse.diags(stiffness_scaling(linear))
     symmetric = is_symmetric(D @ at.K @ D) and is_symmetric(at.C)
-    judged = judge_large(Linearized(linear.residual, at.K, at.C, at.M, linear.phi[on], at.J))
+    judged = judge_large(
+        replace(linear, stiffness=at.K, damping=at.C, phi=linear.phi[on], jacobian=at.J, row_sizes=linear.row_sizes[on])
+    )
     wanted = count
     while True:
         found = lowest_eigenpairs(at, wanted, symmetric=symmetric)
@@ -265,6 +267,7 @@ def _sparse(
         if judged is None or growing >= judged.unstable or wanted > 4 * count + 40:
             break
         wanted *= 2
+    found = replace(found, shapes=sizes[:, None] * found.shapes)
     if judged is None:
         return found, None, [f"whether others grow was not decided: {len(found.values)} modes were looked at"]
     missing = judged.unstable - growing

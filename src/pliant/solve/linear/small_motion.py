@@ -45,21 +45,21 @@ def with_contacts_from(made: AssembledState, given: State, t: float) -> Assemble
 
 
 def largest_force(bound: Binding, t: float, q: np.ndarray) -> float:
-    """Largest generalized force of any source in a pose at rest [N or N m]."""
-    by_source = bound.force_by_source(t, q, np.zeros(bound.nv)).values()
-    return max((float(np.abs(force).max(initial=0.0)) for force in by_source), default=0.0)
+    """Largest generalized force of any source in a pose at rest, as its work on a coordinate that moves by its size [J]."""
+    by_source, sizes = bound.force_by_source(t, q, np.zeros(bound.nv)).values(), bound.sizes(q)[1]
+    return max((float(np.abs(sizes * force).max(initial=0.0)) for force in by_source), default=0.0)
 
 
 def imbalance(eqs: Equations, linear: Linearized, *, forces: float = 0.0) -> str:
     """How far a pose is from rest, in words; empty where it is at rest.
 
-    linear: the equations there, with the constraint forces that balance it best. forces: the largest force in play [N or N m].
+    linear: the equations there, with the constraint forces that balance it best. forces: as `largest_force` gives them.
     """
-    size = np.abs(linear.residual)
-    in_play = max(1e-3 * float(np.abs(linear.stiffness.data).max(initial=0.0)), forces, 1e-9)
-    if size.max(initial=0.0) <= BALANCED * in_play:
+    own, size = linear.in_sizes(), np.abs(linear.residual)
+    in_play = max(1e-3 * float(np.abs(own.stiffness.data).max(initial=0.0)), forces)
+    if np.abs(own.residual).max(initial=0.0) <= BALANCED * in_play:
         return ""
-    k = int(np.argmax(size))
+    k = int(np.argmax(np.abs(own.residual)))
     units = {"m": " N", "rad": " N m"}
     unit = [" N m" if c.is_rotation else units.get(c.unit, "") for c in eqs.model.coordinates for _ in c.v_names][k]
     return (
@@ -126,7 +126,7 @@ def first_order(
         H = H - moved.S1 @ moved.by_q
         held = moved.held.T  # combinations of rows that no input moves
         J_held = held @ J
-    chosen, G = partition(J_held, independent, eqs.rates)
+    chosen, G = partition(J_held, independent, eqs.rates, linear.rate_sizes)
     f, n = len(chosen), bound.nv
     # changes of v: those of the independent rates, plus what the moving constraints add for changes of q
     dependent = [i for i in range(n) if i not in chosen]
@@ -170,13 +170,14 @@ def _is_steady(made: AssembledState, t: float) -> bool:
     """Whether the linear equations of a motion are the same a little further along it."""
     bound, q, v = made.bound, made.q, made.v
     a, multipliers = bound.forward(t, q, v)
-    fastest = float(np.abs(v).max())
-    if np.abs(a).max(initial=0.0) > STEADY * fastest**2:
+    sizes = bound.sizes(q)[1]
+    fastest = float(np.abs(v / sizes).max())
+    if np.abs(a / sizes).max(initial=0.0) > STEADY * fastest**2:
         return False
     h, zero = 0.3 / fastest, np.zeros(bound.nv)
     try:
         further = bound.increment(q, h * v)
-        here, there = (bound.linearized(s, x, v, zero, multipliers) for s, x in ((t, q), (t + h, further)))
+        here, there = (bound.linearized(s, x, v, zero, multipliers).in_sizes() for s, x in ((t, q), (t + h, further)))
     except RuntimeError:
         return False
     # what inertia makes of these rates is what counts beside: a matrix of zeros is known to rounding only
@@ -186,6 +187,5 @@ def _is_steady(made: AssembledState, t: float) -> bool:
         one, two = getattr(here, name), getattr(there, name)
         if np.abs((one - two).data).max(initial=0.0) > STEADY * max(size, np.abs(one.data).max(initial=0.0)):
             return False
-    return bool(
-        np.abs(here.residual - there.residual).max(initial=0.0) <= STEADY * max(1.0, np.abs(here.residual).max())
-    )
+    forces = max(inertia * fastest**2, float(np.abs(here.residual).max(initial=0.0)))
+    return bool(np.abs(here.residual - there.residual).max(initial=0.0) <= STEADY * forces)

@@ -161,7 +161,7 @@ def linearize(
     notes = [*made.messages, *friction_remarks(eqs.model, linear=True), *linear_remarks(touching)]
     if not np.any(v):
         resting, rest = at_rest(bound, t, q)
-        said = imbalance(eqs, resting, forces=largest_force(bound, t, q)) if residual >= 1e-6 else ""
+        said = imbalance(eqs, resting, forces=largest_force(bound, t, q))
         if said:
             notes.append(said)
         else:  # drop the round-off accelerations

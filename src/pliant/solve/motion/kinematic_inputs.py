@@ -147,8 +147,8 @@ def take_effect(
     worst = int(np.argmax(jumps))
     if jumps[worst] > JUMP:
         raise ArgumentError(_refusal(eqs, before, after, worst, float(new[0][worst] - old[0][worst]), t))
-    change = np.where(on, np.abs(new[1] - old[1]), 0.0)
-    if np.max(change) <= 1e-12 + 1e-9 * np.max(np.abs(v), initial=0.0):
+    change = np.where(on, np.abs(new[1] - old[1]), 0.0) / after.constraint_sizes(t, q, v)
+    if np.max(change) <= 1e-9 * np.max(np.abs(v / after.sizes(q)[1]), initial=0.0):
         return v, stored
     moved = after.project(t, q, v)[1]
     return moved, stored + float(after.energies(t, q, moved)[0] - after.energies(t, q, v)[0])

@@ -231,18 +231,23 @@ def impulse(
     wanted = np.concatenate([-rate[on], targets - rows @ v])
     if not G.shape[0] or not np.any(wanted):
         return v
-    M, own = bound.mass_matrix(q).tocsc()[:, free][free, :], G[:, free]
+    D = scipy.sparse.diags(bound.sizes(q)[1])
+    M, own = (D @ bound.mass_matrix(q) @ D).tocsc()[:, free][free, :], (G @ D).tocsc()[:, free]
     n, m = M.shape[0], own.shape[0]
+    length = np.sqrt(np.asarray(own.multiply(own).sum(axis=1)).ravel())
+    rows_of_one = scipy.sparse.diags(1 / np.where(length > 0, length, 1.0))
+    own, right = rows_of_one @ own, rows_of_one @ wanted
     scale = float(M.diagonal().max(initial=0.0)) or 1.0
     kkt = scipy.sparse.bmat([[M / scale, own.T], [own, None]]).tocsc()
-    right = np.concatenate([np.zeros(n), wanted])
+    right = np.concatenate([np.zeros(n), right])
     try:
         found = scipy.sparse.linalg.splu(kkt).solve(right)
     except RuntimeError:  # rows that say the same
         found = np.linalg.lstsq(kkt.toarray(), right, rcond=None)[0]
     after = v.copy()
-    after[free] += found[:n]
-    size = max(1.0, float(np.max(np.abs(wanted))), float(np.max(np.abs(v), initial=0.0)))
-    if not np.all(np.isfinite(after)) or np.max(np.abs(G @ (after - v) - wanted)) > 1e-8 * size:
+    after[free] += D.diagonal()[free] * found[:n]
+    left = rows_of_one @ (G @ (after - v) - wanted)
+    size = max(float(np.max(np.abs(right))), float(np.max(np.abs(v / D.diagonal()), initial=0.0)))
+    if not np.all(np.isfinite(after)) or np.max(np.abs(left)) > 1e-8 * size:
         return None
     return after if m else v

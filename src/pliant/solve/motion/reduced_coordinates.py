@@ -29,9 +29,12 @@ from pliant.solve.state import AssembledState
 from pliant.solve.status import Status
 
 CONDITION_LIMIT = 1e10
-# Independent coordinates are moved no further than this at once [m or rad] when the loops are closed behind them.
+# Independent coordinates are moved no further than this share of their sizes at once when the loops are closed behind them.
 LONGEST_REACH = 0.05
+# Constraint values, as shares of their sizes.
 NEWTON_TOLERANCE = 1e-13
+# Error per step, as a share of the sizes of coordinates, below which their own size does not count; as a share of rtol.
+SMALLEST = 1e-5
 
 
 class _Reduction:
@@ -43,6 +46,7 @@ class _Reduction:
         self.independent = independent
         self.dependent = [i for i in range(bound.nv) if i not in independent]
         self.q = q.copy()
+        self.sizes = bound.sizes(q)[1][independent]
         self.evaluations = 0
 
     def close(self, t: float, y: np.ndarray) -> np.ndarray:
@@ -51,7 +55,7 @@ class _Reduction:
         zero = np.zeros(self.bound.nv)
         # go there along the tangent, so that a long way does not end on another branch
         change = y - q[self.independent]
-        pieces = max(1, int(np.ceil(np.abs(change).max(initial=0.0) / LONGEST_REACH)))
+        pieces = max(1, int(np.ceil(np.abs(change / self.sizes).max(initial=0.0) / LONGEST_REACH)))
         for piece in range(pieces):
             goal = self.q[self.independent] + change * (piece + 1) / pieces
             q = self._correct(t, q + self._tangent(t, q) @ (goal - q[self.independent]), goal, zero)
@@ -71,7 +75,7 @@ class _Reduction:
         q[self.independent] = y
         for _ in range(50):
             phi, _, _, J = self.bound.constraints(t, q, zero)
-            error = np.abs(phi[self.on]).max(initial=0.0)
+            error = np.abs(phi / self.bound.constraint_sizes(t, q, zero))[self.on].max(initial=0.0)
             block = J.toarray()[self.on][:, self.dependent]
             if error <= NEWTON_TOLERANCE:
                 break
@@ -164,7 +168,7 @@ def _independent_rates(
         raise PartitionError("the reduced formulation needs plain coordinates; this robot has free rotations")
     jacobian = made.bound.constraints(begin, made.q, made.v)[3].toarray()[made.bound.active_rows]
     wanted = None if independent is None else [eqs.rates.index(name) for name in independent]
-    return partition(jacobian, wanted, eqs.rates)[0]
+    return partition(jacobian, wanted, eqs.rates, made.bound.sizes(made.q)[1])[0]
 
 
 class _ReducedRun:
@@ -179,7 +183,10 @@ class _ReducedRun:
 
     def integrate(self, x0: np.ndarray, method: Method) -> tuple[Status, str]:
         """Run to the end from independent positions and rates x0; returns status and message."""
-        rtol, atol = method.relative_tolerance, method.absolute_tolerance
+        rtol = method.relative_tolerance
+        # of rates, what is so small after the whole run
+        least = max(SMALLEST * rtol, 1e-14) * self.reduction.sizes
+        atol = method.absolute_tolerance + np.concatenate([least, least / (self.end - self.begin)])
         solver = None
         try:
             solver = scipy.integrate.DOP853(self._rate, self.begin, x0, self.end, rtol=max(rtol, 1e-13), atol=atol)

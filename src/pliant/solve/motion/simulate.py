@@ -102,7 +102,7 @@ def simulate(
     method: an integrator or its name; chosen by constraints and stiffness when None, and named in the result.
     step: fixed step [s] of a method that is given by name; of generalized-alpha where none is.
     rtol, atol: tolerances of a method that is given by name or chosen; when None, 1e-6 of explicit and 1e-3 of implicit methods,
-        and a millionth of rtol.
+        and a hundred-thousandth of rtol of the robot's size.
     save_every, save_at: interval of saved states, or times to save, at which steps end exactly [s]; 200 intervals by default.
     save_between: interpolate states at `save_at` within steps instead.
     inputs: by name, each a number that is held, a text with a unit or an expression of t ("2 N", "2*sin(3*t) N"), a function of

@@ -20,7 +20,7 @@ from pliant.equations.workspace import EvaluationError
 from pliant.solve.saddle import saddle_matrix
 from pliant.solve.statics.loading import ModelLoading
 from pliant.solve.statics.stability import DENSE_UP_TO, Stability, judge, stiffness_scaling
-from pliant.solve.statics.static_equations import StaticEquations, largest_turn
+from pliant.solve.statics.static_equations import StaticEquations, forces_in_play, largest_turn
 
 # Corrections after a step before it is called too long; and while a special point is being located.
 CORRECTIONS = 10
@@ -29,7 +29,7 @@ PATIENT_CORRECTIONS = 25
 MAX_STEP_TURN = 0.6
 # Below this many unknowns, sparse bookkeeping costs more than it saves.
 DENSE_BELOW = 60
-# Closure of constraints that counts as exact [m or rad].
+# Closure of constraints that counts as exact, as a share of their sizes.
 CLOSED = 1e-11
 
 
@@ -120,11 +120,12 @@ class ArcLengthStatics(StaticEquations):
         """How long changes are at a pose."""
         masses = self.bound.system.masses.values()
         total = float(sum(self.bound.constants[k] for k in masses))
-        typical = float(np.mean(at.mass.diagonal())) if at.mass.shape[0] else 0.0
+        square = at.rate_sizes**2
+        typical = float(np.mean(square * at.mass.diagonal())) if at.mass.shape[0] else 0.0
         if total <= 0 or typical <= 0:
-            return Metric(scipy.sparse.identity(self.bound.nv, format="csc"), self.loading.scale)
+            return Metric(scipy.sparse.csc_matrix(scipy.sparse.diags(1 / square)), self.loading.scale)
         # a little of every increment, so that massless directions have a length too
-        matrix = at.mass + 1e-6 * typical * scipy.sparse.identity(self.bound.nv)
+        matrix = at.mass + 1e-6 * typical * scipy.sparse.diags(1 / square)
         return Metric(scipy.sparse.csc_matrix(matrix / (total * self.size**2)), self.loading.scale)
 
     def _by_value(self, q: np.ndarray, multipliers: np.ndarray, value: float) -> tuple[np.ndarray, np.ndarray]:
@@ -161,10 +162,9 @@ class ArcLengthStatics(StaticEquations):
             if not (np.all(np.isfinite(force)) and np.all(np.isfinite(phi))):
                 return None
             norm = float(np.abs(force).max(initial=0.0))
-            stiffness = float(np.abs(at.stiffness.data).max(initial=0.0))
-            carried = float(np.abs(at.jacobian.T @ multipliers).max(initial=0.0))
-            allowed = self.tolerance * max(1e-3 * stiffness, carried, 1e-9)
-            converged = norm <= allowed and np.abs(phi).max(initial=0.0) <= CLOSED
+            allowed = self.tolerance * forces_in_play(at, multipliers)
+            balanced = np.abs(at.rate_sizes * force).max(initial=0.0) <= allowed
+            converged = balanced and np.abs(phi / at.row_sizes).max(initial=0.0) <= CLOSED
             if converged and polished:
                 touching = contacts_at_rest(self.bound, self.t, q)
                 return EquilibriumPoint(
@@ -225,20 +225,22 @@ class ArcLengthStatics(StaticEquations):
 
 
 class _Bordered:
-    """[K, -J', F_p; J, 0, phi_p; border] in units in which all blocks are of one size."""
+    """[K, -J', F_p; J, 0, phi_p; border] in units in which all blocks are of one size: increments and constraint values as shares
+    of their own sizes."""
 
     def __init__(
         self, at: Linearized, by_value: tuple[np.ndarray, np.ndarray], border: Direction, metric: Metric,
         active: np.ndarray,
     ) -> None:  # fmt: skip
         n, m = at.stiffness.shape[0], len(active)
-        self._n = n
+        self._n, self._D, self._rows = n, at.rate_sizes, at.row_sizes
+        at = at.in_sizes()
         self._force = f = float(np.abs(at.stiffness.data).max(initial=0.0)) or 1.0
         self._scale = s = metric.scale
-        row = metric.matrix.T @ border.q
+        row = self._D * (metric.matrix.T @ border.q)
         self._border = b = f / max(np.abs(row).max(initial=0.0), abs(border.value) / s, 1e-300)
         K, J = at.stiffness, f * at.jacobian
-        column = np.concatenate([s * by_value[0], f * s * active * by_value[1]])
+        column = np.concatenate([s * self._D * by_value[0], f * s * active * by_value[1] / self._rows])
         last = np.concatenate([b * row, np.zeros(m)])
         corner = b * border.value / s
         self._matrix: Any
@@ -257,7 +259,7 @@ class _Bordered:
 
     def solve(self, force: np.ndarray, phi: np.ndarray, length: float) -> Direction | None:
         """The change that makes these changes of force, constraint values and product with the border."""
-        rhs = np.concatenate([force, self._force * phi, [self._border * length]])
+        rhs = np.concatenate([self._D * force, self._force * phi / self._rows, [self._border * length]])
         try:
             x = np.linalg.solve(self._matrix, rhs) if self._dense else scipy.sparse.linalg.splu(self._matrix).solve(rhs)
         except (RuntimeError, np.linalg.LinAlgError):
@@ -269,7 +271,7 @@ class _Bordered:
         if not np.all(np.isfinite(x)):
             return None
         n = self._n
-        return Direction(x[:n], self._force * x[n:-1], float(self._scale * x[-1]))
+        return Direction(self._D * x[:n], self._force * x[n:-1] / self._rows, float(self._scale * x[-1]))
 
     @property
     def _dense(self) -> bool:

@@ -24,7 +24,6 @@ from pliant.solve.statics.loading import ModelLoading
 from pliant.solve.statics.path import Path, PathPoint
 from pliant.solve.statics.path_dataset import record_path
 from pliant.solve.statics.path_following import MAX_STEP, Branch, PathFollower
-from pliant.solve.statics.static_equations import robot_size
 from pliant.solve.status import Status
 from pliant.solve.validity import friction_remarks
 
@@ -143,7 +142,7 @@ def _first_place(
     made = assemble(eqs, eqs.binding, t, state.q, np.zeros(len(eqs.rates)), state.given.at_rest())
     bound, q, multipliers, touching = made.bound, made.q, state.multipliers, state.contacts
     notes = [*made.messages, *friction_remarks(eqs.model)]
-    statics = ArcLengthStatics(bound, t, tolerance, loading, robot_size(bound.node_poses(q)[1]))
+    statics = ArcLengthStatics(bound, t, tolerance, loading, bound.sizes(q)[0])
     statics.push(push)
     fixed = Direction(np.zeros(bound.nv), np.zeros(bound.m), loading.scale)
     if at_rest or len(multipliers) != bound.m:

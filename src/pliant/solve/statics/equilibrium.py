@@ -239,10 +239,10 @@ def _found(judged: Stability | None, iterations: int, held: bool) -> str:
 
 
 def _not_found(eqs: Equations, residual: np.ndarray, rest: Rest, touching: Contacts | None) -> str:
-    size = np.abs(residual)
-    worst = eqs.rates[int(np.argmax(size))] if len(size) else ""
+    k = int(np.argmax(np.abs(eqs.binding.sizes(rest.q)[1] * residual))) if len(residual) else 0
+    worst, size = (eqs.rates[k], abs(residual[k])) if len(residual) else ("", 0.0)
     first = (
-        f"no equilibrium found: a force of {size.max(initial=0.0):.3g} on '{worst}' stays unbalanced after {rest.iterations} "
+        f"no equilibrium found: a force of {size:.3g} on '{worst}' stays unbalanced after {rest.iterations} "
         "iterations. "
     )
     if sliding := sliding_words(touching):
@@ -272,8 +272,8 @@ def equilibria(
 ) -> list[Equilibrium]:
     """Different equilibria found from `start` and from random poses around it, stable ones first.
 
-    `spread`: standard deviation of the random increments [m or rad]. The others are those of `equilibrium`; unstable poses
-    are among them with `stability="any"`.
+    `spread`: standard deviation of the random increments, as a share of the robot's size or in rad. The others are those of
+    `equilibrium`; unstable poses are among them with `stability="any"`.
     """
     need_equations(eqs)
     whole("starts", starts, least=1)
@@ -282,9 +282,10 @@ def equilibria(
     eqs = eqs.at(inputs=inputs, parameters=parameters)
     bound, first = eqs.binding, given_state(eqs, start, time, where="start").q
     found: list[Equilibrium] = []
+    size, sizes = bound.sizes(first)
     wanted: tuple[Literal["stable", "any"], ...] = ("stable",) if stability == "stable" else ("stable", "any")
     for k in range(starts):
-        increment = np.zeros(bound.nv) if k == 0 else rng.normal(scale=spread, size=bound.nv)
+        increment = np.zeros(bound.nv) if k == 0 else sizes * rng.normal(scale=spread, size=bound.nv)
         for which in wanted:
             try:
                 begin = bound.increment(first, increment)
@@ -292,10 +293,10 @@ def equilibria(
             except RuntimeError:
                 continue
             poses = bound.node_poses(result.q)
-            if not any(_same_pose(poses, bound.node_poses(other.q)) for other in found):
+            if not any(_same_pose(poses, bound.node_poses(other.q), size) for other in found):
                 found.append(result)
     return sorted(found, key=lambda e: not e.stable)
 
 
-def _same_pose(a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]) -> bool:
-    return bool(np.allclose(a[0], b[0], atol=1e-5) and np.allclose(a[1], b[1], atol=1e-6))
+def _same_pose(a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray], size: float) -> bool:
+    return bool(np.allclose(a[0], b[0], atol=1e-5) and np.allclose(a[1], b[1], atol=1e-6 * size))

@@ -68,9 +68,9 @@ class Tangent:
         scaled = scale[:, None] * self.stiffness * scale
         return bool(np.abs(scaled - scaled.T).max(initial=0.0) <= SYMMETRIC * np.abs(scaled).max(initial=0.0))
 
-    def factorized(self, shift: float, give: float = 0.0) -> Factors | None:
-        """Factors for a shift; None where the matrix is singular. `give`: by how much constraints give way to their multipliers,
-        in place of the zero block."""
+    def factorized(self, shift: float, give: np.ndarray | float = 0.0) -> Factors | None:
+        """Factors for a shift; None where the matrix is singular. `give`: by how much the constraints in force give way to their
+        multipliers, in place of the zero block."""
         D = 1.0 / np.sqrt(self._size + shift * self._inertia)
         A = self.stiffness + shift * self.metric if shift else self.stiffness
         if self._is_dense:

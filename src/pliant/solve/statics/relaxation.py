@@ -25,10 +25,11 @@ from pliant.equations.binding import Binding, Linearized
 from pliant.equations.workspace import EvaluationError
 from pliant.language.deadline import time_is_up
 from pliant.solve.independent_coordinates import null_space
+from pliant.solve.saddle import on_allowed_motions
 from pliant.solve.statics.carried_sections import CarriedSections, Entries
 from pliant.solve.statics.factorization import Factors, Tangent
 from pliant.solve.statics.stability import DENSE_UP_TO, NEUTRAL, stiffness_scaling
-from pliant.solve.statics.static_equations import StaticEquations, largest_turn, robot_size
+from pliant.solve.statics.static_equations import StaticEquations, forces_in_play, largest_turn
 
 # Evaluations of the equations before a search is given up.
 MAX_ITERATIONS = 500
@@ -51,19 +52,19 @@ NEARLY = 0.3
 SMALL_RADIUS = 0.1
 ENDLESS = 1e3
 LEAST_RADIUS = 1e-12
-# Constraints closer than this are closed [m or rad].
+# Constraints closer than this are closed, as shares of their sizes.
 CLOSED = 1e-11
 # A pose is in balance when its forces are, and Newton's next step is shorter than this share of the longest.
 IN_BALANCE = 1e-6
 # Length of the push that makes an unbalanced pose of a balanced one that gives way; and how many are tried.
 PUSH = 0.1
 MAX_PUSHES = 6
-# Constraints further open than this share of the robot's size may squeeze rods until they buckle. This is foreseen from a step
+# Constraints further open than this share of their sizes may squeeze rods until they buckle. This is foreseen from a step
 # of so small an extent; forces go up to so many times those of the first buckling at first.
 CLOSING = 1e-6
 FORESIGHT = 1e-3
 BEYOND = 1.5
-# Springs become constraints again when these are closed to this share of the robot's size.
+# Springs become constraints again when these are closed to this share of their sizes.
 NEARLY_CLOSED = 1e-3
 ROUGHLY = 1e-2
 
@@ -112,21 +113,23 @@ class Relaxation:
         self._rotations = np.array([v for _, v in self._bound.system.quaternions()], dtype=int)
         self._radius = 1.0
         self._last_shift = 0.0
-        self._give = 0.0
+        self._give = np.zeros(self._bound.m)
+        self._is_soft = False
         self._iterations = 0
         self._pushed: list[int] = []
 
     def run(self, q: np.ndarray) -> Rest:
         """Search from a pose, whose constraints may be open."""
         begin = self._bound.node_poses(q)[1]
-        self._size = robot_size(begin)
+        self._size, self._sizes = self._bound.sizes(q)
         self._turns = self._mean_square_turns(q)
         place = self._balanced_place(q)
-        self._force = float(np.abs(place.at.residual).max(initial=0.0))
+        self._force = float(np.abs(self._sizes * place.at.residual).max(initial=0.0))
         left: _Place | None = None
         away, remembered = False, self._statics.bound
-        self._give = self._softness(place) if self._stable else 0.0
-        if self._give:
+        if self._stable:
+            self._soften(self._softness(place), place)
+        if self._is_soft:
             place = self._place(q, np.zeros(self._bound.m))
         while self._iterations < MAX_ITERATIONS and self._radius > LEAST_RADIUS and not time_is_up():
             metric = self._metric(place.at)
@@ -134,14 +137,14 @@ class Relaxation:
             force, phi = place.at.residual, self._gaps(place)
             plain = self._newton(place, tangent, force, phi)
             sound = plain is not None and (plain[1].sound or not self._stable)
-            if self._give and sound and self._springs_balance(place):
+            if self._is_soft and sound and self._springs_balance(place):
                 self._harden(place)
                 continue
             if plain is not None and plain[0].extent < IN_BALANCE and self._forces_balance(place):
                 pushed = None if sound else self._push(place)
                 if pushed is None or not self._stable or len(self._pushed) > MAX_PUSHES:
-                    return self._rest(self._polished(place), in_balance=not self._give)
-                left = left if self._give else place
+                    return self._rest(self._polished(place), in_balance=not self._is_soft)
+                left = left if self._is_soft else place
                 remembered = self._statics.bound
                 place = pushed
                 continue
@@ -206,6 +209,10 @@ class Relaxation:
         """Constraint values [m or rad] less what springs in place of the constraints allow for."""
         return (place.at.phi + self._give * place.multipliers) * self._active
 
+    def _gap(self, place: _Place) -> float:
+        """The largest constraint value, as a share of its size."""
+        return float(np.abs(place.at.phi * self._active / place.at.row_sizes).max(initial=0.0))
+
     # -- measures ----------------------------------------------------------------------------------------------------
 
     def _mean_square_turns(self, q: np.ndarray) -> np.ndarray:
@@ -224,8 +231,9 @@ class Relaxation:
         total = float(sum(self._bound.constants[k] for k in self._bound.system.masses.values()))
         scale = 1.0 / ((total if total > 0 else 1.0) * self._size**2)
         # a little of every increment, so that massless directions have a length too
-        typical = float(np.mean(scale * np.abs(at.mass.diagonal()) + self._turns)) if len(self._turns) else 0.0
-        diagonal = self._turns + (1e-6 * typical or 1.0)
+        square = self._sizes**2
+        typical = float(np.mean(square * (scale * np.abs(at.mass.diagonal()) + self._turns))) if len(square) else 0.0
+        diagonal = self._turns + (1e-6 * typical or 1.0) / square
         if self._bound.nv + self._bound.m > DENSE_UNKNOWNS:
             return scipy.sparse.csc_matrix(scale * at.mass + scipy.sparse.diags(diagonal))
         metric = scale * at.mass.toarray()
@@ -244,11 +252,9 @@ class Relaxation:
     def _forces_balance(self, place: _Place) -> bool:
         """Whether forces are small beside those in play, and constraints closed."""
         at = place.at
-        stiffness = 1e-3 * np.abs(at.stiffness.data).max(initial=0.0)
-        carried = np.abs(at.jacobian.T @ place.multipliers).max(initial=0.0) if self._bound.m else 0.0
-        allowed = self._statics.tolerance * max(stiffness, carried, self._force)
-        closed = np.abs(self._gaps(place)).max(initial=0.0) <= CLOSED
-        return bool(closed and np.abs(at.residual).max(initial=0.0) <= allowed)
+        allowed = self._statics.tolerance * max(forces_in_play(at, place.multipliers), self._force)
+        closed = np.abs(self._gaps(place) / at.row_sizes).max(initial=0.0) <= CLOSED
+        return bool(closed and np.abs(at.rate_sizes * at.residual).max(initial=0.0) <= allowed)
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
@@ -256,7 +262,7 @@ class Relaxation:
         self, place: _Place, tangent: Tangent, force: np.ndarray, phi: np.ndarray
     ) -> tuple[_Step, Factors] | None:
         """Newton's step, stable or not, and its factors; None where the stiffness is singular."""
-        factors = tangent.factorized(0.0, self._give)
+        factors = tangent.factorized(0.0, self._give[self._bound.active_rows])
         if factors is None:
             return None
         x, multipliers = factors.step(force, phi)
@@ -265,11 +271,11 @@ class Relaxation:
     def _shifted(self, place: _Place, tangent: Tangent, force: np.ndarray, phi: np.ndarray) -> _Step | None:
         """A step with the least shift that makes the matrix sound and the step no longer than the radius, or near it."""
         # where nothing is stiff, the shift that gives a step of the size of one
-        size = np.maximum(np.abs(tangent.stiffness.diagonal()), np.abs(force))
+        size = np.maximum(np.abs(tangent.stiffness.diagonal()), np.abs(force) / self._sizes)
         highest = np.max(size / tangent.metric.diagonal(), initial=1e-300)
         shift, low, best = self._last_shift or 1e-6 * highest, 0.0, None
         for k in range(40):
-            factors, extent = tangent.factorized(shift, self._give), np.inf
+            factors, extent = tangent.factorized(shift, self._give[self._bound.active_rows]), np.inf
             if factors is not None and (factors.sound or not self._stable):
                 x, multipliers = factors.step(force, phi)
                 extent = self._extent(place.q, x)
@@ -302,15 +308,14 @@ class Relaxation:
     # -- constraints that are open at the start ------------------------------------------------------------------------
 
     def _softness(self, place: _Place) -> float:
-        """How much constraints shall give way at first: zero, or so much that their forces squeeze the robot only a little
-        beyond its first buckling.
+        """How much constraints shall give way at first, as shares of their sizes per work of their forces [1/J]: zero, or so much
+        that these squeeze the robot only a little beyond its first buckling.
 
         Closed at once they could squeeze a perfect rod on and on, and let it give way in waves that no slow squeezing leads
         to. The first loss of stiffness is foreseen from its change over a small share of Newton's step.
         """
         phi = place.at.phi * self._active
-        self._gap = float(np.abs(phi).max(initial=0.0))
-        if self._gap <= CLOSING * self._size or self._bound.nv > DENSE_UP_TO:
+        if self._gap(place) <= CLOSING or self._bound.nv > DENSE_UP_TO:
             return 0.0
         found = self._newton(
             place, self._tangent(place, self._metric(place.at), place.at.residual), place.at.residual, phi
@@ -322,7 +327,7 @@ class Relaxation:
         q = self._carried.increment(self._bound, place.q, share * step.x)
         try:
             new = self._place(q, place.multipliers + share * step.multipliers)
-            Z = null_space(place.at.jacobian.toarray()[self._bound.active_rows])
+            Z = on_allowed_motions(place.at, self._bound.active_rows)[0]
             before, after = (Z.T @ (0.5 * (x + x.T)) @ Z for x in (y.at.stiffness.toarray() for y in (place, new)))
             if Z.shape[1] == 0:
                 return 0.0
@@ -332,21 +337,26 @@ class Relaxation:
         lost = share / max(1.0 - lowest, 1e-300)
         if lost >= 1.0:
             return 0.0
-        return float(phi @ phi) / (BEYOND * lost * max(abs(float(phi @ step.multipliers)), 1e-300))
+        square = float(np.sum((phi / place.at.row_sizes) ** 2))
+        return square / (BEYOND * lost * max(abs(float(phi @ step.multipliers)), 1e-300))
+
+    def _soften(self, softness: float, place: _Place) -> None:
+        """Springs in place of constraints."""
+        self._is_soft = softness > 0
+        self._give, self._first_gap = softness * place.at.row_sizes**2, self._gap(place)
 
     def _springs_balance(self, place: _Place) -> bool:
         """Whether springs in place of constraints and the robot's forces balance roughly."""
-        gaps, forces = np.abs(self._gaps(place)), np.abs(place.at.residual)
-        phi, carried = np.abs(place.at.phi * self._active), np.abs(place.at.jacobian.T @ place.multipliers)
-        return bool(gaps.max() <= ROUGHLY * phi.max() and forces.max() <= ROUGHLY * carried.max())
+        at = place.at
+        gaps, forces = np.abs(self._gaps(place) / at.row_sizes), np.abs(at.rate_sizes * at.residual)
+        carried = np.abs(at.rate_sizes * (at.jacobian.T @ place.multipliers))
+        return bool(gaps.max() <= ROUGHLY * self._gap(place) and forces.max() <= ROUGHLY * carried.max())
 
     def _harden(self, place: _Place) -> None:
         """Harder springs in place of constraints, and in the end the constraints themselves."""
-        gap = float(np.abs(place.at.phi * self._active).max(initial=0.0))
-        if gap <= NEARLY_CLOSED * self._size:
-            self._give = 0.0
-        else:
-            self._give *= 0.3 if gap > 0.5 * self._gap else 0.1
+        gap = self._gap(place)
+        factor = 0.0 if gap <= NEARLY_CLOSED else 0.3 if gap > 0.5 * self._first_gap else 0.1
+        self._give, self._is_soft = factor * self._give, factor > 0
         self._radius = 1.0
 
     def _settled(self, place: _Place, step: _Step, share: float, metric: Any) -> tuple[_Place, float] | None:
@@ -370,7 +380,9 @@ class Relaxation:
             if share < 1:
                 left_force = self._carried.transported(self._bound, place.q, left_force, q)
             imbalance = new.at.residual - left_force + (step.shift * (metric @ x) if step.shift else 0.0)
-            factors = self._tangent(new, metric, imbalance, left_force).factorized(step.shift, self._give)
+            factors = self._tangent(new, metric, imbalance, left_force).factorized(
+                step.shift, self._give[self._bound.active_rows]
+            )
             if factors is None or largest_turn(rotations, self._bound.node_poses(q)[0]) > 1.5 * self._most_turn:
                 return None
             more = factors.step(imbalance, self._gaps(new) - left_phi)
@@ -380,7 +392,7 @@ class Relaxation:
                 return None
             worst = max(worst, correction / first)
             ending = correction <= (1e-3 if to_the_end else SETTLED * self._extent(place.q, x + more[0]))
-            if ending and self._stable and not factors.sound and self._give:
+            if ending and self._stable and not factors.sound and self._is_soft:
                 return None  # Newton's method went over to the far side of a pose that gives way
             if to_the_end and ending:
                 return new, worst
@@ -407,8 +419,8 @@ class Relaxation:
                 new = self._place(self._bound.increment(place.q, step.x), place.multipliers + step.multipliers)
             except EvaluationError:
                 break
-            closed = np.abs(new.at.phi * self._active).max(initial=0.0) <= CLOSED
-            before, after = (np.abs(x.at.residual).max(initial=0.0) for x in (place, new))
+            closed = self._gap(new) <= CLOSED
+            before, after = (np.abs(self._sizes * x.at.residual).max(initial=0.0) for x in (place, new))
             if not closed or not after < 0.9 * before:
                 break
             place = new
@@ -419,7 +431,8 @@ class Relaxation:
         if self._bound.nv > DENSE_UP_TO:
             return None
         D = stiffness_scaling(place.at)
-        Z = null_space(place.at.jacobian.toarray()[self._bound.active_rows] * D)
+        J = place.at.jacobian.toarray() / place.at.row_sizes[:, None] * D
+        Z = null_space(J[self._bound.active_rows])
         if Z.shape[1] == 0:
             return None
         K = Z.T @ (D[:, None] * place.at.stiffness.toarray() * D) @ Z
@@ -431,7 +444,7 @@ class Relaxation:
         if not values[k].real < -NEUTRAL * max(1.0, np.abs(values).max()):
             return None
         x = D * (Z @ vectors[:, k].real)
-        leading = int(np.argmax(np.abs(x)))
+        leading = int(np.argmax(np.abs(x / self._sizes)))
         x *= np.sign(x[leading]) * PUSH / self._extent(place.q, x)
         self._pushed.append(leading)
         self._radius = 1.0

@@ -74,11 +74,12 @@ def stiffness_scaling(at: Linearized) -> np.ndarray:
 
     Coordinates without stiffness of their own are scaled by their mass.
     """
-    stiffness, mass = np.abs(at.stiffness.diagonal()), np.abs(at.mass.diagonal())
+    square = at.rate_sizes**2
+    stiffness, mass = square * np.abs(at.stiffness.diagonal()), square * np.abs(at.mass.diagonal())
     fastest = np.max(np.divide(stiffness, mass, out=np.zeros_like(mass), where=mass > 0), initial=0.0)
     size = stiffness + 1e-8 * fastest * mass
     floor = 1e-12 * size.max(initial=0.0)
-    return np.asarray(1.0 / np.sqrt(np.maximum(size, floor if floor > 0 else 1.0)))
+    return np.asarray(at.rate_sizes / np.sqrt(np.maximum(size, floor if floor > 0 else 1.0)))
 
 
 def judge(at: Linearized, scaling: np.ndarray | None = None) -> Stability | None:
@@ -90,14 +91,12 @@ def judge(at: Linearized, scaling: np.ndarray | None = None) -> Stability | None
     if n == 0 or n > DENSE_UP_TO:
         return None
     D = stiffness_scaling(at) if scaling is None else scaling
-    J = at.jacobian.toarray()
-    Z = null_space(J)
+    Z, plain, C, M = on_allowed_motions(at)
     if Z.shape[1] == 0:
         return Stability(np.zeros(0), np.zeros((n, 0)), 0, 0, None, True)
     full = at.stiffness.toarray()
-    plain = Z.T @ full @ Z
     # the same motions, with an orthonormal basis in scaled increments
-    scaled = null_space(J * D) if J.size else np.eye(n)
+    scaled = null_space(at.jacobian.toarray() / at.row_sizes[:, None] * D) if len(at.phi) else np.eye(n)
     K = scaled.T @ (D[:, None] * full * D) @ scaled
     asymmetry = np.abs(K - K.T).max(initial=0.0)
     values, vectors = scipy.linalg.eigh(0.5 * (K + K.T))
@@ -106,29 +105,29 @@ def judge(at: Linearized, scaling: np.ndarray | None = None) -> Stability | None
     neutral = int(np.sum(np.abs(values) <= NEUTRAL * size))
     if asymmetry <= 1e-9 * size:
         lacking = int(np.sum(values < -NEUTRAL * size))
-        lowest = float(scipy.linalg.eigvalsh(0.5 * (plain + plain.T))[0])
+        unit = scipy.linalg.qr(Z, mode="economic")[0]
+        lowest = float(scipy.linalg.eigvalsh(0.5 * unit.T @ (full + full.T) @ unit)[0])
         by_stiffness = Stability(values, directions, lacking, neutral, lowest, True)
-        return by_stiffness if _stiffness_decides(at, Z, lacking) else _by_motion(at, Z, plain, by_stiffness)
+        return by_stiffness if _stiffness_decides(at, C, lacking) else _by_motion(plain, C, M, by_stiffness)
     # circulatory forces: growth shows in the eigenvalues of the motion, not in the sign of K
     roots, shapes = scipy.linalg.eig(K)
     order = np.argsort(roots.real)
     directions = D[:, None] * (scaled @ shapes[:, order].real)
-    C, M = (Z.T @ (x @ Z) for x in (at.damping, at.mass))
     found = growth(plain, C, M)
     return Stability(
         roots[order].real, directions, found.growing, found.neutral, -found.fastest, False, remark=found.remark
     )
 
 
-def _stiffness_decides(at: Linearized, Z: np.ndarray, lacking: int) -> bool:
-    """Whether a symmetric stiffness tells of stability: damping takes energy, and no gyroscopic terms act where it is lacking."""
-    C = at.damping
+def _stiffness_decides(at: Linearized, allowed: np.ndarray, lacking: int) -> bool:
+    """Whether a symmetric stiffness tells of stability: damping takes energy, and no gyroscopic terms act where it is lacking.
+    allowed: the damping on allowed motions."""
+    C = at.in_sizes().damping
     if not C.count_nonzero():
         return True
     if lacking and not is_symmetric(C):
         return False  # gyroscopic terms may hold it
-    dense = 0.5 * (C + C.T).toarray()
-    return _takes_energy(dense) or _takes_energy(Z.T @ dense @ Z)
+    return _takes_energy(0.5 * (C + C.T).toarray()) or _takes_energy(0.5 * (allowed + allowed.T))
 
 
 def _takes_energy(C: np.ndarray) -> bool:
@@ -142,9 +141,8 @@ def _takes_energy(C: np.ndarray) -> bool:
     return True
 
 
-def _by_motion(at: Linearized, Z: np.ndarray, K: np.ndarray, by_stiffness: Stability) -> Stability:
+def _by_motion(K: np.ndarray, C: np.ndarray, M: np.ndarray, by_stiffness: Stability) -> Stability:
     """The judgement of a symmetric stiffness, changed to what the motion does."""
-    C, M = (Z.T @ (x @ Z) for x in (at.damping, at.mass))
     found = growth(0.5 * (K + K.T), C, M)
     lacking = by_stiffness.unstable
     if not found.judged or (lacking and found.growing):
@@ -185,7 +183,9 @@ def judge_large(at: Linearized) -> Stability | None:
     n = at.stiffness.shape[0]
     if n == 0:
         return None
-    J = scipy.sparse.csr_matrix(at.jacobian[independent_rows(at.jacobian)])
+    raw, at = at, at.in_sizes()
+    rows = independent_rows(at.jacobian)
+    J = scipy.sparse.csr_matrix(at.jacobian[rows])
     if J.shape[0] >= n:
         return None
     D = scipy.sparse.diags(stiffness_scaling(at))
@@ -202,10 +202,10 @@ def judge_large(at: Linearized) -> Stability | None:
     if not above:
         try:
             unit = SparseMatrices(
-                scipy.sparse.csc_matrix(at.stiffness),
+                scipy.sparse.csc_matrix(raw.stiffness),
                 scipy.sparse.csc_matrix((n, n)),
                 scipy.sparse.identity(n, format="csc"),
-                J,
+                scipy.sparse.csr_matrix(raw.jacobian[rows]),
             )
             lowest = float(lowest_real_modes(unit, 1).squares[0])
         except NotConverged:
@@ -279,10 +279,10 @@ def _growth_of(values: np.ndarray, doubts: np.ndarray) -> Growth:
 
 def _massless_growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> Growth:
     """The same where some motions have no mass: they follow the others at once, or creep against their dampers."""
-    f = len(K)
-    unit = np.sqrt(max(float(np.linalg.norm(K, 2)), 1e-300) / max(float(np.linalg.norm(M, 2)), 1e-300))
-    A = np.block([[np.zeros((f, f)), np.eye(f)], [-K / unit**2, -C / unit]])
-    B = np.block([[np.eye(f), np.zeros((f, f))], [np.zeros((f, f)), M]])
+    f, mass = len(K), max(float(np.linalg.norm(M, 2)), 1e-300)
+    unit = np.sqrt(max(float(np.linalg.norm(K, 2)), 1e-300) / mass)
+    A = np.block([[np.zeros((f, f)), np.eye(f)], [-K / (unit**2 * mass), -C / (unit * mass)]])
+    B = np.block([[np.eye(f), np.zeros((f, f))], [np.zeros((f, f)), M / mass]])
     alpha, beta = scipy.linalg.eig(A, B, right=False, homogeneous_eigvals=True)
     finite = np.abs(beta) > 1e3 * EPS * np.maximum(np.abs(alpha), np.linalg.norm(B, 2))
     if not finite.any():

@@ -15,10 +15,13 @@ def largest_turn(before: np.ndarray, after: np.ndarray) -> float:
     return float(np.arccos(np.clip(cosines, -1.0, 1.0)).max(initial=0.0)) if np.all(np.isfinite(cosines)) else np.inf
 
 
-def robot_size(poses: np.ndarray) -> float:
-    """Diagonal of the box around all nodes [m]; 1 where there is none."""
-    diagonal = float(np.linalg.norm(np.ptp(poses, axis=0)))
-    return diagonal if diagonal > 0 else 1.0
+def forces_in_play(at: Linearized, multipliers: np.ndarray) -> float:
+    """Forces that an imbalance is small beside, as work on coordinates that move by their sizes [J]: of a thousandth of such
+    motions, and of the constraints."""
+    D = at.rate_sizes
+    stiffness = np.abs(D[at.stiffness.indices] * at.stiffness.data * np.repeat(D, np.diff(at.stiffness.indptr)))
+    carried = np.abs(D * (at.jacobian.T @ multipliers)).max(initial=0.0) if len(multipliers) else 0.0
+    return float(max(1e-3 * stiffness.max(initial=0.0), carried))
 
 
 class StaticEquations:

@@ -71,8 +71,8 @@ class Reference:
         power = self.power(0.0, q, v, multipliers)
         self.state = State(0.0, q, v, a, multipliers, np.zeros(2), power, np.zeros(self.nv))
         self.before: State | None = None
-        self.start, self.extent = binding.node_poses(q), np.zeros(4)
-        """Poses of all nodes at the start; largest displacement, turn, speed and spin of any of them since."""
+        self.start, self.extent, self.size = binding.node_poses(q), np.zeros(4), binding.sizes(q)[0]
+        """Poses of all nodes at the start; largest displacement, turn, speed and spin of any since; the robot's size [m]."""
 
     def step(self, h: float) -> float:
         """One step of size h [s]; returns the estimated error over the tolerance."""
@@ -316,12 +316,11 @@ class Reference:
         turn = np.linalg.norm((rotations - start_rotations).reshape(len(rotations), -1), axis=1).max() / np.sqrt(2)
         self.extent = np.maximum(self.extent, [way, turn, *self._frames(q, v)])
         way, turn, speed, spin = self.extent
-        size = max(np.linalg.norm(np.ptp(start_places, axis=0)), way)
-        inverse = 1 / size if size > 0 else 0.0
-        least = np.array([1e-5 * size, 1e-5])
-        far = rtol * np.maximum([max(way, size * turn), max(turn, way * inverse)], least)
-        fast = rtol * np.array([max(speed, size * spin), max(spin, speed * inverse)]) + rtol * least / h
-        return float(max(np.max(self._frames(q, e_q) / (atol + far)), np.max(self._frames(q, e_v) / (atol / h + fast))))
+        size = max(self.size, way)
+        least = atol + max(1e-5 * rtol, 1e-14) * np.array([size, 1.0])
+        far = least + rtol * np.array([max(way, size * turn), max(turn, way / size)])
+        fast = least / h + rtol * np.array([max(speed, size * spin), max(spin, speed / size)])
+        return float(max(np.max(self._frames(q, e_q) / far), np.max(self._frames(q, e_v) / fast)))
 
 
 def assert_newmark_steps(

@@ -148,11 +148,10 @@ def test_adaptive_steps_follow_the_error_of_the_formulas(name, method):
 def first_step(plain, span):
     """A hundredth of the time in which the robot goes as far as it is large."""
     s, b = plain.state, plain.binding
-    size = np.linalg.norm(np.ptp(b.node_poses(s.q)[1][1:], axis=0))
+    size = b.sizes(s.q)[0]
     (speed, spin), (acceleration, angular) = plain._frames(s.q, s.v), plain._frames(s.q, s.a)
     times = [spin and 1 / spin, angular and 1 / np.sqrt(angular)]
-    times += [speed and size / speed, acceleration and np.sqrt(size / acceleration)] if size else []
-    times += [speed / acceleration] if not size and speed and acceleration else []
+    times += [speed and size / speed, acceleration and np.sqrt(size / acceleration)]
     return 0.01 * min([span, *(x for x in times if x)])
 
 

@@ -15,11 +15,6 @@ LEAST_STEPS = 50
 MOST_STEPS = 100_000_000
 
 
-def _absolute(rtol: float) -> float:
-    """Absolute tolerance [m and rad] where none is given: what is so small is round-off, or nothing that anybody looks at."""
-    return max(1e-6 * rtol, 1e-14)
-
-
 class Method(ABC):
     """An integration method. Final classes are frozen dataclasses of options.
 
@@ -47,8 +42,8 @@ class Method(ABC):
 
     @property
     def absolute_tolerance(self) -> float:
-        """Error per step below which size does not count [m and rad]."""
-        return _absolute(self.relative_tolerance)
+        """Error per step that is accepted whatever the size of robot and motion [m and rad]."""
+        return 0.0
 
     @property
     def most_steps(self) -> float:
@@ -78,7 +73,8 @@ class Adaptive(Method):
             while where Newton's iterations do not converge. None: adaptive.
         rtol: error per step of the places and directions of all frames, and of their rates, relative to the size of the motion so
             far [-]. Vibrations that move no frame as far as this are not followed.
-        atol: error per step below which size does not count [m and rad]; a millionth of rtol when None.
+        atol: error per step that is accepted whatever the size of robot and motion [m and rad]; none when None: errors below a
+            hundred-thousandth of rtol, as shares of the robot's size and in rad, never count.
         max_step: largest step [s] of an adaptive run; a fiftieth of the run when None.
         max_steps: an adaptive run is given up where its pace asks for more steps than this; a hundred million when None.
     """
@@ -106,8 +102,8 @@ class Adaptive(Method):
 
     @property
     def absolute_tolerance(self) -> float:
-        """Error per step below which size does not count [m and rad]."""
-        return _absolute(self.rtol) if self.atol is None else self.atol
+        """Error per step that is accepted whatever the size of robot and motion [m and rad]."""
+        return 0.0 if self.atol is None else self.atol
 
     @property
     def most_steps(self) -> float:
