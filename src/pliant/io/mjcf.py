@@ -11,7 +11,7 @@ import numpy as np
 from pliant._version import __version__
 from pliant.equations.equations import Equations
 from pliant.io.c_text import ExportError
-from pliant.io.rigid_forces import Line
+from pliant.io.rigid_forms import Line
 from pliant.io.rigid_robot import RigidExport, RigidRobot, heading, rigid_robot, write
 from pliant.io.rigid_tree import WORLD, Joint, Link, RigidTree, Shape, quaternion
 from pliant.io.xml_text import XmlText

@@ -14,7 +14,8 @@ import scipy
 
 from pliant.equations.equations import Equations
 from pliant.io.c_text import ExportError
-from pliant.io.rigid_forces import RigidForces, rigid_forces
+from pliant.io.rigid_forces import rigid_forces
+from pliant.io.rigid_forms import RigidForces
 from pliant.io.rigid_tree import RigidTree, rigid_tree
 from pliant.io.rod_links import RodError, rod_error, with_links
 from pliant.language.arguments import whole

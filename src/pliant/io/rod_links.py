@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.equations.equations import Equations
 from pliant.equations.workspace import EvaluationError
-from pliant.io.rigid_forces import LinearForm
+from pliant.io.linear_form import LinearForm
 from pliant.language.arguments import ArgumentError
 from pliant.model.model import compile_model
 from pliant.rod.pseudo_rigid import PseudoRigid

@@ -10,7 +10,7 @@ import numpy as np
 from pliant._version import __version__
 from pliant.equations.equations import Equations
 from pliant.io.c_text import ExportError
-from pliant.io.rigid_forces import few
+from pliant.io.rigid_forms import few
 from pliant.io.rigid_robot import RigidExport, RigidRobot, heading, rigid_robot, write
 from pliant.io.rigid_tree import WORLD, Joint, Link, Shape
 from pliant.io.xml_text import XmlText, written
