@@ -19,8 +19,11 @@ from .identify.fit import Fit as Fit
 from .identify.fit import fit as fit
 from .identify.measurement import Measurement as Measurement
 from .io.fmu import export_fmu as export_fmu
+from .io.mjcf import export_mjcf as export_mjcf
 from .io.results import load_path as load_path
 from .io.results import load_result as load_result
+from .io.rigid_robot import RigidExport as RigidExport
+from .io.urdf import export_urdf as export_urdf
 from .language.arguments import ArgumentError as ArgumentError
 from .language.faults import Fault as Fault
 from .language.faults import SpecError as SpecError

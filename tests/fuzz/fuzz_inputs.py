@@ -67,20 +67,36 @@ def drawings() -> list[tuple[str, bytes]]:
     return found + _volumes()
 
 
+_DXF_SPLINE = "0\nSPLINE\n100\nAcDbEntity\n8\n0\n100\nAcDbSpline\n70\n8\n71\n2\n72\n6\n73\n3\n" + "".join(
+    f"40\n{knot}\n" for knot in (0, 0, 0, 1, 1, 1)
+) + "".join(f"10\n{x}\n20\n{x * x}\n30\n0\n" for x in range(3))  # fmt: skip
+_DXF_REFERENCE = (
+    "0\nINSERT\n100\nAcDbEntity\n8\nnet\n100\nAcDbBlockReference\n2\ncell\n10\n5\n20\n0\n41\n2\n50\n30\n70\n3\n44\n4\n"
+)
+_DXF_BLOCK = (
+    "0\nSECTION\n2\nBLOCKS\n0\nBLOCK\n100\nAcDbEntity\n8\n0\n100\nAcDbBlockBegin\n2\ncell\n70\n0\n10\n0\n20\n0\n30\n0\n3\ncell\n"
+    "0\nLINE\n100\nAcDbEntity\n8\n0\n100\nAcDbLine\n10\n0\n20\n0\n11\n1\n21\n0\n"
+    "0\nENDBLK\n100\nAcDbEntity\n8\n0\n100\nAcDbBlockEnd\n0\nENDSEC\n"
+)
+
+
 def _dxf() -> bytes:
-    square = "0\nLWPOLYLINE\n8\nrim\n70\n1\n38\n2\n210\n0\n220\n0.6\n230\n0.8\n" + "".join(
-        f"10\n{x}\n20\n{y}\n42\n0.5\n" for x, y, _ in SQUARE
+    square = (
+        "0\nLWPOLYLINE\n100\nAcDbEntity\n8\nrim\n100\nAcDbPolyline\n70\n1\n38\n2\n210\n0\n220\n0.6\n230\n0.8\n"
+        + "".join(f"10\n{x}\n20\n{y}\n42\n0.5\n" for x, y, _ in SQUARE)
     )
     corners = "".join(f"0\nVERTEX\n8\n0\n10\n{x}\n20\n{y}\n30\n{z}\n" for x, y, z in SQUARE)
     polyline = f"0\nPOLYLINE\n8\n0\n66\n1\n70\n9\n{corners}0\nSEQEND\n"
-    places = "".join(f"{1 + k}{code}\n{x}\n" for k, p in enumerate(SQUARE) for code, x in enumerate(p))
     face = "0\n3DFACE\n8\nskin\n" + "".join(
         f"{10 * (axis + 1) + k}\n{p[axis]}\n" for k, p in enumerate(SQUARE) for axis in range(3)
     )
     lines = "".join(f"0\nLINE\n8\n0\n10\n{k}\n20\n0\n30\n0\n11\n0\n21\n{k}\n31\n1\n" for k in range(1, 6))
-    entities = lines + square + polyline + face + "0\nCIRCLE\n10\n0\n20\n0\n40\n1\n0\nPOINT\n" + places
-    header = "0\nSECTION\n2\nHEADER\n9\n$INSUNITS\n70\n4\n0\nENDSEC\n"
-    return (header + f"0\nSECTION\n2\nENTITIES\n{entities}0\nENDSEC\n0\nEOF\n").encode()
+    curves = (
+        "0\nCIRCLE\n10\n0\n20\n0\n40\n1\n0\nARC\n10\n0\n20\n0\n40\n1\n50\n10\n51\n200\n" + _DXF_SPLINE + _DXF_REFERENCE
+    )
+    entities = lines + square + polyline + face + curves + "0\nPOINT\n8\n0\n10\n1\n20\n2\n30\n3\n"
+    header = "0\nSECTION\n2\nHEADER\n9\n$ACADVER\n1\nAC1015\n9\n$INSUNITS\n70\n4\n0\nENDSEC\n"
+    return (header + _DXF_BLOCK + f"0\nSECTION\n2\nENTITIES\n{entities}0\nENDSEC\n0\nEOF\n").encode()
 
 
 def _obj() -> bytes:

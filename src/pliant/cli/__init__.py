@@ -55,7 +55,7 @@ COMMANDS = {
     "fit": ("recordings", "Find physical parameters so that the model follows recordings."),
     "optimize": ("optimize", "Find the values of parameters and inputs at which an expression of outputs is smallest."),
     "validate": ("validate", "Compute cases with known answers, and say how far off each is."),
-    "export": ("export", "Export a robot as standalone C or as an FMU, or a motion as glTF."),
+    "export": ("export", "Export a robot as standalone C, CUDA, an FMU, MJCF or URDF, or a motion as glTF."),
     "picture": ("picture", "Draw a robot: planar ones face-on, others from above."),
     "view": ("view", "Show a robot or a result on a live page, on this machine only."),
     "film": ("film", "Make a film of a saved result, without a display."),

@@ -1,12 +1,12 @@
-"""The command `export`: a robot as source code, or its motion as a scene, for use elsewhere."""
+"""The command `export`: a robot as source code or as a model of other programs, or its motion as a scene."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,9 @@ from pliant.equations.workspace import EvaluationError
 from pliant.io.export_c import ExportError, export_c
 from pliant.io.export_cuda import export_cuda
 from pliant.io.fmu import NoBinary, export_fmu, is_for_exchange
+from pliant.io.mjcf import export_mjcf
+from pliant.io.rigid_robot import RigidExport
+from pliant.io.urdf import export_urdf
 from pliant.language.words import suggestion
 from pliant.solve.motion.plant import model_controllers
 from pliant.solve.state import AssemblyError
@@ -49,6 +52,11 @@ def export(
         str | None,
         typer.Option("--cuda", metavar="DIR", help="Write CUDA for many robots into this new or empty folder."),
     ] = None,
+    mjcf: Annotated[str | None, typer.Option("--mjcf", metavar="FILE", help="Write a model of MuJoCo (.xml).")] = None,
+    urdf: Annotated[str | None, typer.Option("--urdf", metavar="FILE", help="Write a URDF (.urdf).")] = None,
+    links: Annotated[
+        int, typer.Option("--links", metavar="N", help="Rigid links that stand for each rod, in MJCF and URDF.")
+    ] = 10,
     fmi: Annotated[str, typer.Option("--fmi", metavar="VERSION", help="Version of FMI: 3.0 or 2.0.")] = "3.0",
     method: Annotated[
         str | None,
@@ -70,25 +78,28 @@ def export(
     choices: Choices,
     json: Json = False,
 ) -> int:
-    """Export a robot as standalone C, as CUDA or as an FMU, or a motion as glTF.
+    """Export a robot as standalone C, CUDA, an FMU, MJCF or URDF, or a motion as glTF.
 
     C: its equations and a step function for a controller or a ROS node, with a header, a CMake file and a small main.
     CUDA: the program of a fleet (pliant.Fleet), with a main that steps many robots on a GPU.
     FMU: the same behind the functions of FMI, for co-simulation and model exchange in other tools.
+    MJCF, URDF: rigid parts exactly, rods as links with a measured error; what has no counterpart is listed.
     """
-    given = (("--c", c), ("--cuda", cuda), ("--gltf", gltf), ("--fmu", fmu))
-    named = [option for option, value in given if value is not None]
+    given = {"--c": c, "--cuda": cuda, "--gltf": gltf, "--fmu": fmu, "--mjcf": mjcf, "--urdf": urdf}
+    named = [option for option, value in given.items() if value is not None]
     if len(named) > 1:
         raise CommandError(f"{' and '.join(named)} are {len(named)} exports", "call the command once for each")
     if gltf is not None:
         return _export_gltf(model, gltf, choices, json)
     if fmu is not None:
         return _export_fmu(model, fmu, fmi, method or "generalized_alpha", step, choices, json)
+    for file, written_by in ((mjcf, export_mjcf), (urdf, export_urdf)):
+        if file is not None:
+            return _export_rigid(model, file, written_by, links, choices, json)
     folder = c if cuda is None else cuda
     if folder is None:
-        raise CommandError(
-            "nothing to export", "name a folder (--c DIR, --cuda DIR) or a file (--fmu FILE.fmu, --gltf FILE.glb)"
-        )
+        hint = "name a folder (--c or --cuda DIR) or a file (--fmu FILE.fmu, --mjcf FILE.xml, --urdf FILE.urdf, --gltf FILE.glb)"
+        raise CommandError("nothing to export", hint)
     method = method or "semi_implicit"
     with _refusals():
         eqs = derive(load_model(model, choices))
@@ -131,6 +142,36 @@ def _export_fmu(model: str, file: str, version: str, method: str, step: float, c
     else:
         print(f"FMI {version} for {' and '.join(kind.replace('_', '-') for kind in kinds)} in {file}")
     return 0
+
+
+def _export_rigid(
+    model: str, file: str, written_by: Callable[..., RigidExport], links: int, choices: Choices, json: bool
+) -> int:
+    with _refusals():
+        done = written_by(derive(load_model(model, choices)), file, links=links)
+    if json:
+        print_json({"model": model, "status": "ok", "file": file, "rods": _rod_error(done), "remarks": done.remarks})
+        return 0
+    print(f"{len(done.equations.rates)} degrees of freedom in {file}")
+    if done.rods is not None:
+        print(done.rods)
+    for remark in done.remarks:
+        print(f"* {remark}")
+    return 0
+
+
+def _rod_error(done: RigidExport) -> dict[str, Any] | None:
+    rods = done.rods
+    if rods is None:
+        return None
+    return {
+        "links": rods.links,
+        "about": rods.about,
+        "frequencies": rods.frequencies.tolist(),
+        "frequencies_with_links": rods.with_links.tolist(),
+        "frequency_error": rods.frequency_error,
+        "distance_at_rest": rods.distance,
+    }
 
 
 def _designed(eqs: Equations, name: str | None) -> StateFeedback | None:

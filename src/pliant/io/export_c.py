@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-import scipy
 
 from pliant._version import __version__
 from pliant.control.feedback import StateFeedback
@@ -34,6 +33,7 @@ from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
 from pliant.io.controller_c import controller_files
 from pliant.io.export_trial import tried
+from pliant.io.factor_bounds import factor_bounds
 from pliant.io.folders import check_folder, write_files
 from pliant.model.inputs import SERIES, InputPlan
 from pliant.model.model import Model
@@ -420,46 +420,6 @@ def assembled_start(model: Model) -> AssembledStart:
         bool(np.allclose(found.q[given_q], start.q[given_q], rtol=0, atol=1e-13)),
         bool(np.allclose(found.v[given_v], start.v[given_v], rtol=0, atol=1e-13)),
     )
-
-
-def factor_bounds(tables: Tables) -> tuple[int, int]:
-    """Bounds on the entries below and above the diagonal of the factors of the system matrix, whatever the pivots.
-
-    With the columns in a fixed order, every row that could be the pivot of a column takes on the union of all of them
-    (George and Ng 1987, "Symbolic factorization for sparse Gaussian elimination with partial pivoting").
-    """
-    if tables.counts["kkt_dense"]:
-        return 0, 0
-    size = tables.counts["nv"] + tables.counts["m"]
-    colptr, row = tables.integers["kkt_colptr"], tables.integers["kkt_row"]
-    pattern = scipy.sparse.csc_matrix((np.ones(len(row)), row, colptr), shape=(size, size))
-    return pivoting_bounds(pattern[:, tables.integers["kkt_order"]])
-
-
-def pivoting_bounds(pattern: scipy.sparse.csc_matrix) -> tuple[int, int]:
-    """Bounds on the entries of L and of U, diagonals apart, for any row exchanges in a square matrix."""
-    rows = pattern.tocsr()
-    # groups of rows with one structure, as bits, by first column
-    groups: dict[int, list[tuple[int, int]]] = {}
-    for i in range(rows.shape[0]):
-        bits = sum(1 << int(j) for j in rows.indices[rows.indptr[i] : rows.indptr[i + 1]])
-        if bits:
-            groups.setdefault(_first(bits), []).append((bits, 1))
-    lower = upper = 0
-    for column in range(rows.shape[0]):
-        members = groups.pop(column, [])
-        union, count = 0, 0
-        for bits, number in members:
-            union, count = union | bits, count + number
-        rest = union & ~(1 << column)
-        lower, upper = lower + max(0, count - 1), upper + rest.bit_count()
-        if rest and count > 1:
-            groups.setdefault(_first(rest), []).append((rest, count - 1))
-    return lower, upper
-
-
-def _first(bits: int) -> int:
-    return (bits & -bits).bit_length() - 1
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------

@@ -62,7 +62,8 @@ class DrawingBase(Part):
 
 
 class FileDrawing(DrawingBase):
-    """A wireframe from a file: IGES or DXF lines, sides of STL, OBJ and PLY faces, edges of what meshio reads."""
+    """A wireframe from a file: lines of IGES, lines, curves and blocks of DXF, sides of STL, OBJ and PLY faces, edges of what
+    meshio reads."""
 
     file: str
     """The file, in the folder of the model or below."""

@@ -8,6 +8,7 @@ import struct
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,38 +119,155 @@ def test_iges_transformations_polylines_and_points(tmp_path: Path) -> None:
 
 
 def test_dxf_lines_polylines_and_faces(tmp_path: Path) -> None:
-    square = "0\nLWPOLYLINE\n70\n1\n38\n2\n10\n0\n20\n0\n10\n1\n20\n0\n10\n1\n20\n1\n10\n0\n20\n1\n"
+    square = "0\nLWPOLYLINE\n100\nAcDbEntity\n100\nAcDbPolyline\n70\n1\n38\n2\n"
+    square += "10\n0\n20\n0\n10\n1\n20\n0\n10\n1\n20\n1\n10\n0\n20\n1\n"
     face = "0\n3DFACE\n10\n0\n20\n0\n30\n2\n11\n1\n21\n0\n31\n2\n12\n1\n22\n1\n32\n2\n13\n0\n23\n1\n33\n2\n"
-    circle = "0\nCIRCLE\n10\n0\n20\n0\n40\n1\n"
-    path = written(tmp_path, "a.dxf", dxf(dxf_line((0, 0, 0), (0, 0, 2)) + square + face + circle, unit=5))
+    words = "0\nTEXT\n10\n0\n20\n0\n40\n1\n1\nhello\n"
+    path = written(tmp_path, "a.dxf", dxf(dxf_line((0, 0, 0), (0, 0, 2)) + square + face + words, unit=5))
     found = read_mesh(path)
     corners = [[0, 0, 0], [0, 0, 2], [1, 0, 2], [1, 1, 2], [0, 1, 2]]
     np.testing.assert_allclose(found.nodes, 0.01 * np.array(corners))
     assert found.edges.tolist() == [[0, 1], [1, 2], [2, 3], [3, 4], [4, 1]]
-    assert (found.unit, found.repeated, found.ignored) == ("cm", 4, {"CIRCLE": 1})
+    assert (found.unit, found.repeated, found.ignored) == ("cm", 4, {"TEXT": 1})
 
 
 def test_dxf_polylines_in_axes_of_their_own(tmp_path: Path) -> None:
     corners = "10\n0\n20\n0\n10\n10\n20\n0\n10\n10\n20\n5\n"
-    mirrored = "0\nLWPOLYLINE\n90\n3\n210\n0\n220\n0\n230\n-1\n" + corners
-    tilted = "0\nLWPOLYLINE\n90\n3\n38\n2\n210\n1\n220\n0.2\n230\n0.3\n" + corners
-    found = read_mesh(written(tmp_path, "a.dxf", dxf(mirrored + tilted)))
+    mirrored = "0\nLWPOLYLINE\n100\nAcDbEntity\n100\nAcDbPolyline\n90\n3\n210\n0\n220\n0\n230\n-1\n" + corners
+    tilted = "0\nLWPOLYLINE\n100\nAcDbEntity\n100\nAcDbPolyline\n90\n3\n38\n2\n210\n1\n220\n0.2\n230\n0.3\n" + corners
+    # files without a header are read as those with one, and older versions as those that know such polylines
+    texts = [dxf(mirrored + tilted), dxf(mirrored + tilted).partition("ENDSEC\n")[2]]
+    texts += [texts[0].replace("9\n$INS", f"9\n$ACADVER\n1\n{version}\n9\n$INS") for version in ("AC1009", "AC1027")]
     # where ezdxf 1.4.5 places these polylines (`vertices_in_wcs`)
     expected = [
         *([0, 0, 0], [-10, 0, 0], [-10, 5, 0]),
         *([1.8814, 0.3763, 0.5644], [-0.0797, 10.1821, 0.5644], [-1.4634, 9.9054, 5.3612]),
     ]
-    np.testing.assert_allclose(1e3 * found.nodes, expected, atol=6e-5)
+    for text in texts:
+        found = read_mesh(written(tmp_path, "a.dxf", text), unit="mm")
+        np.testing.assert_allclose(1e3 * found.nodes, expected, atol=6e-5)
 
 
 def test_what_dxf_files_hold_besides_lines_is_counted(tmp_path: Path) -> None:
-    corner = "0\nVERTEX\n70\n192\n10\n{}\n20\n0\n30\n9\n"
-    faces = "0\nPOLYLINE\n70\n64\n" + "".join(corner.format(x) for x in range(3)) + "0\nSEQEND\n"
     paper = dxf_line((500, 0, 0), (501, 0, 0)).replace("8\n0\n", "8\n0\n67\n1\n", 1)
-    arc = "0\nLWPOLYLINE\n90\n2\n10\n0\n20\n0\n42\n0.5\n10\n1\n20\n0\n42\n0\n"
-    found = read_mesh(written(tmp_path, "a.dxf", dxf(faces + paper + arc)))
+    words = "0\nTEXT\n10\n0\n20\n0\n40\n1\n1\nhello\n"
+    found = read_mesh(written(tmp_path, "a.dxf", dxf(paper + 2 * words + dxf_line((0, 0, 0), (1, 0, 0)))))
     np.testing.assert_allclose(found.nodes, [[0, 0, 0], [1e-3, 0, 0]])
-    assert found.ignored == {"POLYLINE of faces": 1, "LINE on paper": 1, "arc of a polyline, read as straight": 1}
+    assert found.ignored == {"LINE on paper": 1, "TEXT": 2}
+
+
+def drawn(path: Path, draw: Callable[[Any], None]) -> Path:
+    """A DXF file in metres that ezdxf writes."""
+    document = pytest.importorskip("ezdxf").new(units=6)
+    draw(document)
+    document.saveas(path)
+    return path
+
+
+def test_dxf_curves_are_chords_on_them(tmp_path: Path) -> None:
+    """Every node is on the curve, and no chord is farther from it than a hundredth of the radius."""
+
+    def draw(document: Any) -> None:
+        space = document.modelspace()
+        space.add_circle((0, 0, 1), radius=2)
+        space.add_arc((10, 0, 0), radius=3, start_angle=30, end_angle=120)
+        space.add_lwpolyline([(20, 0, 1), (22, 0, 0), (22, 5, 0)], format="xyb")  # a half circle, then a line
+        space.add_ellipse((30, 0, 0), major_axis=(2, 0, 0), ratio=0.5)
+
+    found = read_mesh(drawn(tmp_path / "a.dxf", draw))
+    middles = found.nodes[found.edges].mean(axis=1)
+
+    def distances(points: np.ndarray, center: tuple[float, float], radius: float) -> np.ndarray:
+        return np.abs(np.linalg.norm(points[:, :2] - center, axis=1) - radius) / radius
+
+    for low, high, center, radius in ((-3, 3, (0, 0), 2), (7, 14, (10, 0), 3), (19, 23, (21, 0), 1)):
+        nodes, chords = (x[(x[:, 0] > low) & (x[:, 0] < high) & (x[:, 1] < 4)] for x in (found.nodes, middles))
+        chords = chords[chords[:, 1] < 2] if radius == 1 else chords
+        chords = chords[chords[:, 1] <= 0] if radius == 1 else chords
+        assert len(nodes) > 5
+        assert distances(nodes, center, radius).max() < 1e-12
+        assert 1e-3 < distances(chords, center, radius).max() < 0.0101
+    ellipse = found.nodes[found.nodes[:, 0] > 25] - [30, 0, 0]
+    np.testing.assert_allclose((ellipse[:, 0] / 2) ** 2 + ellipse[:, 1] ** 2, 1)
+    assert [22, 5, 0] in found.nodes.round(12).tolist()
+    assert found.pieces == 4
+
+
+def test_dxf_splines_pass_through_their_points(tmp_path: Path) -> None:
+    corners = [(0, 0, 0), (1, 2, 0), (3, 2, 1), (4, 0, 0)]
+    found = read_mesh(drawn(tmp_path / "a.dxf", lambda document: document.modelspace().add_open_spline(corners)))
+    # one cubic from corner to corner: a Bezier curve
+    t = np.linspace(0, 1, 20001)[:, None]
+    p = np.array(corners, dtype=float)
+    curve = (1 - t) ** 3 * p[0] + 3 * t * (1 - t) ** 2 * p[1] + 3 * t**2 * (1 - t) * p[2] + t**3 * p[3]
+    far = [np.linalg.norm(curve - node, axis=1).min() for node in found.nodes]
+    assert len(found.nodes) > 8
+    assert max(far) < 1e-3
+    np.testing.assert_allclose(found.nodes[[0, -1]], [corners[0], corners[-1]])
+
+
+def test_dxf_blocks(tmp_path: Path) -> None:
+    """Blocks within blocks, turned, scaled and in rows; what is on layer 0 is on that of the reference."""
+
+    def draw(document: Any) -> None:
+        inner = document.blocks.new("inner")
+        inner.add_line((0, 0), (1, 0))
+        inner.add_line((0, 0), (0, 1), dxfattribs={"layer": "own"})
+        outer = document.blocks.new("outer")
+        outer.add_blockref("inner", (10, 0), dxfattribs={"rotation": 90, "xscale": 2, "yscale": 2})
+        document.modelspace().add_blockref(
+            "outer", (0, 0, 5), dxfattribs={"layer": "net", "column_count": 3, "column_spacing": 100}
+        )
+        document.modelspace().add_blockref("nowhere", (0, 0))
+        document.add_xref_def("/etc/passwd.dxf", "elsewhere")
+        document.modelspace().add_blockref("elsewhere", (0, 0))
+
+    found = read_mesh(drawn(tmp_path / "a.dxf", draw))
+    expected = [[x, y, 5] for shift in (0, 100, 200) for x, y in ((10 + shift, 0), (10 + shift, 2), (8 + shift, 0))]
+    assert sorted(found.nodes.round(9).tolist()) == sorted(map(list, expected))
+    assert {name: len(nodes) for name, nodes in found.labels.items()} == {"net": 6, "own": 6}
+    assert found.ignored == {"INSERT of a block that is not in the file": 2}
+
+
+def test_dxf_faces_by_their_sides(tmp_path: Path) -> None:
+    def draw(document: Any) -> None:
+        space = document.modelspace()
+        space.add_polyline3d([(0, 0, 0), (1, 0, 0), (1, 1, 2)])
+        surface = space.add_polyface()
+        surface.append_faces([[(5, 0, 0), (6, 0, 0), (6, 1, 0), (5, 1, 0)], [(6, 0, 0), (7, 0, 0), (6, 1, 0)]])
+        surface.optimize()
+
+    found = read_mesh(drawn(tmp_path / "a.dxf", draw))
+    assert (len(found.nodes), len(found.edges), found.pieces) == (3 + 5, 2 + 6, 2)
+
+
+def test_dxf_blocks_that_hold_themselves_or_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pliant.mesh.formats.dxf.MOST_COPIES", 1000)
+
+    def loop(document: Any) -> None:
+        block = document.blocks.new("a")
+        block.add_line((0, 0), (1, 0))
+        block.add_blockref("a", (1, 1))
+        document.modelspace().add_blockref("a", (0, 0))
+
+    def bomb(document: Any) -> None:
+        document.blocks.new("b0").add_line((0, 0), (1, 0))
+        for level in range(1, 12):
+            block = document.blocks.new(f"b{level}")
+            for k in range(10):
+                block.add_blockref(f"b{level - 1}", (k, level))
+        document.modelspace().add_blockref("b11", (0, 0))
+
+    def rows(document: Any) -> None:
+        document.blocks.new("c").add_line((0, 0), (1, 0))
+        counts = {"column_count": 30000, "row_count": 30000, "column_spacing": 1, "row_spacing": 1}
+        document.modelspace().add_blockref("c", (0, 0), dxfattribs=counts)
+
+    for draw, words in ((loop, "more than 16 deep"), (bomb, "too large"), (rows, "too large")):
+        start = time.perf_counter()
+        with pytest.raises(MeshProblem, match=words):
+            read_mesh(drawn(tmp_path / "a.dxf", draw))
+        assert time.perf_counter() - start < 5
 
 
 def test_lines_end_at_line_ends_only(tmp_path: Path) -> None:

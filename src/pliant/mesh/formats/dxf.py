@@ -1,169 +1,209 @@
-"""DXF drawings (text): lines, polylines and faces, in the unit of the header."""
+"""DXF drawings (text), read with ezdxf: lines, polylines, curves as chords, faces and blocks, in the unit of the header."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import io
+import logging
+import re
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from pliant.mesh.formats.wireframe import Drawing, MeshProblem
+from pliant.language.words import printable
+from pliant.mesh.formats.wireframe import MAX_EDGES, Drawing, MeshProblem, check_counts
 
 UNITS = {1: "inch", 2: "ft", 3: "mile", 4: "mm", 5: "cm", 6: "m", 7: "km", 8: "uin", 9: "mil", 10: "yd", 12: "nm",
          13: "um", 14: "dm"}  # fmt: skip
 """Unit flags `$INSUNITS`; others say nothing of lengths used here."""
+FLATNESS = 0.01
+"""Largest distance of a curve from its chords, over its radius or its extent."""
+DEEPEST = 16
+"""Levels of blocks within blocks."""
+MOST_COPIES = 20_000
+"""Things that references to blocks may put into a drawing."""
 
-CLOSED, IN_SPACE, MESHES = 1, 8, 16 | 64
-"""Flags of polylines: closed, with corners in space, and not a line but a mesh of faces."""
+_HEADER_UNIT = re.compile(r"^\s*\$INSUNITS\s*\n\s*70\s*\n\s*(\d{1,3})\s*$", re.MULTILINE)
+_HEADER = re.compile(r"^\s*2\s*\n\s*HEADER\s*\n", re.MULTILINE)
+_VERSION = re.compile(r"^(\s*\$ACADVER\s*\n\s*1\s*\n\s*)AC10(?:0\d|1[0-4])\b", re.MULTILINE)
+_ENTITIES = re.compile(r"^\s*2\s*\n\s*ENTITIES\s*$", re.MULTILINE)
 
-Group = tuple[int, str]
+Chain = Iterable[Any]
+"""Points in a row."""
 
 
 def read_dxf(text: str, what: str) -> Drawing:
-    """The lines of a DXF file; layers are labels. Blocks and curves are left out, and counted."""
+    """The lines of a DXF file; layers are labels. What is no line is left out, and counted."""
     if text.startswith("AutoCAD Binary DXF"):
         raise MeshProblem(f"{what} is a binary DXF file", "save it as text (ASCII) DXF")
-    groups = list(_groups(text, what))
-    found = _Lines()
-    for entity in _entities(groups, what):
+    if not _ENTITIES.search(text):
+        raise MeshProblem(f"{what} is not a DXF drawing: it has no section ENTITIES")
+    document = _document(text, what)
+    found = _Lines(what)
+    for entity in document.modelspace():
         found.take(entity)
-    kept = [(layer, chain) for layer, chain in found.chains if len(chain) > 1]
-    chains = [chain for _, chain in kept]
-    starts = np.cumsum([0] + [len(chain) for chain in chains])
-    lines = [np.column_stack([np.arange(a, b - 1), np.arange(a + 1, b)]) for a, b in pairwise(starts)]
-    return Drawing(
-        np.concatenate(chains) if chains else np.zeros((0, 3)),
-        np.concatenate(lines) if lines else np.zeros((0, 2), dtype=int),
-        np.reshape(found.loose, (-1, 3)),
-        UNITS.get(_header_unit(groups), ""),
-        found.ignored,
-        _members([layer for layer, _ in kept], starts),
-    )
+    for layout in document.layouts:
+        for entity in () if layout.is_modelspace else layout:
+            found.leave_out(f"{entity.dxftype()} on paper")
+    unit = _HEADER_UNIT.search(text)
+    return found.drawing(UNITS.get(int(unit[1]), "") if unit else "")
 
 
-@dataclass(frozen=True)
-class _Entity:
-    """Something drawn: its kind, and its groups in a file."""
+def _document(text: str, what: str) -> Any:
+    try:
+        import ezdxf
+    except ImportError:
+        raise MeshProblem(f"reading {what} needs the package ezdxf", "install pliant[mesh]") from None
+    # without a handler its remarks on odd files would be printed
+    logging.getLogger("ezdxf").addHandler(logging.NullHandler())
+    try:
+        return ezdxf.read(io.StringIO(_with_version(text)))
+    except Exception as error:  # a reader of files from anywhere raises anything
+        why = f": {printable(str(error)[:100])}" if isinstance(error, ezdxf.DXFError) and str(error) else ""
+        raise MeshProblem(f"{what} is not a DXF file, or a broken one{why}", "export it again") from None
 
-    kind: str
-    data: list[Group]
-    what: str
 
-    def text(self, code: int, default: str) -> str:
-        """The first value of a group."""
-        return next((value for found, value in self.data if found == code), default)
-
-    def numbers(self, code: int) -> list[float]:
-        """All values of a group."""
-        return [self._number(value) for found, value in self.data if found == code]
-
-    def flags(self) -> int:
-        """Its flags; none where they cannot be read."""
-        try:
-            return int(self.text(70, "0"))
-        except ValueError:
-            return 0
-
-    def point(self, index: int) -> list[float]:
-        """Point number `index`: groups 10 + index, 20 + index, 30 + index."""
-        return [self._number(self.text(code + index, "0")) for code in (10, 20, 30)]
-
-    def axes(self) -> np.ndarray:
-        """Axes, as rows, that a flat thing is drawn in: z is given, and x follows from it by the rule of the format."""
-        z = np.array([self._number(self.text(code, default)) for code, default in ((210, "0"), (220, "0"), (230, "1"))])
-        length = float(np.linalg.norm(z))
-        if not 0 < length < float("inf"):
-            return np.eye(3)
-        z = z / length
-        x = np.cross([0, 1, 0] if max(abs(z[0]), abs(z[1])) < 1 / 64 else [0, 0, 1], z)
-        x = x / np.linalg.norm(x)
-        return np.array([x, np.cross(z, x), z])
-
-    def _number(self, value: str) -> float:
-        try:
-            return float(value)
-        except ValueError:
-            raise MeshProblem(f"{self.what} has '{value[:30]}' where a number is needed") from None
+def _with_version(text: str) -> str:
+    """The text with a version that has polylines in axes of their own, where it has such polylines and says none, or an older one:
+    ezdxf would place them in the axes of the drawing."""
+    if "LWPOLYLINE" not in text:
+        return text
+    version = "9\n$ACADVER\n1\nAC1015\n"
+    if "$ACADVER" in text:
+        return _VERSION.sub(r"\g<1>AC1015", text)
+    if _HEADER.search(text):
+        return _HEADER.sub(lambda found: found[0] + version, text, count=1)
+    return f"0\nSECTION\n2\nHEADER\n{version}0\nENDSEC\n{text}"
 
 
 class _Lines:
     """What has been read: chains of points with their layers, single points, and how often what was left out."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str) -> None:
+        self.what = what
         self.chains: list[tuple[str, np.ndarray]] = []
-        self.loose: list[np.ndarray] = []
+        self.loose: list[Any] = []
         self.ignored: dict[str, int] = {}
-        self.polyline: _Entity | None = None
-        self.corners: list[list[float]] = []
+        self.points = self.copies = 0
 
-    def take(self, entity: _Entity) -> None:
-        """Read an entity by its kind."""
-        if (67, "1") in entity.data:
-            self.leave_out(f"{entity.kind} on paper")
+    def take(self, entity: Any, outer: str = "0", depth: int = 0) -> None:
+        """Read an entity; what a block has on layer 0 is on the layer `outer` of the reference to it."""
+        kind = entity.dxftype()
+        if kind not in ("INSERT", "POINT", *CHAINS):
+            self.leave_out(printable(kind[:30]))
             return
-        if entity.kind in ("VERTEX", "LWPOLYLINE") and any(entity.numbers(42)):
-            self.leave_out("arc of a polyline, read as straight")
-        READERS.get(entity.kind, _Lines.unknown)(self, entity)
+        try:
+            layer = outer if entity.dxf.layer == "0" else entity.dxf.layer
+            if kind == "INSERT":
+                self.block(entity, layer, depth)
+            elif kind == "POINT":
+                self.loose.append(list(entity.dxf.location))
+            else:
+                for chain in CHAINS[kind](entity):
+                    self.add(layer, np.array([list(point) for point in chain], dtype=float).reshape(-1, 3))
+        except MeshProblem:
+            raise
+        except Exception:  # a number or a point that is missing shows only where it is used
+            raise MeshProblem(f"{self.what} has a {kind} that cannot be read", "export it again") from None
+
+    def block(self, reference: Any, layer: str, depth: int) -> None:
+        """What a block holds, in all places that a reference to it names."""
+        if depth >= DEEPEST:
+            raise MeshProblem(f"{self.what} has blocks within blocks, more than {DEEPEST} deep", "explode them")
+        block = reference.block()
+        if block is None or block.block.is_xref:
+            self.leave_out("INSERT of a block that is not in the file")
+            return
+        single = reference.mcount == 1
+        for one in [reference] if single else reference.multi_insert():
+            for entity in one.virtual_entities(
+                skipped_entity_callback=lambda entity, _: self.leave_out(entity.dxftype())
+            ):
+                self.copies += 1
+                if self.copies > MOST_COPIES:
+                    hint = f"references to blocks may draw {MOST_COPIES} things; explode fewer of them"
+                    raise MeshProblem(f"{self.what} is too large", hint)
+                self.take(entity, layer, depth + 1)
+
+    def add(self, layer: str, chain: np.ndarray) -> None:
+        self.points += len(chain)
+        check_counts(self.points, max(self.points - len(self.chains), 0), self.what)
+        if len(chain) > 1:
+            self.chains.append((layer, chain))
 
     def leave_out(self, thing: str) -> None:
         self.ignored[thing] = self.ignored.get(thing, 0) + 1
 
-    def unknown(self, entity: _Entity) -> None:
-        self.leave_out(entity.kind)
-
-    def add(self, entity: _Entity, chain: np.ndarray, *, closed: bool = False) -> None:
-        self.chains.append((entity.text(8, "0"), _closed(chain, closed)))
-
-    def line(self, entity: _Entity) -> None:
-        self.add(entity, np.array([entity.point(0), entity.point(1)]))
-
-    def point(self, entity: _Entity) -> None:
-        self.loose.append(np.array(entity.point(0)))
-
-    def face(self, entity: _Entity) -> None:
-        self.add(entity, np.array([entity.point(k) for k in range(4)]), closed=True)
-
-    def solid(self, entity: _Entity) -> None:
-        """The third and fourth corner of these are exchanged."""
-        self.add(entity, np.array([entity.point(k) for k in (0, 1, 3, 2)]) @ entity.axes(), closed=True)
-
-    def light_polyline(self, entity: _Entity) -> None:
-        x, y = entity.numbers(10), entity.numbers(20)
-        if len(x) != len(y):
-            raise MeshProblem(f"a polyline of {entity.what} is incomplete")
-        elevation = next(iter(entity.numbers(38)), 0.0)
-        corners = np.column_stack([x, y, np.full(len(x), elevation)])
-        self.add(entity, corners @ entity.axes(), closed=bool(entity.flags() & CLOSED))
-
-    def begin_polyline(self, entity: _Entity) -> None:
-        """Its corners follow as entities of their own."""
-        self.polyline, self.corners = entity, []
-        if entity.flags() & MESHES:
-            self.polyline = None
-            self.leave_out("POLYLINE of faces")
-
-    def corner(self, entity: _Entity) -> None:
-        if self.polyline is not None:
-            self.corners.append(entity.point(0))
-
-    def end_polyline(self, entity: _Entity) -> None:
-        begun, self.polyline = self.polyline, None
-        if begun is not None:
-            axes = np.eye(3) if begun.flags() & IN_SPACE else begun.axes()
-            self.add(begun, np.reshape(self.corners, (-1, 3)) @ axes, closed=bool(begun.flags() & CLOSED))
+    def drawing(self, unit: str) -> Drawing:
+        """All of it."""
+        chains = [chain for _, chain in self.chains]
+        starts = np.cumsum([0] + [len(chain) for chain in chains])
+        lines = [np.column_stack([np.arange(a, b - 1), np.arange(a + 1, b)]) for a, b in pairwise(starts)]
+        return Drawing(
+            np.concatenate(chains) if chains else np.zeros((0, 3)),
+            np.concatenate(lines) if lines else np.zeros((0, 2), dtype=int),
+            np.array(self.loose, dtype=float).reshape(-1, 3),
+            unit,
+            self.ignored,
+            _members([layer for layer, _ in self.chains], starts),
+        )
 
 
-READERS: dict[str, Callable[[_Lines, _Entity], None]] = {
-    "LINE": _Lines.line,
-    "POINT": _Lines.point,
-    "3DFACE": _Lines.face,
-    "SOLID": _Lines.solid,
-    "TRACE": _Lines.solid,
-    "LWPOLYLINE": _Lines.light_polyline,
-    "POLYLINE": _Lines.begin_polyline,
-    "VERTEX": _Lines.corner,
-    "SEQEND": _Lines.end_polyline,
+def _line(entity: Any) -> Iterator[Chain]:
+    yield [entity.dxf.start, entity.dxf.end]
+
+
+def _face(entity: Any) -> Iterator[Chain]:
+    yield entity.wcs_vertices(close=True)
+
+
+def _circle(entity: Any) -> Iterator[Chain]:
+    """Points on the circle, or on a part of it."""
+    yield entity.flattening(FLATNESS * abs(entity.dxf.radius))
+
+
+def _ellipse(entity: Any) -> Iterator[Chain]:
+    yield entity.flattening(FLATNESS * entity.dxf.major_axis.magnitude)
+
+
+def _spline(entity: Any) -> Iterator[Chain]:
+    points = np.array([list(p) for p in (*entity.control_points, *entity.fit_points)], dtype=float).reshape(-1, 3)
+    extent = float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0
+    if not 0 < extent < float("inf") or len(points) > MAX_EDGES // 64:
+        raise ValueError("no curve")
+    yield entity.flattening(FLATNESS * extent, segments=8)
+
+
+def _polyline(entity: Any) -> Iterator[Chain]:
+    """Straight ones whole, others in lines and arcs; of those that stand for faces the sides of these."""
+    if entity.dxftype() == "POLYLINE" and (entity.is_poly_face_mesh or entity.is_polygon_mesh):
+        from ezdxf.render import MeshBuilder
+
+        mesh = MeshBuilder.from_polyface(entity)
+        yield from ([mesh.vertices[k] for k in (*face, face[0])] for face in mesh.faces if len(face) > 1)
+        return
+    if getattr(entity, "has_arc", False):
+        for part in entity.virtual_entities():
+            yield from CHAINS[part.dxftype()](part)
+        return
+    light = entity.dxftype() == "LWPOLYLINE"
+    corners = list(entity.vertices_in_wcs() if light else entity.points_in_wcs())
+    closed = entity.closed if light else entity.is_closed
+    yield corners + corners[:1] if closed and len(corners) > 2 else corners
+
+
+CHAINS: dict[str, Callable[[Any], Iterator[Chain]]] = {
+    "LINE": _line,
+    "3DFACE": _face,
+    "SOLID": _face,
+    "TRACE": _face,
+    "CIRCLE": _circle,
+    "ARC": _circle,
+    "ELLIPSE": _ellipse,
+    "SPLINE": _spline,
+    "LWPOLYLINE": _polyline,
+    "POLYLINE": _polyline,
 }
 """How kinds of entities are read."""
 
@@ -174,49 +214,3 @@ def _members(layers: list[str], starts: np.ndarray) -> dict[str, np.ndarray]:
     for name, (first, end) in zip(layers, pairwise(starts), strict=True):
         found.setdefault(name, []).append(np.arange(first, end))
     return {name: np.concatenate(parts) for name, parts in found.items()}
-
-
-def _groups(text: str, what: str) -> Iterator[Group]:
-    """Group codes and values, from pairs of lines."""
-    lines = text.splitlines()
-    for k in range(0, len(lines) - 1, 2):
-        try:
-            yield int(lines[k]), lines[k + 1].strip()
-        except ValueError:
-            raise MeshProblem(f"{what} is not a DXF file: line {k + 1} is no group code") from None
-
-
-def _entities(groups: list[Group], what: str) -> Iterator[_Entity]:
-    """Everything in the section ENTITIES."""
-    inside, kind, data = False, "", list[Group]()
-    found = False
-    for k, (code, value) in enumerate(groups):
-        if code == 0:
-            if inside and kind:
-                yield _Entity(kind, data, what)
-            kind, data = value, []
-            if value == "ENDSEC":
-                inside, kind = False, ""
-            elif value == "SECTION":
-                kind = ""
-                inside = k + 1 < len(groups) and groups[k + 1] == (2, "ENTITIES")
-                found |= inside
-        elif inside:
-            data.append((code, value))
-    if inside and kind:
-        yield _Entity(kind, data, what)
-    if not found:
-        raise MeshProblem(f"{what} is not a DXF drawing: it has no section ENTITIES")
-
-
-def _closed(chain: np.ndarray, closed: bool) -> np.ndarray:
-    return np.vstack([chain, chain[:1]]) if closed and len(chain) > 2 else chain
-
-
-def _header_unit(groups: list[Group]) -> int:
-    for (code, value), (_, flag) in pairwise(groups):
-        if code == 9 and value == "$INSUNITS":
-            return int(flag) if flag.lstrip("-").isdigit() else 0
-        if code == 2 and value == "ENTITIES":
-            break
-    return 0

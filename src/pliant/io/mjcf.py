@@ -1,0 +1,305 @@
+"""Robots as MJCF, the format of MuJoCo: rigid parts exactly, rods as links with springs, loops as equality constraints."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant._version import __version__
+from pliant.equations.equations import Equations
+from pliant.io.c_text import ExportError
+from pliant.io.rigid_forms import Line
+from pliant.io.rigid_robot import RigidExport, RigidRobot, heading, rigid_robot, write
+from pliant.io.rigid_tree import WORLD, Joint, Link, RigidTree, Shape, quaternion
+from pliant.io.xml_text import XmlText
+
+LEAST_INERTIA = 2e-15
+"""Mass [kg] and moments of inertia [kg m^2] of moving bodies have to be above 1e-15 in MuJoCo."""
+LONGEST_STEP = 2e-3
+STEPS_PER_RADIAN = 1.0
+"""Steps that the fastest oscillation gets for a radian of its phase; below a half, MuJoCo's steps are unstable."""
+DEEPEST = 450
+"""Levels of bodies that MuJoCo's reader of XML follows."""
+
+
+def export_mjcf(eqs: Equations, file: str | os.PathLike[str], *, links: int = 10) -> RigidExport:
+    """Write a robot as a model of MuJoCo (`.xml`), at the parameters and inputs of `eqs`; returns what was written, and how well.
+
+    Rigid parts are exact: inertias, joints, springs, dampers, axial links, tendons and ties. Every rod becomes so many `links`
+    with springs, whose error is measured. Loops are equality constraints, which MuJoCo holds softly. Inputs are motors of the same
+    names; the keyframe `start` has the state and the inputs at the start. Frames are sites. What has no counterpart is in
+    `remarks`, and in a comment of the file.
+
+    Raises ExportError where the robot has parts that links and joints cannot express, or the file cannot be written.
+    """
+    robot = rigid_robot(eqs, links)
+    tree = robot.tree.merged(robot.forces.nodes() | {node for node, _ in robot.tree.frames.values()})
+    text = _Writer(robot, tree)
+    document = text.document()
+    return write(robot, file, ".xml", document, text.remarks)
+
+
+@dataclass(frozen=True)
+class _Site:
+    name: str
+    pose: np.ndarray
+
+
+class _Writer:
+    def __init__(self, robot: RigidRobot, tree: RigidTree) -> None:
+        self.robot, self.tree, self.forces = robot, tree, robot.forces
+        self.xml = XmlText()
+        self.remarks = [*robot.forces.joint_remarks, *robot.forces.drive_remarks]
+        self.sites: dict[int, list[_Site]] = {}
+        for name, (node, pose) in tree.frames.items():
+            self._site(node, name, pose)
+
+    def document(self) -> str:
+        """The whole text."""
+        self._place_sites()
+        bodies, xml = _Body(self), self.xml
+        self.remarks += bodies.remarks()
+        step = _step(self.robot)
+        xml.comment(heading(self.robot, f"MJCF of Pliant {__version__}", self.remarks))
+        xml.open("mujoco", {"model": self.tree.title})
+        xml.leaf("compiler", {"angle": "radian", "inertiafromgeom": "false", "autolimits": "true"})
+        option = {"gravity": self.tree.gravity, "timestep": step, "integrator": "implicitfast"}
+        xml.leaf("option", option)
+        xml.leaf("statistic", {"meansize": 0.05})
+        xml.open("default")
+        xml.leaf("geom", {"contype": "0", "conaffinity": "0", "group": "1", "rgba": "0.6 0.65 0.7 1"})
+        xml.leaf("site", {"group": "4", "size": "0.005"})
+        xml.leaf("equality", {"solref": [2 * step, 1], "solimp": [0.999, 0.9999, 0.001, 0.5, 2]})
+        xml.close()
+        xml.open("worldbody")
+        bodies.write()
+        xml.close()
+        self._tendons()
+        self._actuators()
+        self._equalities()
+        xml.open("keyframe")
+        xml.leaf("key", {"name": "start", **self._start(bodies.order)})
+        xml.close()
+        xml.close()
+        return xml.text()
+
+    # -- sites -------------------------------------------------------------------------------------------------------
+
+    def _site(self, node: int, name: str, pose: np.ndarray) -> str:
+        full = pose if pose.shape == (4, 4) else np.block([[np.eye(3), pose.reshape(3, 1)], [np.zeros((1, 3)), 1]])
+        self.sites.setdefault(node, []).append(_Site(name, full))
+        return name
+
+    def _place_sites(self) -> None:
+        """Those of lines, loads and loops; their names hold a colon, which no frame's name has."""
+        forces = self.forces
+        for line in forces.lines:
+            for k, (node, point) in enumerate(line.points, start=1):
+                self._site(node, f"{line.name}:{k}", point)
+        for push in forces.pushes:
+            self._site(push.at[0], f"{push.name}:at", push.at[1])
+            if push.axes is not None:
+                axes = np.eye(4)
+                axes[:3, :3] = push.axes
+                self._site(WORLD, f"{push.name}:axes", axes)
+        for loop in forces.loops:
+            self._site(loop.first[0], f"{loop.name}:first", loop.first[1])
+            self._site(loop.second[0], f"{loop.name}:second", loop.second[1])
+
+    # -- what acts ---------------------------------------------------------------------------------------------------
+
+    def _tendons(self) -> None:
+        forces, xml = self.forces, self.xml
+        joined = [motor for motor in forces.motors if len(motor.gears) > 1]
+        if not (forces.lines or joined):
+            return
+        xml.open("tendon")
+        for line in forces.lines:
+            self._spatial(line)
+        for motor in joined:
+            xml.open("fixed", {"name": f"{motor.name}:joints"})
+            for v_at, gear in motor.gears.items():
+                xml.leaf("joint", {"joint": self.tree.by_rate[v_at].name, "coef": gear})
+            xml.close()
+        xml.close()
+
+    def _spatial(self, line: Line) -> None:
+        spring = {"stiffness": line.stiffness, "springlength": line.slack} if line.stiffness else {}
+        damper = {"damping": line.damping} if line.damping else {}
+        self.xml.open("spatial", {"name": line.name, **spring, **damper})
+        for k in range(len(line.points)):
+            self.xml.leaf("site", {"site": f"{line.name}:{k + 1}"})
+        self.xml.close()
+
+    def _actuators(self) -> None:
+        forces, xml = self.forces, self.xml
+        pulled = [line for line in forces.lines if line.pull is not None]
+        if not (forces.motors or pulled or forces.pushes):
+            return
+        xml.open("actuator")
+        for motor in forces.motors:
+            if len(motor.gears) == 1:
+                (v_at, gear), *_ = motor.gears.items()
+                acts = {"joint": self.tree.by_rate[v_at].name, "gear": gear}
+            else:
+                acts = {"tendon": f"{motor.name}:joints"}
+            xml.leaf("motor", {"name": motor.name, **acts, "ctrlrange": motor.bounds})
+        for line in pulled:
+            assert line.pull is not None
+            xml.leaf("motor", {"name": line.pull.name, "tendon": line.name, "gear": -1, "ctrlrange": line.pull.bounds})
+        for push in forces.pushes:
+            at = {"site": f"{push.name}:at", "refsite": f"{push.name}:axes" if push.axes is not None else None}
+            xml.leaf("motor", {"name": push.name, **at, "gear": np.eye(6)[push.component]})
+        xml.close()
+
+    def _equalities(self) -> None:
+        forces, xml = self.forces, self.xml
+        if not (forces.loops or forces.ties):
+            return
+        xml.open("equality")
+        for loop in forces.loops:
+            ends = {"site1": f"{loop.name}:first", "site2": f"{loop.name}:second"}
+            xml.leaf("weld" if loop.whole else "connect", {"name": loop.name, **ends})
+        for tie in forces.ties:
+            names = [self.tree.by_rate[k].name for k in (tie.first, tie.second) if k >= 0]
+            joints = dict(zip(("joint1", "joint2"), names, strict=False))
+            xml.leaf("joint", {"name": tie.name, **joints, "polycoef": [tie.offset, tie.ratio, 0, 0, 0]})
+        xml.close()
+
+    def _start(self, order: list[tuple[Link, Joint]]) -> dict[str, Any]:
+        """Positions and rates of the joints in the order of their bodies, and the commands of the motors."""
+        q, v = self.robot.q, self.robot.v
+        qpos, qvel = [np.zeros(0)], [np.zeros(0)]
+        for link, joint in order:
+            sizes = {"hinge": (1, 1), "slide": (1, 1), "ball": (4, 3), "free": (7, 6)}[joint.kind]
+            value = joint.scale * q[joint.q_at : joint.q_at + sizes[0]]
+            if joint.kind == "free":
+                value = value + np.r_[link.placement[:3, 3], np.zeros(4)]
+            qpos.append(value)
+            qvel.append(joint.scale * v[joint.v_at : joint.v_at + sizes[1]])
+        forces = self.forces
+        ctrl = [motor.value for motor in forces.motors]
+        ctrl += [line.pull.value for line in forces.lines if line.pull is not None]
+        ctrl += [push.value for push in forces.pushes]
+        return {"qpos": np.concatenate(qpos), "qvel": np.concatenate(qvel), "ctrl": ctrl or None}
+
+
+class _Body:
+    """Bodies in the order of the tree: depth first, as MuJoCo numbers them."""
+
+    def __init__(self, writer: _Writer) -> None:
+        self.writer, self.tree, self.forces, self.xml = writer, writer.tree, writer.forces, writer.xml
+        self.order: list[tuple[Link, Joint]] = []
+        self.shapes: dict[int, list[Shape]] = {}
+        for shape in self.tree.shapes:
+            self.shapes.setdefault(shape.node, []).append(shape)
+        self.children: dict[int, list[Link]] = {}
+        depth = {WORLD: 0}
+        for link in self.tree.links:
+            self.children.setdefault(link.parent, []).append(link)
+            depth[link.node] = depth[link.parent] + 1
+        if max(depth.values()) > DEEPEST:
+            raise ExportError(
+                f"the robot is a chain of {max(depth.values())} bodies, and MuJoCo reads up to {DEEPEST}",
+                "take fewer links",
+            )
+
+    def remarks(self) -> list[str]:
+        """What MuJoCo asks of masses that some links do not have."""
+        light = [link.name for link in self.tree.links if link.joints and np.min(_moments(link)[0]) < LEAST_INERTIA]
+        if not light:
+            return []
+        named = ", ".join(light[:5]) + (f" and {len(light) - 5} more" if len(light) > 5 else "")
+        return [f"{named}: moments of inertia below {LEAST_INERTIA:g} kg*m^2 are that much: MuJoCo has no point masses"]
+
+    def write(self) -> None:
+        """All bodies."""
+        self._contents(WORLD)
+        waiting: list[Link | None] = list(reversed(self.children.get(WORLD, [])))
+        while waiting:
+            link = waiting.pop()
+            if link is None:
+                self.xml.close()
+                continue
+            self._begin(link)
+            waiting += [None, *reversed(self.children.get(link.node, []))]
+
+    def _begin(self, link: Link) -> None:
+        self.xml.open("body", {"name": link.name, **_placed(link.pose)})
+        for joint in self._joints(link):
+            self._joint(link, joint)
+        moments, axes = _moments(link)
+        least = LEAST_INERTIA if link.joints else 0.0
+        if link.mass > 0 or link.joints:
+            self.xml.leaf(
+                "inertial",
+                {
+                    "mass": max(link.mass, least),
+                    "pos": link.center,
+                    "quat": quaternion(axes),
+                    "diaginertia": _possible(np.maximum(moments, least)),
+                },
+            )
+        self._contents(link.node)
+
+    def _joints(self, link: Link) -> list[Joint]:
+        """Free joints stay whole where they move against the axes of the world, as MuJoCo's do."""
+        whole = link.parent == WORLD and len(link.joints) == 1 and np.array_equal(link.placement[:3, :3], np.eye(3))
+        return [part for joint in link.joints for part in ([joint] if whole else joint.parts())]
+
+    def _joint(self, link: Link, joint: Joint) -> None:
+        self.order.append((link, joint))
+        if joint.kind == "free":
+            self.xml.leaf("freejoint", {"name": joint.name})
+            return
+        seen = np.linalg.inv(link.end) @ joint.at
+        axis = seen[:3, :3] @ joint.axis if joint.kind != "ball" else None
+        at = None if joint.kind == "slide" else seen[:3, 3]
+        acting = self.forces.passive.get(joint.v_at)
+        passive: dict[str, Any] = {}
+        if acting is not None:
+            passive = {"damping": acting.damping or None}
+            if acting.stiffness:
+                passive |= {"stiffness": acting.stiffness, "springref": None if joint.kind == "ball" else acting.rest}
+            if acting.range is not None:
+                passive["range"] = np.clip(acting.range, -1e6, 1e6)
+        self.xml.leaf("joint", {"name": joint.name, "type": joint.kind, "axis": axis, "pos": at, **passive})
+
+    def _contents(self, node: int) -> None:
+        for shape in self.shapes.get(node, []):
+            size = np.array(shape.size) if shape.kind == "sphere" else np.array(shape.size) / 2
+            if shape.kind in ("cylinder", "capsule"):
+                size = np.array([shape.size[0], shape.size[1] / 2])
+            self.xml.leaf("geom", {"name": shape.name, "type": shape.kind, "size": size, **_placed(shape.pose)})
+        for site in self.writer.sites.get(node, []):
+            self.xml.leaf("site", {"name": site.name, **_placed(site.pose)})
+
+
+def _placed(pose: np.ndarray) -> dict[str, Any]:
+    R, p = pose[:3, :3], pose[:3, 3]
+    return {"pos": p if np.any(p) else None, "quat": None if np.array_equal(R, np.eye(3)) else quaternion(R)}
+
+
+def _moments(link: Link) -> tuple[np.ndarray, np.ndarray]:
+    """Principal moments [kg m^2] and axes, right-handed."""
+    if np.count_nonzero(link.inertia - np.diag(np.diag(link.inertia))) == 0:
+        return np.diag(link.inertia), np.eye(3)
+    moments, axes = np.linalg.eigh(link.inertia)
+    return moments, axes * np.linalg.det(axes)
+
+
+def _possible(moments: np.ndarray) -> np.ndarray:
+    """Moments none of which exceeds the sum of the others, as round-off may have it."""
+    largest = int(np.argmax(moments))
+    others = np.delete(moments, largest)
+    return np.where(np.arange(3) == largest, min(moments[largest], others.sum()), moments)
+
+
+def _step(robot: RigidRobot) -> float:
+    """A time step [s] in which MuJoCo follows the fastest oscillation: one, two or five of a power of ten."""
+    longest = min(LONGEST_STEP, 1 / (STEPS_PER_RADIAN * robot.fastest)) if robot.fastest > 0 else LONGEST_STEP
+    power = int(np.floor(np.log10(longest)))
+    return max(step for x in (1, 2, 5) if (step := float(f"{x}e{power}")) <= longest * (1 + 1e-9))

@@ -1,0 +1,381 @@
+"""What acts on the links of a rigid tree: springs, dampers, limits, motors, lines, loads, ties and loops.
+
+Each force of the compiled system is brought to the few forms that other programs have. What has no such form is listed in words,
+as is what is written only nearly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from pliant.constraint.frames import CONSTANTS as FRAMES
+from pliant.equations.equations import Equations
+from pliant.external_load.wrench import CONSTANTS as LOAD
+from pliant.external_load.wrench import WRENCH
+from pliant.formula.stops import STOPS
+from pliant.io.linear_form import NEARLY, SAMPLES, LinearForm
+from pliant.io.rigid_forms import Line, Loop, Motor, Place, Push, RigidForces, Tie
+from pliant.io.rigid_tree import WORLD, RigidTree, moved
+from pliant.joint.coordinate_force import ORIENTATION, ORIENTATION_FORCE
+from pliant.link.axial import AXIAL, axial_force
+from pliant.model.system import ConstraintInstance, CoordinateForceInstance, FrameForceInstance, RouteInstance
+from pliant.tendon.elastic import CONSTANTS as ELASTIC
+from pliant.tendon.elastic import elastic_line
+from pliant.tendon.tension import GIVEN_TENSION
+
+
+def rigid_forces(eqs: Equations, tree: RigidTree, q: np.ndarray) -> RigidForces:
+    """Everything that acts on a robot, at the values of its parameters and, where it is not linear, about the positions q."""
+    reader = _Reader(eqs, tree, q)
+    reader.read()
+    return reader.found
+
+
+class _Reader:
+    def __init__(self, eqs: Equations, tree: RigidTree, q: np.ndarray) -> None:
+        self.model, self.bound, self.q = eqs.model, eqs.binding, q
+        self.system, self.constants, self.eqs = eqs.model.system, eqs.binding.constants, eqs
+        self.joints = tree.by_rate
+        self.names = {joint.v_at: joint.name for whole in tree.joints for joint in (whole, *whole.parts())}
+        self.signals = self.bound.signals(0.0)[1]
+        self.gears: dict[int, dict[int, float]] = {}
+        self.sources: dict[int, str] = {}
+        self.found = RigidForces()
+
+    def read(self) -> None:
+        for force in self.system.coordinate_forces:
+            self._coordinate_force(force)
+        for motor in self._motors():
+            self.found.motors.append(motor)
+        for frame_force in self.system.frame_forces:
+            self._frame_force(frame_force)
+        for route in self.system.routes:
+            self._route(route)
+        for constraint in self.system.constraints:
+            self._constraint(constraint)
+        self._ties()
+        self._rest()
+
+    def remark(self, about: str, text: str, *, of_drive: bool = False) -> None:
+        """Note that something is written only nearly, or not at all."""
+        names = (self.found.said_of_drives if of_drive else self.found.said).setdefault(text, [])
+        if about not in names:
+            names.append(about)
+
+    # -- on coordinates ----------------------------------------------------------------------------------------------
+
+    def _coordinate_force(self, force: CoordinateForceInstance) -> None:
+        own = self.constants[force.constants : force.constants + force.kind.constants]
+        if force.kind.name.startswith("stops"):
+            self._stops(force, own)
+        elif force.kind is ORIENTATION_FORCE:
+            self._orientation(force, own)
+        else:
+            self._linear_force(force, own)
+
+    def _stops(self, force: CoordinateForceInstance, own: np.ndarray) -> None:
+        at = STOPS.read(own)
+        lower = float(at.minimum) if "_lower" in force.kind.name else -np.inf
+        upper = float(at.maximum) if "_upper" in force.kind.name else np.inf
+        for k in range(force.size):
+            joint = self.joints[force.v_at + k]
+            self.found.of(joint.v_at).range = (joint.scale * lower, joint.scale * upper)
+        self.remark(force.source, "the stiffness of its stops is the other program's")
+
+    def _orientation(self, force: CoordinateForceInstance, own: np.ndarray) -> None:
+        at, passive = ORIENTATION.read(own), self.found.of(force.v_at)
+        for what, values in (("stiffness", at.stiffness), ("damping", at.damping)):
+            setattr(passive, what, float(values[0]))
+            if np.ptp(values):
+                self.remark(force.source, f"one {what} about all axes is written, that about x, but they differ")
+        if passive.stiffness and abs(at.rest[0]) < 1:
+            self.remark(force.source, "the spring is free of torque where the joint is at zero, not at its own rest")
+        if any(self._acts(force.signals + k) for k in range(3)):
+            self.remark(force.source, "the torque on a free rotation is left out")
+
+    def _linear_force(self, force: CoordinateForceInstance, own: np.ndarray) -> None:
+        """Spring, damper and motors of a force that is linear, or of its linear form at the start."""
+        n, kind = force.size, force.kind
+        form = LinearForm.of(kind.effect, own, kind.signals, self.q[force.q_at : force.q_at + n], self._signals(force))
+        scale = np.array([self.joints[force.v_at + k].scale for k in range(n)])
+        for k in range(n):
+            passive = self.found.of(force.v_at + k)
+            stiffness = form.stiffness[k, k] / scale[k] ** 2
+            total = passive.stiffness + stiffness
+            if total:
+                rest = scale[k] * (form.at[k] + form.offset[k] / form.stiffness[k, k]) if stiffness else 0.0
+                passive.rest = (passive.stiffness * passive.rest + stiffness * rest) / total
+            elif form.offset[k]:
+                self.remark(force.source, "a force that depends on neither state nor signals is left out")
+            passive.stiffness = total
+            passive.damping += form.damping[k, k] / scale[k] ** 2
+            for s in range(kind.signals):
+                if form.gains[k, s]:
+                    gears = self.gears.setdefault(force.signals + s, {})
+                    gears[force.v_at + k] = gears.get(force.v_at + k, 0.0) + form.gains[k, s] / scale[k]
+                    self.sources[force.signals + s] = self.names[force.v_at + k] if n == 1 else force.source
+        if form.couples:
+            self.remark(force.source, "coordinates that its springs or dampers join are written without that")
+        if not form.is_linear:
+            self.remark(force.source, "its spring, damper or input is not linear; what is written holds near the start")
+
+    def _signals(self, force: Any) -> np.ndarray:
+        return np.array(self.signals[force.signals : force.signals + force.kind.signals])
+
+    def _varies(self, first: int, count: int) -> np.ndarray:
+        """Whether signals depend on time or inputs."""
+        return np.any(self.model.signal_sources[first : first + count], axis=1)
+
+    def _motors(self) -> Iterator[Motor]:
+        """Motors of the forces on coordinates: one for each input whose multiples signals are, and for each other signal."""
+        names, slopes = self.model.input_names, self.eqs.signal_derivative(0.0)
+        inputs = self.bound.signals(0.0)[0]
+        of_inputs: dict[int, dict[int, float]] = {}
+        for signal, gears in self.gears.items():
+            if not self._is_multiple(signal):
+                if self._acts(signal):
+                    yield self._motor(signal, gears)
+                continue
+            for k in map(int, np.flatnonzero(slopes[signal, : len(names)])):
+                own = of_inputs.setdefault(k, {})
+                for v_at, gear in gears.items():
+                    own[v_at] = own.get(v_at, 0.0) + gear * float(slopes[signal, k])
+        for k, gears in of_inputs.items():
+            yield Motor(self._new_name(names[k]), gears, float(inputs[k]), self._bounds(names[k]))
+
+    def _acts(self, signal: int) -> bool:
+        """Whether a signal is ever other than zero."""
+        return bool(self.signals[signal] or self._varies(signal, 1)[0])
+
+    def _motor(self, signal: int, gears: Mapping[int, float]) -> Motor:
+        """The motor of a signal: called as the input that it equals, where no other signal uses that one."""
+        uses, name = self.model.signal_sources, self.sources[signal]
+        inputs = np.flatnonzero(uses[signal, 1:])
+        slopes = self.eqs.signal_derivative(0.0)[signal]
+        if not self._is_multiple(signal) or len(inputs) != 1 or slopes[inputs[0]] != 1:
+            text = "its command is a formula of the model, not an input; the keyframe has its value at the start"
+            self.remark(f"motor {name}", text, of_drive=True)
+            return Motor(self._new_name(name), gears, float(self.signals[signal]), None)
+        own = self.model.input_names[inputs[0]]
+        alone = np.sum(uses[:, 1 + inputs[0]]) == 1
+        return Motor(self._new_name(own if alone else name), gears, float(self.signals[signal]), self._bounds(own))
+
+    def _is_multiple(self, signal: int) -> bool:
+        """Whether a signal is a sum of multiples of named inputs, whatever these are."""
+        uses, function = self.model.signal_sources[signal], self.model.plan.signals
+        count = len(self.model.input_names)
+        if function is None or uses[0] or not np.any(uses[1:]) or np.any(uses[1 + count :]):
+            return False
+        slopes, random = self.eqs.signal_derivative(0.0)[signal], np.random.default_rng(0)
+        zero = np.zeros(len(self.model.plan.kinds))
+        for size in 10.0 ** np.arange(SAMPLES):
+            u = np.r_[size * random.standard_normal(count), zero[count:]]
+            found = float(function(0.0, u, zero, zero, self.bound.parameters)[0][signal])
+            if abs(found - slopes @ u) > NEARLY * np.abs(slopes * u).max():
+                return False
+        return True
+
+    def _bounds(self, name: str) -> tuple[float, float] | None:
+        low, high = self.eqs.declared_bounds(name)
+        return (low, high) if np.isfinite([low, high]).all() else None
+
+    def _new_name(self, name: str) -> str:
+        """A name that no other motor has."""
+        taken = {motor.name for motor in self.found.motors}
+        taken |= {line.pull.name for line in self.found.lines if line.pull is not None}
+        number, new = 2, name
+        while new in taken:
+            new, number = f"{name}[{number}]", number + 1
+        return new
+
+    # -- between frames ----------------------------------------------------------------------------------------------
+
+    def _frame_force(self, force: FrameForceInstance) -> None:
+        own = self.constants[force.constants : force.constants + force.kind.constants]
+        if force.kind is WRENCH:
+            self._load(force, own)
+        elif force.kind in (axial_force(with_input=False), axial_force(with_input=True)):
+            self._axial(force, own)
+        else:
+            what = {"relative_drag": "damping by mass (Rayleigh)"}.get(
+                force.kind.name, f"its force '{force.kind.name}'"
+            )
+            self.remark(force.source, f"{what} is left out")
+
+    def _load(self, force: FrameForceInstance, own: np.ndarray) -> None:
+        point, axes = own[:3], np.reshape(own[LOAD.at["axes"] :][:9], (3, 3), order="F")
+        node, axes_node = force.nodes
+        follows = node == axes_node and node != WORLD
+        if not follows and axes_node != WORLD:
+            self.remark(f"load {force.source}", "left out, as it is in the axes of another moving body", of_drive=True)
+            return
+        at = (node, moved(point, axes) if follows else moved(point))
+        for k in range(6):
+            if self._acts(force.signals + k):
+                name = f"{force.source}.{('force', 'moment')[k // 3]}_{'xyz'[k % 3]}"
+                self.found.pushes.append(
+                    Push(name, at, None if follows else axes, k, float(self.signals[force.signals + k]))
+                )
+
+    def _axial(self, force: FrameForceInstance, own: np.ndarray) -> None:
+        at = AXIAL.read(own)
+        if at.damping and (at.power != 1 or at.direction):
+            self.remark(
+                f"link {force.source}", "its damper is written as a viscous one that always acts", of_drive=True
+            )
+        if at.direction and at.smoothing:
+            self.remark(f"link {force.source}", "its spring begins sharply, without `smoothing`", of_drive=True)
+        slack = {0: (at.rest, at.rest), 1: (0.0, at.rest), -1: (at.rest, 1e6)}[int(at.direction)]
+        pull = None
+        if force.kind.signals:
+            self.sources[force.signals] = force.source
+            pull = self._motor(force.signals, {})
+        points = tuple((node, np.array(x)) for node, x in zip(force.nodes, (at.first, at.second), strict=True))
+        self.found.lines.append(
+            Line(force.source, points, float(at.stiffness), (float(slack[0]), float(slack[1])), float(at.damping), pull)
+        )
+
+    def _route(self, route: RouteInstance) -> None:
+        places = np.reshape(self.constants[route.constants : route.law_constants], (-1, 3))
+        points = tuple((node, place) for node, place in zip(route.nodes, places, strict=True))
+        if route.has_friction:
+            self.remark(f"tendon {route.source}", "its friction is left out", of_drive=True)
+        if route.kind is GIVEN_TENSION:
+            self.sources[route.signals] = route.source
+            self.found.lines.append(Line(route.source, points, pull=self._motor(route.signals, {})))
+            return
+        if route.kind not in (elastic_line(wound=False), elastic_line(wound=True)):
+            self.remark(
+                f"tendon {route.source}", f"left out: its law '{route.kind.name}' has no counterpart", of_drive=True
+            )
+            return
+        at = ELASTIC.read(self.constants[route.law_constants : route.law_constants + route.kind.constants])
+        wound = float(self.signals[route.signals]) if route.kind.signals else 0.0
+        if route.kind.signals:
+            self.remark(f"tendon {route.source}", f"what is wound in stays {wound:g} m, as at the start", of_drive=True)
+        if at.damping:
+            self.remark(f"tendon {route.source}", "its damper also acts while it is slack", of_drive=True)
+        if at.smoothing:
+            self.remark(f"tendon {route.source}", "its spring begins sharply, without `smoothing`", of_drive=True)
+        self.found.lines.append(
+            Line(route.source, points, float(at.stiffness), (0.0, float(at.rest - wound)), float(at.damping))
+        )
+
+    # -- constraints -------------------------------------------------------------------------------------------------
+
+    def _ties(self) -> None:
+        for line in self.system.linear_constraints:
+            first = self.joints[line.coordinates[0][1]]
+            numbers = [float(self.constants[k]) for k in (*line.coefficients, line.offset)]
+            if line.signal >= 0:
+                value = first.scale * float(self.signals[line.signal])
+                self.found.ties.append(Tie(line.name, first.v_at, -1, 0.0, value))
+                if self._varies(line.signal, 1)[0]:
+                    self.remark(
+                        line.name, f"its prescribed motion is held at {value:g}, as at the start", of_drive=True
+                    )
+                continue
+            second = self.joints[line.coordinates[1][1]]
+            ratio = -numbers[1] / numbers[0] * first.scale / second.scale
+            self.found.ties.append(
+                Tie(line.name, first.v_at, second.v_at, ratio, first.scale * numbers[2] / numbers[0])
+            )
+
+    def _constraint(self, constraint: ConstraintInstance) -> None:
+        """Held points and poses. A component that is free by name but held by the rest of the robot anyway, as the one across a
+        planar mechanism is, may be held too."""
+        at = FRAMES.read(self.constants[constraint.constants : constraint.constants + constraint.kind.constants])
+        name, rows = constraint.name, self.model.compiled.constraints[constraint.name].rows
+        first, second = (_matrix(pose) for pose in (at.first, at.second))
+        if any(signal >= 0 for signal in constraint.signals):
+            self.remark(f"constraint {name}", "left out: its motion is prescribed", of_drive=True)
+            return
+        axes, offset = np.array(at.axes), np.array(at.offset).ravel()
+        if np.any(offset):
+            if constraint.nodes[2] != constraint.nodes[0]:
+                self.remark(
+                    f"constraint {name}", "left out: its frames are apart along the axes of a third one", of_drive=True
+                )
+                return
+            first = moved(axes @ offset) @ first
+        places = ((constraint.nodes[0], first), (constraint.nodes[1], second))
+        slides, turns = [r for r in rows if len(r) == 1], [r for r in rows if len(r) == 2]
+        jacobians = self._relative_rates(places, constraint.nodes[2], axes)
+        held = [("x", "y", "z", "rx", "ry", "rz").index(row) for row in rows]
+        if turns and not slides:
+            self.remark(f"constraint {name}", "left out: it holds rotations alone", of_drive=True)
+        elif len(turns) == 2:
+            self._hinge(name, places, turns, axes, constraint.nodes[2] == constraint.nodes[0])
+        elif _spans(jacobians, held, range(3) if not turns else range(6)):
+            self.found.loops.append(Loop(name, *places, whole=bool(turns)))
+        else:
+            self.remark(
+                f"constraint {name}",
+                f"left out: its components {', '.join(rows)} are no joint of other programs",
+                of_drive=True,
+            )
+
+    def _hinge(
+        self, name: str, places: tuple[Place, Place], turns: list[str], axes: np.ndarray, own_axes: bool
+    ) -> None:
+        """A point and two rotations: two points on the axis that is left."""
+        if not own_axes:
+            self.remark(
+                f"constraint {name}", "left out: it holds two rotations in the axes of a third frame", of_drive=True
+            )
+            return
+        (node_a, first), (node_b, second) = places
+        free = next(k for k, row in enumerate(("rx", "ry", "rz")) if row not in turns)
+        along = first[:3, :3].T @ axes[:, free]  # the same in both frames, which coincide
+        for number, shift in (("", np.zeros(3)), (".axis", 0.1 * along)):
+            ends = ((node_a, first @ moved(shift)), (node_b, second @ moved(shift)))
+            self.found.loops.append(Loop(name + number, *ends, whole=False))
+
+    def _relative_rates(self, places: tuple[Place, Place], axes_node: int, axes: np.ndarray) -> np.ndarray:
+        """Velocity of the second point against the first and angular velocity, along the axes, per rate of the coordinates:
+        6 x len(v) in each of a few poses."""
+        return np.array([self._rates_at(q, places, axes_node, axes) for q in self._poses()])
+
+    def _rates_at(self, q: np.ndarray, places: tuple[Place, Place], axes_node: int, axes: np.ndarray) -> np.ndarray:
+        rotations, positions = self.bound.node_poses(q)
+        turned = rotations[axes_node] @ axes
+        of_ends = []
+        for node, pose in places:
+            twists = self.bound.node_jacobian(q, node) if node != WORLD else np.zeros((6, self.system.v_size))
+            point = positions[node] + rotations[node] @ pose[:3, 3]
+            of_ends.append(np.vstack([twists[:3] + np.cross(twists[3:].T, point).T, twists[3:]]))
+        difference = of_ends[1] - of_ends[0]
+        return np.vstack([turned.T @ difference[:3], turned.T @ difference[3:]])
+
+    def _poses(self) -> Iterator[np.ndarray]:
+        """The start and poses around it, in which nothing is held by chance."""
+        random = np.random.default_rng(0)
+        yield self.q
+        for _ in range(2):
+            q = self.q + 0.3 * random.standard_normal(len(self.q))
+            for at, _ in self.system.quaternions():
+                q[at : at + 4] /= np.linalg.norm(q[at : at + 4])
+            yield q
+
+    def _rest(self) -> None:
+        spec = self.model.compiled
+        for kind in ("surfaces", "contacts"):
+            for name in getattr(spec, kind):
+                self.remark(f"{kind[:-1]} {name}", "left out")
+
+
+def _matrix(pose: tuple[Any, Any]) -> np.ndarray:
+    return moved(np.array(pose[1]).ravel(), np.array(pose[0]))
+
+
+def _spans(blocks: np.ndarray, held: list[int], wanted: Iterable[int]) -> bool:
+    """Whether what is held already holds all wanted components, in every pose."""
+    for rates in blocks:
+        scale = np.abs(rates).max() or 1.0
+        rank = np.linalg.matrix_rank(rates[held], tol=1e-9 * scale)
+        if np.linalg.matrix_rank(rates[sorted({*held, *wanted})], tol=1e-9 * scale) > rank:
+            return False
+    return True

@@ -1,0 +1,117 @@
+"""The forms in which other programs know forces and constraints between rigid links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+Place = tuple[int, np.ndarray]
+"""A node, and a point [m] or a pose (4x4) on it."""
+
+
+@dataclass
+class Passive:
+    """What acts in a joint by itself, in its own value: stiffness, the value without force, damping, and its range."""
+
+    stiffness: float = 0.0
+    rest: float = 0.0
+    damping: float = 0.0
+    range: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Motor:
+    """Generalized forces per unit of a signal, by the place of their rate in v; `value` is the signal at the start."""
+
+    name: str
+    gears: Mapping[int, float]
+    value: float
+    bounds: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line through points: its spring acts between `slack` (shortest and longest length without force [m])."""
+
+    name: str
+    points: tuple[Place, ...]
+    stiffness: float = 0.0
+    slack: tuple[float, float] = (0.0, 0.0)
+    damping: float = 0.0
+    pull: Motor | None = None
+
+
+@dataclass(frozen=True)
+class Push:
+    """Force (component 0 to 2) or moment (3 to 5) along an axis of a frame: that of the pose `at`, or with `in_world` a fixed one
+    with the axes of `axes`."""
+
+    name: str
+    at: Place
+    axes: np.ndarray | None
+    component: int
+    value: float
+
+
+@dataclass(frozen=True)
+class Tie:
+    """Joint value `first = offset + ratio * second`, by places of rates in v; `second` is -1 for a fixed value."""
+
+    name: str
+    first: int
+    second: int
+    ratio: float
+    offset: float
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Two poses on nodes that are held together: all of them, or points alone (those of the poses)."""
+
+    name: str
+    first: Place
+    second: Place
+    whole: bool
+
+
+@dataclass
+class RigidForces:
+    """All that acts, in the forms that other programs have."""
+
+    passive: dict[int, Passive] = field(default_factory=dict)
+    motors: list[Motor] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    pushes: list[Push] = field(default_factory=list)
+    ties: list[Tie] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    said: dict[str, list[str]] = field(default_factory=dict)
+    """Remarks on joints, and what each of them is about."""
+    said_of_drives: dict[str, list[str]] = field(default_factory=dict)
+    """The same on motors, lines, loads, ties and loops, which some programs have none of."""
+
+    @property
+    def joint_remarks(self) -> list[str]:
+        """What is written only nearly, or not at all, in joints and on the whole, in a sentence for each."""
+        return [f"{few(about)}: {text}" for text, about in self.said.items()]
+
+    @property
+    def drive_remarks(self) -> list[str]:
+        """The same of motors, lines, loads, ties and loops."""
+        return [f"{few(about)}: {text}" for text, about in self.said_of_drives.items()]
+
+    def of(self, v_at: int) -> Passive:
+        """What acts in the joint whose rate stands there."""
+        return self.passive.setdefault(v_at, Passive())
+
+    def nodes(self) -> set[int]:
+        """All nodes that something is fixed to."""
+        places = [p for line in self.lines for p in line.points] + [push.at for push in self.pushes]
+        places += [place for loop in self.loops for place in (loop.first, loop.second)]
+        return {node for node, _ in places}
+
+
+def few(names: list[str]) -> str:
+    """Names for a message: the first of them, and how many there are."""
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")

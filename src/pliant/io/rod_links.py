@@ -1,0 +1,160 @@
+"""Rods as rigid links in series for programs that have no rods, and how far such a robot is from the one with rods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.equations.equations import Equations
+from pliant.equations.workspace import EvaluationError
+from pliant.io.linear_form import LinearForm
+from pliant.language.arguments import ArgumentError
+from pliant.model.model import compile_model
+from pliant.rod.pseudo_rigid import PseudoRigid
+from pliant.rod.rod import Rod
+from pliant.rod.strains import LABELS, SETS, Free
+from pliant.solve.linear.modal import modes
+from pliant.solve.state import AssemblyError
+from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
+from pliant.solve.status import AnalysisFailed
+from pliant.spec.rod_frequencies import with_rod_frequencies
+
+COMPARED = 6
+"""Natural frequencies that are compared."""
+STRETCH, BENDS = 2, (3, 4)
+"""Places of strains among the six."""
+RIGID = 2e-3
+"""Share of the others below which a frequency is that of a rigid-body motion."""
+SLENDER = 10.0
+"""Frequency of stretching over that of bending, of a clamped rod, from which on links do not stretch."""
+CLAMPED = 0.446
+"""Ratio of these frequencies over `length sqrt(EA/EI)`: pi/2 over 3.52."""
+
+
+@dataclass(frozen=True)
+class RodError:
+    """How far a robot with links is from the one with rods.
+
+    Attributes:
+        links: in each rod, by its name.
+        frequencies: the lowest natural frequencies of the robot with rods [Hz]; with_links: the same of the one with links.
+        about: what the frequencies belong to, "equilibrium" or "start".
+        distance: largest distance of a named frame at rest between the two [m]; None where one has no pose at rest.
+        length: of the longest rod [m].
+    """
+
+    links: dict[str, int]
+    frequencies: np.ndarray
+    with_links: np.ndarray
+    about: str
+    distance: float | None
+    length: float
+
+    @property
+    def frequency_error(self) -> float:
+        """Largest relative difference of the frequencies compared [-]."""
+        return float(np.max(np.abs(self.with_links / self.frequencies - 1), initial=0.0))
+
+    def __str__(self) -> str:
+        count = {*self.links.values()}
+        many = f"{count.pop()} links" if len(count) == 1 else f"{', '.join(map(str, self.links.values()))} links"
+        text = f"rods as {many}"
+        if len(self.frequencies):
+            text += f"; the first {len(self.frequencies)} natural frequencies are within {100 * self.frequency_error:.2g} % "
+            text += f"(at the {self.about}: " + ", ".join(
+                f"{b:.4g} for {a:.4g} Hz" for a, b in zip(self.frequencies, self.with_links, strict=True)
+            ) + ")"  # fmt: skip
+        else:
+            text += "; no natural frequency could be compared"
+        if self.distance is None:
+            return f"{text}; a pose at rest to compare was not found"
+        share = 100 * self.distance / self.length
+        return f"{text}; frames at rest are within {self.distance:.2g} m ({share:.2g} % of the longest rod)"
+
+
+def with_links(eqs: Equations, links: int) -> Equations:
+    """The robot with every rod as rigid links in series, at the same parameters and inputs.
+
+    Links bend and twist as far as the rod does, and stretch where it is stout. Shear, and stretch of slender rods, are fast motions
+    that other programs would have to follow in tiny steps; they are left to rods that have nothing else.
+    """
+    if not eqs.model.spec.rods:
+        return eqs
+    probe = _with_links(eqs, 2, {name: _allowed(rod, SETS["unshearable"]) for name, rod in eqs.model.spec.rods.items()})
+    strains = {}
+    for name, rod in eqs.model.spec.rods.items():
+        stretches = _stretch_over_bending(probe, name) < SLENDER
+        strains[name] = _allowed(rod, SETS["unshearable" if stretches else "kirchhoff"])
+    return _with_links(eqs, links, strains)
+
+
+def _allowed(rod: Rod, strains: Free) -> Free:
+    return tuple(k for k in rod.free_strains() if k in strains) or rod.free_strains()
+
+
+def _with_links(eqs: Equations, links: int, strains: Mapping[str, Free]) -> Equations:
+    model, rods = eqs.model, {}
+    for name, rod in model.spec.rods.items():
+        # values that the start has for coordinates of another rod model mean nothing here
+        changed = {"strains": tuple(LABELS[k] for k in strains[name]), "initial": {}, "rates": {}}
+        rods[name] = rod.model_copy(update={**changed, "model": PseudoRigid(elements=links)})
+    flat = model.spec.model_copy(update={"rods": rods, "outputs": {}, "control": {}})
+    linked = Equations(compile_model(with_rod_frequencies(flat), model.structural, written=flat))
+    return linked.at(parameters=eqs.given_parameters, inputs=eqs.given_inputs)
+
+
+def _stretch_over_bending(eqs: Equations, rod: str) -> float:
+    """Lowest frequency of stretching over that of bending, of the rod alone and clamped; infinite where it has only one."""
+    model, constants = eqs.model, eqs.binding.constants
+    free = model.spec.rods[rod].free_strains()
+    bends = [free.index(k) for k in BENDS if k in free]
+    if STRETCH not in free or not bends:
+        return np.inf
+    force = next(f for f in model.system.coordinate_forces if f.source == rod and f.size >= len(free))
+    own = constants[force.constants : force.constants + force.kind.constants]
+    at = eqs.initial_state().q[force.q_at : force.q_at + force.size]
+    form = LinearForm.of(force.kind.effect, own, force.kind.signals, at, np.zeros(force.kind.signals))
+    stiffness = np.diag(form.stiffness)
+    length = float(model.environment_with(eqs.given_parameters).value(model.spec.rods[rod].length))
+    return float(CLAMPED * length * np.sqrt(stiffness[free.index(STRETCH)] / np.min(stiffness[bends])))
+
+
+def rod_error(eqs: Equations, linked: Equations) -> RodError | None:
+    """How far a robot with links is from that with rods; None without rods."""
+    rods = eqs.model.spec.rods
+    if not rods:
+        return None
+    counts = {name: len(linked.model.rod_stations[name]) - 1 for name in rods}
+    values = eqs.model.environment_with(eqs.given_parameters).value
+    length = max(float(values(rod.length)) for rod in rods.values())
+    rests = [_rest(one) for one in (eqs, linked)]
+    distance, about = None, "start"
+    if rests[0] is not None and rests[1] is not None:
+        about = "equilibrium"
+        places = [{name: frame.position for name, frame in rest.frames.items()} for rest in rests if rest is not None]
+        distance = max(float(np.linalg.norm(places[1][name] - place)) for name, place in places[0].items())
+    starts = rests if about == "equilibrium" else [None, None]
+    found = [_frequencies(one, rest) for one, rest in zip((eqs, linked), starts, strict=True)]
+    count = min(len(x) for x in found)
+    return RodError(counts, found[0][:count], found[1][:count], about, distance, length)
+
+
+def _rest(eqs: Equations) -> Equilibrium | None:
+    try:
+        found = equilibrium(eqs)
+    except (AnalysisFailed, AssemblyError, EvaluationError, ArgumentError):
+        return None
+    return found if found.balanced else None
+
+
+def _frequencies(eqs: Equations, rest: Equilibrium | None) -> np.ndarray:
+    """The lowest natural frequencies [Hz] that are oscillations."""
+    try:
+        found = modes(eqs, at="initial" if rest is None else rest, undamped=True, count=4 * COMPARED)
+    except (AnalysisFailed, AssemblyError, EvaluationError, ArgumentError):
+        return np.zeros(0)
+    oscillating = np.sort(found.frequencies[[kind == "oscillating" for kind in found.kinds]])
+    # what moves freely but for contacts oscillates too, by their round-off
+    return oscillating[oscillating > RIGID * np.max(oscillating[:COMPARED], initial=0.0)][:COMPARED]

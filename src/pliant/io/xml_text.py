@@ -1,0 +1,71 @@
+"""XML written line by line, however deep its elements are nested."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+
+class XmlText:
+    """Lines of a document; elements are opened and closed in turn."""
+
+    def __init__(self) -> None:
+        self._lines = ['<?xml version="1.0" encoding="utf-8"?>']
+        self._open: list[str] = []
+
+    def comment(self, lines: Iterable[str]) -> None:
+        """A comment, whatever characters are in it."""
+        text = [self._safe(line) for line in lines]
+        self._line("<!--")
+        self._lines += [f"{'  ' * len(self._open)}  {line}" for line in text]
+        self._line("-->")
+
+    def open(self, tag: str, attributes: Mapping[str, Any] | None = None) -> None:
+        """Begin an element."""
+        self._line(f"<{tag}{self._attributes(attributes)}>")
+        self._open.append(tag)
+
+    def close(self) -> None:
+        """End the element that was begun last."""
+        tag = self._open.pop()
+        self._line(f"</{tag}>")
+
+    def leaf(self, tag: str, attributes: Mapping[str, Any] | None = None) -> None:
+        """An element without children."""
+        self._line(f"<{tag}{self._attributes(attributes)}/>")
+
+    def text(self) -> str:
+        """The document."""
+        assert not self._open, "an element is still open"
+        return "\n".join([*self._lines, ""])
+
+    def _line(self, text: str) -> None:
+        self._lines.append("  " * len(self._open) + text)
+
+    @staticmethod
+    def _safe(text: str) -> str:
+        """Text that a comment may hold: no two dashes in a row, none at its end, nothing that is no character of XML."""
+        kept = "".join(letter if letter.isprintable() else " " for letter in text)
+        while "--" in kept:
+            kept = kept.replace("--", "- -")
+        return kept.rstrip("-")
+
+    @staticmethod
+    def _attributes(attributes: Mapping[str, Any] | None) -> str:
+        given = {name: value for name, value in (attributes or {}).items() if value is not None}
+        return "".join(f" {name}={quoteattr(written(value))}" for name, value in given.items())
+
+
+def written(value: Any) -> str:
+    """A text as it is; numbers so that they are read back as they are, several with spaces between them."""
+    if isinstance(value, str):
+        return "".join(letter if letter.isprintable() else " " for letter in value)
+    return " ".join(map(_number, np.atleast_1d(np.asarray(value, dtype=float))))
+
+
+def _number(value: float) -> str:
+    text = repr(float(value) + 0.0)  # no minus in front of zero
+    return text.removesuffix(".0")
