@@ -420,6 +420,3 @@ def assembled_start(model: Model) -> AssembledStart:
         bool(np.allclose(found.q[given_q], start.q[given_q], rtol=0, atol=1e-13)),
         bool(np.allclose(found.v[given_v], start.v[given_v], rtol=0, atol=1e-13)),
     )
-
-
-# -- writing ---------------------------------------------------------------------------------------------------------
