@@ -28,6 +28,7 @@ from pliant.spec.flattening import WORLD, flatten
 from pliant.spec.listing import CoordinateEntry, coordinate_table
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_coordinates import RodCoordinate, coordinates_of_rods
+from pliant.spec.trial import MOST_ELEMENTS, rod_elements, undamped
 from pliant.spec.writer import flow
 from pliant.tendon.through import FramePoint
 from pliant.view.mass import mass_budget
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 WIDTH = 110
-MOST_ELEMENTS = 5000
-"""Rods of more elements than this, all together, are not built for a table: that would take seconds."""
 MANY = 6
 """Up to so many instances of a repeated thing are shown, more are shortened to the first and the last."""
 
@@ -98,12 +97,11 @@ def overview(spec: RobotSpec) -> Overview:
 
 def _built(flat: RobotSpec) -> tuple[Build | None, dict[str, str]]:
     """The robot's tree, or what is to be said instead of what follows from it."""
-    elements = sum(rod.model.pieces() for rod in flat.rods.values())
-    if elements > MOST_ELEMENTS:
-        too_many = f"not shown for rods of {elements} elements; pliant.derive(robot) has them"
+    if rod_elements(flat) > MOST_ELEMENTS:
+        too_many = f"not shown for rods of {rod_elements(flat)} elements; pliant.derive(robot) has them"
         return None, {"bodies": str(len(flat.bodies)), "mass and free coordinates": too_many}
     try:
-        return build_tree(_undamped(flat)), {}
+        return build_tree(undamped(flat)), {}
     except SpecError as error:  # what is found wrong only when the robot is built
         return None, {"cannot be built": str(error.faults[0])}
 
@@ -251,12 +249,6 @@ def _totals(
         totals["degrees of freedom"] = f"{max(free - rows, 0)}, if the constraints are independent"
     totals["gravity"] = f"[{gravity}] m/s^2"
     return totals
-
-
-def _undamped(flat: RobotSpec) -> RobotSpec:
-    """The robot without Rayleigh damping, which weighs nothing and would have to be worked out from the modes of its rods."""
-    rods = {name: rod.model_copy(update={"rayleigh": None}) for name, rod in flat.rods.items()}
-    return flat.model_copy(update={"rods": rods})
 
 
 def _freedom(coordinate: Coordinate | Orientation) -> int:
