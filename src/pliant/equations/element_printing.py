@@ -66,7 +66,7 @@ class _Printer:
         self.parameters = [sympy.Symbol(name, positive=True) for name in model.parameter_names]
         self.inputs = [sympy.Symbol(name) for name in model.input_names]
         p = ca.SX.sym("p", len(self.parameters))
-        self.theta = ca.densify(ca.SX(self.system.constants.expression(p)))
+        self.theta: Any = ca.densify(ca.SX(self.system.constants.expression(p)))
         self.p = p
         self.labels = _labels(model)
         self.seen: dict[Hashable, str] = {}
