@@ -107,6 +107,11 @@ def test_the_cases_of_a_pendulum_and_of_a_disc():
             simulate(derive("pendulum"), parameters={"length": bad})
 
 
+def test_values_that_overflow_are_refused_by_their_own_name():
+    with pytest.raises(ArgumentError, match=r"the value of 'length' is too large to compute with .*at most 1e\+50"):
+        derive("pendulum").at(parameters={"length": 1e200})
+
+
 def test_checks_cost_little():
     """A robot of many parts: only those are looked at that depend on the values that change."""
     eqs = derive(load("six_leg"))

@@ -226,7 +226,7 @@ def test_files_outside_the_folder_are_not_read(name: str, key: str, tmp_path: Pa
 
 def test_many_instances_are_refused_quickly() -> None:
     start = time.process_time()
-    for count in ("10001", "1000000000", "=1e300", "=10^9"):
+    for count in ("10001", "1000000000", "=1e40", "=10^9"):
         message = refused(HEAD.replace("mass", f"count: {count}, mass"))
         assert "more than 10000 parts" in message
     assert time.process_time() - start < 5

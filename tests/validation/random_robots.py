@@ -7,6 +7,7 @@ springs swing a few times in a second, its rods bend but do not collapse under t
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,15 @@ RODS: dict[str, Data] = {
 GRAVITY = 9.81
 
 
+def chosen_seeds(few: list[int]) -> list[int]:
+    """Those of the environment variable PLIANT_RANDOM_ROBOTS (`0-2000`), or a few."""
+    chosen = os.environ.get("PLIANT_RANDOM_ROBOTS")
+    if not chosen:
+        return few
+    first, last = (int(x) for x in chosen.split("-"))
+    return list(range(first, last))
+
+
 def random_robot(seed: int) -> RobotSpec:
     """The robot of a seed."""
     return load_text(json.dumps(random_data(seed)))
@@ -38,6 +48,20 @@ def random_robot(seed: int) -> RobotSpec:
 def random_data(seed: int) -> Data:
     """The model file of a seed as plain data."""
     return _Draft(np.random.default_rng(seed)).data()
+
+
+def random_rod(seed: int, kind: str, **options: Any) -> RobotSpec:
+    """A rod on the world under its weight, in the model named: perhaps bent, with a body at its end, chambers or a tendon."""
+    draft = _Draft(np.random.default_rng(seed))
+    draft.robot["world"]["gravity"] = [0, 0, -GRAVITY]
+    draft.frames.append("world")
+    draft.rod("rod", "cosserat")
+    draft.robot["rods"]["rod"]["model"] = {"kind": kind, **options}
+    for joint in draft.robot.get("joints", {}).values():
+        draft.robot["joints"] = {"hold": {"type": "weld", "child": joint["child"], "parent": joint["parent"]}}
+    if draft.parameters:
+        draft.robot["parameters"] = draft.parameters
+    return load_text(json.dumps(draft.robot))
 
 
 class _Draft:

@@ -72,3 +72,23 @@ def test_nothing_in_a_model_becomes_markup() -> None:
     text = str(spec)
     assert "[red]markup[/red]" in text
     assert "\x1b" not in text
+
+
+FINE = """\
+pliant: 1
+sections: {round: {shape: circle, radius: 1 cm}}
+materials: {gum: {density: 1000 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.5}}
+rods:
+  arm: {length: 20 cm, section: round, material: gum, model: {kind: MODEL}, shape: {type: arc, angle: 500 deg}}
+"""
+
+
+def test_rods_of_very_many_elements_are_not_built_for_a_table() -> None:
+    totals = dict(overview(load_text(FINE.replace("MODEL", "cosserat, elements: 150000"))).totals)
+    assert "rods of 150000 elements" in totals["mass and free coordinates"]
+
+
+def test_what_is_found_wrong_in_building_is_said_in_place_of_totals() -> None:
+    """An element of this kind cannot turn so far."""
+    totals = dict(overview(load_text(FINE.replace("MODEL", "cosserat, elements: 2"))).totals)
+    assert "turns by 250 deg between neighbouring sections" in totals["cannot be built"]

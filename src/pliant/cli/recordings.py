@@ -297,6 +297,13 @@ def _measurement(
                 "leave out --from, --to and --hold-out, or add a column t_s",
             )
         return Measurement(recording, rest_at=recording.time, **options)
+    if not driven and (hold_out is not None or (at_rest and rests is None)):
+        what = "loading cycles" if hold_out is not None else "when the robot is at rest"
+        raise CommandError(
+            f"no column of {recording.file} is an input of the model, so nothing shows {what}",
+            "name a column like an input"
+            + ("" if hold_out is not None else ", or say where it is at rest with --rest-at"),
+        )
     if hold_out is not None:
         use = cycles(recording, driven) % 2 == (1 if hold_out == "even" else 0)
     if at_rest and rests is None:

@@ -7,13 +7,13 @@ but for the names of their coordinates are printed once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import casadi as ca
 
-from pliant.equations.sympy_text import CannotPrint, Written, upright, written
+from pliant.equations.sympy_text import CannotPrint, Written, instructions, upright, written
 from pliant.model.model import Model
 from pliant.model.system import MASS_SIZE
 
@@ -66,10 +66,10 @@ class _Printer:
         self.parameters = [sympy.Symbol(name, positive=True) for name in model.parameter_names]
         self.inputs = [sympy.Symbol(name) for name in model.input_names]
         p = ca.SX.sym("p", len(self.parameters))
-        self.constants = ca.Function("constants", [p], [ca.SX(self.system.constants.expression(p))])
+        self.theta: Any = ca.densify(ca.SX(self.system.constants.expression(p)))
         self.p = p
         self.labels = _labels(model)
-        self.seen: dict[str, str] = {}
+        self.seen: dict[Hashable, str] = {}
 
     def lines(self) -> Iterator[Line]:
         system, model = self.system, self.model
@@ -77,7 +77,7 @@ class _Printer:
         right = "J' lambda" if system.rows else "0"
         yield f"Equations of motion by element: M a + h = {right}, with {n} {'rate' if n == 1 else 'rates'}"
         yield from ASSEMBLY
-        yield from self._formulas("everywhere", "", [self.p], [self.parameters], [self._theta()[0:3]], ("gravity",))
+        yield from self._formulas("everywhere", "", [self.p], [self.parameters], [self.theta[0:3]], ("gravity",))
         yield Heading("Elements")
         for element in system.elements:
             yield from self._element(element)
@@ -117,7 +117,7 @@ class _Printer:
             words = f"{self.labels[node]} on {self.labels[element.base]}" + (f", by {names}" if names else ", fixed")
             at, own = entry.constants, entry.constants + 12
             motion = entry.motion
-            theta, x = self._theta(), ca.SX.sym("q", element.q_size)
+            theta, x = self.theta, ca.SX.sym("q", element.q_size)
             constants = theta[own : own + motion.constants]
             R, p = motion.pose(x, constants)
             outputs = [ca.reshape(theta[at : at + 9], 3, 3), theta[at + 9 : at + 12], R, p]
@@ -129,7 +129,7 @@ class _Printer:
 
     def _mass(self, node: int) -> Iterator[Line]:
         at = self.system.masses[node]
-        c = self._theta()[at : at + MASS_SIZE]
+        c = self.theta[at : at + MASS_SIZE]
         # the moments stand for mass * centre and for the inertia about the frame's origin
         inertia = ca.vertcat(ca.horzcat(c[4], c[7], c[8]), ca.horzcat(c[7], c[5], c[9]), ca.horzcat(c[8], c[9], c[6]))
         yield from self._formulas(
@@ -142,7 +142,7 @@ class _Printer:
         elements = [self.system.elements[e] for e in inertia.elements]
         names = [self._symbol(n) for e in elements for n in self.model.q_names[e.q_at : e.q_at + e.q_size]]
         frames = " and ".join(self.labels[node] for node in inertia.nodes)
-        x, theta = ca.SX.sym("q", len(names)), self._theta()
+        x, theta = ca.SX.sym("q", len(names)), self.theta
         c = theta[inertia.own_constants : inertia.own_constants + kind.constants]
         pose = ca.SX.sym("R", 3, 3), ca.SX.sym("p", 3)
         M = kind.mass_matrix(pose if kind.frames == 2 else None, x, c)
@@ -157,7 +157,7 @@ class _Printer:
         )  # fmt: skip
 
     def _forces(self) -> Iterator[Line]:
-        system, theta = self.system, self._theta()
+        system, theta = self.system, self.theta
         for c in system.coordinate_forces:
             q_size = sum(part.q_size for part in c.kind.parts)
             q, v = ca.SX.sym("q", q_size), ca.SX.sym("v", c.size)
@@ -192,7 +192,7 @@ class _Printer:
         poses = [(ca.SX.sym(f"R{k}", 3, 3), ca.SX.sym(f"p{k}", 3)) for k in frames]
         twists = [ca.SX.sym(f"V{k}", 6) for k in frames]
         s = ca.SX.sym("s", f.kind.signals)
-        effect = f.kind.effect(poses, twists, self._theta()[f.constants : f.constants + f.kind.constants], s)
+        effect = f.kind.effect(poses, twists, self.theta[f.constants : f.constants + f.kind.constants], s)
         where = ", ".join(f"frame {k}: {self.labels[node]}" for k, node in zip(frames, f.nodes, strict=True))
         arguments, names = [], []
         for k, (R, p), V in zip(frames, poses, twists, strict=True):
@@ -210,7 +210,7 @@ class _Printer:
         )  # fmt: skip
 
     def _constraints(self) -> Iterator[Line]:
-        theta = self._theta()
+        theta = self.theta
         names = self.model.constraint_names()
         right = row_targets(self.model, self.sympy)
         for c in self.system.constraints:
@@ -252,17 +252,16 @@ class _Printer:
     ) -> Iterator[Line]:  # fmt: skip
         """A title, and each output as a formula of the symbols; what was printed before with other names is referred to."""
         function = ca.Function("formula", list(arguments), [ca.densify(ca.SX(x)) for x in outputs], {"cse": True})
-        local = [[self._symbol(f"x{i}_{j}") for j in range(len(group))] for i, group in enumerate(symbols[:-1])]
         size = function.n_instructions() - function.nnz_in() - function.nnz_out()
         if size > MAX_OPERATIONS:
             yield f"{words}:"
             yield f"    {kind}: {size} operations, too long to read; eqs.casadi() and pliant export have them"
             return
+        shape = instructions(function)
+        if shape in self.seen:
+            yield f"{words}: as {self.seen[shape]}"
+            return
         try:
-            shape = str(written(function, [*local, list(symbols[-1])]))
-            if shape in self.seen:
-                yield f"{words}: as {self.seen[shape]}"
-                return
             found: Written = written(function, [list(group) for group in symbols])
         except CannotPrint as reason:
             yield f"{words}:"
@@ -276,9 +275,6 @@ class _Printer:
             rows, columns = ca.SX(output).shape
             value = values[0] if rows * columns == 1 else self.sympy.Matrix(columns, rows, values).T
             yield Formula(label, value)
-
-    def _theta(self) -> Any:
-        return ca.densify(ca.SX(self.constants(self.p)))
 
     def _symbol(self, name: str) -> Any:
         return self.sympy.Symbol(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -62,6 +63,17 @@ def written(function: ca.Function, inputs: list[list[Any]], *, shorten: bool = T
             value = named[-1][0]
         work[o[0]] = value
     return Written(tuple(named), tuple(map(tuple, outputs)))
+
+
+def instructions(function: ca.Function) -> Hashable:
+    """What a function does, by which those that are printed alike are known; SymPy would take a hundred times as long to say so."""
+    steps = []
+    for k in range(function.n_instructions()):
+        op = function.instruction_id(k)
+        constant = f"{function.instruction_constant(k):.{DIGITS}g}" if op == ca.OP_CONST else ""
+        steps.append((op, constant, *function.instruction_input(k), *function.instruction_output(k)))
+    shapes = tuple(function.size_out(i) for i in range(function.n_out()))
+    return shapes, tuple(steps)
 
 
 def _uses(function: ca.Function) -> list[int]:

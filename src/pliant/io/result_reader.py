@@ -75,7 +75,9 @@ def _read(source: Path, kind: str, *, checked: bool) -> Labelled:
             layout = _layout(_attribute(file, "format"), kind, checked=checked)
             return _Reader(file, layout, source.stat().st_size).read()
     except UNREADABLE as reason:
-        raise ResultFileError(f"{source} is not a readable result file: {reason}") from None
+        known = isinstance(reason, Wrong | OSError)  # the words of other errors are about the code here
+        words = reason if known else "what is in it is not laid out as in a result"
+        raise ResultFileError(f"{source} is not a readable result file: {words}") from None
 
 
 def _layout(found: Any, kind: str, *, checked: bool) -> Layout:
@@ -177,10 +179,11 @@ class _Reader:
 
     def _check_references(self, name: str, data: h5py.Dataset) -> None:
         """See to it that axes are there: the HDF5 library crashes where a scale is looked for that was taken out of the file."""
-        listed = data.attrs.get(AXES, ())
-        if len(listed) != data.ndim or any(len(entry) != 1 for entry in listed):
+        listed = np.asarray(data.attrs.get(AXES, ()), dtype=object)
+        if listed.shape[:1] != (data.ndim,) or any(np.size(entry) != 1 for entry in listed):
             raise Wrong(f"the axes of '{name}' have no names")
-        for (reference,) in listed:
+        for entry in listed:
+            reference = np.asarray(entry, dtype=object).item()
             if (
                 not isinstance(reference, h5py.Reference)
                 or not reference

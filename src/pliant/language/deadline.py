@@ -20,6 +20,8 @@ STOPPED_BY_TIME = "stopped by the time limit"
 
 GRACE = 0.5
 """Time that an analysis has to notice that its time is up before the alarm goes off [s]."""
+LONGEST = 1e9
+"""The longest alarm [s]: clocks of the system have no room for every number."""
 
 
 class TimeIsUp(KeyboardInterrupt):
@@ -82,7 +84,7 @@ def alarm_after(deadline: Deadline | None) -> Iterator[None]:
             raise TimeIsUp(str(deadline))
 
     before: Any = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, max(deadline.end - time.monotonic(), 0.0) + GRACE)
+    signal.setitimer(signal.ITIMER_REAL, min(max(deadline.end - time.monotonic(), 0.0) + GRACE, LONGEST))
     try:
         yield
     finally:

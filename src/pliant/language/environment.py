@@ -13,7 +13,7 @@ from pliant.language.dimension import Dimension
 from pliant.language.evaluate import UNKNOWN, OpenDimension, dimension_of, evaluate
 from pliant.language.faults import Fault, SpecError
 from pliant.language.parameter import Parameter
-from pliant.language.scalar import Each, Scalar
+from pliant.language.scalar import LARGEST, TOO_LARGE, Each, Scalar
 from pliant.language.syntax import ExpressionError, Node, Number, parse, symbols
 
 if TYPE_CHECKING:
@@ -32,10 +32,11 @@ def to_node(scalar: Scalar) -> Node:
 
 
 def finite(scalar: Scalar, values: Mapping[str, Any]) -> float:
-    """The value of a field as a number [SI units], given those of the names in it; ExpressionError where it is not finite."""
+    """The value of a field as a number [SI units], given those of the names in it; ExpressionError where it is not finite or too
+    large."""
     value = float(evaluate(to_node(scalar), values))
-    if not math.isfinite(value):
-        raise ExpressionError(f"the value of {scalar} is not a finite number")
+    if problem := range_problem(value, str(scalar)):
+        raise ExpressionError(*problem)
     return value
 
 
@@ -154,6 +155,15 @@ def parameter_dimensions(
             found[name] = UNKNOWN
     found.update(dict.fromkeys(cyclic, UNKNOWN))
     return found, errors
+
+
+def range_problem(value: Any, what: str) -> tuple[str, str] | None:
+    """Message and hint if the value of `what`, a number or an array of them, cannot be computed with."""
+    if not is_finite(value):
+        return f"the value of {what} is not a finite number", ""
+    if np.abs(value).max() > LARGEST:
+        return f"the value of {what} is {TOO_LARGE[0]}", TOO_LARGE[1]
+    return None
 
 
 def is_finite(value: Any) -> bool:

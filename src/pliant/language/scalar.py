@@ -32,6 +32,11 @@ class Each(Part):
 Scalar: TypeAlias = float | str | Each
 """A value as written: a number in SI units, text with a unit or an expression, or one per instance."""
 
+LARGEST = 1e50
+"""Largest value of a field in SI units: its sixth power, as in the torsion of a polygon, is still a number."""
+TOO_LARGE = "too large to compute with", f"values are at most {LARGEST:g} in SI units"
+"""What is said of a larger one, and the hint."""
+
 AS_AT_START = "as at start"
 """The word for a rest value that is measured on the robot's initial pose."""
 
@@ -99,9 +104,11 @@ def read_scalar(value: Any, words: tuple[str, ...] = ()) -> float | str:
             hint = f"write a value, or `{words[0]}`" if words and not value.startswith("=") else error.hint
             raise fault("bad_value", str(error), hint=hint) from None
         return value
-    if not math.isfinite(value):
+    if abs(value) <= LARGEST:
+        return value
+    if isinstance(value, float) and not math.isfinite(value):
         raise fault("not_finite", f"expected a finite number, got {value}")
-    return value
+    raise fault("too_large", f"the value is {TOO_LARGE[0]}", hint=TOO_LARGE[1])
 
 
 def read_count(value: Any) -> int | str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.language.arguments import ArgumentError
-from pliant.language.environment import Environment, is_finite
+from pliant.language.environment import Environment, range_problem
 from pliant.language.faults import SpecError
 from pliant.language.syntax import ExpressionError
 from pliant.language.together import Refusals, refusals
@@ -92,8 +92,8 @@ def _check_limits(model: Model, environment: Environment, changed: Collection[st
         if used.isdisjoint(changed):
             continue
         value, spec = environment.values[name], model.spec.parameters[name]
-        if not is_finite(value):
-            raise ArgumentError(f"the value of '{name}' is not a finite number with these parameters")
+        if problem := range_problem(value, f"'{name}'"):
+            raise ArgumentError(f"{problem[0]} with these parameters", problem[1])
         slack = ROUND_OFF * abs(value)
         if spec.minimum is not None and value < (low := environment.value(spec.minimum)) - slack:
             raise ArgumentError(f"'{name}' is {value:g}, below its minimum of {low:g}", "in SI units")

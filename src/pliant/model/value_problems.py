@@ -7,21 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.language.base import Part, Problem
 from pliant.language.collection import collections
-from pliant.language.environment import Environment, is_finite
+from pliant.language.environment import Environment, is_finite, range_problem
 from pliant.language.scalar import Each, Quantity, Scalar
 from pliant.language.syntax import ExpressionError
 from pliant.language.walk import leaves, parts
 from pliant.language.words import KeyPath
 from pliant.output.rod import RodOutput
 from pliant.rod.stations import is_on_rod
-from pliant.section import Annulus, Circle, Rectangle
 from pliant.tendon.through import Stretch
 
 if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec
-
-LARGEST = 1e70
-"""Half width of a section whose fourth power is still a number [m]."""
 
 Finding = tuple[str, str, KeyPath, str, str]
 """Collection, name of the thing in it, path in the thing, message, hint."""
@@ -53,9 +49,8 @@ def _zero_axes(part: Part, value: Callable[[Scalar], float]) -> Iterable[Problem
 
 
 def problems_between(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
-    """What is wrong with values of different things: eyelets, tables and outputs against the rods they are on, sizes of sections,
-    masses of shapes."""
-    for found in (_eyelets, _tables, _places, _sections, _masses):
+    """What is wrong with values of different things: eyelets, tables and outputs against the rods they are on, masses of shapes."""
+    for found in (_eyelets, _tables, _places, _masses):
         yield from found(flat, value)
 
 
@@ -102,25 +97,6 @@ def _places(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Findi
         if not is_on_rod(at, length):
             message = f"the place at {at:g} m is off the rod '{output.rod}' (0 to {length:g} m)"
             yield "outputs", name, ("at",), message, "give an arc length between 0 and the rod's length"
-
-
-def _sections(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
-    """Sections are not so large that their moments of area cannot be written down."""
-    for name, section in flat.sections.items():
-        if not isinstance(section, Circle | Annulus | Rectangle):
-            continue
-        try:
-            size = max(section.half_sizes(value))
-        except (ExpressionError, OverflowError):
-            continue  # reported where the value stands
-        if size > LARGEST:
-            yield (
-                "sections",
-                name,
-                (),
-                f"the section is {2 * size:.2g} m wide: its moments of area are no finite numbers",
-                "",
-            )
 
 
 def _masses(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
@@ -175,10 +151,14 @@ class ValueChecks:
     def problems(self, changed: Collection[str], value: Callable[[Scalar], float]) -> Iterator[Finding]:
         """What is wrong with everything that depends on some parameters, at the values that `value` evaluates."""
         affected = {key: thing for name in changed for key, thing in self.users.get(name, ())}
+        found = False
         for name in changed:
             for (collection, thing), path, scalar in self.values.get(name, ()):
-                if not is_finite(_number(scalar, value)):
-                    yield collection, thing, path, f"the value of {scalar} is not a finite number", ""
+                if problem := range_problem(_number(scalar, value), str(scalar)):
+                    found = True
+                    yield collection, thing, path, *problem
+        if found:
+            return  # what follows from such values is not to be computed
         for (collection, name), part in affected.items():
             listed = self.parts.get((collection, name))
             if listed is None:

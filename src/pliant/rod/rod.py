@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -24,7 +25,7 @@ from pliant.rod.pcs import Pcs
 from pliant.rod.properties import rod_properties
 from pliant.rod.rayleigh import Rayleigh, add_drag
 from pliant.rod.section_law import LawName, joins_pieces
-from pliant.rod.shape import Shape
+from pliant.rod.shape import Shape, winding_problem
 from pliant.rod.stations import is_on_rod
 from pliant.rod.strains import ALL, IN_PLANE, LABELS, Free, Strains, free_strains, named
 
@@ -228,6 +229,9 @@ joints:
         if self.shape is not None and value(self.length) > 0:
             found = self.shape.length_problems(value, value(self.length), stress_free=self.stress_free)
             yield from ((("shape", *path), message, hint) for path, message, hint in found)
+        for k in (3, 4, 5):
+            if problem := winding_problem(value(self.rest[k]) * value(self.length) / (2 * math.pi)):
+                yield ("rest", k), *problem
         for name, frame in self.frames.items():
             if not is_on_rod(value(frame.at), value(self.length)):
                 text = f"the frame '{name}' is at {value(frame.at):g} m, off the rod (0 to {value(self.length):g} m)"

@@ -16,7 +16,7 @@ from pliant.geometry.se3 import Pose
 from pliant.language.base import ByType, Part, Problem, fault, positive
 from pliant.language.environment import to_node
 from pliant.language.placement import Placement
-from pliant.language.scalar import Angle, Length, LengthVector, Number, Scalar
+from pliant.language.scalar import LARGEST, Angle, Length, LengthVector, Number, Scalar
 from pliant.language.syntax import symbols
 from pliant.rod.curve import Curve, constant_strain, through_poses
 from pliant.rod.spline import frames_along
@@ -28,6 +28,15 @@ Value: TypeAlias = Callable[[Scalar], float]
 
 TOLERANCE = 1e-3
 """How far the length of a curve may be off the rod's, as a share of it, where the rod is to be free of stress."""
+MOST_TURNS = 1000.0
+"""How often a rod may wind from base to tip: more than any coil spring, and few enough for the phase at its tip to be exact."""
+
+
+def winding_problem(turns: float) -> tuple[str, str] | None:
+    """Message and hint for a rod that winds too often from base to tip."""
+    if abs(turns) <= MOST_TURNS:
+        return None
+    return f"the rod winds {abs(turns):.3g} times from base to tip", f"at most {MOST_TURNS:g} times; check the units"
 
 
 class ShapeBase(Part):
@@ -70,6 +79,16 @@ rods:
     def problems(self, value: Value) -> Iterator[Problem]:
         """Radius above zero."""
         yield from positive(self, value, "radius")
+
+    def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
+        """The rod winds a number of times that can be computed with."""
+        turned = 0.0
+        if self.angle is not None:
+            turned = value(self.angle)
+        elif self.radius is not None and value(self.radius) > 0:
+            turned = length / value(self.radius)
+        if problem := winding_problem(turned / (2 * np.pi)):
+            yield ("radius" if self.angle is None else "angle",), *problem
 
     def curve(self, build: Build, length: Any) -> tuple[Pose, Curve]:
         """Constant bending."""
@@ -114,11 +133,21 @@ class Helix(ShapeBase):
             )
 
     def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
-        """The rod must be long enough for its turns."""
-        if self.turns is not None and value(self.turns) > 0:
-            around = 2 * np.pi * value(self.radius) * value(self.turns)
+        """The rod must be long enough for its turns, which are some but not too many."""
+        if value(self.radius) <= 0:
+            return  # reported above
+        if self.pitch is not None:
+            per_turn = 2 * np.pi * np.hypot(value(self.radius), value(self.pitch) / (2 * np.pi))
+            if problem := winding_problem(length / per_turn):
+                yield ("pitch",), *problem
+        elif self.turns is not None and (turns := value(self.turns)) > 0:
+            if length / turns > LARGEST:
+                yield ("turns",), f"a helix of {turns:.3g} turns is straight", "leave out `shape`"
+            if problem := winding_problem(turns):
+                yield ("turns",), *problem
+            around = 2 * np.pi * value(self.radius) * turns
             if around > length:
-                need = f"{value(self.turns):g} turns of radius {value(self.radius):g} m need {around:g} m"
+                need = f"{turns:g} turns of radius {value(self.radius):g} m need {around:g} m"
                 text = f"{need}, but the rod's length is {length:g} m"
                 yield ("turns",), text, "use fewer turns, a smaller radius or a longer rod"
 
@@ -166,8 +195,9 @@ rods:
                 text = "a curve through points cannot depend on parameters"
                 yield ("points", index), text, "write plain values, or use `type: poses`"
                 return
-        for index, (a, b) in enumerate(pairwise(self._numbers(value)), start=1):
-            if np.linalg.norm(b - a) < 1e-9:
+        chords = np.linalg.norm(np.diff(self._numbers(value), axis=0), axis=1)
+        for index, chord in enumerate(chords, start=1):
+            if chord <= 1e-9 * chords.sum():
                 yield ("points", index), "this point is the same as the one before it", "remove one of the two"
                 return
 
@@ -175,8 +205,11 @@ rods:
         """A rod that is free of stress is as long as its curve."""
         if any(True for _ in self.problems(value)):
             return
-        found = frames_along(self._numbers(value))[0][-1]
-        if stress_free and abs(found - length) > TOLERANCE * length:
+        arcs, rotations, _ = frames_along(self._numbers(value))
+        found = arcs[-1]
+        if not np.isfinite(rotations).all():
+            yield ("points",), "the curve through the points turns back on itself in one point", "round off the turn"
+        elif stress_free and abs(found - length) > TOLERANCE * length:
             text = f"the curve through the points is {found:.6g} m long, but the rod's length is {length:.6g} m"
             yield ("points",), text, "give the rod that length, or `stress_free: false` to stretch it onto the curve"
 

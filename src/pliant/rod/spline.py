@@ -14,7 +14,8 @@ PIECES = 16
 def frames_along(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sections of the cubic spline through points (n x 3) [m], parametrized by chord length.
 
-    Returns arc lengths (N) [m], rotations (N x 3 x 3) with the tangent as z axis, positions (N x 3) [m].
+    Returns arc lengths (N) [m], rotations (N x 3 x 3) with the tangent as z axis, positions (N x 3) [m]. Rotations are not finite
+    beyond a point in which the curve turns back on itself.
     """
     chords = np.linalg.norm(np.diff(points, axis=0), axis=1)
     knots = np.concatenate([[0.0], np.cumsum(chords)])
@@ -22,7 +23,8 @@ def frames_along(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
     inner = [np.linspace(a, b, PIECES + 1)[:-1] for a, b in pairwise(knots)]
     places = np.append(np.concatenate(inner), knots[-1])
     slopes = spline(places, 1)
-    tangents = slopes / np.linalg.norm(slopes, axis=1)[:, None]
+    with np.errstate(invalid="ignore"):
+        tangents = slopes / np.linalg.norm(slopes, axis=1)[:, None]
     nodes, weights = np.polynomial.legendre.leggauss(5)
     half = np.diff(places)[:, None] / 2
     speeds = np.linalg.norm(spline(places[:-1, None] + half * (1 + nodes), 1), axis=2)
@@ -44,6 +46,9 @@ def minimal_frames(positions: np.ndarray, tangents: np.ndarray) -> np.ndarray:
         x_reflected = x - 2 / square * (step @ x) * step
         t_reflected = tangents[k] - 2 / square * (step @ tangents[k]) * step
         turn = tangents[k + 1] - t_reflected
+        if not turn @ turn > 0:  # from one section to the next the tangent is turned round
+            frames += [np.full((3, 3), np.nan)] * (len(positions) - len(frames))
+            break
         x = x_reflected - 2 / (turn @ turn) * (turn @ x_reflected) * turn
         t = tangents[k + 1]
         x = x - (x @ t) * t

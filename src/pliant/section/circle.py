@@ -33,13 +33,11 @@ class Circle(SectionShape):
 
     def full_area(self, value: Evaluate) -> Any:
         """pi r^2 [m^2]."""
-        radius = value(self.radius)
-        return math.pi * (radius * radius)  # a power of a number that is too large would raise
+        return math.pi * value(self.radius) ** 2
 
     def full_second_moments(self, value: Evaluate) -> tuple[Any, Any]:
         """pi r^4 / 4 about both axes [m^4]."""
-        radius = value(self.radius)
-        moment = math.pi * (radius * radius) * (radius * radius) / 4
+        moment = math.pi * value(self.radius) ** 4 / 4
         return moment, moment
 
     def shear_factor(self, value: Evaluate, poissons_ratio: Any) -> Any:

@@ -60,7 +60,7 @@ rods:
             text = f"the outline crosses or touches itself: the edges from vertex {i + 1} and from vertex {j + 1} meet"
             yield ("vertices",), text, "list the corners in the order in which they follow each other"
             return
-        if abs(_integrals(points)[0]) < 1e-12 * max(abs(c) for point in points for c in point) ** 2:
+        if abs(_integrals(points)[0]) <= 1e-12 * max(abs(c) for point in points for c in point) ** 2:
             yield ("vertices",), "the outline has no area", "list the corners of an area"
             return
         yield from self.hole_problems(value)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pliant.language.base import Part, Problem
 from pliant.language.collection import collections
 from pliant.language.dimension import Dimension
-from pliant.language.environment import TIME, finite, in_order, is_finite, parameter_dimensions, to_node
+from pliant.language.environment import TIME, finite, in_order, parameter_dimensions, range_problem, to_node
 from pliant.language.evaluate import CONSTANTS, UNKNOWN, OpenDimension, evaluate
 from pliant.language.expected import bounds_problems, wrong_dimension
 from pliant.language.faults import Fault
@@ -149,8 +149,8 @@ class Checked:
         if used and not parameter.input:
             message = f"'{name}' is constant but uses the input parameter '{min(used)}', which varies in time"
             yield ("value",), message, "write the expression where it is used"
-        if not is_finite(self.numbers[name]):
-            yield ("value",), f"the value of '{name}' is not a finite number", ""
+        if problem := range_problem(self.numbers[name], f"'{name}'"):
+            yield ("value",), *problem
         yield from bounds_problems(
             name, parameter, self.numbers[name], self.dimensions.get(name, UNKNOWN), self.dimensions, self.number
         )

@@ -14,6 +14,7 @@ from pliant.language.tree import parse_yaml
 from pliant.language.words import describe
 from pliant.spec.building import sorted_faults
 from pliant.spec.robot import RobotSpec
+from pliant.spec.trial import building_faults
 
 
 def load(
@@ -70,11 +71,12 @@ def check_source(source: Source, *, set: Mapping[str, float | str] | None = None
     faults: list[Fault] = []
     for name in (None, *_variants(source)):
         try:
-            RobotSpec.from_source(with_parameters(with_variant(source, name), dict(set or {})))
+            found = building_faults(RobotSpec.from_source(with_parameters(with_variant(source, name), dict(set or {}))))
         except SpecError as error:
-            new = [fault for fault in error.faults if fault not in faults]
-            in_variant = f"in variant '{name}': " if name is not None else ""
-            faults += [replace(fault, message=in_variant + fault.message) for fault in new]
+            found = list(error.faults)
+        new = [fault for fault in found if fault not in faults]
+        in_variant = f"in variant '{name}': " if name is not None else ""
+        faults += [replace(fault, message=in_variant + fault.message) for fault in new]
     return sorted_faults(faults)
 
 

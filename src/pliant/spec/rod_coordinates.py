@@ -36,6 +36,16 @@ class RodCoordinate:
         return self.name[len(self.rod) + 1 :]
 
 
+def coordinates_of_rods(build: Build) -> list[RodCoordinate]:
+    """All coordinates of the rods of a robot that has been built, rod by rod."""
+    found: dict[str, list[RodCoordinate]] = {name: [] for name in build.robot.rods}
+    for c in build.coordinates.values():
+        rod = c.name.partition(".")[0]
+        if rod in found:
+            found[rod].append(RodCoordinate(c.name, rod, c.is_rotation, c.unit))
+    return [coordinate for own in found.values() for coordinate in own]
+
+
 def rod_coordinates(flat: RobotSpec, rods: Iterable[str] | None = None) -> list[RodCoordinate]:
     """All coordinates of the rods (or of the named ones) of a flat model, in order; what they are made of must be sound."""
     found = []
@@ -45,7 +55,7 @@ def rod_coordinates(flat: RobotSpec, rods: Iterable[str] | None = None) -> list[
             tendon.reserve(build)  # sections may stand at eyelets
         # on the world, starting as its shape says and without damping, its coordinates have the same names
         rod.model_copy(update={"parent": "world", "initial": {}, "rates": {}, "rayleigh": None}).apply(build, name)
-        found += [RodCoordinate(c.name, name, c.is_rotation, c.unit) for c in build.coordinates.values()]
+        found += coordinates_of_rods(build)
     return found
 
 

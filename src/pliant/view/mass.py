@@ -16,7 +16,7 @@ from pliant.model.build import Build
 from pliant.rod.properties import RodProperties, rod_properties
 
 # Points along a stretch of rod that turns by no more than this [rad]: its first moment is then exact to round-off.
-GAUSS_POINTS, STRETCH = 8, 1.0
+GAUSS_POINTS, STRETCH = 8, 3.0
 
 Lump = tuple[Any, Any]
 """Mass [kg] and its centre in the world [m], as numbers or expressions of the parameters."""

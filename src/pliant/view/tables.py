@@ -21,12 +21,14 @@ from pliant.language.collection import collections
 from pliant.language.environment import Environment
 from pliant.language.faults import SpecError
 from pliant.language.words import printable
+from pliant.model.build import Build
 from pliant.model.model import build_tree
 from pliant.spec.data import to_data
 from pliant.spec.flattening import WORLD, flatten
 from pliant.spec.listing import CoordinateEntry, coordinate_table
 from pliant.spec.robot import RobotSpec
-from pliant.spec.rod_coordinates import RodCoordinate, rod_coordinates
+from pliant.spec.rod_coordinates import RodCoordinate, coordinates_of_rods
+from pliant.spec.trial import MOST_ELEMENTS, rod_elements, undamped
 from pliant.spec.writer import flow
 from pliant.tendon.through import FramePoint
 from pliant.view.mass import mass_budget
@@ -76,7 +78,8 @@ def overview(spec: RobotSpec) -> Overview:
     flat = flatten(spec)
     environment = Environment(flat)
     coordinates = coordinate_table(flat)
-    of_rods = rod_coordinates(flat)
+    build, obstacle = _built(flat)
+    of_rods = coordinates_of_rods(build) if build is not None else []
     sheets = (
         _parameters(flat, environment),
         _bodies(flat, environment),
@@ -88,8 +91,19 @@ def overview(spec: RobotSpec) -> Overview:
         _analyses(flat),
     )
     shown = tuple(_used_columns(sheet) for sheet in sheets if sheet.rows)
-    totals = tuple(_totals(flat, environment, coordinates, of_rods).items())
-    return Overview(flat.title, spec.description, shown, _tree(flat), totals)
+    totals = obstacle if build is None else _totals(build, environment, coordinates, of_rods)
+    return Overview(flat.title, spec.description, shown, _tree(flat), tuple(totals.items()))
+
+
+def _built(flat: RobotSpec) -> tuple[Build | None, dict[str, str]]:
+    """The robot's tree, or what is to be said instead of what follows from it."""
+    if rod_elements(flat) > MOST_ELEMENTS:
+        too_many = f"not shown for rods of {rod_elements(flat)} elements; pliant.derive(robot) has them"
+        return None, {"bodies": str(len(flat.bodies)), "mass and free coordinates": too_many}
+    try:
+        return build_tree(undamped(flat)), {}
+    except SpecError as error:  # what is found wrong only when the robot is built
+        return None, {"cannot be built": str(error.faults[0])}
 
 
 def _used_columns(sheet: Sheet) -> Sheet:
@@ -209,14 +223,9 @@ def _analyses(flat: RobotSpec) -> Sheet:
 
 
 def _totals(
-    flat: RobotSpec, environment: Environment, coordinates: list[CoordinateEntry], of_rods: list[RodCoordinate]
+    build: Build, environment: Environment, coordinates: list[CoordinateEntry], of_rods: list[RodCoordinate]
 ) -> dict[str, str]:
-    try:
-        build = build_tree(_undamped(flat))
-    except SpecError as error:  # what is found wrong only when the robot is built
-        return {"cannot be built": str(error.faults[0])}
-    except OverflowError:
-        return {"cannot be built": "a size or another value is too large"}
+    flat = build.robot
     mass = mass_budget(build)
     free = sum(_freedom(entry.coordinate) for entry in coordinates)
     free += sum(3 if entry.is_rotation else 1 for entry in of_rods)
@@ -240,12 +249,6 @@ def _totals(
         totals["degrees of freedom"] = f"{max(free - rows, 0)}, if the constraints are independent"
     totals["gravity"] = f"[{gravity}] m/s^2"
     return totals
-
-
-def _undamped(flat: RobotSpec) -> RobotSpec:
-    """The robot without Rayleigh damping, which weighs nothing and would have to be worked out from the modes of its rods."""
-    rods = {name: rod.model_copy(update={"rayleigh": None}) for name, rod in flat.rods.items()}
-    return flat.model_copy(update={"rods": rods})
 
 
 def _freedom(coordinate: Coordinate | Orientation) -> int:

@@ -1,0 +1,34 @@
+"""Random robots move in exported C as they do in the engine here.
+
+The environment variable PLIANT_RANDOM_ROBOTS names others than the few that run by default: `PLIANT_RANDOM_ROBOTS=0-2000`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from c_export import exported, needs_gcc, numbers, reference
+from random_robots import chosen_seeds, random_data
+
+SEEDS = [20, 31, 34, 42]
+"""Robots that have joints, rods, tendons, links, constraints, contacts and inputs between them."""
+STEP, STEPS = 1e-3, 20
+
+
+def test_the_few_robots_have_all_kinds_of_parts() -> None:
+    found = {key for seed in SEEDS for key in random_data(seed)}
+    assert found >= {"joints", "rods", "tendons", "links", "constraints", "contacts", "inputs", "loads"}
+
+
+@needs_gcc
+@pytest.mark.parametrize("seed", chosen_seeds(SEEDS))
+@pytest.mark.filterwarnings("ignore:the rod", "ignore:generalized_alpha")
+def test_a_random_robot_moves_in_c_as_here(seed: int, tmp_path: Path) -> None:
+    export = exported(json.dumps(random_data(seed)), tmp_path / "c", "generalized_alpha", step=STEP)
+    found = numbers(export.build(), f"{STEPS * STEP:g}", "5")
+    expected = reference(export, found[:, 0], "generalized_alpha", STEP)
+    scale = np.maximum(1.0, np.abs(expected).max(axis=0))
+    np.testing.assert_allclose(found / scale, expected / scale, rtol=0, atol=1e-9)
