@@ -18,8 +18,8 @@ from pliant.language.arguments import ArgumentError
 COLUMNS = 16
 """Robots are counted in groups of as many: whole vectors, whatever the processor and the precision."""
 FILES = ("lanes.h", "arrays.h", "steps.h", "loop.h", "values.h")
-FLAGS = ("-std=gnu11", "-O1", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-w")
-"""Beyond -O1 a compiler takes five times as long for straight-line code, and gains nothing by it."""
+FLAGS = ("-std=gnu11", "-O2", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-w")
+"""-O1 takes two thirds of the time to compile, and a third more to step."""
 ALIGNMENT = 64
 
 

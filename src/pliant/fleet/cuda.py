@@ -56,7 +56,7 @@ class Cuda:
     def load(self, program: Program) -> Callable[..., None]:
         """The compiled program: `run(arrays, *more)` for its arrays by name, and steps and step size of one that steps."""
         steps = "WITH_STEPS" in program.macros
-        options = ("-std=c++17",)
+        options: tuple[str, ...] = ("-std=c++17",)
         if self.precision == "single":
             options += ("-DFLEET_SINGLE", "-ftz=true", "-prec-div=false", "-prec-sqrt=false")
         module = self._cupy.RawModule(code=one_text("cuda.cu", program.robot_file), options=options)

@@ -28,24 +28,21 @@ def rows_of(matrix: Any) -> Rows:
 def factorized(matrix: Any, *, symmetric: bool) -> tuple[Rows, list[Any]]:
     """Rows of a matrix A = U L, with 1 on the diagonal of U, and the reciprocals of the diagonal of L.
 
-    Entry (i, j) is that of L for j < i and of U for j > i. symmetric: the matrix is, which halves the work.
+    Entry (i, j) is that of L for j < i and of U for j > i. symmetric: the matrix is; entries below its diagonal are not read.
     """
     n = matrix.size1()
-    rows = rows_of(matrix)
+    # of a mass matrix the entries above the diagonal are the shorter ones: forces of a tip's motion on what carries it
+    rows = rows_of(ca.triu(matrix).T if symmetric else matrix)
     inverse: list[Any] = [None] * n
     for k in reversed(range(n)):
-        row = rows[k]
-        inverse[k] = 1 / row[k]
-        below = {j: x for j, x in row.items() if j < k}
-        above = {i: rows[i][k] for i in (below if symmetric else range(k)) if k in rows[i]}
+        inverse[k] = 1 / rows[k][k]
+        below = {j: x for j, x in rows[k].items() if j < k}
+        above = below if symmetric else {i: rows[i][k] for i in range(k) if k in rows[i]}
         for i, x in above.items():
             factor = x * inverse[k]
             for j, y in below.items():
-                if symmetric and j > i:
-                    continue
-                rows[i][j] = rows[i][j] - factor * y if j in rows[i] else -factor * y
-                if symmetric and j != i:
-                    rows[j][i] = rows[i][j]
+                if not symmetric or j <= i:
+                    rows[i][j] = rows[i][j] - factor * y if j in rows[i] else -factor * y
             rows[i][k] = factor
     return rows, inverse
 

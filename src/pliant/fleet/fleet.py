@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -22,6 +25,21 @@ from pliant.language.arguments import ArgumentError, choice, is_number, mapping,
 from pliant.model.limits import refused_cases
 from pliant.solve.motion.integrator import Method
 from pliant.solve.state import Start
+
+PATIENCE = 2.0
+"""Seconds after which a fleet says that it is being compiled."""
+
+
+@contextmanager
+def said_if_long(words: str) -> Iterator[None]:
+    """Write a line to stderr where what is done takes longer than a moment."""
+    timer = threading.Timer(PATIENCE, lambda: print(words, file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class FramePoses(NamedTuple):
@@ -110,7 +128,11 @@ class Fleet:
 
     def _loaded(self, key: Any, make: Callable[[], Program]) -> Callable[..., None]:
         if key not in self._programs:
-            self._programs[key] = self._device.load(make())
+            name = self.eqs.model.spec.name or "the robot"
+            with said_if_long(
+                f"pliant: writing out and compiling the equations of {name} for a fleet (once; up to half a minute)"
+            ):
+                self._programs[key] = self._device.load(make())
         run: Callable[..., None] = self._programs[key]
         return run
 

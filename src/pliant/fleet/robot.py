@@ -24,8 +24,8 @@ from pliant.motion.base import Quaternion
 
 ON_THE_CPU = "simulate it by pliant.simulate, and many of them by pliant.simulate_many"
 
-MOST_NODES = 80
-"""Frames beyond which the equations written out at length are too long."""
+MOST_NODES, MOST_RATES = 80, 50
+"""Frames and rates beyond which the equations written out at length are too long."""
 
 
 @dataclass(frozen=True)
@@ -245,9 +245,9 @@ def refuse(eqs: Equations) -> None:
         raise ArgumentError("a fleet knows no contacts, and this robot has some", ON_THE_CPU)
     if eqs.model.followed:
         raise ArgumentError("a fleet knows no prescribed rates or accelerations, and this robot has some", ON_THE_CPU)
-    if len(system.nodes) > MOST_NODES:
-        raise ArgumentError(
-            f"this robot has {len(system.nodes)} frames, and a fleet takes at most {MOST_NODES}: its equations are written out at "
-            "length",
-            f"take fewer elements, or {ON_THE_CPU}",
-        )
+    for what, size, most in (("frames", len(system.nodes), MOST_NODES), ("rates", system.v_size, MOST_RATES)):
+        if size > most:
+            raise ArgumentError(
+                f"this robot has {size} {what}, and a fleet takes at most {most}: its equations are written out at length",
+                f"take fewer elements, or {ON_THE_CPU}",
+            )

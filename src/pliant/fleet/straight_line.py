@@ -198,15 +198,15 @@ def straight_line(function: ca.Function, name: str, arguments: Sequence[str], re
     slots, count = _slots(graph, parts)
     texts, calls = [], ""
     for k, part in enumerate(parts):
-        texts.append(f"{_head(f'{name}_{k}', [*arguments, ''], results)} {{\n{writer.part(part, slots)}}}\n")
-        calls += f"  {name}_{k}({', '.join([*arguments, 'w', *results])});\n  BETWEEN_PARTS\n"
+        texts.append(f"{_head(f'{name}_{k}', [*arguments, ''], results, 'PART')} {{\n{writer.part(part, slots)}}}\n")
+        calls += f"  {name}_{k}({', '.join([*arguments, 'w', *results])});\n"
     texts.append(f"{head} {{\n  R w[{count}];\n{calls}{writer.leaves()}}}\n")
     return CFunction("\n".join(texts), head, len(wanted), count)
 
 
-def _head(name: str, arguments: Sequence[str], results: Sequence[str]) -> str:
+def _head(name: str, arguments: Sequence[str], results: Sequence[str], kind: str = "FN") -> str:
     taken = [f"const R *{x}" if x else "R *w" for x in arguments] + [f"R *{x}" for x in results]
-    return f"FN void {name}({', '.join(taken)})"
+    return f"{kind} void {name}({', '.join(taken)})"
 
 
 def _slots(graph: Graph, parts: Sequence[Sequence[int]]) -> tuple[dict[int, int], int]:

@@ -11,12 +11,9 @@ typedef real R;
 typedef bool B;
 enum { LANES = 1 };
 
-#ifndef FN
+/* one copy of each function, with its parts in one piece: their registers are shared out together */
 #define FN static __device__ __noinline__
-#endif
-#ifndef BETWEEN_PARTS
-#define BETWEEN_PARTS
-#endif
+#define PART static __device__ __forceinline__
 #define INLINE static __device__ __forceinline__
 #define CONSTANT static __device__ const
 #define K(x) ((real)(x))

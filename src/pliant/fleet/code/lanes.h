@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define FN static
-#define BETWEEN_PARTS
+#define PART static
 #define INLINE static inline
 #define K(x) ((real)(x))
 
