@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 import typer
@@ -39,6 +40,7 @@ COMMANDS = {
     "show": ("models", "Show a robot as tables."),
     "models": ("models", "List the bundled robots."),
     "schema": ("models", "Print the JSON Schema of the language."),
+    "import": ("importing", "Read a robot in URDF or MJCF, and write it as a model file."),
     "mesh": ("mesh", "Read a mesh file and say what is in it: nodes, edges, size, and what was merged."),
     "equilibrium": ("analyses", "Find a pose at rest, and say whether it is stable."),
     "modes": ("analyses", "Eigenvalues, frequencies, damping ratios and mode shapes."),
@@ -148,7 +150,7 @@ class Commands(TyperGroup):
 
 def _function(name: str) -> Any:
     """The function of a command; its module is imported here."""
-    return getattr(import_module(f"pliant.cli.{COMMANDS[name][0]}"), name)
+    return getattr(import_module(f"pliant.cli.{COMMANDS[name][0]}"), f"{name}_" if iskeyword(name) else name)
 
 
 def command(name: str) -> Any:
