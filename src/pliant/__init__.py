@@ -43,4 +43,4 @@ show_by(
         "Path.plot": "pliant.view.plot.continuation:drawn_path",
     }
 )
-read_by({"robot": "pliant.foreign.urdf:read_urdf"})
+read_by({"robot": "pliant.foreign.urdf:read_urdf", "mujoco": "pliant.foreign.mjcf:read_mjcf"})

@@ -51,6 +51,7 @@ def test_models_are_left_alone(tmp_path: Path) -> None:
 def test_robots_are_told_by_their_root_element() -> None:
     before = b"\xef\xbb\xbf\n<?xml version='1.0'?>\n<!-- a > b --><!DOCTYPE robot [<!ENTITY a 'b'>]>\n"
     assert reader_of(before + b'<robot name="arm">').__name__ == "read_urdf"
+    assert reader_of(b"<mujoco/>").__name__ == "read_mjcf"
     assert reader_of(b"<!-- <robot> --><sdf>") is None
     assert reader_of(b"robot: 1") is None
     assert reader_of(b"<!---->" * 20_000 + b"<") is None  # read once, whatever is tried

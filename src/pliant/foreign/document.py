@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from pliant.language.source import Imported, Source
 from pliant.language.tree import Tree, from_plain
 from pliant.language.words import describe
 
+Numbers: TypeAlias = Sequence[float] | np.ndarray
+"""A few numbers."""
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 ANGLES = {round(math.radians(degrees), 12): degrees for degrees in range(-360, 361, 5)}
 """Angles that people give in degrees [deg], by their value [rad]."""
@@ -98,9 +100,9 @@ def read_number(text: str) -> float | None:
 
 
 def number(value: float, unit: str = "") -> Any:
-    """A number, whole ones without a point; with a unit as text."""
-    value = float(value)
-    plain: Any = int(value) if value == int(value) and abs(value) < 1e15 else value
+    """A number to fifteen digits, whole ones without a point; with a unit as text."""
+    value = float(f"{value:.15g}")
+    plain: Any = int(value) if abs(value) < 1e15 and value == int(value) else value
     return plain if not unit else f"{plain!r} {unit}"
 
 
@@ -117,7 +119,7 @@ def vector(values: Iterable[float]) -> list[Any]:
     return [number(value) for value in values]
 
 
-def axis(direction: Sequence[float]) -> Any:
+def axis(direction: Numbers) -> Any:
     """An axis by its letter, or by three numbers."""
     for k, letter in enumerate("xyz"):
         if direction[k] > 0 and all(direction[j] == 0 for j in range(3) if j != k):
@@ -135,7 +137,7 @@ def euler_zyx(roll: float, pitch: float, yaw: float) -> dict[str, Any] | None:
     return {"euler": [angle(yaw), angle(pitch), angle(roll)], "order": "zyx"}
 
 
-def quaternion_rotation(q: Sequence[float]) -> dict[str, Any] | None:
+def quaternion_rotation(q: Numbers) -> dict[str, Any] | None:
     """The rotation of a unit quaternion (scalar first): about one axis where that is x, y or z; None for no rotation."""
     w, *xyz = (float(x) for x in q)
     size = math.hypot(*xyz)
@@ -148,7 +150,7 @@ def quaternion_rotation(q: Sequence[float]) -> dict[str, Any] | None:
     return {"quaternion": vector(q)}
 
 
-def placement(position: Sequence[float], rotation: dict[str, Any] | None) -> dict[str, Any]:
+def placement(position: Numbers, rotation: dict[str, Any] | None) -> dict[str, Any]:
     """The keys of a placement that are not at their defaults."""
     found: dict[str, Any] = {}
     if any(position):

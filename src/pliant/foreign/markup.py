@@ -78,7 +78,7 @@ class _Reader:
         line = self.parser.CurrentLineNumber + self.skipped
         return SpecError([Fault(message, hint, file=self.file, line=line)], self.file)
 
-    def _refuse_type(self, *_: object) -> None:
+    def _refuse_type(self, *_: object) -> int:
         raise self._fail("document types and entities are not read", "remove the <!DOCTYPE ...> declaration")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:

@@ -35,7 +35,7 @@ def reader_of(data: bytes) -> Callable[..., Any] | None:
     if not name:
         return None
     module, _, function = name.partition(":")
-    return getattr(import_module(module), function)  # type: ignore[no-any-return]
+    return getattr(import_module(module), function)
 
 
 BY_START = (
