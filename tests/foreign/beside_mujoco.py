@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from beside_pinocchio import relative
+from beside_pinocchio import WELL_DETERMINED, relative
 
 import pliant
 from pliant.foreign.document import Document
@@ -48,7 +48,7 @@ def mujoco_error(file: Path, states: int = STATES) -> tuple[float, int, int]:
         here = eqs.at(inputs=inputs, within_limits=False)
         pairs = [(here.mass_matrix(ours_q).toarray(), full[np.ix_(order_v, order_v)])]
         pairs += [(here.bias(ours_q, ours_v), forces[order_v])]
-        if not len(eqs.constraint_names) and np.linalg.cond(full) < 1e12:
+        if not len(eqs.constraint_names) and np.linalg.cond(full) < WELL_DETERMINED:
             a = np.linalg.solve(full, -forces)
             pairs += [(full @ here.forward_dynamics(ours_q, ours_v)[0][np.argsort(order_v)], full @ a)]
         frames = here.frames(ours_q)

@@ -16,6 +16,8 @@ from pliant.joint.coordinate import Orientation
 from pliant.language.source import Source
 
 STATES = 10
+WELL_DETERMINED = 1e7
+"""Condition of the equations up to which accelerations are determined to the digits that are compared."""
 
 
 def pinocchio_error(file: Path, states: int = STATES) -> tuple[float, int, int]:
@@ -168,7 +170,7 @@ def _constrained(M: np.ndarray, h: np.ndarray, J: np.ndarray) -> np.ndarray | No
     """Accelerations with `J a = 0`; nothing where the mass matrix does not determine them."""
     n, m = len(h), len(J)
     whole = np.block([[M, J.T], [J, np.zeros((m, m))]])
-    if not n or np.linalg.cond(whole) > 1e12:
+    if not n or np.linalg.cond(whole) > WELL_DETERMINED:
         return None
     return np.linalg.solve(whole, np.concatenate([-h, np.zeros(m)]))[:n]
 

@@ -200,3 +200,12 @@ def test_commands_take_such_files(tmp_path: Path) -> None:
     assert run(["simulate", str(file), "--until", "0.1", "--json"]) == 0
     assert run(["import", str(file), "--out", str(tmp_path / "arm.yaml")]) == 0
     assert pliant.derive(pliant.load(tmp_path / "arm.yaml")).inputs == ("hinge_motor",)
+
+
+def test_warnings_of_mujoco_are_notes_and_leave_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = ARM.replace("<worldbody>", '<compiler settotalmass="7"/><worldbody>')
+    found = pliant.import_robot(written(tmp_path, text))
+    assert found.robot.bodies["rod"].mass == "7 kg"
+    assert any(note.message.startswith("MuJoCo warns: compiler attribute 'settotalmass'") for note in found.notes)
+    assert [file.name for file in tmp_path.iterdir()] == ["arm.xml"]

@@ -41,17 +41,21 @@ def compile_model(prepared: Prepared, document: Document) -> Any:
     except ImportError:
         hint = "install pliant[import], or mujoco"
         raise SpecError([Fault("MJCF files need the package mujoco", hint, file=file)], file) from None
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        try:
-            model = mujoco.MjSpec.from_string(prepared.text, assets=prepared.assets).compile()
-        except (ValueError, RuntimeError, mujoco.FatalError) as error:
-            # the text that MuJoCo read has one line only
-            message = " ".join(str(error).replace("XML Error:", "").replace("line 1", "").split()).strip(" ,")
-            raise SpecError([Fault(f"MuJoCo refuses it: {message}", file=file)], file) from None
-    for warning in told:
-        document.note(f"MuJoCo warns: {' '.join(str(warning.message).split())}")
-    return model
+    told: list[str] = []
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(told.append)  # otherwise MuJoCo writes warnings into a file of the present folder
+    try:
+        with warnings.catch_warnings(record=True) as more:
+            warnings.simplefilter("always")
+            return mujoco.MjSpec.from_string(prepared.text, assets=prepared.assets).compile()
+    except (ValueError, RuntimeError, mujoco.FatalError) as error:
+        # the text that MuJoCo read has one line only
+        message = " ".join(str(error).replace("XML Error:", "").replace("line 1", "").split()).strip(" ,")
+        raise SpecError([Fault(f"MuJoCo refuses it: {message}", file=file)], file) from None
+    finally:
+        mujoco.set_mju_user_warning(before)
+        for text in dict.fromkeys(" ".join(x.split()) for x in (*told, *(str(warning.message) for warning in more))):
+            document.note(f"MuJoCo warns: {text}")
 
 
 @dataclass
