@@ -25,6 +25,7 @@ def mujoco_error(file: Path, states: int = STATES) -> tuple[float, int, int]:
     """
     import mujoco
 
+    mujoco.set_mju_user_warning(lambda text: None)  # which would be written to a file
     model = mujoco.MjModel.from_xml_path(str(file))
     whole = pliant.load(file)
     robot = whole.replace(contacts={}, constraints={}, outputs={})

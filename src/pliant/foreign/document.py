@@ -21,6 +21,8 @@ Numbers: TypeAlias = Sequence[float] | np.ndarray
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 ANGLES = {round(math.radians(degrees), 12): degrees for degrees in range(-360, 361, 5)}
 """Angles that people give in degrees [deg], by their value [rad]."""
+LARGEST = 1e100
+"""Numbers up to which products are finite; robots have none beyond."""
 ROUND_OFF = 1e-12
 """Numbers that are nearer than this to what a person would write are that."""
 
@@ -90,8 +92,8 @@ def plain_name(given: str, kind: str) -> str:
 
 
 def read_number(text: str) -> float | None:
-    """A finite number, None where the text is none."""
-    if not _NUMBER.fullmatch(text.strip()) or not math.isfinite(float(text)):
+    """A number up to `LARGEST`, None where the text is none."""
+    if not _NUMBER.fullmatch(text.strip()) or not abs(float(text)) <= LARGEST:
         return None
     return float(text)
 
@@ -108,7 +110,7 @@ def number(value: float, unit: str = "") -> Any:
 
 def angle(value: float) -> Any:
     """An angle, in degrees where it is a multiple of five [rad]."""
-    degrees = ANGLES.get(round(value, 12))
+    degrees = ANGLES.get(round(float(value), 12))
     if value and degrees is not None and abs(value - math.radians(degrees)) < ROUND_OFF:
         return f"{degrees} deg"
     return number(value)

@@ -11,7 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from pliant.foreign.document import Document, angle, axis, euler_zyx, inertia, number, placement, read_number, vector
+from pliant.foreign.document import (
+    LARGEST,
+    Document,
+    angle,
+    axis,
+    euler_zyx,
+    inertia,
+    number,
+    placement,
+    read_number,
+    vector,
+)
 from pliant.foreign.markup import Element, read_markup
 from pliant.foreign.surfaces import mesh_surface
 from pliant.foreign.trees import check_tree
@@ -92,7 +103,7 @@ class _Reader:
         found = read_number(text)
         if found is None:
             line, tag = (element.line, element.tag) if element is not None else (None, "")
-            what = f"{describe(text)} is not a finite number" if text else "it is missing"
+            what = f"{describe(text)} is not a finite number up to {LARGEST:g}" if text else "it is missing"
             self.document.fault(f"`{name}` of <{tag}>: {what}", _hint(text), line=line)
             return 1.0
         return found
