@@ -145,18 +145,18 @@ class Commands(TyperGroup):
         """The command that was called, with its options in place of the entry in the list."""
         name, _, rest = super().resolve_command(ctx, args)
         assert name is not None, "an unknown command is refused above"
-        return name, command(name), fill_values(_function(name), rest)
+        return name, command(name), fill_values(function_of(name), rest)
 
 
-def _function(name: str) -> Any:
-    """The function of a command; its module is imported here."""
+def function_of(name: str) -> Any:
+    """The function of a command, which has an underscore more where Python has the word; its module is imported here."""
     return getattr(import_module(f"pliant.cli.{COMMANDS[name][0]}"), f"{name}_" if iskeyword(name) else name)
 
 
 def command(name: str) -> Any:
     """A command with its options."""
     one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    function = _function(name)
+    function = function_of(name)
     complete = getattr(function, "complete", None)  # `with_options`
     whole = with_choices(function if complete is None else complete(function))
     one.command(name)(whole if name in WITHOUT_END else with_timeout(whole))
