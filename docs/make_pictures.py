@@ -1,11 +1,12 @@
 """Make all pictures of the documentation again: python docs/make_pictures.py [NAME ...]
 
-NAME is a bundled robot, `film` (the film of a soft module), `report` (a view of its report, which needs Chromium), or a bundled
-robot with `.gif`: a film of it in out/films, such as snake.gif.
+NAME is a bundled robot, an example with an arm from a URDF file, `film` (the film of a soft module), `report` (a view of its
+report, which needs Chromium), or a bundled robot with `.gif`: a film of it in out/films, such as snake.gif.
 """
 
 from __future__ import annotations
 
+import runpy
 import shutil
 import sys
 import tempfile
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import pliant
+from pliant.control import Coordinates, rest_with
 from pliant.view.film import film
 from pliant.view.report import write_report
 from pliant.view.sketch import save
@@ -52,10 +54,14 @@ FILMS = {
 """Robots that films are made of, and how long they move [s]."""
 
 
+HELD = {"ur5_with_finger": {"pressure": 40e3}, "panda_with_trunk": {"pull[1]": 6.0}}
+"""Examples of arms that are drawn in the pose that they hold, with these inputs (SI units)."""
+
+
 def main(names: list[str]) -> None:
     """Draw the named pictures, or all of them."""
     FOLDER.mkdir(exist_ok=True)
-    for name in names or [*(robot.name for robot in pliant.bundled_robots()), "film", "report"]:
+    for name in names or [*(robot.name for robot in pliant.bundled_robots()), *HELD, "film", "report"]:
         if name == "report":
             draw_report()
             continue
@@ -66,12 +72,25 @@ def main(names: list[str]) -> None:
             FILM_FOLDER.mkdir(parents=True, exist_ok=True)
             draw_film(name.removesuffix(".gif"), FILM_FOLDER / name)
             continue
+        if name in HELD:
+            draw_held(name)
+            continue
         eqs = pliant.derive(name)
         given = AT_REST.get(name)
         pose = None if given is None else pliant.equilibrium(eqs, **given)
         target = FOLDER / f"{name}.png"
         save(pliant.sketch(eqs, pose, parameters=(given or {}).get("parameters")), target)
         print(target)
+
+
+def draw_held(example: str) -> None:
+    """An example whose arm is held by its torques."""
+    module = runpy.run_path(str(Path(__file__).parents[1] / "examples" / f"{example}.py"))
+    eqs, joints = pliant.derive(pliant.load(module["MODEL"])), module["JOINTS"]
+    torques = tuple(f"{joint}_torque" for joint in joints)
+    pose = rest_with(eqs, Coordinates(joints), module["POSE"], use=torques, inputs=HELD[example])
+    save(pliant.sketch(eqs, pose), FOLDER / f"{example}.png")
+    print(FOLDER / f"{example}.png")
 
 
 def draw_film(robot: str, target: Path) -> None:

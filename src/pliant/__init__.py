@@ -11,6 +11,7 @@ from typing import Any
 import lazy_loader
 
 from pliant.language.display import show_by
+from pliant.language.foreign import read_by
 
 _find, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
@@ -33,6 +34,7 @@ show_by(
     {
         "RobotSpec.text": "pliant.view.tables:text",
         "RobotSpec.html": "pliant.view.notebook:spec_html",
+        "ImportedRobot.text": "pliant.view.tables:import_text",
         "Equations.html": "pliant.view.notebook:equations_html",
         "Equations.report": "pliant.view.report:write_report",
         "Equilibrium.html": "pliant.view.notebook:equilibrium_html",
@@ -41,3 +43,4 @@ show_by(
         "Path.plot": "pliant.view.plot.continuation:drawn_path",
     }
 )
+read_by({"robot": "pliant.foreign.urdf:read_urdf", "mujoco": "pliant.foreign.mjcf:read_mjcf"})

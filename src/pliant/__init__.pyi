@@ -52,6 +52,8 @@ from .solve.status import Status as Status
 from .solve.track import Track as Track
 from .spec.derive import derive as derive
 from .spec.flattening import flatten as flatten
+from .spec.importing import ImportedRobot as ImportedRobot
+from .spec.importing import import_robot as import_robot
 from .spec.reader import bundled_robots as bundled_robots
 from .spec.reader import check as check
 from .spec.reader import load as load

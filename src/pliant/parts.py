@@ -68,6 +68,7 @@ from pliant.joint.coordinate import (
     Orientation,
     OrientationSpring,
 )
+from pliant.joint.friction import AngleFriction, LengthFriction
 from pliant.joint.limits import AngleLimits, LengthLimits
 from pliant.language.parameter import Parameter, World
 from pliant.language.placement import (

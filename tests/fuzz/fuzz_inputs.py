@@ -59,6 +59,14 @@ TETRAHEDRA = ([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]], [("tetr
 
 
 @cache
+def robots() -> list[tuple[str, str]]:
+    """Robots in other formats: how the name ends, and the text."""
+    root = Path(__file__).parents[2]
+    files = [*(root / "tests" / "foreign" / "robots").iterdir(), *(root / "examples").glob("*.urdf")]
+    return [(file.suffix, file.read_text(encoding="utf-8")) for file in sorted(files)]
+
+
+@cache
 def drawings() -> list[tuple[str, bytes]]:
     """Small files of all formats: how the name ends, and what is in it."""
     found = [(".dxf", _dxf()), (".obj", _obj()), (".stl", _stl_text()), (".stl", _stl_binary())]

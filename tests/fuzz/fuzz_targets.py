@@ -27,6 +27,7 @@ from fuzz_inputs import (
     models,
     recordings,
     results,
+    robots,
     small_models,
     variations,
 )
@@ -150,6 +151,12 @@ def _check_model(case: Case, folder: Path) -> None:
     copy = folder / "copy.yaml"
     copy.write_text(dump(spec), encoding="utf-8")
     assert load(copy) == spec, "a model that is written back must be the same"
+
+
+def _damaged_robot(chance: random.Random) -> Case:
+    suffix, text = chance.choice(robots())
+    data = mutate(text, chance).encode("utf-8", errors="surrogatepass")
+    return Case(mutate_bytes(data, chance) if chance.random() < 0.2 else data, suffix)
 
 
 # -- analyses of models ----------------------------------------------------------------------------------------------------
@@ -327,6 +334,7 @@ TARGETS = {
     target.name: target
     for target in (
         Target("models", _damaged_model, _check_model, pieces=(LINES, BYTES)),
+        Target("robots", _damaged_robot, _check_model, pieces=(LINES, BYTES)),
         Target("analyses", _other_numbers, _analyse, seconds=20.0, pieces=(LINES,)),
         Target("expressions", _any_expression, _read_expression, pieces=(BYTES,)),
         Target("drawings", _damaged_drawing, _read_drawing, pieces=(LINES, BYTES)),

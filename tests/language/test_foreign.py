@@ -7,15 +7,10 @@ from pathlib import Path
 import pytest
 
 import pliant
-from pliant.language.foreign import foreign
+from pliant.language.foreign import foreign, reader_of
 
 FILES = {
-    "arm.urdf": (
-        b'<?xml version="1.0"?>\n<!-- made by hand -->\n<robot name="arm"></robot>',
-        "a URDF robot",
-        "does not import it",
-    ),
-    "arm.xml": (b'<mujoco model="arm"></mujoco>', "an MJCF model of MuJoCo", "does not import it"),
+    "arm.sdf": (b'<?xml version="1.0"?>\n<sdf version="1.9"></sdf>', "an SDF model", "does not import it"),
     "other.xml": (b"<?xml version='1.0'?><COLLADA></COLLADA>", "XML", "does not import it"),
     "report.html": (b"<!doctype html><html></html>", "a web page", "the model that it is a report of"),
     "arm.py": (b"import pliant", "Python code", "run it with python"),
@@ -51,3 +46,12 @@ def test_models_are_left_alone(tmp_path: Path) -> None:
     file.write_bytes(text)
     assert list(pliant.load(file).bodies) == ["ball"]
     assert foreign(Path("arm.yaml"), b"pliant: 1\nbodies: {}\n") is None
+
+
+def test_robots_are_told_by_their_root_element() -> None:
+    before = b"\xef\xbb\xbf\n<?xml version='1.0'?>\n<!-- a > b --><!DOCTYPE robot [<!ENTITY a 'b'>]>\n"
+    assert reader_of(before + b'<robot name="arm">').__name__ == "read_urdf"
+    assert reader_of(b"<mujoco/>").__name__ == "read_mjcf"
+    assert reader_of(b"<!-- <robot> --><sdf>") is None
+    assert reader_of(b"robot: 1") is None
+    assert reader_of(b"<!---->" * 20_000 + b"<") is None  # read once, whatever is tried

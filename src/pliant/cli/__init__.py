@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 import typer
@@ -39,6 +40,7 @@ COMMANDS = {
     "show": ("models", "Show a robot as tables."),
     "models": ("models", "List the bundled robots."),
     "schema": ("models", "Print the JSON Schema of the language."),
+    "import": ("importing", "Read a robot in URDF or MJCF, and write it as a model file."),
     "mesh": ("mesh", "Read a mesh file and say what is in it: nodes, edges, size, and what was merged."),
     "equilibrium": ("analyses", "Find a pose at rest, and say whether it is stable."),
     "modes": ("analyses", "Eigenvalues, frequencies, damping ratios and mode shapes."),
@@ -143,18 +145,18 @@ class Commands(TyperGroup):
         """The command that was called, with its options in place of the entry in the list."""
         name, _, rest = super().resolve_command(ctx, args)
         assert name is not None, "an unknown command is refused above"
-        return name, command(name), fill_values(_function(name), rest)
+        return name, command(name), fill_values(function_of(name), rest)
 
 
-def _function(name: str) -> Any:
-    """The function of a command; its module is imported here."""
-    return getattr(import_module(f"pliant.cli.{COMMANDS[name][0]}"), name)
+def function_of(name: str) -> Any:
+    """The function of a command, which has an underscore more where Python has the word; its module is imported here."""
+    return getattr(import_module(f"pliant.cli.{COMMANDS[name][0]}"), f"{name}_" if iskeyword(name) else name)
 
 
 def command(name: str) -> Any:
     """A command with its options."""
     one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    function = _function(name)
+    function = function_of(name)
     complete = getattr(function, "complete", None)  # `with_options`
     whole = with_choices(function if complete is None else complete(function))
     one.command(name)(whole if name in WITHOUT_END else with_timeout(whole))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
+from pliant.joint.friction import AngleFriction, LengthFriction
 from pliant.joint.limits import AngleLimits, LengthLimits
 from pliant.language.base import DRIVES, PUSHES_AWAY, OneOrList, Part, Problem, WordOrList, not_negative, positive
 from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
@@ -20,6 +21,8 @@ from pliant.language.scalar import (
     ForceSignal,
     Length,
     LengthSignal,
+    Mass,
+    MomentOfInertia,
     Number,
     RestAngle,
     RestLength,
@@ -154,6 +157,11 @@ class LengthCoordinate(Coordinate):
     """Spring on the displacement: a stiffness [N/m], or a mapping."""
     damper: LengthDamper | None = None
     """Damper on the displacement: a coefficient [N s/m], or a mapping."""
+    friction: LengthFriction | None = None
+    """Dry friction against the displacement: a force [N], or a mapping."""
+    armature: Mass = 0
+    """Mass of the drive as it is felt along the displacement, beyond that of the bodies [kg]: of a rotor, its inertia times the
+    squared turns per displacement."""
     input: ForceSignal = 0
     """Force along the displacement, which may vary in time [N]."""
     motion: LengthSignal | None = None
@@ -164,8 +172,8 @@ class LengthCoordinate(Coordinate):
     """Width over which a one-sided spring, damper and input fade in [m]; 0 switches sharply."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A width is not negative."""
-        yield from not_negative(self, value, "smoothing")
+        """A width and an inertia are not negative."""
+        yield from not_negative(self, value, "smoothing", "armature")
 
 
 class AngleCoordinate(Coordinate):
@@ -179,6 +187,11 @@ class AngleCoordinate(Coordinate):
     """Spring on the angle: a stiffness [N m/rad], or a mapping."""
     damper: AngleDamper | None = None
     """Damper on the angle: a coefficient [N m s/rad], or a mapping."""
+    friction: AngleFriction | None = None
+    """Dry friction against the angle: a torque [N m], or a mapping."""
+    armature: MomentOfInertia = 0
+    """Inertia of the drive as it is felt about the axis, beyond that of the bodies [kg m^2]: of a rotor, its inertia times the
+    squared ratio of the gear."""
     input: TorqueSignal = 0
     """Torque about the axis, which may vary in time [N m]."""
     motion: AngleSignal | None = None
@@ -189,8 +202,8 @@ class AngleCoordinate(Coordinate):
     """Width over which a one-sided spring, damper and input fade in [rad]; 0 switches sharply."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A width is not negative."""
-        yield from not_negative(self, value, "smoothing")
+        """A width and an inertia are not negative."""
+        yield from not_negative(self, value, "smoothing", "armature")
 
 
 ThreeStiffnesses: TypeAlias = Annotated[tuple[AngularStiffness, AngularStiffness, AngularStiffness], OneOrList(3)]
@@ -231,5 +244,11 @@ class Orientation(Part):
     mapping."""
     damper: ThreeDampings = (0, 0, 0)
     """Damping of the angular velocity about the axes x, y and z of the moving frame, or one for all [N m s/rad]."""
+    armature: MomentOfInertia = 0
+    """Inertia of drives about all axes of the moving frame, beyond that of the bodies [kg m^2]."""
     input: TorqueSignalVector = (0, 0, 0)
     """Torque in the axes of the moving frame, which may vary in time [N m]."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """An inertia is not negative."""
+        yield from not_negative(self, value, "armature")

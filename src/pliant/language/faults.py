@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pliant.language.words import KeyPath, printable
@@ -40,6 +40,19 @@ class Fault:
         """The fault as plain data, for JSON."""
         order = ("file", "line", "path", "message", "hint")
         return {key: asdict(self)[key] for key in order}
+
+
+def gathered(notes: Sequence[Fault], where: str = "; pliant import lists them") -> list[Fault]:
+    """Notes on files of other formats as remarks: one of each kind, which says how many there are, and where they all are."""
+    kinds: dict[tuple[str | None, str], list[Fault]] = {}
+    for note in notes:
+        kinds.setdefault((note.file, note.message), []).append(note)
+    return [
+        same[0]
+        if len(same) == 1
+        else replace(same[0], path="", message=f"{same[0].message} ({len(same)} times{where})")
+        for same in kinds.values()
+    ]
 
 
 class SpecError(Exception):

@@ -1,13 +1,42 @@
-"""Files of other kinds that are taken for models: what they are, and what reads them."""
+"""Files of other kinds that are taken for models: what they are, and what reads them.
+
+Robots in other formats are read in a layer above this one. Its functions are named by the top of the package
+(`pliant/__init__.py`), and imported when such a file is read.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path as FilePath
+from typing import Any
 
-NOT_IMPORTED = (
-    "pliant does not import it: write the robot as a model file (pliant new --list shows files to begin with)"
-)
+NOT_IMPORTED = "pliant does not import it: URDF and MJCF are read; pliant new --list shows model files to begin with"
+
+_readers: dict[str, str] = {}
+
+
+def read_by(functions: Mapping[str, str]) -> None:
+    """Say which functions read XML files as models: `module:function` by the tag of the root element."""
+    _readers.update(functions)
+
+
+_BEFORE_ROOT = rb"\s++|<\?.*?\?>|<!--.*?-->|<![A-Za-z][^<\[>]*+(?:\[.*?\])?\s*+>"
+_ROOT = re.compile(rb"(?:\xef\xbb\xbf)?(?>" + _BEFORE_ROOT + rb")*+<(\w+)", re.DOTALL)
+"""The first element of an XML file, after declarations and comments; what is before it is never read in another way."""
+
+
+def reader_of(data: bytes) -> Callable[..., Any] | None:
+    """The function that reads a file with this content as a model, None where there is none."""
+    start = _ROOT.match(data)
+    name = start and _readers.get(start[1].decode())
+    if not name:
+        return None
+    module, _, function = name.partition(":")
+    return getattr(import_module(module), function)
+
 
 BY_START = (
     (b"\x89HDF", "a netCDF or HDF5 file", "a saved result is shown by pliant view FILE and pliant film FILE"),
@@ -57,9 +86,8 @@ def foreign(path: FilePath, data: bytes) -> tuple[str, str] | None:
 
 def _markup(start: bytes) -> tuple[str, str]:
     lower = start.lower()
-    for tag, what in ((b"<robot", "a URDF robot"), (b"<mujoco", "an MJCF model of MuJoCo"), (b"<sdf", "an SDF model")):
-        if tag in lower:
-            return what, NOT_IMPORTED
+    if b"<sdf" in lower:
+        return "an SDF model", NOT_IMPORTED
     if b"<html" in lower or b"<!doctype html" in lower:
         return BY_SUFFIX[".html"]
     return "XML", NOT_IMPORTED

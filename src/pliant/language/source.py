@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
 from pliant.language.faults import Fault, Place, SpecError, path_text
-from pliant.language.foreign import foreign
+from pliant.language.foreign import foreign, reader_of
 from pliant.language.limits import limits, most
 from pliant.language.tree import Tree, merge, parse_yaml
 from pliant.language.words import KeyPath, describe, nearest, suggestion
@@ -24,8 +24,8 @@ class Source:
     """Where a model comes from.
 
     file: as shown in messages, empty for a model built in Python. tree: the text, with places. folder: where
-    its other files are looked for. roots: more folders it may read from. parents: the files that lead here.
-    all_variants: the text before one of its variants was chosen.
+    its other files are looked for. roots: more folders it may read from. parents: the files that lead here. notes: what models in
+    other formats say that is not in the tree. all_variants: the text before one of its variants was chosen.
     """
 
     file: str = ""
@@ -33,6 +33,7 @@ class Source:
     folder: FilePath | None = None
     roots: tuple[FilePath, ...] = ()
     parents: tuple[FilePath, ...] = ()
+    notes: tuple[Fault, ...] = ()
     all_variants: Tree | None = None
 
     @property
@@ -79,6 +80,14 @@ class Source:
         if not path.is_file():
             raise FileProblem(f"cannot read {describe(name)}: it is {file_kind(path.stat().st_mode)}", "name a file")
         return path
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A file of another format as a model: its tree, whose places are lines of that file, and notes on what is not in it."""
+
+    tree: Tree
+    notes: tuple[Fault, ...] = ()
 
 
 SET_FILE = "set"
@@ -151,17 +160,22 @@ def locate(model: str) -> FilePath:
     raise SpecError([Fault(f"cannot open the model {describe(model)}: {what}", hint, file=model)], model)
 
 
-def read_file(path: FilePath, *, shown: str | None = None) -> Tree:
-    """The tree of one file."""
-    shown = shown or str(path)
+def read_file(path: FilePath, source: Source) -> Source:
+    """The source with the tree of its file, in the language or in a format that there is a reader for."""
+    shown = source.file
     try:
         check_kind(path, "the file")
         with path.open("rb") as file:
-            other = foreign(path, file.read(int(limits().model)))
+            data = file.read(int(limits().model))
+        reader = reader_of(data)
+        other = foreign(path, data) if reader is None else None
         if other is not None:
             what, hint = other
             raise SpecError([Fault(f"the file is not a model: it is {what}", hint, file=shown)], shown)
         check_file(path, "the file", "model")
+        if reader is not None:
+            imported: Imported = reader(path.read_bytes(), source)
+            return replace(source, tree=imported.tree, notes=imported.notes)
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"the file is not UTF-8 text (byte {error.start})"
@@ -174,7 +188,7 @@ def read_file(path: FilePath, *, shown: str | None = None) -> Tree:
     if not isinstance(tree.value, dict):
         message = "the file is not a model: expected a mapping (key: value)"
         raise SpecError([Fault(message, "begin with `pliant: 1`", file=shown, line=1)], shown)
-    return tree
+    return replace(source, tree=tree)
 
 
 def read_source(
@@ -182,18 +196,17 @@ def read_source(
 ) -> Source:
     """A model file with its includes merged in."""
     source = Source(shown or str(path), None, path.parent, roots, (*parents, path.resolve()))
-    tree = read_file(path, shown=source.file)
-    return replace(source, tree=with_includes(replace(source, tree=tree), [0]))
+    return with_includes(read_file(path, source), [0])
 
 
-def with_includes(source: Source, count: list[int]) -> Tree:
-    """The tree with the content of included files under it; `count` holds the number of files read so far."""
+def with_includes(source: Source, count: list[int]) -> Source:
+    """The source with the content of included files under its tree; `count` holds the number of files read so far."""
     tree = source.tree or Tree({})
     given = tree.value.get("include") if isinstance(tree.value, dict) else None
     if given is None:
-        return tree
+        return source
     names = given.value if isinstance(given.value, list) else [given]
-    merged = Tree({})
+    merged, notes = Tree({}), source.notes
     faults: list[Fault] = []
     for index, entry in enumerate(names):
         place = ("include", index)
@@ -209,9 +222,10 @@ def with_includes(source: Source, count: list[int]) -> Tree:
             if path in source.parents:
                 chain = " -> ".join(step.name for step in (*source.parents, path))
                 raise FileProblem(f"files include each other in a circle: {chain}", "remove one of the includes")
-            inner = Source(shown_beside(path, source), read_file(path, shown=shown_beside(path, source)), path.parent)
-            inner = replace(inner, roots=(*source.roots, *_own(source)), parents=(*source.parents, path))
-            merged = merge(merged, with_includes(inner, count))
+            roots, parents = (*source.roots, *_own(source)), (*source.parents, path)
+            inner = Source(shown_beside(path, source), None, path.parent, roots, parents)
+            inner = with_includes(read_file(path, inner), count)
+            merged, notes = merge(merged, inner.tree or Tree({})), (*notes, *inner.notes)
         except FileProblem as problem:
             faults.append(source.fault(place, str(problem), problem.hint))
         except SpecError as error:
@@ -219,7 +233,7 @@ def with_includes(source: Source, count: list[int]) -> Tree:
     if faults:
         raise SpecError(faults, source.file)
     rest = {key: value for key, value in tree.value.items() if key != "include"}
-    return merge(merged, Tree(rest, tree.place))
+    return replace(source, tree=merge(merged, Tree(rest, tree.place)), notes=notes)
 
 
 def _own(source: Source) -> tuple[FilePath, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
+from pliant.joint.armature import armature
 from pliant.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.joint.coordinate_force import (
     CONSTANTS,
@@ -33,7 +34,8 @@ def add_body(build: Build, name: str, node: int, placement: Pose) -> None:
     body = build.robot.bodies[name]
     build.system.owner = ("bodies", name)
     mass, center, inertia = mass_properties(body, build)
-    if not (isinstance(mass, float) and mass == 0.0):
+    # of a body without mass its inertia still counts, as that of a wheel on a massless axle does
+    if not (isinstance(mass, float) and mass == 0.0 and body.inertia is None):
         build.system.mass(node, mass, center, inertia, placement)
     build.name_frame(name, node, placement)
     for frame, place in body.frames.items():
@@ -62,6 +64,8 @@ def add_joint(build: Build, name: str) -> None:
             if isinstance(spec, Coordinate):
                 added.places[label], added.initial[label] = places, initial
         at = se3.identity()
+    for element, step in zip(added.elements, steps, strict=True):
+        _armature(build, element, [coordinates[label] for label in step.labels])
     for label in added.places:
         spec = coordinates[label]
         _scalar_forces(build, spec, spec.name or (name if single else f"{name}.{label}"), label, added)
@@ -119,9 +123,20 @@ def _orientation_forces(build: Build, spec: Orientation, name: str, q_at: int, v
     build.coordinate_force(ORIENTATION_FORCE, q_at, v_at, constants, spec.input, name)
 
 
+def _armature(build: Build, element: Element, coordinates: list[Coordinate | Orientation]) -> None:
+    """Inertia of drives on the coordinates of an element."""
+    own = [[spec.armature] * (3 if isinstance(spec, Orientation) else 1) for spec in coordinates]  # type: ignore[union-attr]
+    given = [x for one in own for x in one]
+    if any(x != 0 for x in given):
+        kind = armature(element.parts)
+        build.inertia(kind, [(element.base, se3.identity())], [element], [build.value(x) for x in given])
+
+
 def _scalar_forces(build: Build, spec: Any, name: str, label: str, added: _Added) -> None:
     if spec.limits is not None:
         spec.limits.apply(build, *added.places[label], name)
+    if spec.friction is not None:
+        spec.friction.apply(build, *added.places[label], name)
     if spec.spring is None and spec.damper is None and spec.input == 0:
         return
     (q_at, v_at), path = added.places[label], f"joints.{added.joint}.{label}"

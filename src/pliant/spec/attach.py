@@ -20,7 +20,8 @@ class Attach(Placement, Repeated):
     """
 
     model: str
-    """The name of a model under `models` or of a bundled robot, or a model file, relative to this one, in its folder or below."""
+    """The name of a model under `models` or of a bundled robot, or a file, relative to this one, in its folder or below: a model
+    file, or a robot in URDF or MJCF."""
     to: FrameName = "world"
     """Frame that the other model's world is put on."""
     parameters: dict[ParameterName, AnySignal] = Field(default_factory=dict)

@@ -36,6 +36,7 @@ def read_attached(spec: RobotSpec, attach: Attach, path: KeyPath, flat: Flat) ->
         if key not in flat.models:
             source = _within(spec, attach.model) if attach.model in spec.models else _file(outer, attach.model)
             flat.models[key] = type(spec).from_source(with_variant(source, attach.variant), whole=False)
+            flat.notes.extend(source.notes if source.file != outer.file else ())
         found: RobotSpec = flat.models[key]
         return found
     except FileProblem as problem:

@@ -51,8 +51,8 @@ def build(cls: type[Spec], data: Any, handler: Callable[[Any], Spec], source: So
     tree = data if isinstance(data, Tree) else from_plain(data)
     if not isinstance(tree.value, dict):
         raise SpecError([source.fault((), f"expected a mapping (key: value), got {describe(tree.value)}")])
-    tree = with_includes(replace(source, tree=tree), [0])
-    tree, problems = apply_defaults(cls, tree)
+    source = with_includes(replace(source, tree=tree), [0])
+    tree, problems = apply_defaults(cls, source.tree or tree)
     source = replace(source, tree=tree)
     faults = [*_version(source), *(source.fault(*problem) for problem in problems)]
     broken = Broken()

@@ -54,7 +54,7 @@ class Flat:
     models: attached models that have been read. along: bodies that frames of rods were made for, by rod and frame. unread: what is
     missing. incomplete: parts whose files could not be read, with the fault of that; where one of their values is at fault, the
     file is not to blame. without_effect: world and analyses of attached models, by prefix, whose values are to be right all the
-    same.
+    same. notes: what attached models in other formats say that they do not have here.
     """
 
     things: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -63,6 +63,7 @@ class Flat:
     origins: dict[tuple[str, str], Origin] = field(default_factory=dict)
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     structural: set[str] = field(default_factory=set)
+    notes: list[Fault] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     attached: int = 0
     models: dict[tuple[Any, ...], Any] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from pliant.language.dimension import Dimension
 from pliant.language.environment import TIME, finite, in_order, parameter_dimensions, range_problem, to_node
 from pliant.language.evaluate import CONSTANTS, UNKNOWN, OpenDimension, evaluate
 from pliant.language.expected import bounds_problems, wrong_dimension
-from pliant.language.faults import Fault
+from pliant.language.faults import Fault, gathered
 from pliant.language.limits import limits, most
 from pliant.language.parameter import Parameter
 from pliant.language.scalar import Each, Quantity, Scalar
@@ -58,7 +58,7 @@ def check_meaning(spec: RobotSpec, broken: Broken) -> tuple[list[Fault], list[Fa
         return checked.faults, []
     for collection, name, rest, message, hint in list(remarks(checked)):
         checked.report(collection, name, rest, message, hint)
-    return [], checked.faults
+    return [], [*checked.faults, *gathered([*spec.source.notes, *flat.notes])]
 
 
 def _base(step: str | int) -> str | int:

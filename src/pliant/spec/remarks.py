@@ -35,6 +35,7 @@ UNIT = "was a unit left out? Numbers without one are SI: m, kg, Pa"
 def remarks(checked: Checked) -> Iterator[Finding]:
     """What a reader of a sound model would ask about."""
     yield from _materials(checked)
+    yield from _inertias(checked)
     yield from _stout_rods(checked)
     yield from _heavy_loads(checked)
     yield from _massless_ends(checked)
@@ -64,6 +65,16 @@ def _materials(checked: Checked) -> Iterator[Finding]:
             if value is not None and value > 0 and not low <= value <= high:
                 message = f"no solid has a {words} of {value:.3g} {unit}: {examples}"
                 yield "materials", name, (key,), message, UNIT
+
+
+def _inertias(checked: Checked) -> Iterator[Finding]:
+    """Inertias of no distribution of mass: the equations have answers with them, as many published robots do."""
+    for name, body in checked.flat.bodies.items():
+        moments = body.principal_moments(checked.number)
+        if moments and 2 * max(moments) > sum(moments) + 1e-9 * max(moments):
+            shown = ", ".join(f"{moment:.4g}" for moment in moments)
+            message = f"no body has the principal moments of inertia {shown} kg*m^2: one exceeds the other two's sum"
+            yield "bodies", name, ("inertia",), message, "check the numbers and their axes"
 
 
 def _half_sizes(checked: Checked, rod: Rod) -> np.ndarray | None:
@@ -114,7 +125,11 @@ def _massless_ends(checked: Checked) -> Iterator[Finding]:
     """Joints that move nothing with a mass, and nothing that a constraint holds."""
     flat = checked.flat
     held = {end.frame.partition(".")[0] for item in flat.constraints.values() for end in item.between}
-    heavy = {name for name, body in flat.bodies.items() if float(body.total_mass(checked.number, flat.materials)) > 0}
+    heavy = {
+        name
+        for name, body in flat.bodies.items()
+        if float(body.total_mass(checked.number, flat.materials)) > 0 or any(body.principal_moments(checked.number))
+    }
     parents = {joint.child.partition(".")[0]: joint.parent.partition(".")[0] for joint in flat.joints.values()}
     parents |= {name: rod.parent.partition(".")[0] for name, rod in flat.rods.items()}
     carried: set[str] = set()

@@ -90,7 +90,7 @@ def flow(value: Any, *, quotes: bool = True) -> str:
 
 
 _WORDS = r"[A-Za-z0-9_./*^+=<>()-]+"
-_SAFE = re.compile(rf"[A-Za-z0-9=_/]({_WORDS})?( {_WORDS})*")
+_SAFE = re.compile(rf"(-(?=[0-9]))?[A-Za-z0-9=_/]({_WORDS})?( {_WORDS})*")
 _NOT_TEXT = re.compile(r"(?i:null|true|false|~)|[-+.0-9][0-9.eE+-]*")
 
 

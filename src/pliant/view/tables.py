@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from io import StringIO
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -25,6 +26,7 @@ from pliant.model.build import Build
 from pliant.model.model import build_tree
 from pliant.spec.data import to_data
 from pliant.spec.flattening import WORLD, flatten
+from pliant.spec.importing import ImportedRobot
 from pliant.spec.listing import CoordinateEntry, coordinate_table
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_coordinates import RodCoordinate, coordinates_of_rods
@@ -365,6 +367,26 @@ def text(spec: RobotSpec) -> str:
     out = StringIO()
     print_tables(spec, Console(file=out, width=WIDTH, color_system=None, force_terminal=False))
     return out.getvalue().rstrip("\n")
+
+
+def import_text(found: ImportedRobot) -> str:
+    """What a file in another format says and the model does not, as a table in plain text."""
+    name = (
+        f"{FilePath(found.robot.source.file).name}: {len(found.robot.bodies)} bodies, {len(found.robot.joints)} joints"
+    )
+    if not found.notes:
+        return f"{name}; nothing is left out"
+    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
+    for column in ("line", "element", "what is not as in the file"):
+        table.add_column(Text(column), overflow="fold")
+    for note in found.notes:
+        row = "" if note.line is None else str(note.line), note.path, note.message
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    out = StringIO()
+    Console(file=out, width=WIDTH, color_system=None, force_terminal=False).print(table)
+    hints = dict.fromkeys(f"{note.message}: {note.hint}" for note in found.notes if note.hint)
+    lines = [line.rstrip() for line in out.getvalue().splitlines() if line.strip()]
+    return "\n".join([name, *lines, *map(printable, hints)])
 
 
 def html(spec: RobotSpec) -> str:

@@ -1,0 +1,44 @@
+"""The command about robots in other formats: import."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pliant.cli.common import CommandError, Folder, Json, print_json, say
+from pliant.language.collection import collections
+from pliant.spec.importing import import_robot
+
+
+def import_(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A robot: URDF, or MJCF of MuJoCo.")],
+    out: Annotated[str | None, typer.Option("--out", metavar="MODEL", help="Model file to write.")] = None,
+    folder: Folder = None,
+    json: Json = False,
+) -> int:
+    """Read a robot in URDF or MJCF, and write it as a model file.
+
+    Without --out the model is printed. What the file says and the model does not is listed with its line. Analyses take such
+    files as they are.
+    """
+    found = import_robot(file, folders=folder or ())
+    if out is not None:
+        try:
+            found.save(out)
+        except OSError as reason:
+            raise CommandError(f"cannot write {out}: {reason.strerror}") from None
+    if json:
+        robot = found.robot
+        counts = {key: len(getattr(robot, key)) for key in collections(type(robot)) if getattr(robot, key)}
+        text = {} if out is not None else {"text": found.text()}
+        notes = [note.as_dict() for note in found.notes]
+        print_json({"model": file, "status": "ok", "out": out, "parts": counts, "notes": notes, **text})
+        return 0
+    if out is None:
+        print(found.text(), end="")
+    for line in str(found).splitlines():
+        say(line)
+    if out is not None:
+        say(f"wrote {out}")
+    return 0

@@ -1,0 +1,352 @@
+"""MJCF as a model document, from the model that MuJoCo compiles: defaults, frames, units and inertias of geoms are resolved there.
+
+Reading them here would be a second implementation of MuJoCo's compiler; the numbers of the compiled model are what MuJoCo itself
+simulates. The package mujoco is needed for it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pliant.foreign.document import Document, angle, axis, number, placement, quaternion_rotation, vector
+from pliant.foreign.mjcf_acting import add_actuators, add_equalities, add_tendons
+from pliant.foreign.mjcf_surfaces import add_surfaces
+from pliant.foreign.mjcf_text import Prepared, prepare
+from pliant.language.faults import Fault, SpecError
+from pliant.language.source import Imported, Source
+
+FREE, BALL, SLIDE, HINGE = range(4)
+"""Kinds of joints by MuJoCo's numbers."""
+WORLD = "world"
+
+
+def read_mjcf(data: bytes, source: Source) -> Imported:
+    """The robot of an MJCF file; raises SpecError with everything that is wrong with it."""
+    document = Document(source)
+    prepared = prepare(data, document)
+    if document.faults:
+        return document.finish()
+    return Reader(document, prepared, compile_model(prepared, document)).read()
+
+
+def compile_model(prepared: Prepared, document: Document) -> Any:
+    """MuJoCo's model; what MuJoCo warns of is noted, and raises SpecError where it refuses the text."""
+    file = document.source.file
+    try:
+        import mujoco
+    except ImportError:
+        hint = "install pliant[import], or mujoco"
+        raise SpecError([Fault("MJCF files need the package mujoco", hint, file=file)], file) from None
+    told: list[str] = []
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(told.append)  # otherwise MuJoCo writes warnings into a file of the present folder
+    try:
+        with warnings.catch_warnings(record=True) as more:
+            warnings.simplefilter("always")
+            return mujoco.MjSpec.from_string(prepared.text, assets=prepared.assets).compile()
+    except (ValueError, RuntimeError, mujoco.FatalError) as error:
+        # the text that MuJoCo read has one line only
+        message = " ".join(str(error).replace("XML Error:", "").replace("line 1", "").split()).strip(" ,")
+        raise SpecError([Fault(f"MuJoCo refuses it: {message}", file=file)], file) from None
+    finally:
+        mujoco.set_mju_user_warning(before)
+        for text in dict.fromkeys(" ".join(x.split()) for x in (*told, *(str(warning.message) for warning in more))):
+            document.note(f"MuJoCo warns: {text}")
+
+
+@dataclass
+class Coordinate:
+    """One coordinate in the making: its name, what it is called in the model, and its keys."""
+
+    name: str
+    is_angle: bool
+    entry: dict[str, Any] = field(default_factory=dict)
+    stiffness: float = 0.0
+    rest: float = 0.0
+    damping: float = 0.0
+    inputs: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Reader:
+    """One model of MuJoCo on its way into a document."""
+
+    document: Document
+    prepared: Prepared
+    model: Any
+    bodies: list[str] = field(default_factory=list)
+    entries: dict[int, dict[str, Any]] = field(default_factory=dict)
+    coordinates: dict[int, Coordinate] = field(default_factory=dict)
+    joint_names: dict[int, str] = field(default_factory=dict)
+    sites: dict[int, str] = field(default_factory=dict)
+    inputs: dict[int, str] = field(default_factory=dict)
+
+    def read(self) -> Imported:
+        model, document = self.model, self.document
+        self.world()
+        welded = model.body_jntnum == 0
+        for i in range(model.nbody):
+            given = model.body(i).name
+            self.bodies.append(
+                WORLD if i == 0 else document.name("things", given, line=self.line(given, "body"), kind="body")
+            )
+            if i and welded[i]:
+                document.name("joints", self.bodies[i])  # the weld that holds it
+        for j in range(model.njnt):
+            given = model.joint(j).name
+            self.joint_names[j] = document.name("joints", given, line=self.line(given, "joint"), kind="joint")
+        for i in range(1, model.nbody):
+            self.entries[i] = self.body(i)
+        self.add_sites()
+        for j in range(model.njnt):
+            if model.jnt_type[j] in (SLIDE, HINGE):
+                self.coordinates[j] = self.coordinate(j)
+        add_equalities(self)
+        add_tendons(self)
+        add_actuators(self)
+        for i in range(1, model.nbody):
+            if not welded[i]:
+                self.joint(i)
+        for i, entry in self.entries.items():
+            document.add("bodies", self.bodies[i], entry, self.line(model.body(i).name, "body"))
+        add_surfaces(self)
+        return document.finish()
+
+    def line(self, name: str, *tags: str) -> int | None:
+        """The line on which something is named."""
+        return self.prepared.line(name, *tags)
+
+    def note(self, message: str, name: str, *tags: str, hint: str = "") -> None:
+        """Note something about a named thing."""
+        tag = next((tag for tag in tags if self.line(name, tag) is not None), tags[0])
+        self.document.note(message, hint, line=self.line(name, tag), path=f"{tag} {name}")
+
+    def world(self) -> None:
+        """Name and gravity, and what surrounds the robot that a model does not have."""
+        option = self.model.opt
+        name = self.model.names[: self.model.names.find(b"\0")].decode(errors="replace")
+        if name and name != "MuJoCo Model":
+            self.document.head["name"] = name
+        gravity = np.zeros(3) if option.disableflags & (1 << 7) else option.gravity
+        if list(gravity) != [0, 0, -9.81]:
+            self.document.head["world"] = {"gravity": vector(gravity)}
+        if option.density or option.viscosity or option.wind.any():
+            self.document.note("forces of the medium (density, viscosity, wind) are left out")
+        if self.model.nflex:
+            self.document.note("flexible parts of MuJoCo are left out", "write them under `meshes` or `rods`")
+
+    # -- bodies ------------------------------------------------------------------------------------------------------------
+
+    def body(self, i: int) -> dict[str, Any]:
+        """A body with its inertia; one without joints has its place here."""
+        model, entry = self.model, dict[str, Any]()
+        given = model.body(i).name
+        if model.body_jntnum[i] == 0:
+            entry["parent"] = self.bodies[model.body_parentid[i]]
+            entry |= placement(model.body_pos[i], quaternion_rotation(model.body_quat[i]))
+        if model.body_mass[i] or model.body_inertia[i].any():
+            entry["mass"] = number(model.body_mass[i], "kg")
+            if model.body_ipos[i].any():
+                entry["center_of_mass"] = vector(model.body_ipos[i])
+            turned = quaternion_rotation(model.body_iquat[i])
+            round_one = np.ptp(model.body_inertia[i]) == 0
+            if model.body_inertia[i].any():
+                entry["inertia"] = {"principal": vector(model.body_inertia[i])}
+                entry["inertia"] |= {"rotation": turned} if turned is not None and not round_one else {}
+        if model.body_gravcomp[i]:
+            self.note("compensation of gravity is left out", given, "body")
+        if model.body_mocapid[i] >= 0:
+            self.note("a mocap body stands still here", given, "body")
+        return entry
+
+    def add_sites(self) -> None:
+        """Sites as frames of their bodies; those of the world as bodies that stand there."""
+        model = self.model
+        for s in range(model.nsite):
+            given, i = model.site(s).name, int(model.site_bodyid[s])
+            place = placement(model.site_pos[s], quaternion_rotation(model.site_quat[s]))
+            if i == 0:
+                self.sites[s] = self.document.name("things", given, line=self.line(given, "site"), kind="site")
+                self.document.add("bodies", self.sites[s], {"parent": WORLD, **place}, self.line(given, "site"))
+            else:
+                name = self.document.name(f"frames {i}", given, line=self.line(given, "site"), kind="site")
+                self.entries[i].setdefault("frames", {})[name] = place
+                self.sites[s] = f"{self.bodies[i]}.{name}"
+
+    # -- joints ------------------------------------------------------------------------------------------------------------
+
+    def joint(self, i: int) -> None:
+        """The joints of a body as one joint: a plain one where there is one, a chain of them otherwise."""
+        model = self.model
+        joints = range(model.body_jntadr[i], model.body_jntadr[i] + model.body_jntnum[i])
+        given = model.joint(joints[0]).name
+        place = placement(model.body_pos[i], quaternion_rotation(model.body_quat[i]))
+        entry = {"parent": self.bodies[model.body_parentid[i]], "child": self.bodies[i]}
+        name = self.joint_names[joints[0]]
+        if len(joints) == 1 and model.jnt_type[joints[0]] == FREE:
+            entry = {"type": "free", **entry, **self.free(i, joints[0])}
+        elif len(joints) == 1 and self.is_plain(joints[0]):
+            entry = self.plain(i, joints[0], entry)
+        else:
+            name = self.document.name("joints", f"{self.bodies[i]}_joints", kind="joint") if len(joints) > 1 else name
+            moves = [move for j in joints for move in self.moves(j)]
+            entry = {"type": "chain", **entry, **place, "transforms": moves}
+        self.document.add("joints", name, entry, self.line(given, "joint"))
+
+    def is_plain(self, j: int) -> bool:
+        """Whether a joint needs no chain: its zero is where the body is drawn."""
+        model = self.model
+        return bool(model.jnt_type[j] == BALL or model.qpos0[model.jnt_qposadr[j]] == 0)
+
+    def plain(self, i: int, j: int, entry: dict[str, Any]) -> dict[str, Any]:
+        """A single joint, whose anchor is a frame of the body where that is not its own."""
+        model, kind = self.model, self.model.jnt_type[j]
+        at = model.body_pos[i]
+        if kind != SLIDE and model.jnt_pos[j].any():
+            at = at + rotated(model.body_quat[i], model.jnt_pos[j])
+            frame = self.document.name(f"frames {i}", "", kind=f"{self.joint_names[j][:40]}_anchor")
+            self.entries[i].setdefault("frames", {})[frame] = {"position": vector(model.jnt_pos[j])}
+            entry["child"] = f"{entry['child']}.{frame}"
+        entry |= placement(at, quaternion_rotation(model.body_quat[i]))
+        if kind == BALL:
+            turning = self.orientation(j)
+            return {"type": "spherical", **entry, **({"orientation": turning} if turning else {})}
+        along = axis(model.jnt_axis[j])
+        if along != "z":
+            entry["axis"] = along
+        coordinate = self.finished(j)
+        key = "angle" if kind == HINGE else "displacement"
+        return {
+            "type": "revolute" if kind == HINGE else "prismatic", **entry, **({key: coordinate} if coordinate else {}),
+        }  # fmt: skip
+
+    def moves(self, j: int) -> list[dict[str, Any]]:
+        """One of several joints, in the frame that those before it moved: about its anchor, from where its value is zero."""
+        model, kind = self.model, self.model.jnt_type[j]
+        there, back = ([{"translate": vector(side * model.jnt_pos[j])}] for side in (1, -1))
+        if not model.jnt_pos[j].any():
+            there, back = [], []
+        if kind == BALL:
+            turning = {"name": self.joint_names[j], **self.orientation(j)}
+            return [*there, {"rotate": {"quaternion": turning}}, *back]
+        zero, along = float(model.qpos0[model.jnt_qposadr[j]]), model.jnt_axis[j]
+        coordinate = {"name": self.joint_names[j], **self.finished(j)}
+        if kind == HINGE:
+            turned = [{"rotate": {"axis": axis(along), "angle": angle(-zero)}}] if zero else []
+            return [*there, *turned, {"rotate": {"axis": axis(along), "angle": coordinate}}, *back]
+        letter = axis(along)
+        if isinstance(letter, str):
+            move: list[Any] = [coordinate if letter == x else 0 for x in "xyz"]
+            fixed = [-zero if letter == x else 0 for x in "xyz"]
+            return [*([{"translate": fixed}] if zero else []), {"translate": move}]
+        to, fro = _turns_to(along)
+        return [to, *([{"translate": [0, 0, -zero]}] if zero else []), {"translate": [0, 0, coordinate]}, fro]
+
+    def free(self, i: int, j: int) -> dict[str, Any]:
+        """A free joint: MuJoCo's coordinates of it are those of the body in the world."""
+        model = self.model
+        at, v = model.jnt_qposadr[j], model.jnt_dofadr[j]
+        found: dict[str, Any] = {}
+        for k, letter in enumerate("xyz"):
+            keys = {
+                "initial": model.qpos0[at + k],
+                "damper": model.dof_damping[v + k],
+                "armature": model.dof_armature[v + k],
+            }
+            if any(keys.values()):
+                found[letter] = {key: number(value) for key, value in keys.items() if value}
+        start = quaternion_rotation(model.qpos0[at + 3 : at + 7])
+        orientation = {**({"initial": start} if start else {}), **self.orientation(j)}
+        return {**found, **({"orientation": orientation} if orientation else {})}
+
+    def orientation(self, j: int) -> dict[str, Any]:
+        """What acts on a free rotation."""
+        model = self.model
+        given, v = model.joint(j).name, model.jnt_dofadr[j] + (3 if model.jnt_type[j] == FREE else 0)
+        found: dict[str, Any] = {}
+        if model.jnt_stiffness[j] and model.jnt_type[j] == BALL:
+            found["spring"] = number(model.jnt_stiffness[j])
+        elif model.jnt_stiffness[j]:
+            self.note("the stiffness of a free joint is left out", given, "joint")
+        if model.dof_damping[v]:
+            found["damper"] = number(model.dof_damping[v])
+        if model.dof_armature[v]:
+            found["armature"] = number(model.dof_armature[v])
+        if model.dof_frictionloss[v]:
+            self.note("the friction of a ball or free joint is left out", given, "joint")
+        if model.jnt_limited[j]:
+            self.note("the range of a ball joint is left out", given, "joint")
+        return found
+
+    def coordinate(self, j: int) -> Coordinate:
+        """What acts on a hinge or slide, before actuators add to it."""
+        model = self.model
+        v, q, is_angle = model.jnt_dofadr[j], model.jnt_qposadr[j], model.jnt_type[j] == HINGE
+        found = Coordinate(self.joint_names[j], is_angle)
+        found.stiffness, found.rest = float(model.jnt_stiffness[j]), float(model.qpos_spring[q])
+        found.damping = float(model.dof_damping[v])
+        shown = angle if is_angle else number
+        if model.qpos0[q]:
+            found.entry["initial"] = shown(float(model.qpos0[q]))
+        if model.dof_frictionloss[v]:
+            found.entry["friction"] = number(model.dof_frictionloss[v])
+        if model.dof_armature[v]:
+            found.entry["armature"] = number(model.dof_armature[v])
+        if model.jnt_limited[j]:
+            low, high = (float(x) for x in model.jnt_range[j])
+            stiffness = _stop_stiffness(model.jnt_solref[j], model.jnt_solimp[j], float(model.dof_M0[v]))
+            found.entry["limits"] = {"minimum": shown(low), "maximum": shown(high), "stiffness": number(stiffness)}
+            start = float(np.clip(model.qpos0[q], low, high))
+            if start != model.qpos0[q]:
+                found.entry["initial"] = shown(start)
+                message = f"the joint starts at {start:g}, since {float(model.qpos0[q]):g} is outside of its range"
+                self.note(message, model.joint(j).name, "joint")
+        for key in ("jnt_stiffnesspoly", "dof_dampingpoly"):
+            given = getattr(model, key, np.zeros(0))
+            if given.size and given[j if key.startswith("jnt") else v].any():
+                self.note("springs and dampers that are not linear are left out", model.joint(j).name, "joint")
+        return found
+
+    def finished(self, j: int) -> dict[str, Any]:
+        """The keys of a coordinate with everything that acts on it."""
+        found, entry = self.coordinates[j], dict[str, Any]()
+        if "initial" in found.entry and "equal_to" not in found.entry and "motion" not in found.entry:
+            entry["initial"] = found.entry["initial"]
+        if found.stiffness:
+            rest = (angle if found.is_angle else number)(found.rest)
+            entry["spring"] = (
+                {"coefficient": number(found.stiffness), "rest": rest} if found.rest else number(found.stiffness)
+            )
+        if found.damping:
+            entry["damper"] = number(found.damping)
+        entry |= {key: value for key, value in found.entry.items() if key != "initial"}
+        if found.inputs:
+            entry["input"] = "=" + " + ".join(found.inputs)
+        return entry
+
+
+def _stop_stiffness(solref: np.ndarray, solimp: np.ndarray, inertia: float) -> float:
+    """Stiffness of a stop that answers a depth as MuJoCo's soft constraint does [N/m or N m/rad]."""
+    first, second, most = float(solref[0]), float(solref[1]), float(solimp[1])
+    rate = -first / most**2 if first <= 0 else 1 / (most * first * second) ** 2  # [1/s^2]
+    return float(f"{rate * inertia:.4g}")
+
+
+def _turns_to(direction: np.ndarray) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The shortest rotation from z to a direction, and back, as transforms of a chain."""
+    x, y, z = direction
+    if z < -1 + 1e-12:
+        return tuple({"rotate": {"axis": "x", "angle": f"{side} deg"}} for side in (180, -180))  # type: ignore[return-value]
+    q = np.array([1 + z, -y, x, 0.0]) / np.sqrt(2 + 2 * z)
+    there, back = ({"rotate": {"quaternion": vector(p)}} for p in (q, q * [1, -1, -1, -1]))
+    return there, back
+
+
+def rotated(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """A vector turned by a unit quaternion (scalar first)."""
+    w, u = q[0], q[1:]
+    return np.asarray(v + 2 * np.cross(u, np.cross(u, v) + w * v))

@@ -1,0 +1,272 @@
+"""MJCF before MuJoCo compiles it: includes put in place, files found in declared folders, what only draws or could grow taken out.
+
+MuJoCo opens files by itself. It gets a text that names none but those which were read here.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from math import prod
+from pathlib import Path as FilePath
+from xml.sax.saxutils import quoteattr
+
+from pliant.foreign.document import Document, read_number
+from pliant.foreign.markup import Element, read_markup
+from pliant.foreign.surfaces import find_file
+from pliant.language.limits import limits, most
+from pliant.language.source import FileProblem, Source, check_file
+from pliant.language.words import describe
+
+ONLY_DRAWN = ("visual", "statistic", "size", "custom", "keyframe", "sensor", "extension", "skin", "deformable")
+"""Sections of a model that are left out; those that say something about the robot are noted."""
+QUIET = ("visual", "statistic", "size", "custom")
+ASSETS = ("texture", "material", "hfield", "skin", "model")
+"""Assets that no surface is made of."""
+DRAWN = ("material", "texture", "matplane", "rgba")
+"""Attributes that only draw."""
+NAMED = ("body", "joint", "freejoint", "geom", "site")
+DRIVEN = ("joint", "jointinparent", "tendon", "site", "body", "cranksite")
+COUNTED = ("replicate", "composite", "flexcomp")
+MESHES = (".stl", ".obj")
+TEXTS = (
+    "name",
+    "class",
+    "childclass",
+    "file",
+    "joint",
+    "site",
+    "body",
+    "body1",
+    "body2",
+    "mesh",
+    "geom",
+    "key",
+    "value",
+    "model",
+)
+ENDLESS = re.compile(
+    r"(?i)(?:^|[\s+-])(?:nan|inf|infinity|[0-9.]+e\+?[0-9]{4,}|[0-9.]+e\+?(?:3[1-9]|[4-9][0-9])[0-9])(?:\s|$)"
+)
+"""A number without end, or one with an exponent that no number of a robot has."""
+
+
+@dataclass
+class Prepared:
+    """A text for MuJoCo.
+
+    text: the XML. assets: files by the names that the text has for them. meshes: files of meshes by the name of the mesh, relative
+    to the folder of the robot. lines: where things are named in the file, by tag and name. unnamed: names that were given here.
+    """
+
+    text: str = ""
+    assets: dict[str, bytes] = field(default_factory=dict)
+    meshes: dict[str, str] = field(default_factory=dict)
+    lines: dict[tuple[str, str], int] = field(default_factory=dict)
+    unnamed: set[tuple[str, str]] = field(default_factory=set)
+
+    def line(self, name: str, *tags: str) -> int | None:
+        """The line of a thing of one of these tags."""
+        return next((self.lines[tag, name] for tag in tags if (tag, name) in self.lines), None)
+
+
+def prepare(data: bytes, document: Document) -> Prepared:
+    """The text of an MJCF file for MuJoCo; faults are noted."""
+    root = read_markup(data, document.source.file)
+    _Includes(document).expand(root, document.source)
+    found = Prepared()
+    _refuse_crowds(document, root, 1)
+    _refuse_endless(document, root)
+    _take_out(document, root)
+    _name_things(root, found)
+    _find_meshes(document, root, found)
+    found.text = "".join(_written(root))
+    return found
+
+
+@dataclass
+class _Includes:
+    """Files that a file includes, each once as MuJoCo has it."""
+
+    document: Document
+    seen: set[FilePath] = field(default_factory=set)
+
+    def expand(self, element: Element, source: Source) -> None:
+        children: list[Element] = []
+        for child in element.children:
+            if child.tag == "include":
+                children += self.included(child, source)
+            else:
+                self.expand(child, source)
+                children.append(child)
+        element.children = children
+
+    def included(self, element: Element, source: Source) -> list[Element]:
+        document, name = self.document, element.get("file")
+        try:
+            path = source.find(name)
+            check_file(path, "the file", "model")
+            if path in self.seen or path in source.parents:
+                raise FileProblem(f"{describe(name)} is included twice")
+            if len(self.seen) >= limits().includes:
+                raise FileProblem("too many files are included", most("includes"))
+            self.seen.add(path)
+            root = read_markup(path.read_bytes(), name)
+        except FileProblem as problem:
+            document.fault(str(problem), problem.hint, line=element.line)
+            return []
+        for inner in root.walk():
+            inner.line = element.line  # lines are those of the file that was given
+        self.expand(root, replace(source, parents=(*source.parents, path)))
+        return root.children
+
+
+def _refuse_crowds(document: Document, element: Element, times: float) -> None:
+    """Things that are repeated more often than a robot has parts."""
+    waiting = [(element, times)]
+    while waiting:
+        here, times = waiting.pop()
+        if here.tag in COUNTED:
+            counts = [read_number(word) for word in here.get("count", "1").split()]
+            times *= prod(abs(count) for count in counts if count) or 1
+        if times > limits().parts:
+            document.fault(f"<{here.tag}> makes too many parts", most("parts"), line=here.line)
+            return
+        waiting += [(child, times) for child in here.children]
+
+
+def _refuse_endless(document: Document, root: Element) -> None:
+    """Numbers that are not finite, which MuJoCo takes."""
+    for element in root.walk():
+        for key, value in element.attributes.items():
+            if key not in TEXTS and ENDLESS.search(value):
+                message = f"`{key}` of <{element.tag}>: {describe(value)} is not finite"
+                document.fault(message, "give finite numbers", line=element.line)
+
+
+def _take_out(document: Document, root: Element) -> None:
+    """Sections and attributes that no model has."""
+    for child in root.children:
+        if child.tag in ONLY_DRAWN and child.tag not in QUIET and child.children:
+            document.note(f"<{child.tag}> has no counterpart", line=child.line)
+    root.children = [child for child in root.children if child.tag not in ONLY_DRAWN]
+    for element in root.walk():
+        if element.tag == "asset":
+            element.children = [child for child in element.children if child.tag not in ASSETS]
+        elif element.tag == "default":
+            element.children = [child for child in element.children if child.tag not in ("material", "texture")]
+        for plugin in element.all("plugin"):
+            document.note("plugins of MuJoCo have no counterpart: what they do is left out", line=plugin.line)
+        for crowd in element.all("flexcomp"):
+            message = "<flexcomp> is left out: deformable meshes are not read"
+            document.note(message, "write it under `meshes` of the model", line=crowd.line)
+        element.children = [child for child in element.children if child.tag not in ("plugin", "flexcomp")]
+        for key in DRAWN:
+            element.attributes.pop(key, None)
+        for shape in [child for child in element.children if child.get("type") == "hfield"]:
+            document.note("height fields are left out", "write them under `surfaces`", line=shape.line)
+            element.children.remove(shape)
+
+
+def _name_things(root: Element, found: Prepared) -> None:
+    """A name for everything that has none, so that lines are known; actuators after what they drive."""
+    taken = {(_space(element.tag), element.get("name")) for element in root.walk()}
+    counts: dict[str, int] = {}
+    for element, space in _nameable(root):
+        if not element.get("name"):
+            driven = next((element.get(key) for key in DRIVEN if element.get(key)), "") if space == "actuator" else ""
+            stem = f"{driven}_{element.tag}" if driven else _space(element.tag)
+            name = stem if driven else ""
+            while not name or (space, name) in taken:
+                counts[stem] = counts.get(stem, 0) + 1
+                name = f"{stem}_{counts[stem]}"
+            element.attributes["name"] = name
+            taken.add((space, name))
+            found.unnamed.add((space, name))
+        found.lines.setdefault((_space(element.tag), element.get("name")), element.line)
+
+
+def _nameable(root: Element) -> Iterator[tuple[Element, str]]:
+    """Elements that MuJoCo lets have a name, and which names must not be the same."""
+    for section in root.children:
+        if section.tag == "worldbody":
+            yield from ((element, _space(element.tag)) for element in section.walk() if element.tag in NAMED)
+        elif section.tag in ("actuator", "tendon", "equality"):
+            yield from ((element, section.tag) for element in section.children)
+
+
+def _space(tag: str) -> str:
+    return "joint" if tag == "freejoint" else tag
+
+
+def _find_meshes(document: Document, root: Element, found: Prepared) -> None:
+    """Files of meshes by the names that MuJoCo gets for them; meshes without one, and what they shape, are taken out."""
+    folder = ""
+    for compiler in root.all("compiler"):
+        folder = compiler.get("meshdir") or compiler.get("assetdir") or folder
+        strip = compiler.get("strippath") == "true"
+        for key in ("meshdir", "assetdir", "texturedir", "strippath"):
+            compiler.attributes.pop(key, None)
+        folder = "" if strip else folder
+    missing: dict[str, str] = {}
+    for asset in [element for element in root.walk() if element.tag == "asset"]:
+        for mesh in asset.all("mesh"):
+            given = mesh.get("file")
+            name = mesh.get("name") or FilePath(given).stem
+            mesh.attributes["name"] = name
+            problem = _read_mesh(document, mesh, name, posixpath.join(folder, given), found)
+            if problem is not None:
+                missing[name] = f"{given or name}: {problem}"
+                asset.children.remove(mesh)
+    if missing:
+        _without_meshes(document, root, missing)
+
+
+def _read_mesh(document: Document, mesh: Element, name: str, given: str, found: Prepared) -> FileProblem | None:
+    """Read the file of a mesh; what is wrong with it."""
+    try:
+        if "builtin" in mesh.attributes:
+            raise FileProblem("meshes that MuJoCo makes are not read")
+        if not mesh.get("file"):
+            return None  # its vertices stand in the text
+        if not given.lower().endswith(MESHES):
+            raise FileProblem(f"meshes of the format {FilePath(given).suffix} are not read", "convert it to STL or OBJ")
+        file = find_file(document, given)
+        assert document.source.folder is not None
+        path = document.source.folder / file
+        check_file(path, "the file", "drawing")
+        inner = f"mesh{len(found.assets)}{path.suffix.lower()}"
+        found.assets[inner], found.meshes[name] = path.read_bytes(), file
+        mesh.attributes["file"] = inner
+    except FileProblem as problem:
+        return problem
+    return None
+
+
+def _without_meshes(document: Document, root: Element, missing: dict[str, str]) -> None:
+    """Take out what missing meshes shape: a fault where a body's mass comes from it."""
+    for element in root.walk():
+        for shape in [child for child in element.children if child.tag == "geom" and child.get("mesh") in missing]:
+            message = f"the mesh {missing[shape.get('mesh')]}"
+            if element.tag == "body" and element.first("inertial"):
+                document.note(f"{message}; it is left out", line=shape.line, path=f"body {element.get('name')}")
+            else:
+                hint = "declare the folder that holds it with --folder (in Python, `folders`), or give the body its inertia"
+                document.fault(f"{message}; the mass of a body may come from it", hint, line=shape.line)
+            element.children.remove(shape)
+
+
+def _written(element: Element) -> Iterator[str]:
+    """The element as XML."""
+    waiting: list[Element | str] = [element]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, str):
+            yield here
+            continue
+        attributes = "".join(f" {key}={quoteattr(value)}" for key, value in here.attributes.items())
+        yield f"<{here.tag}{attributes}>"
+        waiting.append(f"</{here.tag}>")
+        waiting.extend(reversed(here.children))

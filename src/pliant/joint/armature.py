@@ -1,0 +1,23 @@
+"""Inertia of drives: what turns with a coordinate but not with a body, such as rotors behind a gear."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import casadi as ca
+
+from pliant.formula.inertia import Inertia
+from pliant.motion.base import Part
+
+
+@cache
+def armature(parts: tuple[Part, ...]) -> Inertia:
+    """Inertia on the rates of an element's coordinates alone; its constants are one for each rate [kg or kg m^2]."""
+    rates = sum(part.v_size for part in parts)
+
+    def mass(pose: Any, q: Any, c: Any) -> Any:
+        return ca.horzcat(ca.SX(rates, 6), ca.SX.eye(rates)), ca.diag(c)
+
+    name = "_".join(["armature", *(f"{part.q_size}{part.v_size}" for part in parts)])
+    return Inertia(name, 1, parts, rates, mass)

@@ -1,0 +1,75 @@
+"""Importing: a robot in another format as a model, its text, and a list of what that does not say."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+
+from pliant.language.display import shown
+from pliant.language.faults import Fault, gathered
+from pliant.language.files import write_whole
+from pliant.spec.reader import load
+from pliant.spec.robot import RobotSpec
+from pliant.spec.writer import dump
+
+
+@dataclass(frozen=True)
+class ImportedRobot:
+    """A robot in another format.
+
+    robot: the model. notes: everything that the file says and the model does not, or says otherwise, with its line. Printed, it is
+    a table of these.
+    """
+
+    robot: RobotSpec
+    notes: tuple[Fault, ...]
+
+    def text(self, folder: str | os.PathLike[str] | None = None) -> str:
+        """The model as text, with what it leaves out in comments; loaded, it is the same robot.
+
+        folder: where it is to be saved, which files of meshes are named from; otherwise the folder of the file.
+        """
+        robot = self.robot if folder is None else _moved(self.robot, FilePath(folder))
+        return "\n".join([*self._comments(), dump(robot)])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, whole or not at all."""
+        write_whole(FilePath(path), self.text(FilePath(path).parent).encode())
+
+    def _comments(self) -> list[str]:
+        lines = [f"# From {FilePath(self.robot.source.file).name}."]
+        notes = gathered(self.notes, "")
+        if notes:
+            lines.append("# What it says, and this model does not, or otherwise:")
+        for note in notes:
+            place = f"line {note.line}: " if note.line is not None else ""
+            path = f"{note.path}: " if note.path else ""
+            lines.append("#   " + " ".join(f"{place}{path}{note.message}".split()))
+        return lines
+
+    def __str__(self) -> str:
+        return str(shown("ImportedRobot.text", self))
+
+
+def import_robot(file: str | os.PathLike[str], *, folders: Iterable[str | os.PathLike[str]] = ()) -> ImportedRobot:
+    """The robot of a URDF or MJCF file, with notes on what is not in it; raises SpecError with everything that is wrong.
+
+    folders: folders that hold the packages and meshes that the file names, besides its own.
+    """
+    robot = load(file, folders=folders)
+    return ImportedRobot(robot, robot.source.notes)
+
+
+def _moved(robot: RobotSpec, folder: FilePath) -> RobotSpec:
+    """The robot with files named from another folder."""
+    own = robot.source.folder
+    if own is None or own.resolve() == folder.resolve():
+        return robot
+    surfaces = {}
+    for name, surface in robot.surfaces.items():
+        given = getattr(surface, "file", None)
+        moved = {"file": os.path.relpath((own / given).resolve(), folder.resolve())} if given else {}
+        surfaces[name] = surface.model_copy(update=moved)
+    return robot.model_copy(update={"surfaces": surfaces})

@@ -1,0 +1,129 @@
+"""An MJCF robot as Pliant and as MuJoCo have it, compared in random states."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from beside_pinocchio import WELL_DETERMINED, relative
+
+import pliant
+from pliant.foreign.document import Document
+from pliant.foreign.mjcf import BALL, FREE, Reader, compile_model
+from pliant.foreign.mjcf_text import prepare
+from pliant.language.source import Source
+
+STATES = 10
+
+
+def mujoco_error(file: Path, states: int = STATES) -> tuple[float, int, int]:
+    """The largest difference of mass matrix, bias, smooth accelerations and poses, each over its largest; bodies and rates.
+
+    MuJoCo's constraints (limits, equalities, contacts, friction) are soft: states are within the limits, contacts are taken out,
+    and accelerations are those without equalities.
+    """
+    import mujoco
+
+    mujoco.set_mju_user_warning(lambda text: None)  # which would be written to a file
+    model = mujoco.MjModel.from_xml_path(str(file))
+    whole = pliant.load(file)
+    robot = whole.replace(contacts={}, constraints={}, outputs={})
+    eqs = pliant.derive(robot)
+    names = _names(file)
+    _switch_off(model, names["inputs"])
+    data = mujoco.MjData(model)
+    order_q, order_v = _order(model, eqs, names)
+    slip = _friction(model)
+    rng, worst = np.random.default_rng(0), 0.0
+    for _ in range(states):
+        q, v, u = _state(model, rng)
+        data.qpos, data.qvel, data.ctrl = q, v, u
+        data.act[model.actuator_actadr[model.actuator_actadr >= 0]] = u[model.actuator_actadr >= 0]
+        mujoco.mj_forward(model, data)
+        full = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, full) if _new_order(mujoco) else mujoco.mj_fullM(model, full, data.qM)
+        forces = data.qfrc_bias - data.qfrc_passive - data.qfrc_actuator + slip * np.tanh(v / _slip_speed(model))
+        ours_q, ours_v = q[order_q], v[order_v]
+        inputs = {names["inputs"][k]: float(u[k]) for k in range(model.nu) if names["inputs"].get(k) in eqs.inputs}
+        here = eqs.at(inputs=inputs, within_limits=False)
+        pairs = [(here.mass_matrix(ours_q).toarray(), full[np.ix_(order_v, order_v)])]
+        pairs += [(here.bias(ours_q, ours_v), forces[order_v])]
+        if not len(eqs.constraint_names) and np.linalg.cond(full) < WELL_DETERMINED:
+            a = np.linalg.solve(full, -forces)
+            pairs += [(full @ here.forward_dynamics(ours_q, ours_v)[0][np.argsort(order_v)], full @ a)]
+        frames = here.frames(ours_q)
+        for i, name in names["bodies"].items():
+            pairs += [(frames[name].position, data.xpos[i]), (frames[name].rotation, data.xmat[i].reshape(3, 3))]
+        worst = max(worst, *(relative(x, y) for x, y in pairs))
+    return worst, len(robot.bodies), len(eqs.rates)
+
+
+def _switch_off(model: Any, inputs: dict[int, str]) -> None:
+    """Do without what notes say is left out: the medium, compensation of gravity, actuators that are not linear."""
+    model.opt.density = model.opt.viscosity = 0.0
+    model.opt.wind[:] = 0.0
+    model.body_gravcomp[:] = 0.0
+    model.actuator_actearly[:] = 0
+    for u in set(range(model.nu)) - set(inputs):
+        model.actuator_gaintype[u], model.actuator_biastype[u] = 0, 0
+        model.actuator_gainprm[u], model.actuator_biasprm[u] = 0.0, 0.0
+
+
+def _new_order(mujoco: Any) -> bool:
+    return int(mujoco.__version__.partition(".")[0]) >= 4
+
+
+def _friction(model: Any) -> np.ndarray:
+    """Dry friction, which MuJoCo has as a constraint, of hinges and slides."""
+    plain = np.isin(model.jnt_type[model.dof_jntid], (FREE, BALL))
+    return np.where(plain, 0.0, model.dof_frictionloss)
+
+
+def _slip_speed(model: Any) -> np.ndarray:
+    return np.where(model.jnt_type[model.dof_jntid] == 2, 1e-3, 0.01)
+
+
+def _state(model: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Positions within the ranges, rates, and controls within theirs."""
+    q, v = rng.uniform(-1, 1, model.nq), rng.normal(size=model.nv)
+    for j in range(model.njnt):
+        at = model.jnt_qposadr[j]
+        if model.jnt_type[j] in (FREE, BALL):
+            at += 3 if model.jnt_type[j] == FREE else 0
+            w = rng.normal(size=4)
+            q[at : at + 4] = w / np.linalg.norm(w)
+        elif model.jnt_limited[j]:
+            q[at] = rng.uniform(*model.jnt_range[j])
+    u = rng.uniform(-1, 1, model.nu)
+    limited = model.actuator_ctrllimited.astype(bool)
+    u[limited] = rng.uniform(*model.actuator_ctrlrange[limited].T)
+    return q, v, u
+
+
+def _names(file: Path) -> dict[str, dict[int, str]]:
+    """The names that the import gives to bodies, joints and actuators."""
+    document = Document(Source(str(file), None, file.parent))
+    prepared = prepare(file.read_bytes(), document)
+    reader = Reader(document, prepared, compile_model(prepared, document))
+    reader.read()
+    bodies = {i: name for i, name in enumerate(reader.bodies) if i}
+    return {"bodies": bodies, "joints": reader.joint_names, "inputs": reader.inputs}
+
+
+def _order(model: Any, eqs: Any, names: dict[str, dict[int, str]]) -> tuple[np.ndarray, np.ndarray]:
+    """Where each of our positions and rates stands in MuJoCo's."""
+    q, v = np.zeros(len(eqs.initial_state().q), dtype=int), np.zeros(len(eqs.rates), dtype=int)
+    entries = {entry.name: entry for entry in eqs.model.coordinates}
+    for j, name in names["joints"].items():
+        at, to = model.jnt_qposadr[j], model.jnt_dofadr[j]
+        if model.jnt_type[j] == FREE:
+            x, turn = entries[f"{name}.x"], entries[f"{name}.orientation"]
+            q[x.q_at : x.q_at + 3], v[x.v_at : x.v_at + 3] = at + np.arange(3), to + np.arange(3)
+            q[turn.q_at : turn.q_at + 4], v[turn.v_at : turn.v_at + 3] = at + 3 + np.arange(4), to + 3 + np.arange(3)
+        else:
+            sizes = (4, 3) if model.jnt_type[j] == BALL else (1, 1)
+            entry = entries[name]
+            q[entry.q_at : entry.q_at + sizes[0]] = at + np.arange(sizes[0])
+            v[entry.v_at : entry.v_at + sizes[1]] = to + np.arange(sizes[1])
+    return q, v

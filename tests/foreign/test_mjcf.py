@@ -1,0 +1,211 @@
+"""MJCF robots: as MuJoCo has them, as text that loads to the same robot, and refused in words where they are wrong."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.cli import run
+
+mujoco = pytest.importorskip("mujoco")
+
+from beside_mujoco import mujoco_error  # noqa: E402
+
+ROBOTS = Path(__file__).parent / "robots"
+FEATURES = ROBOTS / "features.xml"
+
+ARM = """\
+<mujoco model="arm">
+  <worldbody>
+    <body name="rod" pos="0 0 1">
+      <joint name="hinge" axis="0 1 0" range="-60 60"/>
+      <geom name="stick" type="capsule" fromto="0 0 0 0 0 0.5" size="0.02"/>
+    </body>
+  </worldbody>
+  <actuator><motor joint="hinge" gear="10"/></actuator>
+</mujoco>
+"""
+
+
+def written(folder: Path, text: str | bytes, name: str = "arm.xml") -> Path:
+    file = folder / name
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return file
+
+
+def faults(file: Path) -> list[pliant.Fault]:
+    with pytest.raises(pliant.SpecError) as caught:
+        pliant.load(file)
+    return list(caught.value.faults)
+
+
+def test_the_equations_are_those_of_mujoco() -> None:
+    error, bodies, rates = mujoco_error(FEATURES, 4)
+    assert (bodies, rates) == (11, 17)
+    assert error < 1e-10
+
+
+def test_the_text_is_the_same_robot(tmp_path: Path) -> None:
+    found = pliant.import_robot(FEATURES)
+    assert pliant.load_text(found.text()) == found.robot
+    found.save(tmp_path / "features.yaml")
+    assert pliant.load(tmp_path / "features.yaml") == found.robot
+
+
+def test_what_is_left_out_is_listed_with_its_line() -> None:
+    notes = {(note.line, note.path): note.message for note in pliant.import_robot(FEATURES).notes}
+    assert notes[54, "joint curve"] == "an equality of joints that is no straight line is left out"
+    assert notes[53, "weld bond"] == "an equality that is not active is left out"
+    assert notes[71, "muscle muscle"].startswith("an actuator whose force is not linear")
+    assert notes[73, ""] == "<sensor> has no counterpart"
+    assert notes[38, "geom geom_1"] == "an ellipsoid is left out: there is no such surface"
+
+
+LOOPS = """\
+<mujoco>
+  <worldbody>
+    <body name="a" pos="0 0 1" euler="10 20 30">
+      <freejoint name="fa"/><geom size="0.1"/><site name="sa" pos="0.1 0 0" euler="0 90 0"/>
+    </body>
+    <body name="b" pos="0.5 0 1" euler="0 40 0">
+      <freejoint name="fb"/><geom size="0.1"/><site name="sb" pos="0 0.2 0"/>
+    </body>
+  </worldbody>
+  <equality>EQUALITY</equality>
+</mujoco>
+"""
+
+
+@pytest.mark.parametrize(
+    "equality",
+    [
+        '<connect body1="a" body2="b" anchor="0.1 0.2 0.3"/>',
+        '<connect body1="a" anchor="0.1 0.2 0.3"/>',
+        '<weld body1="a" body2="b"/>',
+        '<weld body1="a" body2="b" anchor="0.1 0 0" relpose="0.3 0.1 0.2 0.8 0.6 0 0"/>',
+        '<weld site1="sa" site2="sb"/>',
+        '<connect site1="sa" site2="sb"/>',
+    ],
+)
+def test_loops_hold_what_those_of_mujoco_hold(equality: str, tmp_path: Path) -> None:
+    file = written(tmp_path, LOOPS.replace("EQUALITY", equality))
+    eqs = pliant.derive(pliant.load(file))
+    model = mujoco.MjModel.from_xml_path(str(file))
+    data = mujoco.MjData(model)
+    # to where MuJoCo's residual vanishes, by Gauss's and Newton's method on its own rows
+    for _ in range(60):
+        mujoco.mj_forward(model, data)
+        rows = data.efc_type == 0
+        J = data.efc_J.reshape(-1, model.nv)[rows] if model.opt.jacobian != 1 else None
+        step = np.linalg.lstsq(J, -data.efc_pos[rows], rcond=None)[0]
+        mujoco.mj_integratePos(model, data.qpos, step, 1)
+    assert np.abs(data.efc_pos[rows]).max() < 1e-9
+    found = eqs.constraints(data.qpos, np.zeros(model.nv))
+    assert np.abs(found.value).max() < 1e-8
+    assert len(found.value) == rows.sum()
+    both = np.vstack([found.jacobian.toarray() if hasattr(found.jacobian, "toarray") else found.jacobian, J])
+    assert np.linalg.matrix_rank(both, tol=1e-7) == rows.sum()
+
+
+def test_stops_are_as_stiff_as_the_soft_limits() -> None:
+    limits = pliant.load(FEATURES).joints["shoulder"].angle.limits
+    model = mujoco.MjModel.from_xml_path(str(FEATURES))
+    v = model.joint("shoulder").dofadr[0]
+    assert limits.stiffness == pytest.approx(model.dof_M0[v] / (0.95 * 0.02) ** 2, rel=1e-3)
+
+
+def test_files_are_read_from_declared_folders_only(tmp_path: Path) -> None:
+    folder = tmp_path / "robot"
+    folder.mkdir()
+    cube = "\n".join(f"v {x} {y} {z}" for x in (0, 1) for y in (0, 1) for z in (0, 1))
+    faces = "\n".join(f"f {' '.join(corners)}" for corners in "124 143 578 586 156 162 348 387 137 175 268 284".split())
+    (tmp_path / "cube.obj").write_text(f"{cube}\n{faces}\n")
+    text = ARM.replace("<worldbody>", '<asset><mesh name="cube" file="../cube.obj"/></asset><worldbody>')
+    text = text.replace('type="capsule" fromto="0 0 0 0 0 0.5" size="0.02"', 'type="mesh" mesh="cube" pos="1 2 3"')
+    file = written(folder, text)
+    assert "its file is in none of the declared folders" in faults(file)[0].message
+    robot = pliant.load(file, folders=[tmp_path])
+    assert robot.surfaces["stick"].file == "../cube.obj"
+    # MuJoCo moves meshes to their centre; the file is placed where it was meant
+    assert [float(x) for x in robot.surfaces["stick"].position] == pytest.approx([1, 2, 3], abs=1e-12)
+    assert robot.bodies["rod"].mass == "1000 kg"
+    with_inertia = text.replace("<geom", '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><geom')
+    assert not pliant.load(written(folder, with_inertia)).surfaces
+    for inside in ("../cube.xml", str(tmp_path / "cube.xml")):
+        (tmp_path / "cube.xml").write_text("<mujocoinclude/>")
+        included = written(folder, ARM.replace("<worldbody>", f'<include file="{inside}"/><worldbody>'))
+        assert "outside the folder" in faults(included)[0].message
+
+
+def test_included_files_are_part_of_the_model(tmp_path: Path) -> None:
+    (tmp_path / "more.xml").write_text('<mujocoinclude><option gravity="0 0 -1"/></mujocoinclude>')
+    robot = pliant.load(written(tmp_path, ARM.replace("<worldbody>", '<include file="more.xml"/><worldbody>')))
+    assert robot.world.gravity == (0, 0, -1)
+    (tmp_path / "more.xml").write_text('<mujocoinclude><include file="more.xml"/></mujocoinclude>')
+    assert "is included twice" in faults(tmp_path / "arm.xml")[0].message
+
+
+WRONG = {
+    "entities": (ARM.replace("<mujoco", '<!DOCTYPE m [<!ENTITY a "b">]><mujoco', 1), "document types and entities"),
+    "cut short": (ARM[:200], "not well formed"),
+    "unknown attribute": (ARM.replace("axis=", "axle="), "MuJoCo refuses it: Schema violation"),
+    "unknown joint": (ARM.replace('motor joint="hinge"', 'motor joint="hing"'), "MuJoCo refuses it"),
+    "negative mass": (ARM.replace('size="0.02"', 'size="0.02" mass="-1"'), "MuJoCo refuses it"),
+    "NaN": (ARM.replace('pos="0 0 1"', 'pos="0 0 nan"'), "is not finite"),
+    "overflow": (ARM.replace('pos="0 0 1"', 'pos="0 0 1e999"'), "is not finite"),
+    "a crowd": (
+        ARM.replace("<body", '<replicate count="100000"><body').replace("</body>", "</body></replicate>"),
+        "too many parts",
+    ),
+    "crowds of crowds": (
+        ARM.replace("<body", '<replicate count="1000"><replicate count="1000"><body').replace(
+            "</body>", "</body></replicate></replicate>"
+        ),
+        "too many parts",
+    ),
+    "too deep": ("<mujoco><worldbody>" + "<body>" * 3000, "nested too deeply"),
+    "nothing": ("<mujoco/>", "the model has no bodies"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_said_in_words(case: str, tmp_path: Path) -> None:
+    text, said = WRONG[case]
+    file, began = written(tmp_path, text), time.process_time()
+    assert any(said in str(fault) for fault in faults(file)), [str(fault) for fault in faults(file)]
+    assert run(["check", str(file)]) == 2
+    assert time.process_time() - began < 5
+
+
+def test_memory_that_a_file_asks_for_is_not_given(tmp_path: Path) -> None:
+    texture = '<texture type="2d" builtin="flat" width="100000" height="100000"/>'
+    field = '<hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/>'
+    text = ARM.replace("<worldbody>", f'<size memory="900G"/><asset>{texture}{field}</asset><worldbody>')
+    assert pliant.load(written(tmp_path, text)) == pliant.load(written(tmp_path, ARM))
+
+
+def test_without_mujoco_the_way_out_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    (fault,) = faults(written(tmp_path, ARM))
+    assert (fault.message, fault.hint) == ("MJCF files need the package mujoco", "install pliant[import], or mujoco")
+
+
+def test_commands_take_such_files(tmp_path: Path) -> None:
+    file = written(tmp_path, ARM)
+    assert run(["simulate", str(file), "--until", "0.1", "--json"]) == 0
+    assert run(["import", str(file), "--out", str(tmp_path / "arm.yaml")]) == 0
+    assert pliant.derive(pliant.load(tmp_path / "arm.yaml")).inputs == ("hinge_motor",)
+
+
+def test_warnings_of_mujoco_are_notes_and_leave_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = ARM.replace("<worldbody>", '<compiler settotalmass="7"/><worldbody>')
+    found = pliant.import_robot(written(tmp_path, text))
+    assert found.robot.bodies["rod"].mass == "7 kg"
+    assert any(note.message.startswith("MuJoCo warns: compiler attribute 'settotalmass'") for note in found.notes)
+    assert [file.name for file in tmp_path.iterdir()] == ["arm.xml"]
