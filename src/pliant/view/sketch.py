@@ -35,6 +35,7 @@ from pliant.view.names import Room, name_places
 from pliant.view.net_drawing import net_paints
 from pliant.view.rod_curve import RodCurve
 from pliant.view.scene import make_scene
+from pliant.view.settings import settings
 from pliant.view.surfaces import SurfaceMark, edge_lines, silhouette
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def save(ax: Any, path: str | os.PathLike[str]) -> None:
     kind = target.suffix[1:]
     if kind not in dated:
         raise ValueError(f"cannot tell the format of '{target.name}': end it in .png, .svg or .pdf")
-    with plt.rc_context({"svg.hashsalt": "pliant"}):
+    with settings({"svg.hashsalt": "pliant"}):
         ax.figure.savefig(content, format=kind, dpi=RESOLUTION, metadata=dated[kind])
     plt.close(ax.figure)
     write_whole(target, content.getvalue())

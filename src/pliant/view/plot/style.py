@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from pliant.view.settings import settings
 from pliant.view.sketch import save as write
 
 P = ParamSpec("P")
@@ -84,7 +85,7 @@ def style() -> Iterator[Any]:
     from cycler import cycler
 
     options: Any = {**STYLE, "axes.prop_cycle": cycler(color=COLOURS) + cycler(linestyle=DASHES)}
-    with plt.rc_context(options):
+    with settings(options):
         yield plt
 
 
