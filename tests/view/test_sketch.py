@@ -14,8 +14,9 @@ import pliant
 from pliant.cli import run
 from pliant.spec.rod_switch import with_rod_model
 from pliant.view.camera import choose_camera, look_from
-from pliant.view.clips import MOST_EDGES, most_frames, start_clip
+from pliant.view.clips import MOST_EDGES, mode_clips, most_frames, start_clip
 from pliant.view.player import player
+from pliant.view.pose import pose_of
 from pliant.view.scene import make_scene
 from pliant.view.sketch import Drawing, save, sketch
 
@@ -215,3 +216,57 @@ def test_slides_with_a_given_motion_stand_where_they_are_placed_and_end_outside(
         place, out = drawing.camera.project(slide.place), drawing.camera.project(slide.drive)
         end = place + drawing._free_from(place, out / np.linalg.norm(out)) * out / np.linalg.norm(out)
         assert end[1] == pytest.approx(min(drawing.camera.project(scene.outline_points())[:, 1]), abs=0.005)
+
+
+PULLED = """
+pliant: 1
+parameters:
+  pull: {value: 0 N, input: true}
+  length: 30 cm
+sections: {round: {shape: circle, radius: 5 mm}}
+materials: {rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.5}}
+rods: {arm: {length: =length, section: round, material: rubber}}
+tendons: {cable: {type: tension, tension: =pull, through: [{rod: arm, offset: [4 mm, 0]}]}}
+loads: {push: {type: wrench, frame: arm.tip, force: [=0.01 * pull, 0, 0]}}
+inputs: {pull: {ramp: {end: 0.5 s, after: 1 N}}}
+"""
+
+
+def test_what_depends_on_time_is_drawn_as_it_is_at_the_time_of_the_pose():
+    eqs = pliant.derive(pliant.load_text(PULLED))
+    rest = pliant.equilibrium(eqs, time=1.0)
+    run = pliant.simulate(eqs, 1.0)
+
+    def drawn(pose):
+        ax = sketch(eqs, pose, labels=False, frames=False)
+        taut = sum(line.get_marker() == "." for line in ax.lines)
+        arrows = sum(len(patch.get_xy()) == 8 for patch in ax.patches)
+        return taut, arrows
+
+    assert drawn(None) == (0, 0)
+    assert [drawn(pose) for pose in (rest, rest.state, run)] == [(1, 1)] * 3
+    (clip,) = mode_clips(pliant.modes(eqs, at=rest), most=1)
+    assert not clip.scenes[0].tendons[0].slack
+
+
+def test_poses_bring_their_parameters_along():
+    eqs = pliant.derive(pliant.load_text(PULLED))
+    rest = pliant.equilibrium(eqs, parameters={"length": 0.5})
+    for pose in (rest, pliant.simulate(eqs, 0.01, parameters={"length": 0.5})):
+        here, state = pose_of(eqs, pose)
+        (rod,) = make_scene(here, state.q).rods
+        assert np.linalg.norm(np.diff(rod.points, axis=0), axis=1).sum() == pytest.approx(0.5, rel=1e-2)
+
+
+def test_poses_by_name_and_what_is_none():
+    eqs = pliant.derive("four_bar")
+    start, rest = pose_of(eqs, "initial")[1].q, pose_of(eqs, "equilibrium")[1].q
+    np.testing.assert_array_equal(start, pose_of(eqs, None)[1].q)
+    np.testing.assert_allclose(rest, pliant.equilibrium(eqs).q)
+    closed = pose_of(eqs, {"q1": 1.0})[1]
+    assert closed.q[0] == pytest.approx(1.0)
+    assert np.abs(eqs.binding.constraint_values(0.0, closed.q, closed.v)[0]).max() < 1e-9
+    with pytest.raises(pliant.ArgumentError, match="unknown state 'inital' as pose"):
+        sketch(eqs, "inital")
+    with pytest.raises(pliant.ArgumentError, match="q must have 3 entries"):
+        sketch(eqs, [0.0, 1.0])

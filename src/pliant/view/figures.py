@@ -37,7 +37,7 @@ def _image(axes: Any, words: str) -> str:
 
 def sketch_html(eqs: Equations, pose: Any, words: str) -> str:
     """The drawing of a robot, as an image."""
-    return _image(sketch(eqs, pose, parameters=getattr(pose, "parameters", None)), words)
+    return _image(sketch(eqs, pose), words)
 
 
 def constraint_error(run: Result) -> Any:

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.equations.state import state_of
 from pliant.language.arguments import ArgumentError
 from pliant.language.files import write_whole
-from pliant.solve.state import assemble
 from pliant.view import outlines
 from pliant.view.camera import Camera, View, choose_camera, look_from, view_direction
 from pliant.view.colours import AXES, HELD, INK, PALE, PUSH, SOFT, darker, group_colours, lighter
@@ -33,13 +31,14 @@ from pliant.view.marks import (
 )
 from pliant.view.names import Room, name_places
 from pliant.view.net_drawing import net_paints
+from pliant.view.pose import pose_of
 from pliant.view.rod_curve import RodCurve
 from pliant.view.scene import make_scene
 from pliant.view.settings import settings
 from pliant.view.surfaces import SurfaceMark, edge_lines, silhouette
 
 if TYPE_CHECKING:
-    from pliant.equations.equations import Equations, Values
+    from pliant.equations.equations import Equations, InputValues, Values
 
 LABELS_UP_TO = 8
 WIDTHS, HEIGHTS = (2.5, 5.0), (1.8, 5.0)
@@ -55,7 +54,7 @@ def sketch(
     eqs: Equations,
     q: Any = None,
     *,
-    inputs: Values | None = None,
+    inputs: InputValues | None = None,
     parameters: Values | None = None,
     ax: Any = None,
     view: View = None,
@@ -65,20 +64,18 @@ def sketch(
 ) -> Any:
     """Draw a robot; returns the matplotlib axes.
 
-    q: positions in the order of `eqs.coordinates`, or anything with `q` or `state` (an equilibrium, a state); the
-        model's start, moved onto its constraints, by default.
-    inputs: values of inputs, which decide which tendons are slack; those of an equilibrium or result by default.
-    parameters: values that replace the model's own (SI units).
+    q: an Equilibrium, a State, a Result (its end), positions in the order of `eqs.coordinates`, coordinates by name, "initial" or
+        "equilibrium"; the model's start, moved onto its constraints, by default. Loads and tendons are drawn as they are at its time.
+    inputs: values of inputs, which decide which tendons are slack; those of an Equilibrium or Result by default.
+    parameters: values that replace the model's own (SI units); those of an Equilibrium or Result by default.
     ax: axes to draw on; a new figure by default.
     view: where the viewer stands: front, back, left, right, top, bottom or corner, or a direction from the robot (world axes); by
         default face-on for planar robots, else from above.
     size: width and height of a new figure as it is saved [pixels]; by default the shape of what is seen.
     labels: names of bodies and rods. frames: small axes at named frames and at the world's origin.
     """
-    if inputs is None:  # at the end, where they are over time
-        inputs = {name: float(np.ravel(value)[-1]) for name, value in getattr(q, "inputs", {}).items()}
-    contacts = getattr(state_of(q), "contacts", None)
-    scene = make_scene(eqs, positions_of(eqs, q, parameters), parameters, inputs=inputs, contacts=contacts)
+    here, state = pose_of(eqs, q, inputs=inputs, parameters=parameters)
+    scene = make_scene(here, state.q, t=state.t, contacts=state.contacts)
     camera = front_view(scene) if view is None else look_from(view_direction(view), scene.gravity)
     if ax is None and size is not None:
         ax = new_axes(*(x / RESOLUTION for x in picture_size(size)))
@@ -91,16 +88,6 @@ def front_view(*scenes: Scene) -> Camera:
     moving = bool(first.turns or first.slides or first.rods or first.meshes)
     points = np.concatenate([scene.plane_points() if moving else scene.outline_points() for scene in scenes])
     return choose_camera(points, first.turns, first.slides, first.gravity)
-
-
-def positions_of(eqs: Equations, q: Any, parameters: Values | None) -> np.ndarray:
-    """Positions in an array, a state, an equilibrium or the end of a result; of nothing, the model's start on its constraints."""
-    if q is None:
-        start = eqs.initial_state(parameters)
-        return assemble(eqs, eqs.at(parameters=parameters).binding, 0.0, start.q, start.v, start.given).q
-    for attribute in ("final", "state", "q"):
-        q = getattr(q, attribute, q)
-    return np.asarray(q, dtype=float)
 
 
 def save(ax: Any, path: str | os.PathLike[str]) -> None:
