@@ -23,7 +23,7 @@ from pliant.identify.fit import cycles
 from pliant.identify.fit import fit as run_fit
 from pliant.identify.held_out import HeldOut, Profile
 from pliant.identify.measurement import Measurement
-from pliant.identify.recording import plateaus
+from pliant.identify.recording import LEAST_REST, plateaus
 from pliant.language.recording import Recording, read_recording
 from pliant.model.recorded_inputs import driving_columns
 from pliant.spec.derive import derive
@@ -302,7 +302,10 @@ def _measurement(
     if at_rest and rests is None:
         rests = plateaus(recording, driven)
         if not rests:
-            raise CommandError(f"no input stands still in {recording.file}", "say where it is at rest with --rest-at")
+            raise CommandError(
+                f"{recording.file} has no {LEAST_REST:g} s in which all inputs stand still under load",
+                "say when the robot is at rest with --rest-at",
+            )
     return Measurement(recording, use=use, rest_at=rests, **options)
 
 

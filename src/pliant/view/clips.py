@@ -79,7 +79,9 @@ def run_scenes(eqs: Equations, run: Result, chosen: Iterable[int]) -> Iterator[S
 def parameters_of_run(eqs: Equations, run: Recorded) -> dict[str, float]:
     """The parameters that a result was made with, as far as these equations can take them."""
     known = set(eqs.parameters) - eqs.model.structural
-    return {name: float(value) for name, value in json.loads(run.recorded.attributes["parameters"]).items() if name in known}
+    return {
+        name: float(value) for name, value in json.loads(run.recorded.attributes["parameters"]).items() if name in known
+    }
 
 
 def path_clip(eqs: Equations, path: Path, *, name: str = "path") -> Clip:

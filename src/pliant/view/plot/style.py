@@ -98,6 +98,14 @@ def axes(ax: Any, *, width: float = WIDTH, height: float = HEIGHT) -> Any:
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
+def axes_below_each_other(count: int) -> list[Any]:
+    """Pairs of axes of a new figure with one axis of times."""
+    import matplotlib.pyplot as plt
+
+    size = (WIDTH, 0.8 + 0.75 * HEIGHT * count)
+    return list(plt.subplots(count, 1, figsize=size, layout="constrained", sharex=True, squeeze=False)[1][:, 0])
+
+
 def prefixed(unit: str, values: Any) -> tuple[str, float]:
     """A unit in which values are easy to read, and the factor from SI to it."""
     largest = float(np.nanmax(np.abs(np.asarray(values, dtype=float)), initial=0.0))
