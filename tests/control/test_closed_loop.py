@@ -193,13 +193,14 @@ materials: {steel: {density: 7850 kg/m^3, youngs_modulus: 200 GPa, poissons_rati
 sections: {wire: {shape: circle, radius: 2 mm}}
 bodies: {hub: {mass: 1 kg, inertia: {principal: [1e-3, 1e-3, 1e-3]}}}
 joints: {hinge: {type: revolute, child: hub, axis: y, angle: {input: =torque, spring: 1 N*m/rad, damper: 0.1 N*m*s/rad}}}
-rods: {rod: {parent: hub, length: 60 cm, section: wire, material: steel, strains: [planar, unshearable], model: {kind: pcs, elements: 2}}}
+rods:
+  rod: {parent: hub, length: 60 cm, section: wire, material: steel, strains: [planar, unshearable], model: {kind: pcs, elements: 2}}
 outputs: {hinge: {coordinate: hinge}}
 """
 
 
 def test_modes_above_half_the_sampling_frequency_keep_their_own() -> None:
-    """Sampled, such a mode is seen at another frequency; of its two poles the one or the other turns the way that its shape does."""
+    """Sampled, such a mode is seen at another frequency; either of its two poles may turn the way that its shape does."""
     whole = pliant.linearize(pliant.derive(pliant.load_text(RULER)))
     sample = 0.002
     modes = system_modes(whole.A, names=whole.states)

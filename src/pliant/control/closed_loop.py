@@ -45,7 +45,8 @@ class ClosedLoop:
     sample_time: float
 
     def __repr__(self) -> str:
-        head = f"ClosedLoop: {'stable' if self.stable else 'not stable'}, {len(self.poles)} poles per sample of {self.sample_time:g} s"
+        judged = "stable" if self.stable else "not stable"
+        head = f"ClosedLoop: {judged}, {len(self.poles)} poles per sample of {self.sample_time:g} s"
         return f"{head}, largest {self.largest:.6g}: {self.motion.rstrip(',')}" if len(self.poles) else head
 
     @property

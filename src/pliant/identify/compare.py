@@ -84,8 +84,8 @@ class Comparison:
 
 
 NEVER_AT_REST = (
-    f"no states at rest are compared: the recording has no {LEAST_REST:g} s in which all inputs stand still and one of them is above "
-    "a tenth of its range. Say when the robot is at rest (`rest_at`, --rest-at)"
+    f"no states at rest are compared: the recording has no {LEAST_REST:g} s in which all inputs stand still and one of them is "
+    "above a tenth of its range. Say when the robot is at rest (`rest_at`, --rest-at)"
 )
 """Where a recording has no stretch in which all inputs stand still under load, as those of a force sensor never do."""
 

@@ -14,7 +14,6 @@ from pliant.language.recording import Recording, RecordingError
 from pliant.model.model import Model
 from pliant.model.recorded_inputs import check_dimension, driving_columns, recorded_inputs
 
-
 LEAST_REST = 1.0
 """Inputs that stand still for so long [s] let the robot come to rest."""
 

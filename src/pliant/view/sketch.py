@@ -65,7 +65,7 @@ def sketch(
     """Draw a robot; returns the matplotlib axes.
 
     q: an Equilibrium, a State, a Result (its end), positions in the order of `eqs.coordinates`, coordinates by name, "initial" or
-        "equilibrium"; the model's start, moved onto its constraints, by default. Loads and tendons are drawn as they are at its time.
+        "equilibrium"; the model's start, moved onto its constraints, by default. Loads and tendons are those at its time.
     inputs: values of inputs, which decide which tendons are slack; those of an Equilibrium or Result by default.
     parameters: values that replace the model's own (SI units); those of an Equilibrium or Result by default.
     ax: axes to draw on; a new figure by default.

@@ -9,8 +9,8 @@ import numpy as np
 
 from pliant.solve.linear.modal import Modes
 from pliant.solve.result import Result
-from pliant.view.pose import pose_of
 from pliant.view.plot.style import COLOURS, DASHES, WIDTH, axes, key, label, prefixed, styled
+from pliant.view.pose import pose_of
 from pliant.view.scene import make_scene
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ def shape(
 
     poses: "initial", "equilibrium", positions q, a State, an Equilibrium, a Result (start, end and three times between), a Modes
     (rest and both ends of the swing of `mode`, counted from 1), a sequence of these, or a mapping from the words in the legend to
-    them; the model's start by default. parameters: those of the pose by default. plane: two letters such as "xz": to the right and upwards; by default the two in which the robot is largest.
+    them; the model's start by default. parameters: those of the pose by default. plane: two letters such as "xz":
+    to the right and upwards; by default the two in which the robot is largest.
     """
     drawn = {words: _lines(here, q) for words, (here, q) in _poses(eqs, poses, mode, parameters).items()}
     points = np.concatenate([line for lines in drawn.values() for line in lines])
