@@ -270,3 +270,24 @@ def test_poses_by_name_and_what_is_none():
         sketch(eqs, "inital")
     with pytest.raises(pliant.ArgumentError, match="q must have 3 entries"):
         sketch(eqs, [0.0, 1.0])
+
+
+def test_a_rod_that_leaves_its_body_away_from_the_viewer_begins_behind_it():
+    eqs = pliant.derive("gripper")
+    here, state = pose_of(eqs, None)
+    scene = make_scene(here, state.q)
+    above = Drawing(scene, look_from((0.3, -1.0, 0.6), DOWN), labels=False, frames=False)
+    below = Drawing(scene, look_from((0.3, -1.0, -0.6), DOWN), labels=False, frames=False)
+    fingers = [rod.name for rod in scene.rods]
+    assert all(above.layer[finger] < above.layer["palm"] for finger in fingers)
+    assert any(below.layer[finger] > below.layer["palm"] for finger in fingers)
+
+
+def test_thin_rods_are_as_thin_as_they_are():
+    """Half a millimetre of a rod a metre long is more than a pixel wide and drawn so; thinner ones keep a pixel."""
+    for radius, drawn in ((3e-3, 3e-3), (1e-4, 1.4e-3)):
+        text = PULLED.replace("radius: 5 mm", f"radius: {radius} m").replace("length: 30 cm", "length: 1 m")
+        eqs = pliant.derive(pliant.load_text(text.replace("offset: [4 mm, 0]", "offset: [0, 0]")))
+        ax = sketch(eqs, labels=False, frames=False)
+        widths = [np.ptp(patch.get_xy()[:, 0]) for patch in ax.patches if len(patch.get_xy()) > 20]
+        assert min(widths) == pytest.approx(2 * drawn, rel=0.05)

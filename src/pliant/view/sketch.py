@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +27,10 @@ from pliant.view.marks import (
     Solid,
     SolidForm,
     TendonMark,
+    outline,
     push_scale,
 )
-from pliant.view.names import Room, name_places
+from pliant.view.names import LETTER, Named, Room, first_of_each, place_names
 from pliant.view.net_drawing import net_paints
 from pliant.view.pose import pose_of
 from pliant.view.rod_curve import RodCurve
@@ -43,6 +44,13 @@ if TYPE_CHECKING:
 LABELS_UP_TO = 8
 WIDTHS, HEIGHTS = (2.5, 5.0), (1.8, 5.0)
 """Smallest and largest width and height of a new figure [inch]."""
+
+THINNEST, THIN = 0.0014, 0.005
+"""Half widths of rods as shares of the picture: about a pixel, as which the thinnest are drawn, and that from which on they have
+outlines."""
+
+FACING = 0.05
+"""Cosine of the angle between a direction and the line of sight from which on it points at the viewer."""
 
 RESOLUTION = 160
 """Dots per inch of a .png file."""
@@ -79,7 +87,16 @@ def sketch(
     camera = front_view(scene) if view is None else look_from(view_direction(view), scene.gravity)
     if ax is None and size is not None:
         ax = new_axes(*(x / RESOLUTION for x in picture_size(size)))
-    return Drawing(scene, camera, labels=labels, frames=frames).draw(ax)
+    drawing = Drawing(scene, camera, labels=labels, frames=frames)
+    write_all_names([drawing])
+    return drawing.draw(ax)
+
+
+def write_all_names(drawings: Sequence[Drawing]) -> None:
+    """Write names on pictures of one robot in several poses, on the same side of each part on all of them."""
+    rooms, named = zip(*(drawing.names() for drawing in drawings), strict=True)
+    for drawing, parts, places in zip(drawings, named, place_names(rooms, named), strict=True):
+        drawing.write_names(parts, places)
 
 
 def front_view(*scenes: Scene) -> Camera:
@@ -157,9 +174,12 @@ class Drawing(Ink):
         """Draw on axes (of a new figure by default), within the given corners (those of this drawing by default)."""
         self.low, self.high = within or (self.low, self.high)
         floor = float(self.low[1]) - 0.03 * self.size
+        self.beside_compass = float(self.low[0])
         if self.frames:
             floor = self._compass(floor)
-        scale_at = np.array([self.high[0], floor - 0.02 * self.size])
+        # the scale stands right of the world's axes, with room for its words
+        right = max(self.high[0], self.beside_compass + max(0.3 * (self.high[0] - self.low[0]), 0.12 * self.size))
+        scale_at = np.array([right, floor - 0.02 * self.size])
         self._include(scale_at[None])
         margin = 0.03 * self.size
         low, high = self.low - margin, self.high + margin
@@ -197,15 +217,17 @@ class Drawing(Ink):
         for marks, draw in symbols:
             for mark in marks:
                 draw(mark)
-        if self.labels and len(scene.solids) + len(scene.rods) <= LABELS_UP_TO:
-            self._names()
 
     def _layers(self) -> None:
         """Solids and rods from far to near: their depths, and the layer of each by its name."""
         things: list[Solid | RodCurve] = [*self.scene.solids, *self.scene.rods]
         depths = [self.camera.depth(np.mean(thing.points, axis=0)) for thing in things]
         self.depths = np.sort(depths)
-        self.layer = {things[k].name: 10 + rank for rank, k in enumerate(np.argsort(depths, kind="stable"))}
+        self.layer = {things[k].name: 10.0 + rank for rank, k in enumerate(np.argsort(depths, kind="stable"))}
+        # a rod that leaves its body away from the viewer begins behind it, wherever their middles are
+        for rod in self.scene.rods:
+            if rod.parent in self.layer and rod.tangents[0] @ self.camera.toward < -FACING:
+                self.layer[rod.parent] = max(self.layer[rod.parent], self.layer[rod.name] + 0.4)
 
     def _surface(self, surface: SurfaceMark) -> None:
         # between the bodies behind it and those before it; planes behind everything
@@ -233,16 +255,34 @@ class Drawing(Ink):
         for point in (a, b):
             self._marker(point, "D", 7.5, 921, HELD)
 
-    def _names(self) -> None:
-        named = [s for s in self.scene.solids if s.form != "none"]
-        things: list[Solid | RodCurve] = [*named, *self.scene.rods]
-        flat = [self.camera.project(thing.points) for thing in things]
-        self.room = Room([*flat, *(self.camera.project(joint.child)[None] for joint in self.scene.joints)])
-        for solid, points in zip(named, flat, strict=False):
-            self._name(solid.name, points, max(solid.radius, 0.016 * self.size), self.colours[solid.name])
-        for rod, points in zip(self.scene.rods, flat[len(named) :], strict=True):
-            width = float(rod.seen_half_widths(self.camera.project).max())
-            self._name(rod.name, points, max(width, 0.008 * self.size), SOFT)
+    def names(self) -> tuple[Room, list[Named]]:
+        """What is on the picture, and the parts that have names there. Of repeated parts the first stands for all where there are
+        many."""
+        solids = [s for s in self.scene.solids if s.form != "none"]
+        outlined = [self.camera.project(outline(solid)) for solid in solids]
+        parts = [outlines.hull(points) if len(points) > 2 else points for points in outlined]
+        parts += [self.camera.project(joint.child)[None] for joint in self.scene.joints]
+        named = [
+            Named(
+                solid.name,
+                self.camera.project(solid.points),
+                max(solid.radius, 0.016 * self.size),
+                self.colours[solid.name],
+            )
+            for solid in solids
+        ]
+        for rod in self.scene.rods:
+            points, radii = self.camera.project(rod.points), rod.seen_half_widths(self.camera.project)
+            parts += [points, outlines.tube(points, radii)]
+            named.append(Named(rod.name, points, max(float(radii.max()), 0.008 * self.size), SOFT))
+        if len(named) > LABELS_UP_TO:
+            named = first_of_each(named)
+        return Room(parts, self.size), named if self.labels and len(named) <= LABELS_UP_TO else []
+
+    def write_names(self, named: Sequence[Named], places: Sequence[np.ndarray]) -> None:
+        """Write names with their middles at these places."""
+        for one, place in zip(named, places, strict=True):
+            self._text(one.words, place, darker(one.colour), 9.5, width=0.5 * LETTER * self.size * len(one.words))
 
     def _solid(self, solid: Solid) -> None:
         colour, layer = self.colours[solid.name], self.layer[solid.name]
@@ -282,9 +322,12 @@ class Drawing(Ink):
     def _rod(self, rod: RodCurve) -> None:
         """A band as wide as its sections are seen, with the walls of a hollow one, and the end that faces the viewer."""
         points, layer = self.camera.project(rod.points), self.layer[rod.name]
-        radii = np.maximum(rod.seen_half_widths(self.camera.project), 0.008 * self.size)
-        self._polygon(outlines.tube(points, radii), SOFT, layer)
-        if np.any(rod.bore > 0):
+        radii = np.maximum(rod.seen_half_widths(self.camera.project), THINNEST * self.size)
+        thin = float(radii.max()) < THIN * self.size
+        self._polygon(outlines.tube(points, radii), SOFT, layer, edge=0.3 if thin else 0.9)
+        if thin:
+            pass  # lines along it would be wider than the rod itself
+        elif np.any(rod.bore > 0):
             wall = outlines.tube(points, rod.bore)
             for side in (wall[: len(points)], wall[len(points) :]):
                 self._line(side, lighter(SOFT, 0.6), 1.0, layer + 0.1, linestyle=(0, (4, 2)))
@@ -298,7 +341,7 @@ class Drawing(Ink):
 
     def _rod_end(self, rod: RodCurve, end: int, layer: float) -> None:
         facing = float(rod.tangents[end] @ self.camera.toward) * (1 if end else -1)
-        if facing < 0.05 or rod.half_sizes[end].min() < 0.008 * self.size:
+        if facing < FACING or rod.half_sizes[end].min() < 0.008 * self.size:
             return
         self._polygon(self.camera.project(rod.section(end)), lighter(SOFT, 0.25), layer + 0.2)
         if rod.bore[end] > 0:
@@ -454,13 +497,8 @@ class Drawing(Ink):
         for letter, end, colour in zip("xyz", ends, AXES, strict=True):
             if np.linalg.norm(end - start) > 0.05 * length:
                 self._text(letter, start + 1.25 * (end - start), colour, 8)
+        self.beside_compass = float(start[0] + reach[1][0]) + 0.04 * self.size
         return float(start[1] + reach[0][1])
-
-    def _name(self, name: str, points: np.ndarray, width: float, colour: str) -> None:
-        """A name beside a body or rod with these points that is that wide on each side, where it covers least."""
-        letters = 0.022 * self.size * len(name)
-        place, align = self.room.best(name_places(points, width, self.size), letters, 0.036 * self.size)
-        self._text(name, place, darker(colour), 9.5, align, letters * (1.0 if align == "left" else 0.5))
 
     def _scale_bar(self, ax: Any, corner: np.ndarray, width: float) -> None:
         """A bar of a round length that ends in the lower right corner."""
