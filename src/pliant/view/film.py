@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -173,13 +173,13 @@ def _gif(pictures: Iterator[np.ndarray], frames_per_second: float) -> bytes:
         packed = picture.astype(np.uint32) @ np.array([65536, 256, 1], dtype=np.uint32)
         colours, where, times = np.unique(packed, return_inverse=True, return_counts=True)
         counts.update(dict(zip(colours.tolist(), times.tolist(), strict=True)))
-        kept.append((colours, zlib.compress(where.astype(np.uint16 if len(colours) < 65536 else np.uint32), 1)))
+        kept.append((colours, zlib.compress(where.astype(_index_type(colours)).tobytes(), 1)))
     shape = packed.shape
     palette = np.array([colour for colour, _ in counts.most_common(COLOURS)])
 
     def frames() -> Iterator[Image.Image]:
         for colours, where in kept:
-            numbers = np.frombuffer(zlib.decompress(where), np.uint16 if len(colours) < 65536 else np.uint32)
+            numbers = np.frombuffer(zlib.decompress(where), _index_type(colours))
             frame = Image.fromarray(_nearest(colours, palette)[numbers].reshape(shape))
             frame.putpalette(_channels(palette).astype(np.uint8).tobytes())
             yield frame
@@ -190,6 +190,11 @@ def _gif(pictures: Iterator[np.ndarray], frames_per_second: float) -> bytes:
     duration = 10 * max(2, round(100 / frames_per_second))
     next(made).save(content, format="GIF", save_all=True, append_images=made, duration=duration, loop=0, optimize=False)
     return content.getvalue()
+
+
+def _index_type(colours: np.ndarray) -> type[np.unsignedinteger[Any]]:
+    """Whole numbers that can count that many colours."""
+    return np.uint16 if len(colours) < 65536 else np.uint32
 
 
 def _nearest(colours: np.ndarray, palette: np.ndarray) -> np.ndarray:

@@ -14,12 +14,13 @@ def settings(options: Mapping[str, Any]) -> Iterator[None]:
     All others stay as they are, unlike with `rc_context`: the first figure loads the backend, and that of notebooks switches on
     interactive mode, without which no further figure would be shown.
     """
-    from matplotlib import rcParams
+    import matplotlib as mpl
 
-    before = {name: rcParams[name] for name in options}
-    rcParams.update(options)
-    within = {name: rcParams[name] for name in options}
+    current: Any = mpl.rcParams  # names are plain texts here
+    before = {name: current[name] for name in options}
+    current.update(options)
+    within = {name: current[name] for name in options}
     try:
         yield
     finally:  # what the backend set when it was loaded stays too
-        rcParams.update({name: value for name, value in before.items() if rcParams[name] == within[name]})
+        current.update({name: value for name, value in before.items() if current[name] == within[name]})
