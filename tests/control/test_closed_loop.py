@@ -7,6 +7,8 @@ import pytest
 
 import pliant
 from pliant.control import StateFeedback, closed_loop, discretize, kalman, lqr, reduce
+from pliant.control.closed_loop import ClosedLoop, mode_of_motion
+from pliant.control.modes import system_modes
 from pliant.solve.linear.state_space import StateSpace
 from pliant.solve.motion.plant import model_controllers
 
@@ -182,3 +184,59 @@ joints:
         assert "(mostly rail) does not decay" in loop.warning
         assert "Give what it moves a weight" in loop.warning
     assert not closed_loop(StateFeedback(free, lqr(discretize(linear, SAMPLE), states={"rail": 1.0}))).warning
+
+
+RULER = """
+pliant: 1
+parameters: {torque: {value: 0 N*m, input: true}}
+materials: {steel: {density: 7850 kg/m^3, youngs_modulus: 200 GPa, poissons_ratio: 0.3}}
+sections: {wire: {shape: circle, radius: 2 mm}}
+bodies: {hub: {mass: 1 kg, inertia: {principal: [1e-3, 1e-3, 1e-3]}}}
+joints: {hinge: {type: revolute, child: hub, axis: y, angle: {input: =torque, spring: 1 N*m/rad, damper: 0.1 N*m*s/rad}}}
+rods:
+  rod: {parent: hub, length: 60 cm, section: wire, material: steel, strains: [planar, unshearable], model: {kind: pcs, elements: 2}}
+outputs: {hinge: {coordinate: hinge}}
+"""
+
+
+def test_modes_above_half_the_sampling_frequency_keep_their_own() -> None:
+    """Sampled, such a mode is seen at another frequency; either of its two poles may turn the way that its shape does."""
+    whole = pliant.linearize(pliant.derive(pliant.load_text(RULER)))
+    sample = 0.002
+    modes = system_modes(whole.A, names=whole.states)
+    assert sum(mode.frequency * sample > 0.5 for mode in modes) >= 2
+    for mode in modes:
+        pole = complex(np.exp(mode.eigenvalue * sample))
+        for one, shape in ((pole, mode.right), (pole.conjugate(), mode.right.conj())):
+            found = mode_of_motion(whole, one, shape, sample)
+            assert found is not None
+            assert found.eigenvalue == mode.eigenvalue
+    fast = modes[-1]
+    loop = ClosedLoop(np.exp([fast.eigenvalue * sample]), fast, True, (), sample)
+    seen = abs(fast.frequency - np.round(fast.frequency * sample) / sample)
+    assert f"the mode at {fast.frequency:.4g} Hz" in loop.warning
+    assert f"which samples show as {seen:.4g} Hz and which the design leaves out," in loop.warning
+    assert repr(loop).startswith("ClosedLoop: not stable, 1 poles per sample of 0.002 s, largest ")
+
+
+def test_designs_are_printed_on_a_few_lines(eqs: pliant.Equations, upright: StateSpace) -> None:
+    slow = reduce(upright, keep=3)
+    sampled = discretize(slow.linear, SAMPLE, delay=SAMPLE)
+    regulator = lqr(sampled, inputs=0.1)
+    observer = kalman(sampled, process=1e-6, inputs=1.0, outputs=1e-6)
+    controller = StateFeedback(eqs, regulator, slow, observer)
+    loop, beyond = closed_loop(controller), slow.spillover(regulator.gain[:, :3])
+    for thing, begin in (
+        (slow, "Reduction: 3 of 4 modes, 3 states of 4\nfastest kept: the mode "),
+        (beyond, "Spillover: "),
+        (loop, f"ClosedLoop: not stable, 8 poles per sample of 0.02 s, largest {loop.largest:.6g}: "),
+        (
+            sampled,
+            "DiscreteStateSpace: 4 states, 1 inputs, 2 outputs; samples of 0.02 s, delay 0.02 s, 1 past commands",
+        ),
+        (regulator, "Regulator: 1 x 4 gain, largest of 4 poles "),
+        (observer, "Observer: 4 x 2 gain, largest of "),
+        (controller, "StateFeedback 'state feedback': inputs force on 3 modes; observer of "),
+    ):
+        assert repr(thing).startswith(begin)
+        assert len(repr(thing)) < 400

@@ -124,3 +124,66 @@ def test_the_command_prints_one_object(recording, tmp_path, capsys):
     answer = json.loads(capsys.readouterr().out)
     assert code == 0
     assert answer["parameters"]["stiffness"] == pytest.approx(50.0, rel=1e-3)
+
+
+def test_the_page_of_a_fit_has_everything_that_was_found(recording, tmp_path, capsys):
+    """Intervals, correlations, folds, a profile, and the model beside what was measured."""
+    file, table, page = tmp_path / "cart.yaml", tmp_path / "cart.csv", tmp_path / "fit.html"
+    file.write_text(ROBOT)
+    few = slice(0, 60)
+    rng = np.random.default_rng(0)
+    x = recording.columns["x"][few] + rng.normal(scale=1e-3, size=60)
+    values = np.column_stack([recording.time[few], recording.columns["push"][few], x])
+    np.savetxt(table, values, delimiter=",", header="t [s],push [N],place [m]", comments="")
+    words = f"fit {file} --parameters stiffness,damping --against {table} --output place --folds 2 --profile damping"
+    assert command([*words.split(), "--report", str(page), "--json"]) == 0
+    captured = capsys.readouterr()
+    answer, html = json.loads(captured.out), page.read_text()
+    low, high = answer["intervals"]["stiffness"]
+    assert f"{low:.6g} to {high:.6g}" in html
+    assert f"{answer['correlation'][0][1]:+.3f}" in html
+    assert f"{answer['held_out']['parameters'][1]['stiffness']:.6g}" in html
+    assert f"{answer['profiles'][0]['interval'][0]:.6g} to " in html
+    for title in (
+        "measured outputs, and the model before and after the fit",
+        "rise of the sum of squares with damping held",
+    ):
+        assert title in html
+    assert answer["message"].startswith("converged: ")
+    # a line for each stage, whatever happens within
+    stages = [line.partition(":")[0] for line in captured.err.splitlines() if "evaluation" in line]
+    assert list(dict.fromkeys(stages)) == ["fit", "cross-validation in 2 folds", "profile of damping"]
+    assert "evaluations, mean error" in captured.err
+    assert captured.err.count(" mm") >= 3
+
+
+RULER = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+parameters: {stiff: 200 GPa, pull: {value: 0 N, input: true}}
+materials: {steel: {density: 7800 kg/m^3, youngs_modulus: =stiff, poissons_ratio: 0.3}}
+sections: {strip: {shape: rectangle, width: 0.8 mm, height: 20 mm}}
+rods: {ruler: {length: 25 cm, section: strip, material: steel, strains: [planar, unshearable], model: {kind: pcs, elements: COUNT}}}
+loads: {pull: {frame: ruler.tip, force: [=pull, 0, 0]}}
+outputs: {tip: {frame: ruler.tip, component: x}}
+"""
+
+
+def test_rods_that_are_divided_too_coarsely_are_a_remark():
+    """A cantilever of two arcs is too stiff by more than what is left over tells; the shift is that of a fit to finer rods."""
+    inertia, modulus = 20e-3 * 0.8e-3**3 / 12, 185e9
+    pull = np.linspace(0.02, 0.2, 10)
+    bend = pull * 0.25**3 / (3 * modulus * inertia) + np.random.default_rng(1).normal(scale=1e-5, size=10)
+    made = Recording("made", np.arange(10.0), {"pull": pull, "tip": bend})
+    found = {
+        count: fit(derive(load_text(RULER.replace("COUNT", str(count)))), ["stiff"], made, rest_at=made.time)
+        for count in (2, 4, 40)
+    }
+    (remark,) = found[2].warnings
+    assert "would move stiff from " in remark
+    assert "--rod ruler=pcs:4" in remark
+    moved = found[4].parameters["stiff"] - found[2].parameters["stiff"]
+    assert found[2].finer_rods["stiff"] == pytest.approx(moved, rel=0.1)
+    assert moved > 10 * found[2].deviations["stiff"]
+    assert not found[40].warnings
+    assert found[40].parameters["stiff"] == pytest.approx(modulus, rel=2e-3)

@@ -1,5 +1,6 @@
 """Films: as long as they should be, moving, and honest about what is missing."""
 
+import io
 import json
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from PIL import Image, ImageSequence
 
 import pliant
 from pliant.cli import run as command
+from pliant.view.film import _gif
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,25 @@ def test_a_gif_moves_and_keeps_its_size(saved, tmp_path, capsys):
     for frame in frames:
         edges = np.concatenate([frame[0], frame[-1], frame[:, 0], frame[:, -1]])
         assert edges.min() > 240
+
+
+def test_colours_of_a_gif_are_those_of_the_picture_in_every_frame(tmp_path):
+    """White stays white, and a body keeps its colour, however few dots of it the first frame has."""
+    flat = np.full((40, 60, 3), 255, dtype=np.uint8)
+    pictures = []
+    shades = np.random.default_rng(0).integers(0, 255, (12, 30, 3))  # more colours than the format has
+    for k in range(4):
+        picture = flat.copy()
+        picture[2:4, 2:4] = (0, 158, 115)
+        picture[20:32, 10:40] = shades if k == 0 else (0, 158, 115)
+        picture[35 + k] = (254, 254, 254)  # nearly white is not white
+        pictures.append(picture)
+    with Image.open(io.BytesIO(_gif(iter(pictures), 10.0))) as image:
+        frames = [np.asarray(frame.convert("RGB")) for frame in ImageSequence.Iterator(image)]
+    for picture, frame in zip(pictures, frames, strict=True):
+        known = np.ones((40, 60), dtype=bool)
+        known[20:32, 10:40] = picture is not pictures[0]
+        np.testing.assert_array_equal(frame[known], picture[known])
 
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="no ffmpeg on this machine")

@@ -9,7 +9,7 @@ import pytest
 mpl.use("Agg")
 
 import pliant
-from pliant.view.names import Room, name_places
+from pliant.view.names import Named, Room, place_names
 
 
 @pytest.mark.parametrize("robot", ["rus_leg", "leg", "flexible_four_bar", "four_bar", "gripper"])
@@ -29,16 +29,44 @@ def test_names_do_not_cover_each_other(robot):
     assert over == []
 
 
+LINE = np.array([[0.0, 0.0], [1.0, 0.0]])
+
+
+def place(*obstacles, taken=1):
+    """Where the names of parts along one line stand, among other lines."""
+    named = [Named("a name", LINE, 0.01, "black")] * taken
+    (found,) = place_names([Room([LINE, *obstacles], 1.0)], [named])
+    return found
+
+
 def test_a_name_goes_to_the_other_side_of_a_crowded_line():
-    line = np.array([[0.0, 0.0], [1.0, 0.0]])
-    free, _ = Room([line]).best(name_places(line, 0.01, 1.0), 0.2, 0.04)
+    (free,) = place()
     assert free[1] > 0
-    above = np.array([[0.0, free[1]], [1.0, free[1]]])
-    other, _ = Room([line, above]).best(name_places(line, 0.01, 1.0), 0.2, 0.04)
+    (other,) = place(np.array([[0.0, free[1]], [1.0, free[1]]]))
     assert other[1] < 0
 
 
 def test_two_names_on_one_line_part():
-    line, room = np.array([[0.0, 0.0], [1.0, 0.0]]), Room([])
-    first, second = (room.best(name_places(line, 0.01, 1.0), 0.2, 0.04)[0] for _ in range(2))
+    first, second = place(taken=2)
     assert np.linalg.norm(first - second) > 0.03
+
+
+def test_names_stay_on_their_side_while_a_part_turns():
+    """A bar that swings through the horizontal, and all the way round, carries its name along."""
+    turns = np.linspace(-0.2, 2 * np.pi, 200)
+    bars = [np.array([[0.0, 0.0], [np.cos(a), np.sin(a)]]) for a in turns]
+    found = place_names([Room([bar], 2.0) for bar in bars], [[Named("bar", bar, 0.02, "black")] for bar in bars])
+    steps = np.linalg.norm(np.diff(np.array(found)[:, 0], axis=0), axis=1)
+    assert steps.max() < 3 * np.median(steps)
+
+
+def test_of_many_repeated_parts_one_has_the_name_of_all():
+    text = """
+pliant: 1
+sections: {round: {shape: circle, radius: 2 mm}}
+materials: {rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.5}}
+rods: {backbone: {length: 30 cm, section: round, material: rubber}}
+bodies: {disc: {count: 10, along: backbone, mass: 1 g, shape: {type: cylinder, radius: 1 cm, length: 2 mm}}}
+"""
+    ax = pliant.sketch(pliant.derive(pliant.load_text(text)), frames=False)
+    assert sorted(t.get_text() for t in ax.texts if t.get_text()[0].isalpha()) == ["backbone", "disc[i]"]

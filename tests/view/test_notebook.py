@@ -83,6 +83,39 @@ def test_plots_are_figures_of_the_backend_that_the_notebook_has(backend):
     assert found.stdout.split() == [backend or "agg", "4", "True"]
 
 
+BACKEND = """
+from matplotlib import rcParams
+from matplotlib.backends.backend_agg import FigureCanvasAgg as FigureCanvas
+
+rcParams["interactive"] = True  # as that of notebooks does when the first figure loads it
+rcParams["legend.fontsize"] = 5.0
+"""
+
+USE = """
+import matplotlib
+import pliant
+from pliant import plot
+
+eqs = pliant.derive("pendulum")
+run = pliant.simulate(eqs, 0.1, save_every=0.01)
+before = dict(matplotlib.rcParams)
+{call}
+after = dict(matplotlib.rcParams)
+print(sorted(name for name in before if name != "backend" and before[name] != after[name]))
+"""
+
+
+@pytest.mark.parametrize("call", ["plot.trajectory(run)", "pliant.sketch(eqs)", "plot.save(plot.energy(run), 'e.svg')"])
+def test_plots_leave_settings_of_matplotlib_alone(call, tmp_path):
+    """The first figure loads the backend: what that sets stays, without which a notebook would show no further figure."""
+    (tmp_path / "inline.py").write_text(BACKEND)
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    given = {**os.environ, "MPLBACKEND": "module://inline", "PYTHONPATH": path}
+    command = [sys.executable, "-c", USE.format(call=call)]
+    found = subprocess.run(command, capture_output=True, text=True, env=given, cwd=tmp_path, check=True)
+    assert found.stdout.strip() == "['interactive', 'legend.fontsize']"
+
+
 def test_what_has_no_page_of_its_own_is_short():
     eqs = pliant.derive("stiff_flop")
     linear = repr(pliant.linearize(eqs))

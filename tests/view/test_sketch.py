@@ -14,8 +14,9 @@ import pliant
 from pliant.cli import run
 from pliant.spec.rod_switch import with_rod_model
 from pliant.view.camera import choose_camera, look_from
-from pliant.view.clips import MOST_EDGES, most_frames, start_clip
+from pliant.view.clips import MOST_EDGES, mode_clips, most_frames, start_clip
 from pliant.view.player import player
+from pliant.view.pose import pose_of
 from pliant.view.scene import make_scene
 from pliant.view.sketch import Drawing, save, sketch
 
@@ -215,3 +216,78 @@ def test_slides_with_a_given_motion_stand_where_they_are_placed_and_end_outside(
         place, out = drawing.camera.project(slide.place), drawing.camera.project(slide.drive)
         end = place + drawing._free_from(place, out / np.linalg.norm(out)) * out / np.linalg.norm(out)
         assert end[1] == pytest.approx(min(drawing.camera.project(scene.outline_points())[:, 1]), abs=0.005)
+
+
+PULLED = """
+pliant: 1
+parameters:
+  pull: {value: 0 N, input: true}
+  length: 30 cm
+sections: {round: {shape: circle, radius: 5 mm}}
+materials: {rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.5}}
+rods: {arm: {length: =length, section: round, material: rubber}}
+tendons: {cable: {type: tension, tension: =pull, through: [{rod: arm, offset: [4 mm, 0]}]}}
+loads: {push: {type: wrench, frame: arm.tip, force: [=0.01 * pull, 0, 0]}}
+inputs: {pull: {ramp: {end: 0.5 s, after: 1 N}}}
+"""
+
+
+def test_what_depends_on_time_is_drawn_as_it_is_at_the_time_of_the_pose():
+    eqs = pliant.derive(pliant.load_text(PULLED))
+    rest = pliant.equilibrium(eqs, time=1.0)
+    run = pliant.simulate(eqs, 1.0)
+
+    def drawn(pose):
+        ax = sketch(eqs, pose, labels=False, frames=False)
+        taut = sum(line.get_marker() == "." for line in ax.lines)
+        arrows = sum(len(patch.get_xy()) == 8 for patch in ax.patches)
+        return taut, arrows
+
+    assert drawn(None) == (0, 0)
+    assert [drawn(pose) for pose in (rest, rest.state, run)] == [(1, 1)] * 3
+    (clip,) = mode_clips(pliant.modes(eqs, at=rest), most=1)
+    assert not clip.scenes[0].tendons[0].slack
+
+
+def test_poses_bring_their_parameters_along():
+    eqs = pliant.derive(pliant.load_text(PULLED))
+    rest = pliant.equilibrium(eqs, parameters={"length": 0.5})
+    for pose in (rest, pliant.simulate(eqs, 0.01, parameters={"length": 0.5})):
+        here, state = pose_of(eqs, pose)
+        (rod,) = make_scene(here, state.q).rods
+        assert np.linalg.norm(np.diff(rod.points, axis=0), axis=1).sum() == pytest.approx(0.5, rel=1e-2)
+
+
+def test_poses_by_name_and_what_is_none():
+    eqs = pliant.derive("four_bar")
+    start, rest = pose_of(eqs, "initial")[1].q, pose_of(eqs, "equilibrium")[1].q
+    np.testing.assert_array_equal(start, pose_of(eqs, None)[1].q)
+    np.testing.assert_allclose(rest, pliant.equilibrium(eqs).q)
+    closed = pose_of(eqs, {"q1": 1.0})[1]
+    assert closed.q[0] == pytest.approx(1.0)
+    assert np.abs(eqs.binding.constraint_values(0.0, closed.q, closed.v)[0]).max() < 1e-9
+    with pytest.raises(pliant.ArgumentError, match="unknown state 'inital' as pose"):
+        sketch(eqs, "inital")
+    with pytest.raises(pliant.ArgumentError, match="q must have 3 entries"):
+        sketch(eqs, [0.0, 1.0])
+
+
+def test_a_rod_that_leaves_its_body_away_from_the_viewer_begins_behind_it():
+    eqs = pliant.derive("gripper")
+    here, state = pose_of(eqs, None)
+    scene = make_scene(here, state.q)
+    above = Drawing(scene, look_from((0.3, -1.0, 0.6), DOWN), labels=False, frames=False)
+    below = Drawing(scene, look_from((0.3, -1.0, -0.6), DOWN), labels=False, frames=False)
+    fingers = [rod.name for rod in scene.rods]
+    assert all(above.layer[finger] < above.layer["palm"] for finger in fingers)
+    assert any(below.layer[finger] > below.layer["palm"] for finger in fingers)
+
+
+def test_thin_rods_are_as_thin_as_they_are():
+    """Half a millimetre of a rod a metre long is more than a pixel wide and drawn so; thinner ones keep a pixel."""
+    for radius, drawn in ((3e-3, 3e-3), (1e-4, 1.4e-3)):
+        text = PULLED.replace("radius: 5 mm", f"radius: {radius} m").replace("length: 30 cm", "length: 1 m")
+        eqs = pliant.derive(pliant.load_text(text.replace("offset: [4 mm, 0]", "offset: [0, 0]")))
+        ax = sketch(eqs, labels=False, frames=False)
+        widths = [np.ptp(patch.get_xy()[:, 0]) for patch in ax.patches if len(patch.get_xy()) > 20]
+        assert min(widths) == pytest.approx(2 * drawn, rel=0.05)

@@ -12,8 +12,9 @@ import pliant
 from pliant.cli import run as command
 from pliant.language.arguments import ArgumentError
 from pliant.view.camera import look_from, view_direction
+from pliant.view.pose import pose_of
 from pliant.view.scene import make_scene
-from pliant.view.sketch import positions_of, save
+from pliant.view.sketch import save
 
 STRIPS = """\
 pliant: 1
@@ -30,7 +31,7 @@ rods:
 @pytest.fixture(scope="module")
 def strips():
     eqs = pliant.derive(pliant.load_text(STRIPS))
-    scene = make_scene(eqs, positions_of(eqs, None, None), None)
+    scene = make_scene(eqs, pose_of(eqs, None)[1].q)
     return eqs, {rod.name: rod for rod in scene.rods}
 
 

@@ -159,12 +159,12 @@ def simulate(
     ends_only = "save_at" not in options and "save_every" not in options
     if ends_only and json and report is None:  # a report plays the whole motion
         options["save_at"] = [options["begin"], options["until"]]
-    result = answering(lambda: simulated(eqs, options, out))
+    result, said = answering(lambda: simulated(eqs, options, out))
     failed = save_report(report, eqs, [result])
     if json:
         print_json(result_json(model, eqs, result, ends_only=ends_only))
     else:
-        print_result(result, out)
+        print_result(result, out, said)
     if result.interrupted:
         raise Interrupted
     return failed if result.status != Status.FAILED else FAULT

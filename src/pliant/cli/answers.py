@@ -189,7 +189,8 @@ def result_json(model: str, eqs: Equations, result: Any, *, ends_only: bool) -> 
     }
 
 
-def print_result(result: Any, out: str | None) -> None:
+def print_result(result: Any, out: str | None, said: Sequence[str] = ()) -> None:
+    """A motion as a table, with its warnings but those that were said before it began."""
     printer = console()
     printer.print(f"{result.message} ({result.status})", markup=False)
     printer.print(f"method: {result.method}", markup=False)
@@ -208,7 +209,8 @@ def print_result(result: Any, out: str | None) -> None:
     table, hidden = fitting_table(first, others, last, printer.width)
     hidden += [x.name for x in coordinates if x not in others]
     printer.print(table)
-    for note in filter(None, (*result.warnings, hidden_words(hidden, f"{out or '--json or --out'} has them all"))):
+    new = [note for note in result.warnings if note not in said]
+    for note in filter(None, (*new, hidden_words(hidden, f"{out or '--json or --out'} has them all"))):
         say(note)
     say_saved(result, out)
 
@@ -254,11 +256,12 @@ def write_json(path: str | None, answer: Any) -> None:
     say(f"saved to {path}")
 
 
-def say_warnings(controllers: Sequence[object]) -> None:
-    """What is wrong with the designs of controllers, for people."""
-    for controller in controllers:
-        for text in getattr(controller, "warnings", ()):
-            console(stderr=True).print(f"{named(controller)}: {text}", markup=False)
+def say_warnings(controllers: Sequence[object]) -> tuple[str, ...]:
+    """Say what is wrong with the designs of controllers; returns what was said."""
+    said = tuple(f"{named(c)}: {text}" for c in controllers for text in getattr(c, "warnings", ()))
+    for text in said:
+        say(text)
+    return said
 
 
 def path_json(model: str, found: StaticPath) -> dict[str, Any]:

@@ -107,18 +107,20 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
             print_path(path)
         return path.status, path_json(model, path), path
     assert isinstance(analysis, SimulateAnalysis)
-    result = simulated(eqs, options, target)
+    result, said = simulated(eqs, options, target)
     if not json:
-        print_result(result, target)
+        print_result(result, target, said)
     else:
         say_saved(result, target)
     # the whole motion is in the file; the answer carries its ends
     return result.status, result_json(model, eqs, result, ends_only=True), result
 
 
-def simulated(eqs: Equations, options: dict[str, Any], out: str | None) -> Result:
-    """A simulation that says how far it is, and before it begins what is wrong with the designs of the model's controllers."""
+def simulated(eqs: Equations, options: dict[str, Any], out: str | None) -> tuple[Result, tuple[str, ...]]:
+    """A simulation that says how far it is, and before it begins what is wrong with the designs of the model's controllers, which
+    is returned beside it."""
     controllers = model_controllers(eqs) if options["controllers"] else []
-    say_warnings(controllers)
+    said = say_warnings(controllers)
     with ProgressLine() as progress:
-        return simulate(eqs, **{**options, "controllers": controllers}, progress=progress, out=out, on_failure="return")
+        given = {**options, "controllers": controllers}
+        return simulate(eqs, **given, progress=progress, out=out, on_failure="return"), said

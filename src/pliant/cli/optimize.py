@@ -8,11 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from pliant.cli.answers import answering, write_json
-from pliant.cli.common import Choices, CommandError, Json, Model, console, print_json, say
+from pliant.cli.common import Choices, CommandError, Json, Model, console, print_json
+from pliant.cli.progress import SearchLine
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.cli.subject import load_model
 from pliant.gradient.optimize import Optimum
 from pliant.gradient.optimize import optimize as run_search
+from pliant.gradient.problem import Visit
 from pliant.solve.motion.simulate import simulate
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.solve.status import Status
@@ -55,12 +57,12 @@ def optimize(
     eqs = derive(load_model(model, choices))
 
     def work() -> Optimum:
-        return run_search(
-            eqs, minimize, ranges, subject_to=subject_to or (), analysis=analysis,  # type: ignore[arg-type]
-            method=method, evaluations=evaluations, seed=seed, on_failure="return",  # type: ignore[arg-type]
-            progress=lambda x: say(f"{x.objective:.6g}" + (f", conditions missed by {x.missed:.2%}" if x.missed else "")),
-            **options,
-        )  # fmt: skip
+        with SearchLine() as line, line.stage(f"search by {method}") as tell:
+            return run_search(
+                eqs, minimize, ranges, subject_to=subject_to or (), analysis=analysis,  # type: ignore[arg-type]
+                method=method, evaluations=evaluations, seed=seed, on_failure="return",  # type: ignore[arg-type]
+                progress=lambda visit: tell(_in_words(visit)), **options,
+            )  # fmt: skip
 
     try:
         found: Optimum = answering(work)
@@ -78,6 +80,11 @@ def optimize(
     else:
         console().print(str(found), markup=False, highlight=False)
     return failed if found.status != Status.FAILED else 2
+
+
+def _in_words(visit: Visit) -> str:
+    missed = f", conditions missed by {visit.missed:.2%}" if visit.missed else ""
+    return f"objective {visit.objective:.6g} (SI){missed}"
 
 
 def _range(text: str) -> tuple[str, str]:

@@ -1,10 +1,12 @@
-"""How far a simulation is: a line on stderr, for runs that take longer than a moment."""
+"""How far a simulation or a search is: a line on stderr, for what takes longer than a moment."""
 
 from __future__ import annotations
 
 import sys
 import time
-from typing import IO
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, Self
 
 # On a terminal the line is drawn anew; elsewhere (a file, a pipe) a new one now and then will do.
 TERMINAL_AFTER, TERMINAL_EVERY = 0.5, 0.2
@@ -13,23 +15,83 @@ FILE_EVERY = 10.0
 RECENT = 5.0
 
 
-class ProgressLine:
-    """Called with the time reached; `with` clears the line at the end, so that nothing is written behind it."""
+class Line:
+    """A line on a terminal that is drawn anew, or a new line now and then elsewhere; `with` clears it at the end, so that
+    nothing is written behind it."""
 
     def __init__(self, stream: IO[str] | None = None) -> None:
         self.stream = sys.stderr if stream is None else stream
         self.terminal = self.stream.isatty()
         self.begin = time.perf_counter()
         self.last = self.begin
-        self.marks: list[tuple[float, float]] = []
         self.width = 0
 
-    def __enter__(self) -> ProgressLine:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *reason: object) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Take the line away."""
         if self.width:
             self._write("\r" + " " * self.width + "\r")
+            self.width = 0
+
+    def is_due(self) -> bool:
+        """Whether it is time to show something again."""
+        now = time.perf_counter()
+        after, every = (TERMINAL_AFTER, TERMINAL_EVERY) if self.terminal else (FILE_EVERY, FILE_EVERY)
+        if now - self.begin < after or now - self.last < every:
+            return False
+        self.last = now
+        return True
+
+    def show(self, line: str) -> None:
+        """Show a text in place of the last one, or on a line of its own where that cannot be."""
+        if not self.terminal:
+            self._write(f"{line}\n")
+            return
+        self._write("\r" + line.ljust(self.width))
+        self.width = max(self.width, len(line))
+
+    def _write(self, text: str) -> None:
+        self.stream.write(text)
+        self.stream.flush()
+
+
+class SearchLine(Line):
+    """How far a search is, and in which of its stages; each stage leaves one line behind."""
+
+    def __init__(self, stream: IO[str] | None = None) -> None:
+        super().__init__(stream)
+        self.count, self.words = 0, ""
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[Callable[[str], None]]:
+        """A stage of that name; gives the function to call after each evaluation with what was found."""
+        self.count, self.words = 0, ""
+
+        def tell(words: str) -> None:
+            self.count, self.words = self.count + 1, words
+            if self.is_due():
+                self.show(self._line(name))
+
+        yield tell
+        self.clear()
+        if self.count:
+            self._write(f"{self._line(name)}\n")
+
+    def _line(self, name: str) -> str:
+        return f"{name}: {self.count} evaluation{'s' if self.count > 1 else ''}, {self.words}"
+
+
+class ProgressLine(Line):
+    """Called with the time reached."""
+
+    def __init__(self, stream: IO[str] | None = None) -> None:
+        super().__init__(stream)
+        self.marks: list[tuple[float, float]] = []
 
     def __call__(self, t: float, end: float, steps: int) -> None:
         """Show that the run has come to t of end [s]."""
@@ -37,27 +99,17 @@ class ProgressLine:
         if not self.marks or now - self.marks[-1][0] > RECENT / 5:
             recent = [mark for mark in self.marks if now - mark[0] < RECENT]
             self.marks = [*(recent or self.marks[-1:]), (now, t)]
-        after, every = (TERMINAL_AFTER, TERMINAL_EVERY) if self.terminal else (FILE_EVERY, FILE_EVERY)
-        if now - self.begin < after or now - self.last < every:
+        if not self.is_due():
             return
-        self.last = now
         words = f"t = {t:.4g} of {end:g} s, {steps} steps, {self._left(now, t, end)}"
-        if not self.terminal:
-            self._write(f"pliant: simulating: {words}\n")
-            return
-        line = f"[{'#' * int(30 * min(1.0, max(0.0, t / end))) if end else '':<30}] {words}"
-        self._write("\r" + line.ljust(self.width))
-        self.width = max(self.width, len(line))
+        bar = f"[{'#' * int(30 * min(1.0, max(0.0, t / end))) if end else '':<30}]"
+        self.show(f"{bar} {words}" if self.terminal else f"pliant: simulating: {words}")
 
     def _left(self, now: float, t: float, end: float) -> str:
         since, there = self.marks[0]
         if not t > there:
             return "hardly moving on"
         return f"{duration_text((end - t) * (now - since) / (t - there))} left"
-
-    def _write(self, text: str) -> None:
-        self.stream.write(text)
-        self.stream.flush()
 
 
 def duration_text(seconds: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Annotated, Any
 
@@ -13,21 +13,24 @@ from rich.text import Text
 from pliant.cli.answers import answering, check_picture, drawing, write_json
 from pliant.cli.common import Choices, CommandError, Folder, Json, Model, Set, Variant, console, print_json, say
 from pliant.cli.options import renamed_options
+from pliant.cli.progress import SearchLine
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.cli.subject import load_model, read_value
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
+from pliant.equations.outputs import output_units
 from pliant.identify.compare import ARRAYS, Comparison
 from pliant.identify.compare import compare as run_comparison
 from pliant.identify.fit import cycles
 from pliant.identify.fit import fit as run_fit
 from pliant.identify.held_out import HeldOut, Profile
 from pliant.identify.measurement import Measurement
-from pliant.identify.recording import plateaus
+from pliant.identify.recording import LEAST_REST, plateaus, thousandths
 from pliant.language.recording import Recording, read_recording
 from pliant.model.recorded_inputs import driving_columns
 from pliant.spec.derive import derive
 from pliant.view import plot as draw
+from pliant.view.fit_page import Fitted
 from pliant.view.report import Compared
 
 Against = Annotated[
@@ -215,7 +218,7 @@ def fit(
     options = {"outputs": outputs, "window": _window(begin, end)}
     priors = _priors(eqs, prior)
 
-    def work() -> Any:
+    def work() -> Fitted:
         given = [
             _measurement(eqs, read_recording(file), options, hold_out, at_rest, _times(rest_at))
             for file in against or ()
@@ -223,15 +226,12 @@ def fit(
         given += [
             _measurement(eqs, read_recording(file, poses=True), options, hold_out, True, None) for file in rests or ()
         ]
-        found = run_fit(
-            eqs, [name.strip() for name in parameters.split(",")], given, priors=priors,
-            progress=lambda count, error: say(f"evaluation {count}: mean error {error:.3f} mm"),
-        )  # fmt: skip
-        left_out = None if folds is None else found.cross_validate(folds)
-        profiles = [found.profile(name.strip()) for name in profile.split(",")] if profile else []
-        return found, left_out, profiles
+        fitted = [name.strip() for name in parameters.split(",")]
+        with SearchLine() as line:
+            return _stages(eqs, fitted, given, priors, folds, _names(profile) or [], line)
 
-    found, left_out, profiles = answering(work)
+    checked: Fitted = answering(work)
+    found, left_out, profiles = checked.fit, checked.held_out, checked.profiles
     for note in found.warnings:
         say(f"pliant: {note}")
     answer = {"model": model, **found.data()}
@@ -242,13 +242,42 @@ def fit(
     if profiles:
         answer["profiles"] = [one.__dict__ for one in profiles]
     write_json(out, answer)
-    save_report(report, eqs, [found])
+    save_report(report, eqs, [checked])
     if json:
         print_json(answer)
     else:
         _print_fit(found)
         _print_checks(left_out, profiles)
     return 0
+
+
+def _stages(
+    eqs: Equations, parameters: Sequence[str], given: Sequence[Measurement], priors: dict[str, tuple[float, float]],
+    folds: int | None, profiled: Sequence[str], line: SearchLine,
+) -> Fitted:  # fmt: skip
+    """The fit, and what was asked for to check it, with a line that says which of them is going on."""
+    tell: list[Callable[[str], None]] = []
+    units = output_units(eqs.model)
+    compared = {units.get(name, "") for one in given for name in one.outputs}
+    unit = thousandths(compared.pop()) if len(compared) == 1 else "thousandths of the outputs' units"
+
+    def progress(count: int, error: float) -> None:
+        tell[-1](f"mean error {error:.4g} {unit}")
+
+    with line.stage("fit") as said:
+        tell.append(said)
+        found = run_fit(eqs, parameters, given, priors=priors, progress=progress)
+    left_out = None
+    if folds is not None:
+        with line.stage(f"cross-validation in {folds} folds") as said:
+            tell.append(said)
+            left_out = found.cross_validate(folds)
+    profiles = []
+    for name in profiled:
+        with line.stage(f"profile of {name}") as said:
+            tell.append(said)
+            profiles.append(found.profile(name))
+    return Fitted(found, left_out, tuple(profiles))
 
 
 def _outputs(given: Sequence[str] | None, columns: str | None) -> dict[str, list[str] | None]:
@@ -309,7 +338,10 @@ def _measurement(
     if at_rest and rests is None:
         rests = plateaus(recording, driven)
         if not rests:
-            raise CommandError(f"no input stands still in {recording.file}", "say where it is at rest with --rest-at")
+            raise CommandError(
+                f"{recording.file} has no {LEAST_REST:g} s in which all inputs stand still under load",
+                "say when the robot is at rest with --rest-at",
+            )
     return Measurement(recording, use=use, rest_at=rests, **options)
 
 

@@ -25,7 +25,7 @@ NEAR = 0.2
 """A pole of the loop that is nearer to one of the robot without control belongs to the same motion."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ClosedLoop:
     """The loop of a robot with all its modes, held commands with their delay, and a controller with its observer.
 
@@ -44,6 +44,11 @@ class ClosedLoop:
     states: tuple[str, ...]
     sample_time: float
 
+    def __repr__(self) -> str:
+        judged = "stable" if self.stable else "not stable"
+        head = f"ClosedLoop: {judged}, {len(self.poles)} poles per sample of {self.sample_time:g} s"
+        return f"{head}, largest {self.largest:.6g}: {self.motion.rstrip(',')}" if len(self.poles) else head
+
     @property
     def largest(self) -> float:
         """The largest magnitude of a pole: deviations at last shrink (or grow) by it at every sample."""
@@ -57,9 +62,11 @@ class ClosedLoop:
     @property
     def motion(self) -> str:
         """The motion of the largest pole in words."""
-        if self.mode is not None:
-            return f"{self.mode}" + (", which the design leaves out," if self.neglected else "")
         frequency = abs(np.angle(self.poles[0])) / (2 * np.pi * self.sample_time)
+        if self.mode is not None:
+            said = [f"which samples show as {frequency:.4g} Hz"] if self.mode.frequency * self.sample_time > 0.5 else []
+            said += ["which the design leaves out"] if self.neglected else []
+            return f"{self.mode}, {' and '.join(said)}," if said else str(self.mode)
         where = f" (mostly {', '.join(self.states)})" if self.states else ""
         return f"a motion of the loop at {frequency:.4g} Hz{where}"
 
@@ -125,7 +132,7 @@ def closed_loop(controller: StateFeedback, plant: StateSpace | None = None) -> C
     if not size:
         return ClosedLoop(poles, None, False, (), controller.sample_time)
     largest, vector = complex(poles[order[0]]), vectors[:n, order[0]]
-    mode = _mode(whole, largest, vector, controller.sample_time)
+    mode = mode_of_motion(whole, largest, vector, controller.sample_time)
     left_out = reduction is not None and mode is not None and _is_neglected(mode, reduction.neglected)
     moves = np.abs(vector[: n // 2])
     leading = [int(k) for k in np.argsort(-moves)[:2] if moves[k] > 0.2 * moves.max()]
@@ -133,10 +140,13 @@ def closed_loop(controller: StateFeedback, plant: StateSpace | None = None) -> C
     return ClosedLoop(poles[order], mode, left_out, names, controller.sample_time)
 
 
-def _mode(whole: StateSpace, pole: complex, vector: np.ndarray, sample_time: float) -> Mode | None:
+def mode_of_motion(whole: StateSpace, pole: complex, vector: np.ndarray, sample_time: float) -> Mode | None:
     """The mode of the robot that takes most part in a motion of the loop, if the loop leaves it near to where it was."""
     modes = system_modes(whole.A, names=whole.states)
-    share = [abs(np.vdot(mode.left, vector)) * np.linalg.norm(mode.right) for mode in modes]
+    # a mode above half the sampling frequency is folded: its pole may be the other of the pair
+    share = [
+        max(abs(np.vdot(mode.left, x)) for x in (vector, vector.conj())) * np.linalg.norm(mode.right) for mode in modes
+    ]
     mode = modes[int(np.argmax(share))]
     free = np.exp(mode.eigenvalue * sample_time)
     return mode if min(abs(free - pole), abs(free - pole.conjugate())) < NEAR else None

@@ -22,7 +22,7 @@ class TooSlow(ValueError):
     """A sample time at which the design cannot see what it is to control."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DiscreteStateSpace:
     """x[k+1] = A x[k] + B u[k], y[k] = C x[k] + D u[k] for commands u[k] computed at sample k.
 
@@ -43,6 +43,11 @@ class DiscreteStateSpace:
     delay: float
     past: int
     continuous: StateSpace
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
+        past = f", {self.past} past commands among the states" if self.past else ""
+        return f"DiscreteStateSpace: {sizes}; samples of {self.sample_time:g} s, delay {self.delay:g} s{past}"
 
     @property
     def states(self) -> tuple[str, ...]:

@@ -122,7 +122,7 @@ class Matrices:
     commands: tuple[str, ...]
 
 
-@dataclass
+@dataclass(repr=False)
 class StateFeedback:
     """u = u0 - gain x, with x the deviation from the state that `regulator` was designed about.
 
@@ -150,6 +150,12 @@ class StateFeedback:
     seed: int = 0
     name: str = "state feedback"
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        observed = "states known" if self.observer is None else f"observer of {', '.join(self.observer.linear.outputs)}"
+        reduced = "" if self.reduction is None else f" on {len(self.reduction.kept)} modes"
+        times = f"samples of {self.sample_time:g} s, delay {self.delay:g} s"
+        return f"StateFeedback '{self.name}': inputs {', '.join(self._linear.inputs)}{reduced}; {observed}; {times}"
 
     def __post_init__(self) -> None:
         linear = self.regulator.linear

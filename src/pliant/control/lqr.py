@@ -19,7 +19,7 @@ Linear: TypeAlias = StateSpace | DiscreteStateSpace
 Weights: TypeAlias = Mapping[str, float] | np.ndarray | float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Regulator:
     """u = -gain x minimises the sum (or integral) of x'Qx + u'Ru.
 
@@ -34,6 +34,9 @@ class Regulator:
     cost: np.ndarray
     linear: Linear
     poles: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"Regulator: {' x '.join(map(str, self.gain.shape))} gain, {poles_in_words(self.linear, self.poles)}"
 
     @property
     def plant(self) -> StateSpace:
@@ -85,6 +88,15 @@ def lqr(linear: Linear, *, states: Weights = 1.0, inputs: Weights = 1.0, outputs
         ) from None
     gain, P = gain / scale[None, :], P / np.outer(scale, scale)
     return Regulator(gain, P, linear, scipy.linalg.eigvals(linear.A - linear.B @ gain))
+
+
+def poles_in_words(linear: Linear, poles: np.ndarray) -> str:
+    """How slow the slowest pole of a design is, per sample or per second."""
+    if not len(poles):
+        return "no poles"
+    if isinstance(linear, DiscreteStateSpace):
+        return f"largest of {len(poles)} poles {np.abs(poles).max():.6g} per sample of {linear.sample_time:g} s"
+    return f"slowest of {len(poles)} poles {np.real(poles).max():.6g} 1/s"
 
 
 def costs(

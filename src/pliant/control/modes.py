@@ -19,7 +19,11 @@ SLOW = 1e-6
 """Eigenvalues below this are those of motions that nothing holds [1/s]."""
 
 
-@dataclass(frozen=True)
+ROUND_OFF = 1e-9
+"""Damping ratios below this are none."""
+
+
+@dataclass(frozen=True, repr=False)
 class Mode:
     """A mode of dx/dt = A x: one real eigenvalue or a conjugate pair (the one with positive imaginary part).
 
@@ -53,6 +57,9 @@ class Mode:
         size = abs(self.eigenvalue)
         return float(-self.eigenvalue.real / size) if size > 0 else 0.0
 
+    def __repr__(self) -> str:
+        return f"Mode: {self}"
+
     def __str__(self) -> str:
         where = f" (mostly {', '.join(self.states)})" if self.states else ""
         if abs(self.eigenvalue) < SLOW:
@@ -60,7 +67,9 @@ class Mode:
         if self.order == 1:
             verb = "decays" if self.eigenvalue.real < 0 else "grows"
             return f"the mode that {verb} with {self.eigenvalue.real:.4g} 1/s{where}"
-        return f"the mode at {self.frequency:.4g} Hz, damping ratio {self.damping_ratio:.3g}{where}"
+        ratio = self.damping_ratio
+        damping = "without damping" if abs(ratio) < ROUND_OFF else f"damping ratio {ratio:.3g}"
+        return f"the mode at {self.frequency:.4g} Hz, {damping}{where}"
 
 
 def system_modes(

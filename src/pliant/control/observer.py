@@ -8,12 +8,12 @@ import numpy as np
 import scipy  # its parts are imported on first use: scipy.signal takes half a second
 
 from pliant.control.discrete import DiscreteStateSpace
-from pliant.control.lqr import Linear, Weights, plant_states, state_weights, weight_matrix
+from pliant.control.lqr import Linear, Weights, plant_states, poles_in_words, state_weights, weight_matrix
 from pliant.control.modes import check_detectable
 from pliant.solve.blas_threads import on_one_blas_thread
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Observer:
     """The estimate follows x = A x + B u (its rate, or its next value) and is corrected by gain (y - C x - D u).
 
@@ -28,6 +28,9 @@ class Observer:
     covariance: np.ndarray | None
     linear: Linear
     poles: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"Observer: {' x '.join(map(str, self.gain.shape))} gain, {poles_in_words(self.linear, self.poles)}"
 
     def correct(self, x: np.ndarray, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         """The estimate (n) after a measurement y, taken while the input u is in force."""

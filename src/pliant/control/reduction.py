@@ -17,7 +17,7 @@ DUAL = 1e-6
 """Left and right eigenvectors of separate modes are orthogonal to within this."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reduction:
     """A linear system on some of its modes.
 
@@ -37,6 +37,13 @@ class Reduction:
     back: np.ndarray
     linear: StateSpace
 
+    def __repr__(self) -> str:
+        """How many modes are kept, and between which two the cut lies."""
+        head = f"Reduction: {len(self.kept)} of {len(self.kept) + len(self.neglected)} modes, {len(self.linear.states)} states"
+        lines = [f"fastest kept: {self.kept[-1]}"]
+        lines += [f"slowest left out: {self.neglected[0]}"] if self.neglected else []
+        return "\n".join([f"{head} of {len(self.full.states)}", *lines])
+
     def spillover(self, gain: np.ndarray) -> Spillover:
         """What the feedback u = -gain z does to the whole system, if the modal states are known and fed back at once.
 
@@ -46,12 +53,18 @@ class Reduction:
         return Spillover(tuple(closed), self.neglected)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Spillover:
     """Modes of the whole system in the loop, and those the design did not know."""
 
     closed: tuple[Mode, ...]
     neglected: tuple[Mode, ...]
+
+    def __repr__(self) -> str:
+        """Whether it is stable, and which mode decays most slowly, or grows."""
+        last = max(self.closed, key=lambda mode: mode.eigenvalue.real)
+        head = f"Spillover: {'stable' if self.stable else 'unstable'}, {len(self.closed)} modes in the loop"
+        return f"{head}, {len(self.neglected)} of them not in the design\nleast damped: {last}"
 
     @property
     def stable(self) -> bool:

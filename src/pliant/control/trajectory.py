@@ -93,7 +93,7 @@ class Sphere:
         return min(float(np.linalg.norm(found[x].position - center)) - least[x] for x in least)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trajectory:
     """A planned motion on a grid: times n [s], q n x nq, v and a n x nv, inputs n x m by the order of `input_names`.
 
@@ -110,6 +110,10 @@ class Trajectory:
     input_names: tuple[str, ...]
     cost: float
     iterations: int
+
+    def __repr__(self) -> str:
+        span = f"{len(self.time)} times from {self.time[0]:g} to {self.time[-1]:g} s"
+        return f"Trajectory ({self.status}): {span}, inputs {', '.join(self.input_names)}; cost {self.cost:.6g}"
 
     def at(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """q, v and inputs at a time; the ends hold before and after."""

@@ -10,7 +10,15 @@ import numpy as np
 
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_units
-from pliant.identify.recording import compared_columns, drive, plateaus, thousandths, time_slack, undriven
+from pliant.identify.recording import (
+    LEAST_REST,
+    compared_columns,
+    drive,
+    plateaus,
+    thousandths,
+    time_slack,
+    undriven,
+)
 from pliant.language.aliases import canonical
 from pliant.language.arguments import ArgumentError, positive
 from pliant.language.recording import Recording, RecordingError
@@ -49,6 +57,7 @@ class Comparison:
         time, path, measured: times [s], the point's path and the reference (times x components) [m].
         static_times, static_path: times [s] and points at rest [m].
         notes: what the user should know.
+        unit: of errors. output, output_unit: what is compared, and the SI unit of the path.
     """
 
     rod: str
@@ -72,6 +81,8 @@ class Comparison:
     memory_kb: float
     notes: tuple[str, ...] = ()
     unit: str = "mm"
+    output: str = "output"
+    output_unit: str = "m"
 
     def __repr__(self) -> str:
         return (
@@ -81,9 +92,10 @@ class Comparison:
 
 
 NEVER_AT_REST = (
-    "no states at rest are compared: some input of the recording moves all the time. Say when with --rest-at"
+    f"no states at rest are compared: the recording has no {LEAST_REST:g} s in which all inputs stand still and one of them is "
+    "above a tenth of its range. Say when the robot is at rest (`rest_at`, --rest-at)"
 )
-"""Where a recording has no stretch in which all inputs stand still, as those of a force sensor never do."""
+"""Where a recording has no stretch in which all inputs stand still under load, as those of a force sensor never do."""
 
 ARRAYS = ("time", "path", "measured", "static_times", "static_path")
 """Attributes of a comparison that are not one number or word."""
@@ -223,7 +235,8 @@ def _row(
     static_times: np.ndarray,
     static: np.ndarray,
 ) -> Comparison:
-    eqs, unit = run.eqs, thousandths(output_units(run.eqs.model)[output])
+    eqs, output_unit = run.eqs, output_units(run.eqs.model)[output]
+    unit = thousandths(output_unit)
     distance = 1e3 * np.linalg.norm(run.path - measured, axis=1)[inside]
     at_rest = 1e3 * np.linalg.norm(run.static - static, axis=1)
     mean, reach = float(distance.mean()), float(1e3 * np.linalg.norm(measured[0]))
@@ -250,4 +263,6 @@ def _row(
         memory_kb=eqs.binding.program.memory(eqs.binding) / 1e3,
         notes=run.notes,
         unit=unit,
+        output=output,
+        output_unit=output_unit,
     )

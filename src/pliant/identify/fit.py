@@ -12,6 +12,7 @@ from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_units
 from pliant.identify.compare import DEFAULT_METHOD
+from pliant.identify.discretization import discretization_of
 from pliant.identify.held_out import HeldOut, Profile, cross_validate, profile
 from pliant.identify.measurement import Measurement, prediction_of, samples_of
 from pliant.identify.recording import compared_columns, thousandths, undriven
@@ -43,6 +44,29 @@ class OutputError:
     unit: str
 
 
+@dataclass(frozen=True)
+class FittedPath:
+    """An output beside what was measured of it.
+
+    Attributes:
+        measurement, output: label of the measurement, and the output.
+        in_motion: whether the samples follow each other in time; otherwise they are poses at rest.
+        time: of the samples (n) [s].
+        measured, before, after: what was measured, and what the model predicts with the values before and after the fit
+            (n x components) [SI unit of the output].
+        fitted: which samples were fitted (n); the others were held out.
+    """
+
+    measurement: str
+    output: str
+    in_motion: bool
+    time: np.ndarray
+    measured: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    fitted: np.ndarray
+
+
 @dataclass(frozen=True, repr=False)
 class Fit:
     """Parameters found from recordings.
@@ -62,9 +86,12 @@ class Fit:
         errors: the same by measurement and output.
         evaluations: simulations (or sets of states at rest) made; those with derivatives count once.
         derivatives: "exact", or why some came from finite differences.
-        message: what the solver said.
+        message: how the search ended.
         unit: of the distances.
-        warnings: what the user should know of the recordings: loads that drive nothing, units that are not stated.
+        warnings: what the user should know: loads of the recordings that drive nothing, units that are not stated, rods that are
+            divided too coarsely.
+        finer_rods: how far each value would move, to first order, with twice as many elements in every rod (SI units); empty of a
+            robot without rods.
     """
 
     status: Status
@@ -84,12 +111,19 @@ class Fit:
     message: str
     unit: str = "mm"
     warnings: tuple[str, ...] = ()
+    finer_rods: Mapping[str, float] = field(default_factory=dict)
+    _paths: tuple[FittedPath, ...] = field(repr=False, compare=False, kw_only=True)
     _search: Search = field(repr=False, compare=False, kw_only=True)
     _solution: Solution = field(repr=False, compare=False, kw_only=True)
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name} = {x:.6g} ± {self.deviations[name]:.2g}" for name, x in self.parameters.items())
         return f"Fit ({self.status}): {values}; mean error {self.before_mm:.3g} {self.unit} before, {self.after_mm:.3g} after"
+
+    @property
+    def paths(self) -> tuple[FittedPath, ...]:
+        """What was measured and what the model predicts, by measurement and output."""
+        return self._paths
 
     @on_one_blas_thread
     def profile(self, name: str, values: Sequence[float] | np.ndarray | None = None) -> Profile:
@@ -148,14 +182,21 @@ def fit(
         raise RecordingError("there is nothing to fit to: give a recording")
     given = [_with_columns(eqs, one) for one in given]
     unknowns, places = _unknowns(eqs, parameters, given, bounds or {}, priors or {})
-    targets = [_target(eqs, one, places[k], k, method or DEFAULT_METHOD) for k, one in enumerate(given)]
+
+    def targets_of(eqs: Equations) -> list[Target]:
+        return [_target(eqs, one, places[k], k, method or DEFAULT_METHOD) for k, one in enumerate(given)]
+
+    targets = targets_of(eqs)
     size = sum(int(t.samples.fitted.sum()) * t.samples.measured.shape[1] for t in targets)
     if size + unknowns.with_prior.sum() <= len(unknowns.labels):
         raise RecordingError(f"{size} measured values are too few to fit {len(unknowns.labels)} parameters")
     search = Search(unknowns, targets, progress)
     before = search.values(unknowns.start)
     found = search.solve(np.clip(unknowns.start, unknowns.low, unknowns.high))
-    return _result(eqs, search, found, before, tuple(dict.fromkeys(x for one in given for x in _remarks(eqs, one))))
+    remarks = dict.fromkeys(x for one in given for x in _remarks(eqs, one))
+    moved, coarse = discretization_of(eqs, search, found, targets_of)
+    result = _result(eqs, search, found, before, (*remarks, *coarse))
+    return replace(result, finer_rods=moved)
 
 
 def _remarks(eqs: Equations, given: Measurement) -> list[str]:
@@ -250,9 +291,22 @@ def _result(
         message=found.message,
         unit=thousandths(named.pop()) if len(named) == 1 else "1e-3 of the outputs' units",
         warnings=warnings,
+        _paths=_paths(search, before, after),
         _search=search,
         _solution=found,
     )
+
+
+def _paths(search: Search, before: Sequence[np.ndarray], after: Sequence[np.ndarray]) -> tuple[FittedPath, ...]:
+    found = []
+    for target, first, last in zip(search.targets, before, after, strict=True):
+        samples = target.samples
+        for name, block in samples.blocks.items():
+            values = (samples.measured[:, block], first[:, block], last[:, block])
+            found.append(
+                FittedPath(target.label, name, target.is_motion, samples.times, *values, fitted=samples.fitted)
+            )
+    return tuple(found)
 
 
 def _errors(

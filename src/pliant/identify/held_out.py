@@ -14,7 +14,7 @@ from pliant.language.recording import RecordingError
 MOST_STEPS = 16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HeldOut:
     """Errors on samples that were left out, each predicted by a fit to the others.
 
@@ -32,8 +32,13 @@ class HeldOut:
     parameters: Sequence[Mapping[str, float]]
     spread: Mapping[str, float]
 
+    def __repr__(self) -> str:
+        errors = ", ".join(f"{name} {x:.3g}" for name, x in self.rms.items())
+        spread = ", ".join(f"{name} {x:.2g}" for name, x in self.spread.items())
+        return f"HeldOut: {len(self.parameters)} folds; root mean square error (SI): {errors}; spread: {spread}"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Profile:
     """How much worse a fit gets with one parameter held, all others fitted anew.
 
@@ -49,6 +54,10 @@ class Profile:
     values: np.ndarray
     rise: np.ndarray
     interval: tuple[float, float]
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        return f"Profile of {self.name}: 95 % interval {low:.6g} to {high:.6g}, from {len(self.values)} fits"
 
 
 def folds_of(search: Search, folds: int, groups: Sequence[np.ndarray] | None, seed: int) -> list[np.ndarray]:

@@ -14,6 +14,9 @@ from pliant.language.recording import Recording, RecordingError
 from pliant.model.model import Model
 from pliant.model.recorded_inputs import check_dimension, driving_columns, recorded_inputs
 
+LEAST_REST = 1.0
+"""Inputs that stand still for so long [s] let the robot come to rest."""
+
 
 def thousandths(unit: str) -> str:
     """The unit of numbers that are given in thousandths of an SI unit: mm of positions, mN of forces."""
@@ -80,7 +83,9 @@ def _assumed_units(recording: Recording, used: Sequence[str]) -> Iterator[str]:
         )
 
 
-def plateaus(recording: Recording, inputs: Sequence[str], *, least: float = 1.0, share: float = 0.02) -> list[float]:
+def plateaus(
+    recording: Recording, inputs: Sequence[str], *, least: float = LEAST_REST, share: float = 0.02
+) -> list[float]:
     """Times near the end of stretches of at least `least` seconds in which no input moves by more than `share` of its range and
     one of them is above a tenth of it: where the robot can be expected at rest under load."""
     values = np.array([recording.columns[name] for name in inputs])

@@ -25,6 +25,16 @@ REMEMBERED = 64
 BROKEN = 1e6
 
 
+ENDED = {
+    0: "stopped after the most evaluations before it had settled; start nearer, or fit fewer parameters",
+    1: "converged: the sum of squares is level",
+    2: f"converged: the last step changed the sum of squares by less than {TOLERANCE:.0e} of it",
+    3: f"converged: the last step changed the parameters by less than {TOLERANCE:.0e} of them",
+    4: f"converged: the last step changed parameters and sum of squares by less than {TOLERANCE:.0e} of them",
+}
+"""How a search has ended, by the status of `least_squares`."""
+
+
 @dataclass(frozen=True)
 class Unknowns:
     """What is fitted: names, start values, units in which the search counts, bounds, and priors (means and deviations; the latter
@@ -179,7 +189,7 @@ class Search:
         size = sum(int(mask.sum()) * t.samples.measured.shape[1] for mask, t in zip(chosen, self.targets, strict=True))
         return Solution(
             at(found.x), free, found.fun, found.jac / scale[free], float(2 * found.cost), deviations,
-            float(size), found.active_mask != 0, bool(found.success), str(found.message),
+            float(size), found.active_mask != 0, bool(found.success), ENDED[found.status],
         )  # fmt: skip
 
     def _finished(
@@ -229,8 +239,18 @@ class Search:
     # -- residuals -------------------------------------------------------------------------------------------------------
 
     def _residual(self, x: np.ndarray, chosen: Masks, deviations: Mapping[tuple[int, str], float]) -> np.ndarray:
+        return self._weighed([path for path, _ in self._evaluated(x)], x, chosen, deviations)
+
+    def residual_of(self, paths: Sequence[np.ndarray | None], found: Solution) -> np.ndarray:
+        """Residuals of other predictions of all targets at the values found, weighed as there."""
+        return self._weighed(paths, found.x, [t.samples.fitted for t in self.targets], found.deviations)
+
+    def _weighed(
+        self, paths: Sequence[np.ndarray | None], x: np.ndarray, chosen: Masks,
+        deviations: Mapping[tuple[int, str], float],
+    ) -> np.ndarray:  # fmt: skip
         parts = []
-        for index, (path, _) in enumerate(self._evaluated(x)):
+        for index, path in enumerate(paths):
             samples, sigma = self.targets[index].samples, self._sigma(index, deviations)
             left = np.full_like(samples.measured, BROKEN) if path is None else (path - samples.measured) / sigma
             parts.append(left[chosen[index]].ravel())
@@ -272,7 +292,7 @@ class Search:
         for k in target.where:
             step = np.zeros(len(x))
             step[k] = DIFFERENCE * (abs(x[k]) or self.unknowns.scale[k])
-            sides = [target.prediction.values(self._values_for(target, x + sign * step)) for sign in (1, -1)]
+            sides = [target.prediction.values(self.values_for(target, x + sign * step)) for sign in (1, -1)]
             self.count += 2
             if sides[0] is None or sides[1] is None:
                 raise RecordingError(
@@ -281,7 +301,8 @@ class Search:
             columns.append((sides[0] - sides[1]) / (2 * step[k]))
         return np.stack(columns, axis=2)
 
-    def _values_for(self, target: Target, x: np.ndarray) -> dict[str, float]:
+    def values_for(self, target: Target, x: np.ndarray) -> dict[str, float]:
+        """Parameters of the model that a target is predicted with, by name."""
         return dict(zip(target.names, x[target.where].tolist(), strict=True))
 
     def _evaluated(self, x: np.ndarray) -> list[tuple[np.ndarray | None, np.ndarray | None]]:
@@ -296,7 +317,7 @@ class Search:
         return self._known[key]
 
     def _of_target(self, target: Target, x: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
-        values = self._values_for(target, x)
+        values = self.values_for(target, x)
         if target.prediction.reason:
             path, slopes = target.prediction.values(values), None
         else:

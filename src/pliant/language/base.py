@@ -25,7 +25,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from pliant.language.dimension import Dimension
-from pliant.language.words import KeyPath, describe, nearest, renamed_hint, suggestion, with_article
+from pliant.language.words import KeyPath, describe, half_of_diameter, nearest, renamed_hint, suggestion, with_article
 
 if TYPE_CHECKING:
     from pliant.language.source import Source
@@ -164,6 +164,7 @@ def with_known_keys(error: ValidationError, part: type[BaseModel]) -> Validation
         if kind == "extra_forbidden" and len(location) == 1:
             known = ", ".join(part.model_fields)
             hint = renamed_hint(location[0], getattr(part, "renamed", {}))
+            hint = hint or half_of_diameter(location[0], item["input"], part.model_fields)
             hint = hint or suggestion(location[0], part.model_fields, f"known here: {known}")
             kind = fault("unknown_key", f"unknown key '{location[0]}'", hint=hint)
         elif "text" in context:

@@ -6,7 +6,8 @@ This module imports nothing heavy, so that the command line can complain without
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Container, Iterable, Mapping
 from typing import TypeAlias
 
 KeyPath: TypeAlias = tuple[str | int, ...]
@@ -28,6 +29,19 @@ def suggestion(word: object, choices: Iterable[str], otherwise: str = "") -> str
 def renamed_hint(name: object, renamed: Mapping[str, str]) -> str:
     """A hint that tells the new name of what was called differently before; empty where it was not."""
     return f"write {renamed[str(name)]}" if str(name) in renamed else ""
+
+
+def half_of_diameter(key: int | str, given: object, known: Container[str]) -> str:
+    """What to write for a diameter where the language has the radius; empty for other keys."""
+    radius = str(key).replace("diameter", "radius")
+    if radius == key or radius not in known:
+        return ""
+    found = re.fullmatch(r"\s*([-+.\deE]+)\s*(.*)", str(given)) if isinstance(given, str | int | float) else None
+    try:
+        half = f"{float(found[1]) / 2:g} {found[2]}".strip() if found else "..."
+    except ValueError:
+        half = "..."
+    return f"give the radius, which is half of it: `{radius}: {half}`"
 
 
 def with_article(noun: str) -> str:

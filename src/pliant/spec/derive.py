@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from pliant.equations.equations import Equations, say_once
 from pliant.language.arguments import ArgumentError
 from pliant.language.words import describe
 from pliant.model.model import compile_model
+from pliant.rod.base import RodModelBase
 from pliant.spec.flattening import flatten_with_structure
 from pliant.spec.reader import load
 from pliant.spec.robot import RobotSpec
@@ -28,3 +30,13 @@ def derive(robot: RobotSpec | str | Path) -> Equations:
     for note in (*map(str, spec.remarks), *model.notes):
         say_once(note)
     return Equations(model, derive_seconds=time.perf_counter() - start)
+
+
+def derive_with_rods(eqs: Equations, rods: Mapping[str, RodModelBase]) -> Equations:
+    """The same robot with other models of some rods, inputs and parameters as they are."""
+    spec, start = eqs.model.spec, time.perf_counter()
+    changed = {name: spec.rods[name].model_copy(update={"model": model}) for name, model in rods.items()}
+    flat = spec.model_copy(update={"rods": {**spec.rods, **changed}})
+    model = compile_model(with_rod_frequencies(flat), eqs.model.structural, written=flat)
+    made = Equations(model, derive_seconds=time.perf_counter() - start)
+    return made.at(inputs=eqs.given_inputs, parameters=eqs.given_parameters)

@@ -34,6 +34,12 @@ def parse_rod_model(word: str) -> RodModelBase:
     return _made(model, fineness, f"rod model '{word}'")
 
 
+def with_fineness(model: RodModelBase, count: int) -> RodModelBase:
+    """The same rod model with another number of elements, or another order."""
+    kept = {name: getattr(model, name) for name in model.model_fields_set if name not in OF_ONE_FINENESS}
+    return type(model).model_validate({**kept, model.fineness: count})
+
+
 def with_rod_model(spec: Robot, rod: str, model: str | RodModelBase, options: dict[str, Any] | None = None) -> Robot:
     """The robot with another model of the rod of that name: `KIND:N`, or a model with its options.
 

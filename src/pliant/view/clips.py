@@ -17,7 +17,7 @@ from pliant.view.scene import SceneMaker
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
     from pliant.solve.linear.modal import Modes
-    from pliant.solve.result import Result
+    from pliant.solve.result import Recorded, Result
     from pliant.solve.statics.equilibrium import Equilibrium
     from pliant.solve.statics.path import Path
 
@@ -65,7 +65,7 @@ def most_frames(eqs: Equations) -> int:
 
 def run_scenes(eqs: Equations, run: Result, chosen: Iterable[int]) -> Iterator[Scene]:
     """Scenes of a run at some of its saved times, with the parameters and inputs that were in force."""
-    parameters = _parameters(eqs, run.recorded.attributes["parameters"])
+    parameters = parameters_of_run(eqs, run)
     spec = eqs.model.spec
     # inputs are seen in loads and tendons alone; without these nothing has to be evaluated again
     inputs = run.inputs if spec.loads or spec.tendons else {}
@@ -76,20 +76,19 @@ def run_scenes(eqs: Equations, run: Result, chosen: Iterable[int]) -> Iterator[S
         yield maker.at(q[k], float(times[k]), touching.sample(k) if touching.names else None)
 
 
-def _parameters(eqs: Equations, written: str) -> dict[str, float]:
+def parameters_of_run(eqs: Equations, run: Recorded) -> dict[str, float]:
     """The parameters that a result was made with, as far as these equations can take them."""
     known = set(eqs.parameters) - eqs.model.structural
-    return {name: float(value) for name, value in json.loads(written).items() if name in known}
+    return {
+        name: float(value) for name, value in json.loads(run.recorded.attributes["parameters"]).items() if name in known
+    }
 
 
 def path_clip(eqs: Equations, path: Path, *, name: str = "path") -> Clip:
     """Poses along a path of equilibria, one after the other; the whole path takes five seconds."""
     chosen = spread_indices(np.arange(len(path), dtype=float), most_frames(eqs))
     scenes = []
-    parameters, inputs = (
-        _parameters(eqs, path.recorded.attributes["parameters"]),
-        json.loads(path.recorded.attributes["inputs"]),
-    )
+    parameters, inputs = parameters_of_run(eqs, path), json.loads(path.recorded.attributes["inputs"])
     for k in chosen:
         # only one of the two sorts has that name
         (inputs if path.parameter in eqs.inputs else parameters)[path.parameter] = float(path.value[k])
@@ -133,7 +132,7 @@ def mode_clips(
     clips = []
     for k in range(min(most, found.shapes.shape[1])):
         positions = mode_positions(eqs, found, k, parameters=parameters, inputs=inputs)
-        scenes = [maker.at(q) for q in positions]
+        scenes = [maker.at(q, found.state.t) for q in positions]
         words = found.words(k)
         times = np.linspace(0, MODE_SECONDS, MODE_FRAMES + 1)
         clips.append(Clip(f"mode {k + 1}: {words}", times, (*scenes, scenes[0]), loops=True, words=words))

@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.view.page import picture
 from pliant.view.plot.style import axes, style
+from pliant.view.settings import settings
 from pliant.view.sketch import sketch
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def _image(axes: Any, words: str) -> str:
 
     figure = np.ravel(np.asarray(axes, dtype=object))[0].figure
     content = io.BytesIO()
-    with plt.rc_context({"svg.fonttype": "path", "svg.hashsalt": "pliant"}):
+    with settings({"svg.fonttype": "path", "svg.hashsalt": "pliant"}):
         figure.savefig(content, format="svg", metadata={"Date": None})
     plt.close(figure)
     return picture(content.getvalue(), "svg+xml", words)
@@ -36,7 +37,7 @@ def _image(axes: Any, words: str) -> str:
 
 def sketch_html(eqs: Equations, pose: Any, words: str) -> str:
     """The drawing of a robot, as an image."""
-    return _image(sketch(eqs, pose, parameters=getattr(pose, "parameters", None)), words)
+    return _image(sketch(eqs, pose), words)
 
 
 def constraint_error(run: Result) -> Any:

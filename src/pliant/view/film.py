@@ -7,11 +7,13 @@ import os
 import shutil
 import subprocess
 import tempfile
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from pliant.language.files import write_whole
 from pliant.view.camera import View, look_from, view_direction
 from pliant.view.clips import run_scenes
 from pliant.view.marks import push_scale
-from pliant.view.sketch import Drawing, front_view, picture_size
+from pliant.view.sketch import Drawing, front_view, picture_size, write_all_names
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -31,6 +33,10 @@ WIDTH, HEIGHT = 960, 720
 """Largest size of the picture [pixels]; it takes the shape of what is seen."""
 RESOLUTION = 150
 """Dots per inch of a film of that size, which says how large words and lines are."""
+
+
+COLOURS = 256
+"""Colours of a .gif file."""
 
 
 class FilmError(RuntimeError):
@@ -106,6 +112,7 @@ def _pictures(
         k: Drawing(scene, camera, labels=look.labels, frames=look.frames, size=size, center=center, push=push)
         for k, scene in scenes.items()
     }
+    write_all_names(list(drawings.values()))
     low = np.min([drawing.low for drawing in drawings.values()], axis=0)
     high = np.max([drawing.high for drawing in drawings.values()], axis=0)
     shape = (high - low) + 0.12 * size
@@ -157,12 +164,46 @@ def _mp4(pictures: Iterator[np.ndarray], frames_per_second: float) -> bytes:
 
 
 def _gif(pictures: Iterator[np.ndarray], frames_per_second: float) -> bytes:
+    """All frames with one palette: the colours that cover most of the film, unchanged, so that nothing changes its colour."""
     from PIL import Image
 
-    first = Image.fromarray(next(pictures)).convert("P", palette=Image.Palette.ADAPTIVE, colors=64)
-    rest = (Image.fromarray(picture).quantize(palette=first, dither=Image.Dither.NONE) for picture in pictures)
+    kept: list[tuple[np.ndarray, bytes]] = []
+    counts: Counter[int] = Counter()
+    for picture in pictures:
+        packed = picture.astype(np.uint32) @ np.array([65536, 256, 1], dtype=np.uint32)
+        colours, where, times = np.unique(packed, return_inverse=True, return_counts=True)
+        counts.update(dict(zip(colours.tolist(), times.tolist(), strict=True)))
+        kept.append((colours, zlib.compress(where.astype(_index_type(colours)).tobytes(), 1)))
+    shape = packed.shape
+    palette = np.array([colour for colour, _ in counts.most_common(COLOURS)])
+
+    def frames() -> Iterator[Image.Image]:
+        for colours, where in kept:
+            numbers = np.frombuffer(zlib.decompress(where), _index_type(colours))
+            frame = Image.fromarray(_nearest(colours, palette)[numbers].reshape(shape))
+            frame.putpalette(_channels(palette).astype(np.uint8).tobytes())
+            yield frame
+
+    made = frames()
     content = io.BytesIO()
     # the format counts in hundredths of a second
     duration = 10 * max(2, round(100 / frames_per_second))
-    first.save(content, format="GIF", save_all=True, append_images=rest, duration=duration, loop=0, optimize=False)
+    next(made).save(content, format="GIF", save_all=True, append_images=made, duration=duration, loop=0, optimize=False)
     return content.getvalue()
+
+
+def _index_type(colours: np.ndarray) -> type[np.unsignedinteger[Any]]:
+    """Whole numbers that can count that many colours."""
+    return np.uint16 if len(colours) < 65536 else np.uint32
+
+
+def _nearest(colours: np.ndarray, palette: np.ndarray) -> np.ndarray:
+    """The entry of a palette that is nearest to each colour, as bytes."""
+    own, given = _channels(colours), _channels(palette)
+    apart = np.sum((own[:, None] - given) ** 2, axis=2)
+    return np.argmin(apart, axis=1).astype(np.uint8)
+
+
+def _channels(packed: np.ndarray) -> np.ndarray:
+    """Red, green and blue (n x 3) of colours that are one number each."""
+    return np.stack([packed >> 16 & 255, packed >> 8 & 255, packed & 255], axis=1).astype(np.int32)

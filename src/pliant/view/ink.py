@@ -25,13 +25,15 @@ class Ink:
         self.low = np.minimum(self.low, points.min(axis=0))
         self.high = np.maximum(self.high, points.max(axis=0))
 
-    def _polygon(self, points: np.ndarray, colour: str, layer: float, *, see_through: bool = False) -> None:
+    def _polygon(
+        self, points: np.ndarray, colour: str, layer: float, *, see_through: bool = False, edge: float = 0.9
+    ) -> None:
         self._include(points)
         alpha = 0.5 if see_through else None
 
         def paint(ax: Any, zorder: float) -> None:
             ax.fill(
-                *points.T, facecolor=colour, edgecolor=darker(colour), linewidth=0.9, joinstyle="round", zorder=zorder,
+                *points.T, facecolor=colour, edgecolor=darker(colour), linewidth=edge, joinstyle="round", zorder=zorder,
                 alpha=alpha,
             )  # fmt: skip
 
@@ -56,10 +58,9 @@ class Ink:
 
         self.todo.append((layer, paint))
 
-    def _text(
-        self, words: str, place: np.ndarray, colour: str, size: float, align: str = "center", width: float = 0.02
-    ) -> None:
-        reach = np.array([[-width if align == "center" else 0.0, -0.02 * self.size], [width, 0.02 * self.size]])
+    def _text(self, words: str, place: np.ndarray, colour: str, size: float, width: float = 0.02) -> None:
+        """Words with their middle there. width: half of theirs [m]."""
+        reach = np.array([[-width, -0.02 * self.size], [width, 0.02 * self.size]])
         self._include(place + reach)
 
         def paint(ax: Any, zorder: float) -> None:
@@ -67,6 +68,8 @@ class Ink:
 
             # words stay legible where a net is behind them
             halo = [withStroke(linewidth=2.0, foreground="white")]
-            ax.text(*place, words, color=colour, fontsize=size, ha=align, va="center", zorder=zorder, path_effects=halo)
+            ax.text(
+                *place, words, color=colour, fontsize=size, ha="center", va="center", zorder=zorder, path_effects=halo
+            )
 
         self.todo.append((980, paint))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,58 +14,117 @@ SAMPLES = 12
 """Points of a line between two corners that count as covered by a name on it."""
 OVER_A_NAME = 1000
 """A name on another one is worse than on any part."""
+LETTER, LINE = 0.022, 0.036
+"""Width of a letter and height of a line, as shares of the picture's size."""
 
-Place = tuple[np.ndarray, str]
-"""Where a name stands [m], and whether it begins there (`left`) or has its middle there (`center`)."""
+
+@dataclass(frozen=True)
+class Named:
+    """A part and the name that is to stand beside it.
+
+    Attributes:
+        words: the name.
+        points: of the part on the picture (n x 2) [m], from one end to the other; eight are the corners of a box.
+        width: how far the part reaches to each side of its points [m].
+        colour: of the name.
+    """
+
+    words: str
+    points: np.ndarray
+    width: float
+    colour: str
 
 
 class Room:
-    """What is on a picture already: lines through points of parts (n x 2 each) [m], and names."""
+    """What is on a picture already: lines through points of parts (n x 2 each) [m], and names. size: of the picture [m]."""
 
-    def __init__(self, parts: Sequence[np.ndarray]) -> None:
+    def __init__(self, parts: Sequence[np.ndarray], size: float) -> None:
         share = np.linspace(0, 1, SAMPLES)[:, None, None]
         lines = [((1 - share) * p[:-1] + share * p[1:]).reshape(-1, 2) if len(p) > 1 else p for p in parts]
         self.points = np.concatenate(lines) if lines else np.zeros((0, 2))
         self.taken: list[np.ndarray] = []
+        self.size = size
 
-    def best(self, places: Iterator[Place], width: float, height: float) -> Place:
-        """The first of the places at which a name of that size covers least; it is taken from then on."""
-        chosen, corners = min(
-            ((place, _corners(place, width, height)) for place in places), key=lambda x: self._covered(x[1])
-        )
-        self.taken.append(corners)
-        return chosen
+    def corners(self, named: Named, place: np.ndarray) -> np.ndarray:
+        """Lower left and upper right corner of a name with its middle there (2 x 2)."""
+        half = self.half(named)
+        return np.array([place - half, place + half])
 
-    def _covered(self, corners: np.ndarray) -> int:
+    def half(self, named: Named) -> np.ndarray:
+        """Half of the width and height of a name [m]."""
+        return 0.5 * self.size * np.array([LETTER * len(named.words), LINE])
+
+    def covered(self, corners: np.ndarray) -> int:
+        """How much a name with these corners covers."""
         low, high = corners
         names = sum(bool(np.all((low < other[1]) & (high > other[0]))) for other in self.taken)
         return OVER_A_NAME * names + int(np.sum(np.all((self.points > low) & (self.points < high), axis=1)))
 
 
-def _corners(place: Place, width: float, height: float) -> np.ndarray:
-    """Lower left and upper right corner of a name (2 x 2)."""
-    (x, y), align = place
-    left = x if align == "left" else x - width / 2
-    return np.array([[left, y - height / 2], [left + width, y + height / 2]])
+def place_names(rooms: Sequence[Room], pictures: Sequence[Sequence[Named]]) -> list[list[np.ndarray]]:
+    """Places (2) [m] of the middles of names on several pictures of the same parts, for each picture by part.
+
+    A name stands on the same side of its part and as far along it on all of them: where it covers least, on the whole.
+    """
+    found: list[list[np.ndarray]] = [[] for _ in rooms]
+    for part in zip(*pictures, strict=True):
+        sign = _first_side(part[0])
+        places = [name_places(named, room, sign) for named, room in zip(part, rooms, strict=True)]
+        costs = np.array(
+            [
+                [room.covered(room.corners(named, place)) for place in there]
+                for named, room, there in zip(part, rooms, places, strict=True)
+            ]
+        )
+        best = int(np.argmin(costs.sum(axis=0)))
+        for k, (named, room) in enumerate(zip(part, rooms, strict=True)):
+            room.taken.append(room.corners(named, places[k][best]))
+            found[k].append(places[k][best])
+    return found
 
 
-def name_places(points: np.ndarray, width: float, size: float) -> Iterator[Place]:
-    """Places beside a part with these points (n x 2) that is that wide on each side, the usual one first. size: of the picture."""
-    gap = width + 0.028 * size
+def first_of_each(named: Sequence[Named]) -> list[Named]:
+    """The first of each group of repeated parts (`disc[1]`, `disc[2]`, ...), which stands for all of them (`disc[i]`)."""
+    groups: dict[str, list[Named]] = {}
+    for one in named:
+        groups.setdefault(re.sub(r"\[\d+\]", "[i]", one.words), []).append(one)
+    return [replace(group[0], words=words) if len(group) > 1 else group[0] for words, group in groups.items()]
+
+
+def name_places(named: Named, room: Room, sign: float) -> list[np.ndarray]:
+    """Middles of a name beside its part, the usual one first; always as many, and none of them jumps when the part turns.
+
+    sign: 1 or -1, for the side of the part that is the usual one.
+    """
+    points, half = named.points, room.half(named)
+    gap = named.width + 0.02 * room.size
     if len(points) == 8:  # a box
         middle, low, high = points.mean(axis=0), points.min(axis=0), points.max(axis=0)
-        yield np.array([middle[0], low[1] - 0.035 * size]), "center"
-        yield np.array([middle[0], high[1] + 0.035 * size]), "center"
-        yield np.array([high[0] + 0.02 * size, middle[1]]), "left"
-        return
-    beside = outlines.across(outlines.unit(points[-1] - points[0], (1.0, 0.0)))
-    beside = -beside if beside[0] < -1e-9 or (abs(beside[0]) <= 1e-9 and beside[1] < 0) else beside
+        away = half + 0.017 * room.size
+        return [
+            np.array([middle[0], low[1] - away[1]]),
+            np.array([middle[0], high[1] + away[1]]),
+            np.array([high[0] + away[0], middle[1]]),
+            np.array([low[0] - away[0], middle[1]]),
+        ]
+    beside = sign * _across(points)
+    places = []
     for share in (0.5, 0.3, 0.7):
         middle = _along(points, share)
         for side in (beside, -beside):
-            yield middle + gap * side, "left" if side[0] > 0.3 else "center"
-    if np.ptp(points, axis=0).max() < 2 * gap:  # a dot or a ball: any side will do
-        yield points.mean(axis=0) + np.array([gap, 0.0]), "left"
+            # as far out as the corner of the name that is nearest to the part
+            places.append(middle + (gap + float(np.abs(side) @ half)) * side)
+    return places
+
+
+def _first_side(named: Named) -> float:
+    """The sign for the right of a part, or above it, as it stands first."""
+    beside = _across(named.points)
+    return -1.0 if beside[0] < -1e-9 or (abs(beside[0]) <= 1e-9 and beside[1] < 0) else 1.0
+
+
+def _across(points: np.ndarray) -> np.ndarray:
+    return outlines.across(outlines.unit(points[-1] - points[0], (1.0, 0.0)))
 
 
 def _along(points: np.ndarray, share: float) -> np.ndarray:

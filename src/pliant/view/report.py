@@ -28,6 +28,7 @@ from pliant.study.measures import Table
 from pliant.view import plot
 from pliant.view.clips import mode_clips, path_clip, pose_clip, run_clip
 from pliant.view.figures import constraint_error, figure_html, sketch_html
+from pliant.view.fit_page import Fitted, fit_html
 from pliant.view.page import encoded, page, table, text
 from pliant.view.player import player
 from pliant.view.plot.profile import profile_names
@@ -262,13 +263,8 @@ def _comparison(eqs: Equations, found: Compared, name: str) -> str:
     return f"<p>Compared with the {text(found.reference)}.</p>{table(head, lines)}{drawn}"
 
 
-def _fit(eqs: Equations, found: Fit, name: str) -> str:
-    rows = [(key, _number(value), _number(found.deviations[key])) for key, value in found.parameters.items()]
-    errors = [("fitted samples", _number(found.before_mm), _number(found.after_mm))]
-    if np.isfinite(found.after_test_mm):
-        errors.append(("held-out samples", _number(found.before_test_mm), _number(found.after_test_mm)))
-    head = (f"mean error [{found.unit}]", "before", "after")
-    return table(("parameter", "value (SI)", "standard deviation"), rows) + table(head, errors)
+def _fit(eqs: Equations, found: Fit | Fitted, name: str) -> str:
+    return fit_html(found if isinstance(found, Fitted) else Fitted(found))
 
 
 def _sweep(eqs: Equations, found: Swept, name: str) -> str:
@@ -355,6 +351,7 @@ WRITERS: dict[type, tuple[str, Callable[[Equations, Any, str], str]]] = {
     Path: ("Path of equilibria", _path),
     Compared: ("Comparison", _comparison),
     Fit: ("Fit", _fit),
+    Fitted: ("Fit", _fit),
     Swept: ("Sweep", _sweep),
     Optimum: ("Optimum", _optimum),
 }

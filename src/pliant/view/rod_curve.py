@@ -40,6 +40,7 @@ class RodCurve:
         bore: radius of the hole along a hollow rod at each point (n) [m]; zero where it is solid.
         curvature: of the centre line at each point (n) [1/m].
         grounded: whether its base is fixed to the world.
+        parent: the body or rod that carries its base.
     """
 
     name: str
@@ -50,6 +51,7 @@ class RodCurve:
     bore: np.ndarray
     curvature: np.ndarray
     grounded: bool
+    parent: str = ""
 
     @property
     def tangents(self) -> np.ndarray:
@@ -97,7 +99,7 @@ def rod_curve(
     points, sides, curvature, arcs = _smooth(places)
     sizes, bore, is_round = _sizes(eqs.model.spec.sections, rod, arcs / max(arcs[-1], 1e-300), value)
     grounded = rod.parent == "world" or rod.parent.endswith("/world")
-    return RodCurve(name, points, sides, sizes, is_round, bore, curvature, grounded)
+    return RodCurve(name, points, sides, sizes, is_round, bore, curvature, grounded, rod.parent.partition(".")[0])
 
 
 def _sizes(

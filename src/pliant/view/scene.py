@@ -70,7 +70,7 @@ class SceneMaker:
     def __init__(self, eqs: Equations, parameters: Values | None = None, *, inputs: Values | None = None) -> None:
         self.eqs, self.spec = eqs, eqs.model.spec
         self.parameters, self.inputs = dict(parameters or {}), dict(inputs or {})
-        environment = eqs.model.environment.with_values(self.parameters)
+        environment = eqs.model.environment.with_values(eqs.given_parameters | self.parameters)
         self.value: Callable[[Any], float] = lru_cache(None)(lambda scalar: float(environment.value(scalar)))
         self.looks = {
             name: SURFACES[type(surface)](surface, self.value) for name, surface in self.spec.surfaces.items()

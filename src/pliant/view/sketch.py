@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.equations.state import state_of
 from pliant.language.arguments import ArgumentError
 from pliant.language.files import write_whole
-from pliant.solve.state import assemble
 from pliant.view import outlines
 from pliant.view.camera import Camera, View, choose_camera, look_from, view_direction
 from pliant.view.colours import AXES, HELD, INK, PALE, PUSH, SOFT, darker, group_colours, lighter
@@ -29,20 +27,30 @@ from pliant.view.marks import (
     Solid,
     SolidForm,
     TendonMark,
+    outline,
     push_scale,
 )
-from pliant.view.names import Room, name_places
+from pliant.view.names import LETTER, Named, Room, first_of_each, place_names
 from pliant.view.net_drawing import net_paints
+from pliant.view.pose import pose_of
 from pliant.view.rod_curve import RodCurve
 from pliant.view.scene import make_scene
+from pliant.view.settings import settings
 from pliant.view.surfaces import SurfaceMark, edge_lines, silhouette
 
 if TYPE_CHECKING:
-    from pliant.equations.equations import Equations, Values
+    from pliant.equations.equations import Equations, InputValues, Values
 
 LABELS_UP_TO = 8
 WIDTHS, HEIGHTS = (2.5, 5.0), (1.8, 5.0)
 """Smallest and largest width and height of a new figure [inch]."""
+
+THINNEST, THIN = 0.0014, 0.005
+"""Half widths of rods as shares of the picture: about a pixel, as which the thinnest are drawn, and that from which on they have
+outlines."""
+
+FACING = 0.05
+"""Cosine of the angle between a direction and the line of sight from which on it points at the viewer."""
 
 RESOLUTION = 160
 """Dots per inch of a .png file."""
@@ -54,7 +62,7 @@ def sketch(
     eqs: Equations,
     q: Any = None,
     *,
-    inputs: Values | None = None,
+    inputs: InputValues | None = None,
     parameters: Values | None = None,
     ax: Any = None,
     view: View = None,
@@ -64,24 +72,31 @@ def sketch(
 ) -> Any:
     """Draw a robot; returns the matplotlib axes.
 
-    q: positions in the order of `eqs.coordinates`, or anything with `q` or `state` (an equilibrium, a state); the
-        model's start, moved onto its constraints, by default.
-    inputs: values of inputs, which decide which tendons are slack; those of an equilibrium or result by default.
-    parameters: values that replace the model's own (SI units).
+    q: an Equilibrium, a State, a Result (its end), positions in the order of `eqs.coordinates`, coordinates by name, "initial" or
+        "equilibrium"; the model's start, moved onto its constraints, by default. Loads and tendons are those at its time.
+    inputs: values of inputs, which decide which tendons are slack; those of an Equilibrium or Result by default.
+    parameters: values that replace the model's own (SI units); those of an Equilibrium or Result by default.
     ax: axes to draw on; a new figure by default.
     view: where the viewer stands: front, back, left, right, top, bottom or corner, or a direction from the robot (world axes); by
         default face-on for planar robots, else from above.
     size: width and height of a new figure as it is saved [pixels]; by default the shape of what is seen.
     labels: names of bodies and rods. frames: small axes at named frames and at the world's origin.
     """
-    if inputs is None:  # at the end, where they are over time
-        inputs = {name: float(np.ravel(value)[-1]) for name, value in getattr(q, "inputs", {}).items()}
-    contacts = getattr(state_of(q), "contacts", None)
-    scene = make_scene(eqs, positions_of(eqs, q, parameters), parameters, inputs=inputs, contacts=contacts)
+    here, state = pose_of(eqs, q, inputs=inputs, parameters=parameters)
+    scene = make_scene(here, state.q, t=state.t, contacts=state.contacts)
     camera = front_view(scene) if view is None else look_from(view_direction(view), scene.gravity)
     if ax is None and size is not None:
         ax = new_axes(*(x / RESOLUTION for x in picture_size(size)))
-    return Drawing(scene, camera, labels=labels, frames=frames).draw(ax)
+    drawing = Drawing(scene, camera, labels=labels, frames=frames)
+    write_all_names([drawing])
+    return drawing.draw(ax)
+
+
+def write_all_names(drawings: Sequence[Drawing]) -> None:
+    """Write names on pictures of one robot in several poses, on the same side of each part on all of them."""
+    rooms, named = zip(*(drawing.names() for drawing in drawings), strict=True)
+    for drawing, parts, places in zip(drawings, named, place_names(rooms, named), strict=True):
+        drawing.write_names(parts, places)
 
 
 def front_view(*scenes: Scene) -> Camera:
@@ -90,16 +105,6 @@ def front_view(*scenes: Scene) -> Camera:
     moving = bool(first.turns or first.slides or first.rods or first.meshes)
     points = np.concatenate([scene.plane_points() if moving else scene.outline_points() for scene in scenes])
     return choose_camera(points, first.turns, first.slides, first.gravity)
-
-
-def positions_of(eqs: Equations, q: Any, parameters: Values | None) -> np.ndarray:
-    """Positions in an array, a state, an equilibrium or the end of a result; of nothing, the model's start on its constraints."""
-    if q is None:
-        start = eqs.initial_state(parameters)
-        return assemble(eqs, eqs.at(parameters=parameters).binding, 0.0, start.q, start.v, start.given).q
-    for attribute in ("final", "state", "q"):
-        q = getattr(q, attribute, q)
-    return np.asarray(q, dtype=float)
 
 
 def save(ax: Any, path: str | os.PathLike[str]) -> None:
@@ -113,7 +118,7 @@ def save(ax: Any, path: str | os.PathLike[str]) -> None:
     kind = target.suffix[1:]
     if kind not in dated:
         raise ValueError(f"cannot tell the format of '{target.name}': end it in .png, .svg or .pdf")
-    with plt.rc_context({"svg.hashsalt": "pliant"}):
+    with settings({"svg.hashsalt": "pliant"}):
         ax.figure.savefig(content, format=kind, dpi=RESOLUTION, metadata=dated[kind])
     plt.close(ax.figure)
     write_whole(target, content.getvalue())
@@ -169,9 +174,12 @@ class Drawing(Ink):
         """Draw on axes (of a new figure by default), within the given corners (those of this drawing by default)."""
         self.low, self.high = within or (self.low, self.high)
         floor = float(self.low[1]) - 0.03 * self.size
+        self.beside_compass = float(self.low[0])
         if self.frames:
             floor = self._compass(floor)
-        scale_at = np.array([self.high[0], floor - 0.02 * self.size])
+        # the scale stands right of the world's axes, with room for its words
+        right = max(self.high[0], self.beside_compass + max(0.3 * (self.high[0] - self.low[0]), 0.12 * self.size))
+        scale_at = np.array([right, floor - 0.02 * self.size])
         self._include(scale_at[None])
         margin = 0.03 * self.size
         low, high = self.low - margin, self.high + margin
@@ -209,15 +217,17 @@ class Drawing(Ink):
         for marks, draw in symbols:
             for mark in marks:
                 draw(mark)
-        if self.labels and len(scene.solids) + len(scene.rods) <= LABELS_UP_TO:
-            self._names()
 
     def _layers(self) -> None:
         """Solids and rods from far to near: their depths, and the layer of each by its name."""
         things: list[Solid | RodCurve] = [*self.scene.solids, *self.scene.rods]
         depths = [self.camera.depth(np.mean(thing.points, axis=0)) for thing in things]
         self.depths = np.sort(depths)
-        self.layer = {things[k].name: 10 + rank for rank, k in enumerate(np.argsort(depths, kind="stable"))}
+        self.layer = {things[k].name: 10.0 + rank for rank, k in enumerate(np.argsort(depths, kind="stable"))}
+        # a rod that leaves its body away from the viewer begins behind it, wherever their middles are
+        for rod in self.scene.rods:
+            if rod.parent in self.layer and rod.tangents[0] @ self.camera.toward < -FACING:
+                self.layer[rod.parent] = max(self.layer[rod.parent], self.layer[rod.name] + 0.4)
 
     def _surface(self, surface: SurfaceMark) -> None:
         # between the bodies behind it and those before it; planes behind everything
@@ -245,16 +255,34 @@ class Drawing(Ink):
         for point in (a, b):
             self._marker(point, "D", 7.5, 921, HELD)
 
-    def _names(self) -> None:
-        named = [s for s in self.scene.solids if s.form != "none"]
-        things: list[Solid | RodCurve] = [*named, *self.scene.rods]
-        flat = [self.camera.project(thing.points) for thing in things]
-        self.room = Room([*flat, *(self.camera.project(joint.child)[None] for joint in self.scene.joints)])
-        for solid, points in zip(named, flat, strict=False):
-            self._name(solid.name, points, max(solid.radius, 0.016 * self.size), self.colours[solid.name])
-        for rod, points in zip(self.scene.rods, flat[len(named) :], strict=True):
-            width = float(rod.seen_half_widths(self.camera.project).max())
-            self._name(rod.name, points, max(width, 0.008 * self.size), SOFT)
+    def names(self) -> tuple[Room, list[Named]]:
+        """What is on the picture, and the parts that have names there. Of repeated parts the first stands for all where there are
+        many."""
+        solids = [s for s in self.scene.solids if s.form != "none"]
+        outlined = [self.camera.project(outline(solid)) for solid in solids]
+        parts = [outlines.hull(points) if len(points) > 2 else points for points in outlined]
+        parts += [self.camera.project(joint.child)[None] for joint in self.scene.joints]
+        named = [
+            Named(
+                solid.name,
+                self.camera.project(solid.points),
+                max(solid.radius, 0.016 * self.size),
+                self.colours[solid.name],
+            )
+            for solid in solids
+        ]
+        for rod in self.scene.rods:
+            points, radii = self.camera.project(rod.points), rod.seen_half_widths(self.camera.project)
+            parts += [points, outlines.tube(points, radii)]
+            named.append(Named(rod.name, points, max(float(radii.max()), 0.008 * self.size), SOFT))
+        if len(named) > LABELS_UP_TO:
+            named = first_of_each(named)
+        return Room(parts, self.size), named if self.labels and len(named) <= LABELS_UP_TO else []
+
+    def write_names(self, named: Sequence[Named], places: Sequence[np.ndarray]) -> None:
+        """Write names with their middles at these places."""
+        for one, place in zip(named, places, strict=True):
+            self._text(one.words, place, darker(one.colour), 9.5, width=0.5 * LETTER * self.size * len(one.words))
 
     def _solid(self, solid: Solid) -> None:
         colour, layer = self.colours[solid.name], self.layer[solid.name]
@@ -294,9 +322,12 @@ class Drawing(Ink):
     def _rod(self, rod: RodCurve) -> None:
         """A band as wide as its sections are seen, with the walls of a hollow one, and the end that faces the viewer."""
         points, layer = self.camera.project(rod.points), self.layer[rod.name]
-        radii = np.maximum(rod.seen_half_widths(self.camera.project), 0.008 * self.size)
-        self._polygon(outlines.tube(points, radii), SOFT, layer)
-        if np.any(rod.bore > 0):
+        radii = np.maximum(rod.seen_half_widths(self.camera.project), THINNEST * self.size)
+        thin = float(radii.max()) < THIN * self.size
+        self._polygon(outlines.tube(points, radii), SOFT, layer, edge=0.3 if thin else 0.9)
+        if thin:
+            pass  # lines along it would be wider than the rod itself
+        elif np.any(rod.bore > 0):
             wall = outlines.tube(points, rod.bore)
             for side in (wall[: len(points)], wall[len(points) :]):
                 self._line(side, lighter(SOFT, 0.6), 1.0, layer + 0.1, linestyle=(0, (4, 2)))
@@ -310,7 +341,7 @@ class Drawing(Ink):
 
     def _rod_end(self, rod: RodCurve, end: int, layer: float) -> None:
         facing = float(rod.tangents[end] @ self.camera.toward) * (1 if end else -1)
-        if facing < 0.05 or rod.half_sizes[end].min() < 0.008 * self.size:
+        if facing < FACING or rod.half_sizes[end].min() < 0.008 * self.size:
             return
         self._polygon(self.camera.project(rod.section(end)), lighter(SOFT, 0.25), layer + 0.2)
         if rod.bore[end] > 0:
@@ -466,13 +497,8 @@ class Drawing(Ink):
         for letter, end, colour in zip("xyz", ends, AXES, strict=True):
             if np.linalg.norm(end - start) > 0.05 * length:
                 self._text(letter, start + 1.25 * (end - start), colour, 8)
+        self.beside_compass = float(start[0] + reach[1][0]) + 0.04 * self.size
         return float(start[1] + reach[0][1])
-
-    def _name(self, name: str, points: np.ndarray, width: float, colour: str) -> None:
-        """A name beside a body or rod with these points that is that wide on each side, where it covers least."""
-        letters = 0.022 * self.size * len(name)
-        place, align = self.room.best(name_places(points, width, self.size), letters, 0.036 * self.size)
-        self._text(name, place, darker(colour), 9.5, align, letters * (1.0 if align == "left" else 0.5))
 
     def _scale_bar(self, ax: Any, corner: np.ndarray, width: float) -> None:
         """A bar of a round length that ends in the lower right corner."""

@@ -17,6 +17,7 @@ import pliant
 from pliant import plot
 from pliant.cli import run as command
 from pliant.identify.compare import compare
+from pliant.language.recording import Recording
 from pliant.view.plot.style import COLOURS, DASHES, prefixed
 
 CARTS = """
@@ -28,6 +29,14 @@ outputs:
   place: {frame: cart}
   pull: {coordinate: rail, quantity: force}
   speed: {coordinate: rail, quantity: rate}
+"""
+
+
+FIN = """\
+parameters: {pull: {value: 0 N, input: true}}
+materials: {steel: {density: 7850 kg/m^3, youngs_modulus: 200 GPa, poissons_ratio: 0.3}}
+rods: {fin: {parent: cart, length: 30 cm, section: s, material: steel}}
+loads: {pull: {frame: fin.tip, force: [=pull, 0, 0]}}
 """
 
 
@@ -216,6 +225,21 @@ def test_models_are_compared_with_the_finest_without_a_recording(tmp_path):
     assert (tmp_path / "compare.svg").read_text().startswith("<?xml")
 
 
+def test_comparisons_without_rests_show_none_and_outputs_carry_their_units():
+    text = CARTS.replace(
+        "outputs:",
+        "sections: {s: {shape: circle, radius: 2 mm}}\n" + FIN + "outputs:\n  side: {frame: fin.tip, component: x}",
+    )
+    time = np.linspace(0, 0.5, 51)
+    forces = np.where(time < 0.2, 0.1, 0.0)
+    recording = Recording("bench.csv", time, {"pull": forces, "side": 1e-3 * np.sin(time)}, {"pull": "N", "side": "m"})
+    rows = compare(pliant.load_text(text), "fin", ["pcs:1", "pcs:2"], recording, output="side")
+    assert any("no 1 s in which all inputs stand still" in note for row in rows for note in row.notes)
+    axes = plot.compare(rows)
+    assert len(axes[1].patches) == len(rows)  # times of motions alone
+    assert axes[3].get_ylabel() == "side [mm]"
+
+
 def test_the_command_writes_the_plot_beside_the_rows(tmp_path, capsys):
     file = tmp_path / "compare.pdf"
     words = ["compare", "cantilever", "--rods", "rod=pcs:2,pcs:4", "--until", "0.05", "--plot", str(file), "--json"]
@@ -237,7 +261,7 @@ def test_without_matplotlib_the_message_says_what_to_install():
     assert "pip install 'pliant[plot]'" in found.stderr
 
 
-def test_inputs_of_one_unit_over_time():
+def test_inputs_over_time_with_axes_for_each_unit():
     text = """\
 pliant: 1
 parameters: {push: {value: 0 N, input: true}, turn: {value: 0 N*m, input: true}, hold: {value: 2 N, input: true}}
@@ -247,12 +271,14 @@ outputs: {push: {frame: cart, component: x}}
 """
     given = {"push": "=1 N*sin(t)", "turn": "=1 N*m*t"}
     run = pliant.simulate(pliant.derive(pliant.load_text(text)), 1.0, save_every=0.1, inputs=given)
-    ax = plot.inputs(run)
-    assert ax.get_ylabel() == "push [N]"  # the input, not the output of that name
-    np.testing.assert_allclose(ax.lines[0].get_ydata(), np.sin(run.time), atol=1e-9)
+    first, second = plot.inputs(run)
+    assert first.get_ylabel() == "push [N]"  # the input, not the output of that name
+    np.testing.assert_allclose(first.lines[0].get_ydata(), np.sin(run.time), atol=1e-9)
+    assert (second.get_ylabel(), second.get_xlabel()) == ("turn [N m]", "time [s]")
+    np.testing.assert_allclose(second.lines[0].get_ydata(), run.time, atol=1e-9)
     assert len(plot.inputs(run, ["push", "hold"]).lines) == 2
     with pytest.raises(ValueError, match="takes one unit"):
-        plot.inputs(run, ["push", "turn"])
+        plot.inputs(run, ["push", "turn"], ax=first)
 
 
 def test_eigenvalues_on_the_complex_plane():

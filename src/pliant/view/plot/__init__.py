@@ -7,6 +7,7 @@ units. Every function draws on `ax` where that is given and makes a figure of a 
 
 from pliant.view.plot.comparison import compare
 from pliant.view.plot.continuation import path
+from pliant.view.plot.fitting import fit, likelihood
 from pliant.view.plot.motion import energy, inputs, spectrum, trajectory
 from pliant.view.plot.poses import shape
 from pliant.view.plot.profile import profile
@@ -20,7 +21,9 @@ __all__ = [
     "effects",
     "eigenvalues",
     "energy",
+    "fit",
     "inputs",
+    "likelihood",
     "modes",
     "parallel",
     "path",

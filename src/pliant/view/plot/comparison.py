@@ -45,8 +45,10 @@ def compare(rows: Sequence[Comparison], *, reference: str = "recording", axes: A
     preparation.set_ylabel("time [s]")
     # as published: per state at rest, and per second of motion
     span = float(rows[0].time[-1] - rows[0].time[0])
-    rest = [1e3 * r.static_s / max(1, len(r.static_times)) for r in rows]
-    _bars(solution, names, {"a rest": rest, "1 s of motion": [1e3 * r.run_s / span for r in rows]})
+    times = {"1 s of motion": [1e3 * r.run_s / span for r in rows]}
+    if len(rows[0].static_times):
+        times = {"a rest": [1e3 * r.static_s / len(r.static_times) for r in rows], **times}
+    _bars(solution, names, times)
     solution.set_ylabel("wall time [ms]")
     _errors(error, rows, reference)
     for component, ax in enumerate(motion):
@@ -104,7 +106,7 @@ def _errors(ax: Any, rows: Sequence[Comparison], reference: str) -> None:
 def _path(ax: Any, rows: Sequence[Comparison], reference: str, component: int) -> None:
     """One component of the compared output over time: each has its own scale, so that small motions are seen beside large ones."""
     is_place = rows[0].unit == "mm" and rows[0].measured.shape[1] == 3
-    unit, factor = prefixed("m" if is_place else "", [row.path[:, component] for row in rows])
+    unit, factor = prefixed(rows[0].output_unit, [row.path[:, component] for row in rows])
     wanted = factor * rows[0].measured[:, component]
     ax.plot(rows[0].time, wanted, color=GREY, linewidth=3, linestyle="-", alpha=0.5, label=reference)
     for k, row in enumerate(rows[:SHOWN_PATHS]):
@@ -114,6 +116,7 @@ def _path(ax: Any, rows: Sequence[Comparison], reference: str, component: int) -
     if np.ptp(ax.get_ylim()) < NOTHING * whole:  # round-off is no motion
         middle = float(np.mean(wanted))
         ax.set_ylim(middle - NOTHING * whole, middle + NOTHING * whole)
-    name = "xyz"[component] if is_place else f"output {component + 1}" if rows[0].measured.shape[1] > 1 else "output"
-    ax.set_ylabel(label(name, unit) if is_place else f"{name} [SI]")
+    many = rows[0].measured.shape[1] > 1
+    name = "xyz"[component] if is_place else f"{rows[0].output} {component + 1}" if many else rows[0].output
+    ax.set_ylabel(label(name, unit))
     ax.margins(x=0.02, y=0.12)

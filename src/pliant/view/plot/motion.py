@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.equations.core import check_names
 from pliant.view.plot.profile import profile_names
-from pliant.view.plot.style import GREY, axes, key, label, prefixed, styled
+from pliant.view.plot.style import GREY, axes, axes_below_each_other, key, label, prefixed, styled
 
 if TYPE_CHECKING:
     from pliant.solve.linear.modal import Modes
@@ -67,29 +67,37 @@ def trajectory(
 
 @styled
 def inputs(run: Result, names: str | Sequence[str] | None = None, *, ax: Any = None) -> Any:
-    """Inputs over time, as the model, the caller or controllers set them; all of them in the same unit.
+    """Inputs over time, as the model, the caller or controllers set them; returns the axes, an array of them where units differ.
 
-    names: one or several; by default those that change, or all where none does, with the unit of the first.
+    names: one or several; by default those that change, or all where none does. Each unit has a pair of axes of its own, one below
+    the other. ax: axes to draw on, for inputs of one unit.
     """
     units = {name: run.input(name).unit for name in run.inputs}
     if names is None:
-        moving = [name for name, values in run.inputs.items() if np.ptp(values)] or list(units)
-        names = [name for name in moving if units[name] == units[moving[0]]]
+        names = [name for name, values in run.inputs.items() if np.ptp(values)] or list(units)
     chosen = [names] if isinstance(names, str) else list(names)
     if not chosen:
         raise ValueError("the robot has no inputs")
     check_names("input", chosen, units)
-    if len({units[name] for name in chosen}) > 1:
-        listed = ", ".join(f"'{name}' [{units[name]}]" for name in chosen)
-        raise ValueError(f"one pair of axes takes one unit, but these have several: {listed}; plot them one by one")
-    unit, factor = prefixed(units[chosen[0]], np.concatenate([run.inputs[name] for name in chosen]))
-    ax = axes(ax)
+    groups: dict[str, list[str]] = {}
     for name in chosen:
+        groups.setdefault(units[name], []).append(name)
+    if ax is not None and len(groups) > 1:
+        listed = ", ".join(f"'{name}' [{units[name]}]" for name in chosen)
+        raise ValueError(f"one pair of axes takes one unit, but these have several: {listed}; leave out `ax`")
+    pairs = [axes(ax)] if len(groups) == 1 else axes_below_each_other(len(groups))
+    for one, (unit, group) in zip(pairs, groups.items(), strict=True):
+        _inputs_of_a_unit(one, run, unit, group)
+    pairs[-1].set_xlabel("time [s]")
+    return pairs[0] if len(groups) == 1 else np.array(pairs, dtype=object)
+
+
+def _inputs_of_a_unit(ax: Any, run: Result, unit: str, names: Sequence[str]) -> None:
+    unit, factor = prefixed(unit.replace("*", " "), np.concatenate([run.inputs[name] for name in names]))
+    for name in names:
         ax.plot(run.time, factor * run.inputs[name], label=name)
-    ax.set_xlabel("time [s]")
-    ax.set_ylabel(label(chosen[0] if len(chosen) == 1 else "input", unit))
+    ax.set_ylabel(label(names[0] if len(names) == 1 else "input", unit))
     key(ax)
-    return ax
 
 
 def _default(run: Result) -> list[str]:

@@ -10,8 +10,8 @@ import numpy as np
 from pliant.solve.linear.modal import Modes
 from pliant.solve.result import Result
 from pliant.view.plot.style import COLOURS, DASHES, WIDTH, axes, key, label, prefixed, styled
+from pliant.view.pose import pose_of
 from pliant.view.scene import make_scene
-from pliant.view.sketch import positions_of
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
@@ -32,11 +32,12 @@ def shape(
 ) -> Any:
     """Centre lines of rods and bodies in one or several poses, seen along an axis of the world.
 
-    poses: positions q, a State, an Equilibrium, a Result (start, end and three times between), a Modes (rest and both ends of the
-    swing of `mode`, counted from 1), a sequence of these, or a mapping from the words in the legend to them; the model's start by
-    default. plane: two letters such as "xz": to the right and upwards; by default the two in which the robot is largest.
+    poses: "initial", "equilibrium", positions q, a State, an Equilibrium, a Result (start, end and three times between), a Modes
+    (rest and both ends of the swing of `mode`, counted from 1), a sequence of these, or a mapping from the words in the legend to
+    them; the model's start by default. parameters: those of the pose by default. plane: two letters such as "xz":
+    to the right and upwards; by default the two in which the robot is largest.
     """
-    drawn = {words: _lines(eqs, q, parameters) for words, q in _poses(eqs, poses, mode, parameters).items()}
+    drawn = {words: _lines(here, q) for words, (here, q) in _poses(eqs, poses, mode, parameters).items()}
     points = np.concatenate([line for lines in drawn.values() for line in lines])
     i, j = _plane(points, plane)
     unit, factor = prefixed("m", np.ptp(points, axis=0))
@@ -57,39 +58,50 @@ def shape(
     return ax
 
 
-def _poses(eqs: Equations, poses: Any, mode: int, parameters: Values | None) -> dict[str, np.ndarray]:
+Posed = tuple["Equations", np.ndarray]
+"""Equations with the parameters of a pose, and its positions q."""
+
+
+def _poses(eqs: Equations, poses: Any, mode: int, parameters: Values | None) -> dict[str, Posed]:
     if isinstance(poses, Mapping):
-        return {str(words): positions_of(eqs, item, parameters) for words, item in poses.items()}
+        return {str(words): _pose(eqs, item, parameters) for words, item in poses.items()}
     if isinstance(poses, Modes):
         return _swing(eqs, poses, mode, parameters)
     if isinstance(poses, Result):
         rows = np.unique(np.linspace(0, len(poses.time) - 1, 5).round().astype(int))
-        return {f"{poses.time[k]:.3g} s": poses.q[k] for k in rows}
+        here = pose_of(eqs, poses, parameters=parameters)[0]
+        return {f"{poses.time[k]:.3g} s": (here, poses.q[k]) for k in rows}
     if isinstance(poses, Sequence) and not isinstance(poses, str) and poses and not np.isscalar(poses[0]):
-        return {f"pose {k + 1}": positions_of(eqs, item, parameters) for k, item in enumerate(poses)}
-    return {"start" if poses is None else "pose": positions_of(eqs, poses, parameters)}
+        return {f"pose {k + 1}": _pose(eqs, item, parameters) for k, item in enumerate(poses)}
+    return {"start" if poses is None else "pose": _pose(eqs, poses, parameters)}
 
 
-def _swing(eqs: Equations, found: Any, mode: int, parameters: Values | None) -> dict[str, np.ndarray]:
+def _pose(eqs: Equations, given: Any, parameters: Values | None) -> Posed:
+    here, state = pose_of(eqs, given, parameters=parameters)
+    return here, state.q
+
+
+def _swing(eqs: Equations, found: Modes, mode: int, parameters: Values | None) -> dict[str, Posed]:
     if not 1 <= mode <= found.shapes.shape[1]:
         raise ValueError(f"there is no mode {mode}: the modes are counted from 1 to {found.shapes.shape[1]}")
-    bound, q, direction = eqs.at(parameters=parameters).binding, found.state.q, found.phase(mode - 1, np.pi / 2)
-    rest = np.concatenate(_lines(eqs, q, parameters))
+    here = eqs.at(parameters=found.equations.given_parameters if parameters is None else parameters)
+    bound, q, direction = here.binding, found.state.q, found.phase(mode - 1, np.pi / 2)
+    rest = np.concatenate(_lines(here, q))
     small = 1e-6 / max(float(np.abs(direction).max()), 1e-300)
-    moved = np.concatenate(_lines(eqs, bound.increment(q, small * direction), parameters))
+    moved = np.concatenate(_lines(here, bound.increment(q, small * direction)))
     fastest = float(np.linalg.norm(moved - rest, axis=1).max()) / small
     size = float(np.linalg.norm(np.ptp(rest, axis=0)))
     amplitude = MODE_SWING * size / fastest if fastest > 0 and size > 0 else 0.0
     return {
-        "rest": q,
-        f"mode {mode}, {found.words(mode - 1)}": bound.increment(q, amplitude * direction),
-        "opposite": bound.increment(q, -amplitude * direction),
+        "rest": (here, q),
+        f"mode {mode}, {found.words(mode - 1)}": (here, bound.increment(q, amplitude * direction)),
+        "opposite": (here, bound.increment(q, -amplitude * direction)),
     }
 
 
-def _lines(eqs: Equations, q: np.ndarray, parameters: Values | None) -> list[np.ndarray]:
+def _lines(eqs: Equations, q: np.ndarray) -> list[np.ndarray]:
     """Lines (n x 3) [m]: rods first, then arms and axes of bodies, then links; a body without extent is a point."""
-    scene = make_scene(eqs, q, parameters)
+    scene = make_scene(eqs, q)
     lines = [rod.points for rod in scene.rods]
     for solid in scene.solids:
         lines += [np.stack(arm) for arm in solid.arms]

@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from pliant.view.settings import settings
 from pliant.view.sketch import save as write
 
 P = ParamSpec("P")
@@ -84,7 +85,7 @@ def style() -> Iterator[Any]:
     from cycler import cycler
 
     options: Any = {**STYLE, "axes.prop_cycle": cycler(color=COLOURS) + cycler(linestyle=DASHES)}
-    with plt.rc_context(options):
+    with settings(options):
         yield plt
 
 
@@ -95,6 +96,14 @@ def axes(ax: Any, *, width: float = WIDTH, height: float = HEIGHT) -> Any:
     import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def axes_below_each_other(count: int) -> list[Any]:
+    """Pairs of axes of a new figure with one axis of times."""
+    import matplotlib.pyplot as plt
+
+    size = (WIDTH, 0.8 + 0.75 * HEIGHT * count)
+    return list(plt.subplots(count, 1, figsize=size, layout="constrained", sharex=True, squeeze=False)[1][:, 0])
 
 
 def prefixed(unit: str, values: Any) -> tuple[str, float]:

@@ -1,0 +1,72 @@
+"""Whether a fit depends on how finely rods are divided: the same prediction with twice as many elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from pliant.equations.equations import Equations
+from pliant.identify.search import Search, Solution, Target
+from pliant.language.arguments import ArgumentError
+from pliant.language.faults import SpecError
+from pliant.spec.derive import derive_with_rods
+from pliant.spec.rod_switch import with_fineness
+
+
+def finer_rods(eqs: Equations) -> tuple[Equations, dict[str, str]]:
+    """Equations whose rods have twice as many elements each (or twice the order), and their models by rod."""
+    models, words = {}, {}
+    for name, rod in eqs.model.spec.rods.items():
+        count = 2 * int(eqs.model.rod_elements.get(name) or getattr(rod.model, rod.model.fineness))
+        if stated := [x for x in eqs.model.stated if x.startswith((f"{name}.", f"d({name}."))]:
+            raise ArgumentError(f"the start of '{stated[0]}' belongs to one number of elements")
+        models[name], words[name] = with_fineness(rod.model, count), f"{rod.model.kind}:{count}"
+    return derive_with_rods(eqs, models), words
+
+
+def moved_by(search: Search, found: Solution, finer: Sequence[Target]) -> np.ndarray | None:
+    """How far the free unknowns would move if the targets were predicted so, to first order [SI]: the difference of the predictions
+    is fitted with the derivatives of the best fit. None where the finer model cannot be simulated there."""
+    paths = [target.prediction.values(search.values_for(target, found.x)) for target in finer]
+    if any(path is None for path in paths):
+        return None
+    left = search.residual_of(paths, found)
+    inside = ~found.on_bound  # what a bound holds stays there
+    moved = np.zeros(len(found.free))
+    moved[inside] = -np.linalg.lstsq(found.jacobian[:, inside], left - found.residual, rcond=None)[0]
+    return moved
+
+
+def discretization_of(
+    eqs: Equations, search: Search, found: Solution, targets: Callable[[Equations], Sequence[Target]]
+) -> tuple[dict[str, float], tuple[str, ...]]:
+    """How far each fitted value would move with finer rods [SI], and a remark where that is more than its standard deviation.
+
+    targets: those of the fit for other equations.
+    """
+    if not eqs.model.spec.rods:
+        return {}, ()
+    labels = [search.unknowns.labels[k] for k in found.free]
+    try:
+        finer, models = finer_rods(eqs)
+        moved = moved_by(search, found, targets(finer))
+    except (SpecError, ValueError) as reason:
+        return {}, (f"how much the fit depends on the number of elements of the rods was not checked: {reason}",)
+    if moved is None:
+        return {}, ("how much the fit depends on the number of elements of the rods was not checked: with twice as many "
+                    "the model cannot be simulated at the fitted values",)  # fmt: skip
+    deviation = np.sqrt(np.diag(found.covariance))
+    far = [k for k in range(len(labels)) if abs(moved[k]) > deviation[k]]
+    if not far:
+        return dict(zip(labels, moved.tolist(), strict=True)), ()
+    values = ", ".join(
+        f"{labels[k]} from {found.x[found.free[k]]:.6g} to about {found.x[found.free[k]] + moved[k]:.6g} (SI)"
+        for k in far
+    )
+    rods = " ".join(f"--rod {name}={model}" for name, model in models.items())
+    remark = (
+        f"the intervals do not count the error of the rods' division: with twice as many elements the fit would move {values}, "
+        f"which is more than the standard deviation. Fit a finer model ({rods})"
+    )
+    return dict(zip(labels, moved.tolist(), strict=True)), (remark,)

@@ -1,0 +1,103 @@
+"""The part of a report about a fit: values with their confidence, errors, what left-out samples and profiles say, and a plot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from pliant.identify.fit import Fit
+from pliant.identify.held_out import HeldOut, Profile
+from pliant.view import plot
+from pliant.view.figures import figure_html
+from pliant.view.page import table, text
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fit, with what checks of it found, where they were made."""
+
+    fit: Fit
+    held_out: HeldOut | None = None
+    profiles: tuple[Profile, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Remarks of the fit."""
+        return self.fit.warnings
+
+
+def fit_html(found: Fitted) -> str:
+    """A fit as parts of a page."""
+    return "".join(_parts(found))
+
+
+def _parts(found: Fitted) -> Iterator[str]:
+    fit = found.fit
+    exact = "exact derivatives" if fit.derivatives == "exact" else f"finite differences ({fit.derivatives})"
+    yield f"<p>{text(fit.message)}; {fit.evaluations} evaluations with {text(exact)}.</p>"
+    yield _values(fit)
+    if len(fit.parameters) > 1:
+        names = list(fit.parameters)
+        rows = [(name, *(f"{x:+.3f}" for x in row)) for name, row in zip(names, fit.correlation, strict=True)]
+        yield f"<h3>Correlations of the errors</h3>{table(('', *names), rows)}"
+    yield f"<h3>Errors</h3>{_mean_errors(fit)}{_output_errors(fit)}"
+    words = "measured outputs, and the model before and after the fit"
+    yield f'<div class="pictures">{figure_html(partial(plot.fit, fit), words)}</div>'
+    if found.held_out is not None:
+        yield _held_out(fit, found.held_out)
+    if found.profiles:
+        yield _profiles(found.profiles)
+
+
+def _values(fit: Fit) -> str:
+    rows = []
+    for name, value in fit.parameters.items():
+        low, high = fit.intervals[name]
+        bound = " (at its bound)" if name in fit.at_bounds else ""
+        moved = fit.finer_rods.get(name)
+        finer = "" if moved is None else f"{moved:+.2g}"
+        interval = f"{low:.6g} to {high:.6g}"
+        rows.append(
+            (name, f"{fit.start[name]:.6g}", f"{value:.6g}{bound}", f"{fit.deviations[name]:.2g}", interval, finer)
+        )
+    head = ("parameter (SI)", "before", "found", "standard deviation", "95 % interval", "moved by finer rods")
+    return table(head, rows) if fit.finer_rods else table(head[:-1], [row[:-1] for row in rows])
+
+
+def _mean_errors(fit: Fit) -> str:
+    errors = [("fitted samples", f"{fit.before_mm:.4g}", f"{fit.after_mm:.4g}")]
+    if np.isfinite(fit.after_test_mm):
+        errors.append(("held-out samples", f"{fit.before_test_mm:.4g}", f"{fit.after_test_mm:.4g}"))
+    return table((f"mean error [{fit.unit}]", "before", "after"), errors)
+
+
+def _output_errors(fit: Fit) -> str:
+    rows = [
+        (e.measurement, f"{e.output} [{e.unit}]", *(f"{x:.4g}" for x in (e.before_rms, e.after_rms, e.deviation)))
+        for e in fit.errors
+    ]
+    head = ("measurement", "output", "root mean square before", "after", "deviation that the fit reckons with")
+    return table(head, rows)
+
+
+def _held_out(fit: Fit, found: HeldOut) -> str:
+    units = {error.output: error.unit for error in fit.errors}
+    errors = [(f"{name} [{units[name]}]", f"{rms:.4g}") for name, rms in found.rms.items()]
+    head = ("parameter (SI)", *(f"without fold {k + 1}" for k in range(len(found.parameters))), "spread")
+    rows = [
+        (name, *(f"{values[name]:.6g}" for values in found.parameters), f"{spread:.2g}")
+        for name, spread in found.spread.items()
+    ]
+    title = f"<h3>Left out and predicted, in {len(found.parameters)} folds</h3>"
+    return title + table(("output", "root mean square error"), errors) + table(head, rows)
+
+
+def _profiles(profiles: tuple[Profile, ...]) -> str:
+    rows = [(one.name, f"{one.interval[0]:.6g} to {one.interval[1]:.6g}") for one in profiles]
+    words = "rise of the sum of squares with {} held at other values"
+    drawn = "".join(figure_html(partial(plot.likelihood, one), words.format(one.name)) for one in profiles)
+    head = ("parameter (SI)", "95 % interval by its profile")
+    return f'<h3>Profiles</h3>{table(head, rows)}<div class="pictures">{drawn}</div>'

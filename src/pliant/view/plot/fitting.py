@@ -1,0 +1,66 @@
+"""What a fit has found: the model beside the measurements, and how well one parameter is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.view.plot.style import COLOURS, DASHES, GREY, WIDTH, axes, key, label, prefixed, styled
+
+if TYPE_CHECKING:
+    from pliant.identify.fit import Fit, FittedPath
+    from pliant.identify.held_out import Profile
+
+MOST_COMPONENTS = 12
+"""Components of measured outputs that one figure shows."""
+
+
+@styled
+def fit(found: Fit) -> np.ndarray:
+    """Measured outputs and the model before and after a fit, a pair of axes for each component of each output: over time, or over
+    the number of the pose for poses at rest. Samples that were held out are hollow."""
+    import matplotlib.pyplot as plt
+
+    units = {(error.measurement, error.output): error.unit for error in found.errors}
+    shown = [(path, k) for path in found.paths for k in range(path.measured.shape[1])][:MOST_COMPONENTS]
+    size = (2 * WIDTH, 0.8 + 1.3 * len(shown))
+    flat = plt.subplots(len(shown), 1, figsize=size, layout="constrained", squeeze=False)[1][:, 0]
+    several = len({path.measurement for path, _ in shown}) > 1
+    for ax, (path, k) in zip(flat, shown, strict=True):
+        _component(ax, path, k, units[path.measurement, path.output])
+        if several:
+            ax.set_title(path.measurement, loc="right")
+    key(flat[0])
+    return np.asarray(flat)
+
+
+def _component(ax: Any, path: FittedPath, k: int, unit: str) -> None:
+    unit, factor = prefixed(unit, path.measured[:, k])
+    at = path.time if path.in_motion else np.arange(1, len(path.time) + 1)
+    dots = {"linestyle": "none", "marker": "o", "markersize": 2.5, "color": GREY}
+    used, left_out = path.fitted, ~path.fitted
+    ax.plot(at[used], factor * path.measured[used, k], **dots, label="measured")
+    if left_out.any():
+        ax.plot(at[left_out], factor * path.measured[left_out, k], **dots, fillstyle="none", label="not fitted")
+    look = {} if path.in_motion else {"marker": "x", "linestyle": "none"}
+    for n, (words, values) in enumerate((("after the fit", path.after), ("before", path.before))):
+        ax.plot(at, factor * values[:, k], **{"color": COLOURS[n + 1], "linestyle": DASHES[n], **look}, label=words)
+    parts = path.measured.shape[1]
+    ax.set_ylabel(label(path.output if parts == 1 else f"{path.output} {'xyz'[k] if parts == 3 else k + 1}", unit))
+    ax.set_xlabel("time [s]" if path.in_motion else "pose")
+
+
+@styled
+def likelihood(profile: Profile, *, ax: Any = None) -> Any:
+    """How much worse a fit gets with one parameter held and the others fitted anew, with its 95 % interval. profile: what
+    `Fit.profile` returns."""
+    ax = axes(ax)
+    ax.plot(profile.values, profile.rise, marker="o", markersize=3)
+    for end in profile.interval:
+        if np.isfinite(end):
+            ax.axvline(end, color=GREY, linewidth=0.8, linestyle=":")
+    ax.set_xlabel(f"{profile.name} (SI)")
+    ax.set_ylabel("rise of the sum of squares\n[squared deviations]")
+    ax.set_ylim(bottom=0)
+    return ax

@@ -1,0 +1,53 @@
+"""The pose that a caller wants to see, with the inputs, the parameters and the time that belong to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.equations.state import State, state_of
+from pliant.language.arguments import vector
+from pliant.solve.result import Result
+from pliant.solve.state import assemble
+from pliant.solve.statics.equilibrium import Equilibrium, state_at
+from pliant.view.clips import parameters_of_run
+
+if TYPE_CHECKING:
+    from pliant.equations.equations import Equations, InputValues, Values
+
+
+def pose_of(
+    eqs: Equations, given: Any, *, inputs: InputValues | None = None, parameters: Values | None = None
+) -> tuple[Equations, State]:
+    """Equations with the values in force in a pose, and the pose.
+
+    given: None or "initial" (the model's start, moved onto its constraints), "equilibrium", coordinates by name, positions, a State
+    or what has one; a Result stands for its end. inputs, parameters: those of the Equilibrium or Result by default.
+    """
+    if inputs is None:
+        inputs = _inputs(given)
+    if parameters is None:
+        parameters = _parameters(eqs, given)
+    here = eqs.at(inputs=inputs, parameters=parameters, within_limits=False)
+    found = state_of(given)
+    if isinstance(found, State):
+        return here, found  # as it is: poses that failed are to be looked at
+    if np.iterable(found) and not isinstance(found, str | Mapping):
+        return here, State(vector("q", found, len(eqs.coordinates)), np.zeros(len(eqs.rates)))
+    state = state_at(here, found, 0.0, where="pose", unstable=True)
+    closed = assemble(here, here.binding, state.t, state.q, state.v, state.given)
+    return here, State(closed.q, closed.v, state.t, contacts=state.contacts)
+
+
+def _inputs(given: Any) -> InputValues | None:
+    if isinstance(given, Result):
+        return {name: float(values[-1]) for name, values in given.inputs.items()}
+    return given.inputs if isinstance(given, Equilibrium) else None
+
+
+def _parameters(eqs: Equations, given: Any) -> Values | None:
+    if isinstance(given, Result):
+        return parameters_of_run(eqs, given)
+    return given.parameters if isinstance(given, Equilibrium) else None

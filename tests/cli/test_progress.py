@@ -1,0 +1,43 @@
+"""Lines that say how far a command is: one that is drawn anew on terminals, one for each stage elsewhere."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from pliant.cli import progress
+from pliant.cli.progress import SearchLine
+
+
+class Terminal(io.StringIO):
+    """A stream that can be drawn over."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def search(stream: io.StringIO) -> str:
+    with SearchLine(stream) as line:
+        for name, count in (("fit", 3), ("profile of stiff", 1), ("nothing", 0)):
+            with line.stage(name) as tell:
+                for k in range(count):
+                    tell(f"mean error {k} mm")
+    return stream.getvalue()
+
+
+def test_each_stage_of_a_search_leaves_one_line() -> None:
+    assert search(io.StringIO()).splitlines() == [
+        "fit: 3 evaluations, mean error 2 mm",
+        "profile of stiff: 1 evaluation, mean error 0 mm",
+    ]
+
+
+def test_on_a_terminal_the_line_is_drawn_anew_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "TERMINAL_AFTER", 0.0)
+    monkeypatch.setattr(progress, "TERMINAL_EVERY", 0.0)
+    written = search(Terminal())
+    assert written.count("\n") == 2
+    assert "\rfit: 1 evaluation, mean error 0 mm" in written
+    blank = " " * len("fit: 3 evaluations, mean error 2 mm")
+    assert f"\r{blank}\rfit: 3 evaluations, mean error 2 mm\n" in written
