@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def check(model: Model, set: Set = None, variant: Variant = None, folder: Folder = None, json: Json = False) -> int:
-    """Check a model and list everything that is wrong with it.
+    """Check a model and list all errors in it.
 
     Each fault comes with its file and line, its place in the model, and what to do about it. Remarks are about what can be
     right but is rarely meant, such as a rod thicker than long, or a parameter that nothing uses.
@@ -60,7 +60,7 @@ def show(
     model: Model,
     mesh: Annotated[
         str | None,
-        typer.Option("--mesh", metavar="PICTURE", help="Picture of the meshes with numbers and sets of nodes."),
+        typer.Option("--mesh", metavar="PICTURE", help="Write a picture of the meshes with node numbers and sets."),
     ] = None,
     *,
     choices: Choices,

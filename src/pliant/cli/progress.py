@@ -1,4 +1,4 @@
-"""How far a simulation is: a line on stderr, for runs that take longer than a moment."""
+"""Progress of a simulation: a line on stderr, for longer runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RECENT = 5.0
 
 
 class ProgressLine:
-    """Called with the time reached; `with` clears the line at the end, so that nothing is written behind it."""
+    """Progress line, called with the time reached; as a context manager it clears the line at the end."""
 
     def __init__(self, stream: IO[str] | None = None) -> None:
         self.stream = sys.stderr if stream is None else stream
@@ -32,7 +32,7 @@ class ProgressLine:
             self._write("\r" + " " * self.width + "\r")
 
     def __call__(self, t: float, end: float, steps: int) -> None:
-        """Show that the run has come to t of end [s]."""
+        """Show that the run has reached t of end [s]."""
         now = time.perf_counter()
         if not self.marks or now - self.marks[-1][0] > RECENT / 5:
             recent = [mark for mark in self.marks if now - mark[0] < RECENT]
@@ -61,7 +61,7 @@ class ProgressLine:
 
 
 def duration_text(seconds: float) -> str:
-    """A duration as people say it."""
+    """A duration in readable form."""
     for unit, size in (("days", 86400.0), ("h", 3600.0), ("min", 60.0)):
         if seconds >= 2 * size:
             return f"{seconds / size:.3g} {unit}"
