@@ -209,7 +209,7 @@ def _table(part: type[Part], *, without: type[Part] | None = None) -> list[str]:
         text = " ".join(part.field_texts().get(name, "").split()).replace("|", "\\|")
         if tells_kind(name, field):
             short = [f"`{alias}`" for alias, word in ALIASES.items() if name == "kind" and word == field.default]
-            text = "Says which kind it is" + "".join(f"; {word} is an alias" for word in short) + "."
+            text = "Selects the type" + "".join(f"; {word} is an alias" for word in short) + "."
         required = tells_kind(name, field) and part not in default_kinds(RobotSpec)
         default = "required" if required else _default(field)
         rows.append(f"| `{name}` | {_words(hint)} | {default} | {text} |")

@@ -39,7 +39,7 @@ Signals: TypeAlias = Annotated[tuple[AnySignal, ...], OneOrList()]
 
 
 class Frames(Repeated):
-    """Two frames kept together: chosen components of the second frame's pose in the first are held.
+    """Constraint between two frames on selected components of the second frame's pose relative to the first.
 
     Closes a kinematic loop, guides a body along a path, or (with `position`, `rate` or `acceleration`) prescribes a motion.
     """
@@ -48,19 +48,19 @@ class Frames(Repeated):
     """The two frames, each a reference (`bar.tip`) or a reference with an offset."""
     type: Literal["frames"] = "frames"
     components: Components
-    """What is held: any of x, y, z, rx, ry, rz, or `position`, `orientation`, `all`."""
+    """Constrained components: any of x, y, z, rx, ry, rz, or `position`, `orientation`, `all`."""
     expressed_in: FrameName | None = None
-    """Frame whose axes the components are taken along; otherwise the first of the two frames."""
+    """Frame in whose axes the components are expressed; default: the first of the two frames."""
     holds: Literal["coincide", "as at start"] = "coincide"
-    """What zero means: the frames coincide, or they stand to each other as in the initial pose."""
+    """Meaning of zero: the frames coincide, or have the relative pose of the initial state."""
     position: Signals | None = None
-    """Prescribed value of the components in time, one for all or a list [m or rad]; otherwise zero. It must not jump."""
+    """Prescribed value of the components in time, one for all or a list [m or rad]; default: zero. It must not jump."""
     rate: Signals | None = None
-    """Prescribed rate instead of the value, one for all or a list [m/s or rad/s]; the components start where the robot does."""
+    """Prescribed rate instead of the value, one for all or a list [m/s or rad/s]; the components start from the initial state."""
     acceleration: Signals | None = None
     """Prescribed acceleration instead of the value, one for all or a list [m/s^2 or rad/s^2]. It may jump, as commands do."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     example: ClassVar[str] = """\
 pliant: 1

@@ -31,11 +31,11 @@ class Friction(Part):
     short_form: ClassVar[str | None] = "along"
 
     along: Number
-    """Coefficient of friction [-]; where `across` is given, that along the axis of the rod or capsule that touches."""
+    """Coefficient of friction [-]; if `across` is given, that along the axis of the touching rod or capsule."""
     across: Number | None = None
-    """Coefficient across that axis [-]; otherwise as along it."""
+    """Coefficient across that axis [-]; default: the same as along it."""
     at_rest: Number = 1
-    """Coefficient of surfaces that stick, as a multiple of that of surfaces that slide [-]; at least 1."""
+    """Coefficient of static friction as a multiple of that of sliding friction [-]; at least 1."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Coefficients that are not negative."""
@@ -49,35 +49,38 @@ class Friction(Part):
 
 
 class Contact(Repeated):
-    """Things that push each other where they would overlap, and rub where they slide.
+    """Contact forces between parts that overlap, with friction.
 
-    Bodies touch with their `shape`, rods with their section swept along them, meshes with their triangles and edges (as thick as
-    their section, blocks up to their outermost nodes), surfaces with their form. Who touches whom is found. The normal force is
-    `stiffness * depth^exponent * (1 + dissipation * rate of depth)`, never below zero. Friction is that of Coulomb, and it holds:
-    between surfaces that stick stands a spring, as stiff along the surfaces as contacts of elastic bodies are, which slips when its
-    force reaches the friction.
+    Bodies touch with their `shape`, rods with their section swept along them, meshes with their triangles and edges
+    (as thick as their section, blocks up to their outermost nodes), surfaces with their geometry. Touching pairs are
+    detected automatically. The normal force is `stiffness * depth^exponent * (1 + dissipation * rate of depth)`,
+    never negative. Friction is Coulomb friction with sticking:
+    sticking surfaces are connected by a spring with the tangential stiffness of contacts of elastic bodies, which slips when its
+    force reaches the friction limit.
     """
 
     between: Annotated[tuple[Things, ...], OneOrList(), Field(min_length=1, max_length=2)]
-    """The things that touch: `[finger, ball]`, `[[finger, thumb], ball]` for any of the first with any of the second, `rope` for a
-    thing with itself, `all` for all things with each other and with themselves. Things that are fixed to the same frame, or whose
-    frames a joint, the base of a rod or a constraint joins, do not touch each other; only the world's surfaces touch all."""
+    """The parts that can touch: `[finger, ball]`, `[[finger, thumb], ball]` for any of the first with any of the
+    second, `rope` for self-contact, `all` for all parts with each other and with themselves. Parts that are fixed to
+    the same frame, or whose frames are connected by a joint, the base of a rod or a constraint, do not touch each
+    other; surfaces of the world touch all parts."""
     stiffness: Value | None = None
-    """Normal force per depth to the power of `exponent` [N/m for exponent 1]: of a ball, a corner, a crossing of two rods, and of
-    each piece of a rod that is as long as it is thick. Otherwise from the materials and radii of the things; things without a
-    material count as rigid."""
+    """Normal force per depth to the power of `exponent` [N/m for exponent 1]: for a ball, a corner, a crossing of two
+    rods, and for each piece of a rod that is as long as it is thick. Default: from the materials and radii of the
+    parts; parts without a material are rigid."""
     exponent: Number = 1
     """Power of the depth [-]: 1 linear, 1.5 as between balls (Hertz)."""
     dissipation: Slowness = "50 s/m"
     """Loss per rate of depth [s/m]."""
     restitution: Number | None = None
-    """Speed after an impact as a share of that before [-], above 0 up to 1, instead of `dissipation`."""
+    """Coefficient of restitution, the ratio of the speeds after and before an impact [-], above 0 up to 1, instead of
+    `dissipation`."""
     friction: Friction = Friction(along=0)
     """Coefficient of friction [-], or several."""
     tangential_stiffness: Number = "=2/3"
-    """Stiffness along the surfaces, while they stick, as a share of that across them [-]."""
+    """Tangential stiffness of sticking surfaces relative to the normal stiffness [-]."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     example: ClassVar[str] = """\
 pliant: 1

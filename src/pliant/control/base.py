@@ -42,8 +42,8 @@ class Known:
 
 
 class InputLimit(Part):
-    """What an actuator can do. A bound that is left out is the `minimum` or `maximum` of the parameter, if it has one; the tension
-    of a tendon is never below zero."""
+    """Limits of an actuator. An omitted bound is the `minimum` or `maximum` of the parameter, if it has one; the tension
+    of a tendon is never negative."""
 
     input: InputName
     """The input parameter."""
@@ -68,13 +68,13 @@ class ControllerBase(Part):
     sample_time: Time
     """Time between two samples [s]."""
     delay: Time = 0
-    """Time from a sample to when its command takes effect [s]."""
+    """Time from a sample until its command takes effect [s]."""
     inputs: InputNames | None = None
-    """Input parameters that it sets; otherwise all of the model."""
+    """Input parameters that it commands; default: all inputs of the model."""
     limits: tuple[InputLimit, ...] = ()
-    """Limits of the inputs, one entry for each that has some."""
+    """Limits of the inputs, one entry for each limited input."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     example: ClassVar[str]
 
@@ -126,20 +126,21 @@ class TaskController(ControllerBase):
     """A controller that makes a frame or coordinates follow a path in time."""
 
     frame: FrameName | None = None
-    """Frame whose position follows the path, and whose orientation or direction is held."""
+    """Frame whose position follows the path, and whose orientation or direction is controlled."""
     components: str = "xyz"
     """Components of the position in the world, some of x, y and z in order."""
     coordinates: Annotated[tuple[CoordinateName, ...], OneOrList()] = ()
-    """Coordinates that follow the path, in place of a frame."""
+    """Coordinates that follow the path, instead of a frame."""
     path: Annotated[tuple[AnySignal, ...], OneOrList()] = ()
-    """The path: one value or expression of `t` for each component or coordinate [m or rad]. Without it the frame's place is free,
-    and only its orientation or direction is held."""
+    """The path: one value or expression of `t` for each component or coordinate [m or rad]. Without it the frame's
+    position is free, and only its orientation or direction is controlled."""
     orientation: Rotations = ()
-    """Orientation of the frame in the world that is held (three components): one rotation, or a list applied in turn."""
+    """Reference orientation of the frame in the world (three components): one rotation, or a list applied in turn."""
     direction: PointingDirection | None = None
-    """Direction that an axis of the frame is held in (two components); what the frame does about the axis is free."""
+    """Reference direction of an axis of the frame (two components); the rotation about the axis is free."""
     least_squares: StrictBool = False
-    """Whether to do the best where the inputs cannot follow the path in all its components, or cannot hold the robot on it."""
+    """Whether to use least squares if the inputs cannot follow the path in all its components, or cannot balance the
+    robot on it."""
 
     @property
     def placed(self) -> int:

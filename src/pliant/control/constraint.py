@@ -186,11 +186,11 @@ class ConstraintControlSpec(TaskController):
 
     type: Literal["constraint"] = "constraint"
     settling: Time
-    """Time constant of errors [s]; they die out without swinging."""
+    """Time constant of errors [s]; they decay without oscillation."""
     integral: StrictBool = False
-    """Whether errors that stay are integrated away."""
+    """Whether steady-state errors are removed by integration."""
     damping: AngularSpeed = 0
-    """Braking of motions that the path leaves free, where there are more inputs than it needs [1/s]."""
+    """Damping of motions that the path does not prescribe, by redundant inputs [1/s]."""
 
     example: ClassVar[str] = """\
 pliant: 1

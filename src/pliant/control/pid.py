@@ -227,9 +227,9 @@ GainValues: TypeAlias = Annotated[tuple[Value, ...], Field(min_length=1), OneOrL
 
 
 class PidControlSpec(TaskController):
-    """Draws coordinates or a frame to a path by a force in proportion to the error, its integral and its rate, and adds the
-    inputs that gravity, springs and elastic rods need. What the limits of the inputs cut is not integrated (no wind-up).
-    It needs less of the model than `constraint`, which compensates inertia too and is quicker where the model is good."""
+    """Pulls coordinates or a frame to a path by a force proportional to the error, its integral and its rate, and adds the
+    inputs that balance gravity, springs and elastic rods. Integration stops while inputs are saturated (anti-windup).
+    It depends less on the model than `constraint`, which also compensates inertia and is faster if the model is accurate."""
 
     type: Literal["pid"] = "pid"
     proportional: GainValues
@@ -239,8 +239,8 @@ class PidControlSpec(TaskController):
     integral: GainValues = (0,)
     """Force per integral of the error over time [N/(m s), N m/(rad s)]."""
     compensation: Literal["none", "measured", "reference"] = "measured"
-    """What the inputs give beside the feedback: what holds the present pose (`measured`), what the model rests with on the path
-    (`reference`), or their values at the start (`none`)."""
+    """Inputs in addition to the feedback: those that balance the current pose (`measured`), those of the model's
+    equilibrium on the path (`reference`), or the initial ones (`none`)."""
 
     example: ClassVar[str] = """\
 pliant: 1

@@ -107,19 +107,19 @@ class StaticControl:
 
 
 class StaticControlSpec(TaskController):
-    """Moves a frame or coordinates slowly along a path: the inputs at which the model rests there, so that gravity and
-    elasticity are compensated, plus feedback of the error through the change of the rest pose with the inputs. With `contact` it
-    presses on a surface with a `force` and moves along it."""
+    """Moves a frame or coordinates slowly along a path: the inputs at which the model is in equilibrium there, so that gravity and
+    elasticity are compensated, plus feedback of the error through the derivative of the equilibrium by the inputs. With
+    `contact` it presses on a surface with a `force` and moves along it."""
 
     type: Literal["statics"] = "statics"
     proportional: Number = 0
-    """Share of the error that is answered at once [-]."""
+    """Fraction of the error that is corrected immediately [-]."""
     integral: AngularSpeed = 2
-    """Rate at which errors are integrated away [1/s]."""
+    """Rate at which errors are removed by integration [1/s]."""
     derivative: Time = 0
-    """Answer to the error's rate [s]."""
+    """Gain on the rate of the error [s]."""
     contact: ContactName | None = None
-    """Contact whose surface is pressed. The path of a frame is then in a plane's own axes (two values), along its surface."""
+    """Contact whose surface is pressed. The path of a frame is then in the axes of the plane (two values), along its surface."""
     force: ForceSignal | None = None
     """Force that presses on the contact's surface, along its normal; may vary in time [N]."""
 

@@ -55,27 +55,27 @@ class Sine(Part):
 
 
 class Piece(Part):
-    """One stretch of a piecewise signal."""
+    """One piece of a piecewise signal."""
 
     value: AnySignal
-    """Value or expression of `t` on this stretch [unit of the parameter]."""
+    """Value or expression of `t` in this piece [unit of the parameter]."""
     until: Time | None = None
-    """End of the stretch [s]; left out in the last piece."""
+    """End of the piece [s]; omitted in the last piece."""
 
 
 class Series(Part):
-    """A recorded series: one column of a table, such as `pliant simulate --out run.csv` writes."""
+    """A recorded series: one column of a table, as written by `pliant simulate --out run.csv`."""
 
     file: str
-    """The .csv, .parquet or .mat file, in the folder of the model file or below. Headings may hold units: `force [N]`."""
+    """The .csv, .parquet or .mat file, in the folder of the model file or below. Headings may contain units: `force [N]`."""
     column: str
     """Name of the column with the values, with or without its unit."""
     time_column: str | None = None
-    """Name of the column with the times, which must increase; otherwise the one called `t` or `time`."""
+    """Name of the column with the times, which must increase; default: `t` or `time`."""
     time_unit: str | None = None
-    """Unit of the times, where the heading has none; otherwise s."""
+    """Unit of the times, if the heading has none; default: s."""
     unit: str | None = None
-    """Unit of the values, where the heading has none; otherwise SI."""
+    """Unit of the values, if the heading has none; default: SI."""
     scale: Value = 1
     """Factor on the values in the file [-]."""
     interpolation: Literal["linear", "previous", "cubic"] = "linear"

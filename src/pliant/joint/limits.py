@@ -54,7 +54,7 @@ class LengthLimits(Limits):
     maximum: Length | None = None
     """Largest value [m]."""
     stiffness: Stiffness
-    """Force of a stop per depth beyond it [N/m]; 0 is for none."""
+    """Force of a stop per depth beyond it [N/m]; 0 for none."""
     dissipation: Slowness = "50 s/m"
     """Loss of a stop per rate of depth [s/m]."""
 
@@ -67,6 +67,6 @@ class AngleLimits(Limits):
     maximum: Angle | None = None
     """Largest value [rad]."""
     stiffness: AngularStiffness
-    """Torque of a stop per angle beyond it [N m/rad]; 0 is for none."""
+    """Torque of a stop per angle beyond it [N m/rad]; 0 for none."""
     dissipation: Time = "5 s"
     """Loss of a stop per rate of the angle beyond it [s/rad]."""

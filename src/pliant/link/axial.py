@@ -65,7 +65,7 @@ class Axial(LinkBase):
     input: ForceSignal = 0
     """Force that pulls the two ends together, which may vary in time [N]."""
     direction: Literal["both", "tension", "compression"] = "both"
-    """Where it acts: always, only while longer than the rest length, or only while shorter."""
+    """When it acts: always, only while longer than the rest length, or only while shorter."""
     smoothing: Length = 0
     """Width of length over which a one-sided link fades in [m]; 0 switches sharply."""
 

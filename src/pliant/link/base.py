@@ -21,7 +21,7 @@ class LinkBase(Repeated):
     between: tuple[Attachment, Attachment]
     """The two frames, each a reference (`bar.tip`) or a reference with an offset."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     @abstractmethod
     def deformation(self, poses: Any, constants: Any) -> Any:

@@ -67,7 +67,7 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
     damping_time: Time = 0
     """Damping as a share of stiffness: every damper is its spring times this time [s]."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     _lattice: Lattice | None = PrivateAttr(default=None)
     _members: Mapping[str, np.ndarray] = PrivateAttr(default_factory=dict)

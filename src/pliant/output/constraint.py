@@ -19,9 +19,9 @@ class ConstraintOutput(OutputBase):
     constraint: ConstraintName
     """The constraint."""
     component: Literal["x", "y", "z", "rx", "ry", "rz"] | None = None
-    """One of its components; otherwise all [N or N m]."""
+    """One of its components; default: all [N or N m]."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
         rows: tuple[str, ...] = (self.component,) if self.component else ()

@@ -20,21 +20,21 @@ UNITS: dict[Quantity, str] = {
 
 
 class ContactOutput(OutputBase):
-    """What a contact does: `{contact: ground, component: z}`, `{contact: grip, quantity: gap, of: [finger, ball]}`."""
+    """State of a contact: `{contact: ground, component: z}`, `{contact: grip, quantity: gap, of: [finger, ball]}`."""
 
     contact: ContactName
-    """The contact; all places where its things touch count together."""
+    """The contact; all of its contact points are combined."""
     quantity: Quantity = "force"
-    """What is recorded: the `force` on the things that `between` names first, or the part of it along the surfaces,
-    `friction_force` [N]; the `normal_force`, whatever the directions of the surfaces [N]; the smallest `gap` between the surfaces,
-    below zero where they overlap [m]; the largest `sliding_speed` [m/s]; the `count` of places where they touch; the `place` where
-    they do, in the mean of the normal forces [m], not a number where nothing touches."""
+    """What is recorded: the `force` on the first entry of `between`, or its tangential part, `friction_force` [N];
+    the `normal_force`, summed regardless of direction [N]; the smallest `gap` between the surfaces, negative where
+    they overlap [m]; the largest `sliding_speed` [m/s]; the `count` of contact points; the `place` of contact,
+    averaged with the normal forces as weights [m], NaN if nothing touches."""
     of: tuple[ThingName, ThingName] | None = None
-    """Two of its things, where it has more: `[finger1, ball]`. The force is then that on the first of them."""
+    """Two of its parts, if it has more: `[finger1, ball]`. The force is then that on the first of them."""
     component: Literal["x", "y", "z", "norm"] | None = None
-    """Of a force or place: one component in world axes, or `norm` for the length of the vector; otherwise all."""
+    """One component of a force or place in world axes, or `norm` for the length of the vector; default: all."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
         return UNITS[self.quantity]

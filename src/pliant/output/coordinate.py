@@ -24,7 +24,7 @@ class CoordinateOutput(OutputBase):
     quantity: Literal["value", "rate", "acceleration", "force"] = "value"
     """What is recorded; `force` is that of its spring, damper and input together."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     @property
     def is_of_positions_and_velocities(self) -> bool:

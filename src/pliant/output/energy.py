@@ -30,17 +30,18 @@ RIGID: Of = "body"
 
 
 class EnergyOutput(OutputBase):
-    """Energy of the whole robot, or of a part of it: `{energy: total}`, `{energy: elastic, part: arm}`."""
+    """Energy of the entire robot, or of a part: `{energy: total}`, `{energy: elastic, part: arm}`."""
 
     energy: Literal["kinetic", "potential", "total", "dissipated", "elastic", "gravity"]
-    """Which energy [J]. `potential` is that of gravity and of everything elastic, `total` the kinetic energy as well; of a part
-    also `elastic` and `gravity` each by itself. `dissipated`, which adds up along a motion, is the whole robot's alone."""
+    """Which energy [J]. `potential` is that of gravity and elasticity, `total` includes the kinetic energy; for a
+    part, `elastic` and `gravity` are also available separately. `dissipated`, which accumulates along a motion, is
+    available for the entire robot only."""
     part: PartName | None = None
-    """Body, joint (its springs), rod, mesh, link, tendon or contact; otherwise the whole robot."""
+    """Body, joint (its springs), rod, mesh, link, tendon or contact; default: the entire robot."""
     of: Of | None = None
-    """What the part is, where two of them have the same name."""
+    """Type of the part, if two parts have the same name."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     @property
     def is_of_whole_robot(self) -> bool:

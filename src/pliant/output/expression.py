@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 class ExpressionOutput(OutputBase):
-    """A number worked out from other outputs, parameters and the time: `{expression: =0.5*(left - right)/width}`.
+    """A number computed from other outputs, parameters and the time: `{expression: =0.5*(left - right)/width}`.
 
-    A component of a vector is written `pull.x`, its length `pull.norm`; an output of an attached model stands in backticks,
+    A component of a vector is written `pull.x`, its length `pull.norm`; an output of an attached model is written in backticks,
     `` `leg1/pull.x` ``.
     """
 
     expression: Formula
-    """The expression, beginning with =; units have to fit, as in all expressions."""
+    """The expression, beginning with =; units are checked as in all expressions."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
         try:

@@ -33,7 +33,7 @@ class MeshOutput(OutputBase):
     """What is recorded: the `force` along the line between the nodes, positive where it pulls them together [N], their distance
     (`length`) [m], or the `rate` of it [m/s]."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
         return UNITS[self.quantity]

@@ -22,27 +22,27 @@ UNITS = {"force": "N", "moment": "N m", "wrench": ""}
 
 
 class ReactionOutput(OutputBase):
-    """What a joint, a weld, a rod's base or a constraint carries: `{reaction: hinge, quantity: moment, component: y}`.
+    """Reaction of a joint, a weld, a rod's base or a constraint: `{reaction: hinge, quantity: moment, component: y}`.
 
-    It is the force that the parent exerts on the child, and the moment about the origin of the child's frame that the joint
-    holds: everything that goes through the joint, what its springs, dampers and inputs do along its free axes included. Of a rod
-    it is what its parent exerts on it, about the centre of its base section; of a constraint what the first of its frames exerts
-    on the second, about the origin of that one. `NAME/world` is the weld that holds the model attached as NAME.
+    It is the force exerted by the parent on the child, and the moment about the origin of the child frame at the joint: the total
+    load transmitted by the joint, including its springs, dampers and inputs along its free axes. For a rod it is exerted by its
+    parent, about the centre of its base section; for a constraint by the first of its frames on the second, about the origin of
+    the second. `NAME/world` is the weld that supports the model attached as NAME.
     """
 
     reaction: HeldName
-    """The joint (a weld among them), rod or constraint."""
+    """The joint (including welds), rod or constraint."""
     quantity: Literal["force", "moment", "wrench"] = "force"
     """What is recorded: the `force` [N], the `moment` [N m], or both, x, y, z, rx, ry, rz (`wrench`)."""
     component: Literal["x", "y", "z", "norm"] | None = None
-    """One component of the force or moment, or `norm` for its length; otherwise all."""
+    """One component of the force or moment, or `norm` for its length; default: all."""
     expressed_in: FrameName | None = None
-    """Frame whose axes the components are taken along; otherwise the child's frame that the joint holds, the rod's base, or the
+    """Frame in whose axes the components are expressed; default: the child frame at the joint, the rod's base, or the
     axes of the constraint."""
     of: Of | None = None
-    """Which is meant where a joint, a rod and a constraint have the same name."""
+    """Type of the part, if a joint, a rod and a constraint have the same name."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
         return UNITS[self.quantity]

@@ -76,7 +76,7 @@ SHEAR_WITH_BEND = ((0, 4, -1), (1, 3, 1))
 
 
 class FiniteElement(RodModelBase):
-    """Geometrically exact finite elements, two nodes each, of fourth order: most accurate per element, cost linear in
+    """Geometrically exact finite elements of fourth order with two nodes each: most accurate per element, cost linear in
     their number."""
 
     example: ClassVar[str] = """\
@@ -97,8 +97,8 @@ rods:
 
     kind: Literal["finite_element"] = "finite_element"
     elements: Annotated[int, Field(ge=1, strict=True)] = 8
-    """Number of elements. Every named frame of the rod is a node; there are more elements than asked for only where
-    there are more frames."""
+    """Number of elements. Every named frame of the rod is a node; more elements than requested are used only if there
+    are more frames."""
     mass: Literal["consistent", "lumped"] = "consistent"
     """Mass along the element's curve between its nodes (`consistent`; modes of bending and torsion are then of fourth
     order, and weight but for a share as small as shear and stretch), or at the nodes (`lumped`; quicker, and of second

@@ -33,13 +33,13 @@ Map = Literal["exponential", "published"]
 
 
 class Pcs(RodModelBase):
-    """Piecewise constant strain: segments in a row, few states, exact for tip moments, cost linear in the number of segments."""
+    """Piecewise constant strain: a series of segments, few states, exact for tip moments, cost linear in the number of segments."""
 
     kind: Literal["pcs"] = "pcs"
     elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 5
     """Number of segments."""
     map: Map = "exponential"
-    """How a segment's end follows from its strains: exactly (`exponential`), or turned at its base only (`published`;
+    """Map from the strains of a segment to its end: exact (`exponential`), or rotated at its base only (`published`;
     positions then converge at first order)."""
     mass_points: Annotated[int, Field(ge=1, le=10, strict=True)] = 2
     """Gauss points of the mass along each segment."""

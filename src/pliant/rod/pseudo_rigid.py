@@ -37,13 +37,14 @@ Map = Literal["midpoint", "published"]
 
 
 class PseudoRigid(RodModelBase):
-    """Pseudo-rigid bodies: rigid links in series with springs in the joints. No turn of a joint may reach a right angle."""
+    """Pseudo-rigid bodies: rigid links in series with springs in the joints. The rotation of each joint must stay
+    below a right angle."""
 
     kind: Literal["pseudo_rigid"] = "pseudo_rigid"
     elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 10
     """Number of segments, each a joint with the free strains as coordinates."""
     map: Map = "midpoint"
-    """Where a segment's joint sits: in its middle (`midpoint`), or at its end (`published`; positions then converge at
+    """Location of a segment's joint: in its middle (`midpoint`), or at its end (`published`; positions then converge at
     first order)."""
 
     @classmethod

@@ -23,10 +23,9 @@ Mode = Annotated[int, Field(ge=1, le=50, strict=True)]
 
 
 class Rayleigh(Part):
-    """Damping that gives two modes of a rod a ratio: forces `alpha` times mass and `beta` times stiffness.
-
-    It acts on the rod's deformation alone: on velocities relative to its base section, and on strain rates. Motions of the
-    whole rod are not damped. With `ratio` z at the frequencies w1 and w2 [rad/s], alpha = 2 z w1 w2 / (w1 + w2) and
+    """Rayleigh damping with a given ratio of two modes of a rod: forces `alpha` times mass and `beta` times stiffness.
+    It acts only on the rod's deformation: on velocities relative to its base section, and on strain rates. Rigid-body motions
+    of the rod are not damped. With `ratio` z at the frequencies w1 and w2 [rad/s], alpha = 2 z w1 w2 / (w1 + w2) and
     beta = 2 z / (w1 + w2); modes between them have less than z, modes outside more.
     """
 

@@ -68,9 +68,8 @@ GAUSS_POINTS, GAUSS_WEIGHTS = (0.5 * (x + y) for x, y in zip(np.polynomial.legen
 
 
 class Timoshenko(RodModelBase):
-    """The linear Timoshenko beam element, for small displacements: teaching, and modes as textbooks have them.
-
-    Displacements and rotations are against the rod's base. Large ones are as wrong as in any linear beam program; use
+    """The linear Timoshenko beam element, for small displacements: teaching, and modes as in textbooks.
+    Displacements and rotations are relative to the rod's base. Large ones are inaccurate as in any linear beam program; use
     `finite_element` for them.
     """
 
@@ -92,8 +91,8 @@ rods:
 
     kind: Literal["timoshenko"] = "timoshenko"
     elements: Annotated[int, Field(ge=1, le=500, strict=True)] = 10
-    """Number of elements. Every named frame of the rod is a node; there are more elements than asked for only where
-    there are more frames."""
+    """Number of elements. Every named frame of the rod is a node; more elements than requested are used only if there
+    are more frames."""
     shear: Shear = "exact"
     """The element that is exact at its nodes (`exact`), or linear shape functions with one-point integration of the
     shear (`reduced`)."""
@@ -101,7 +100,7 @@ rods:
     """Shape functions of the consistent mass: cubic in deflection (`cubic`), or all linear (`linear`); or half of each
     element's mass at either node (`lumped`)."""
     rotary_inertia: StrictBool = True
-    """Whether sections have inertia against turning. Without it some nodes' rotations would have no mass at all unless
+    """Whether sections have rotary inertia. Without it some nodes' rotations would have no mass at all unless
     its `strains` are planar and its mass `cubic`."""
 
     weight: Weight = "consistent"

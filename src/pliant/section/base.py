@@ -134,7 +134,7 @@ class GeometricSection(OneSection):
 
 
 class Holes(Part):
-    """Round holes of one size, running along the whole rod."""
+    """Round holes of one size along the entire rod."""
 
     radius: Length
     """Radius of each hole [m]."""
@@ -150,7 +150,7 @@ class HoledSection(GeometricSection):
     """A section with round holes."""
 
     holes: tuple[Holes, ...] = ()
-    """Holes along the rod. Except in a polygon they must leave the section's centre where it is."""
+    """Holes along the rod. Except in a polygon they must not shift the centre of the section."""
 
     @abstractmethod
     def contains(self, value: Evaluate, x: float, y: float, radius: float) -> bool:

@@ -67,7 +67,7 @@ Analysis: TypeAlias = Annotated[
 
 
 class Analyses(Part):
-    """What `pliant run` does with the model, in order."""
+    """Analyses that `pliant run` performs, in order."""
 
     example: ClassVar[str] = """\
 pliant: 1

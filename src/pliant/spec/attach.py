@@ -28,7 +28,7 @@ class Attach(Placement, Repeated):
     variant: Name | None = None
     """Variant of the other model."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     example: ClassVar[str] = """\
 pliant: 1

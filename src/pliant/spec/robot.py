@@ -45,13 +45,13 @@ class RobotSpec(Part):
     pliant: Literal[1] = 1
     """Version of the language; a model file has to state it."""
     name: str = ""
-    """Name of the robot; otherwise that of the file."""
+    """Name of the robot; default: that of the file."""
     description: str = ""
-    """What it is, in a line or more."""
+    """Description, in one or more lines."""
     include: Annotated[tuple[str, ...], OneOrList()] = ()
-    """Files whose content is read first; this file then adds to it and has the last word."""
+    """Files to read first; this file adds to their content and takes precedence."""
     world: World = World()
-    """What surrounds the robot: gravity."""
+    """The surroundings of the robot: gravity."""
     parameters: dict[Name, Parameter] = Field(default_factory=dict)
     """Named values for use in expressions."""
     materials: dict[Name, Material] = Field(default_factory=dict)
@@ -59,11 +59,11 @@ class RobotSpec(Part):
     sections: dict[Name, Section] = Field(default_factory=dict)
     """Cross-sections by name."""
     defaults: dict[str, Any] = Field(default_factory=dict)
-    """Values for all bodies, joints, ... that do not say otherwise."""
+    """Default values for all bodies, joints, ..."""
     models: dict[Name, dict[str, Any]] = Field(default_factory=dict)
-    """Models that are attached by name, written here instead of in files of their own."""
+    """Models to attach by name, written here instead of in separate files."""
     attach: dict[Name, Attach] = Field(default_factory=dict)
-    """Other models placed on frames of this one, by prefix."""
+    """Other models attached to frames of this one, by prefix."""
     bodies: dict[Name, Body] = Field(default_factory=dict)
     """Rigid bodies by name."""
     joints: dict[Name, Joint] = Field(default_factory=dict)
@@ -77,9 +77,9 @@ class RobotSpec(Part):
     tendons: dict[Name, Tendon] = Field(default_factory=dict)
     """Lines routed through points of bodies and along rods, by name, that pull with a tension."""
     surfaces: dict[Name, Surface] = Field(default_factory=dict)
-    """Surfaces beside those that bodies, rods and meshes have of themselves, by name."""
+    """Surfaces in addition to those of bodies, rods and meshes, by name."""
     contacts: dict[Name, Contact] = Field(default_factory=dict)
-    """Which things touch, and by which law, by name."""
+    """Parts that can touch, with their contact law, by name."""
     constraints: dict[Name, Constraint] = Field(default_factory=dict)
     """Constraints between two frames, by name; they close loops."""
     loads: dict[Name, Load] = Field(default_factory=dict)
@@ -89,13 +89,13 @@ class RobotSpec(Part):
     outputs: dict[Name, Output] = Field(default_factory=dict)
     """Named quantities to record."""
     start: Literal["initial", "equilibrium"] = "initial"
-    """Where motions start: with the initial values, or at the rest that is found from them."""
+    """Start of motions: the initial values, or the equilibrium found from them."""
     control: dict[Name, Control] = Field(default_factory=dict)
     """Controllers by name, which simulations run at their sample times."""
     analyses: tuple[Analysis, ...] = ()
-    """What `pliant run` does with the model, in order."""
+    """Analyses that `pliant run` performs, in order."""
     variants: dict[Name, dict[str, Any]] = Field(default_factory=dict)
-    """Changes to the model by name, chosen with MODEL@variant."""
+    """Changes to the model by name, selected with MODEL@variant."""
 
     _source: Source = PrivateAttr(default=Source())
     _remarks: tuple[Fault, ...] = PrivateAttr(default=())

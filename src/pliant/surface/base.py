@@ -45,9 +45,9 @@ class SurfaceBase(Placement, Repeated):
     parent: FrameName = "world"
     """Frame that the surface is fixed to; `position` and `rotation` place it there."""
     material: MaterialName | None = None
-    """What it is made of, for the stiffness of contacts that do not give one."""
+    """Material, for the stiffness of contacts without a given stiffness."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     example: ClassVar[str]
 

@@ -30,23 +30,24 @@ RIM = 0.5
 
 
 class CylinderSurface(SurfaceBase):
-    """A cylinder around the place of the surface. Its side is round, for ropes to run around it; its ends are flat, with rounded
+    """A cylinder around the origin of the surface. Its side is smooth, so that ropes can run around it; its ends are
+    flat, with rounded
     rims.
 
     A rim is a polygon of 24 corners, two roundings within the side; the cylinder stands on it, and tips over it. Without a length
-    it has no ends.
+    the cylinder is infinite.
     """
 
     type: Literal["cylinder"] = "cylinder"
     radius: Length
     """Radius [m]."""
     length: Length | None = None
-    """Length [m]; otherwise it has no end."""
+    """Length [m]; default: infinite."""
     axis: Axis = "z"
     """Direction of its axis: x, y, z, or three numbers."""
     rounding: Length | None = None
-    """Radius of the rims of its ends [m], up to a quarter of the radius and of the length; otherwise a fiftieth of the smaller of
-    radius and half the length."""
+    """Radius of the rims of its ends [m], up to a quarter of the radius and of the length; default: a fiftieth of the
+    smaller of radius and half the length."""
 
     example: ClassVar[str] = """\
 pliant: 1

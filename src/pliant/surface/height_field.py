@@ -16,7 +16,7 @@ from pliant.surface.triangles import Triangles
 
 
 class HeightFieldSurface(TriangleSurface):
-    """Ground over a rectangle around the place of the surface: heights along z at the points of a grid, two triangles in each
+    """Terrain over a rectangle around the origin of the surface: heights along z at the points of a grid, two triangles in each
     cell."""
 
     type: Literal["height_field"] = "height_field"

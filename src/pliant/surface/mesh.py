@@ -21,10 +21,10 @@ class MeshSurface(TriangleSurface):
     file: str
     """The file, in the folder of the model or below."""
     unit: str | None = None
-    """Unit of the file's numbers, where that is not metres."""
+    """Unit of the file's numbers, if not metres."""
     closed: StrictBool = True
-    """Whether it bounds a solid, out of which things are pushed; its triangles then have to close, seen from outside anticlockwise.
-    Otherwise it is a sheet that pushes to both sides, as thick as twice its `rounding`."""
+    """Whether it bounds a solid; its triangles must then form a closed surface and be counterclockwise seen from
+    outside. Otherwise it is a sheet that can be touched from both sides, with a thickness of twice its `rounding`."""
 
     @property
     def is_closed(self) -> bool:

@@ -33,7 +33,7 @@ class TriangleSurface(FromFiles, SurfaceBase):
     scale: Number = 1
     """Factor on all its lengths [-]."""
     rounding: Length | None = None
-    """Radius of its edges and corners [m]; its faces stay where they are. Otherwise a hundredth of its smallest extent."""
+    """Radius of its edges and corners [m]; its faces do not move. Default: a hundredth of its smallest extent."""
 
     _triangles: Triangles | None = PrivateAttr(default=None)
 

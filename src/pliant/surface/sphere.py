@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SphereSurface(SurfaceBase):
-    """A ball around the place of the surface. With radius 0 it is a point."""
+    """A ball around the origin of the surface. With radius 0 it is a point."""
 
     type: Literal["sphere"] = "sphere"
     radius: Length

@@ -41,14 +41,14 @@ class TendonBase(Repeated):
     friction: Number = 0
     """Coefficient of friction at every point between its ends [-]."""
     slip_speed: Speed = "1 mm/s"
-    """Sliding speed at which friction has reached 76 % of its full value [m/s]; it goes as `tanh(speed/slip_speed)`. A line at rest
-    creeps slower than this: there is no sticking."""
+    """Sliding speed at which friction has reached 76 % of its full value [m/s]; it is proportional to
+    `tanh(speed/slip_speed)`. There is no sticking: a line at rest creeps at less than this speed."""
     at_rest: Literal["none", "pulled", "released"] = "none"
-    """What friction is at rest, where it may have any value up to the full one: none, that of a line which was just pulled in at
-    the first point, or of one that was let out. Poses at rest and linear systems follow it. In motions the line counts as pulled
-    (let out) until it slides the other way by four times the slip speed."""
+    """Friction at rest, which may have any value up to the full one: none, that of a line that was just pulled in at
+    the first point, or that of one that was released. Used in equilibria and linear systems. In motions the line
+    counts as pulled (released) until it slides the other way at four times the slip speed."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     @model_validator(mode="before")
     @classmethod

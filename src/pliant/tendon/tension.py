@@ -22,8 +22,8 @@ class TensionTendon(TendonBase):
 
     type: Literal["tension"] = "tension"
     tension: ForceSignal
-    """Tension, which may vary in time [N]. A line cannot push: while the value is below zero the line is slack, which
-    results report as a warning. It may not be below zero at the start."""
+    """Tension, which may vary in time [N]. A line cannot push: while the value is negative the line is slack, which
+    results report as a warning. It must not be negative at the start."""
 
     example: ClassVar[str] = """\
 pliant: 1

@@ -65,7 +65,7 @@ class Stretch(Part):
     """Eyelets along a rod."""
 
     rod: RodName
-    """The rod. Eyelets turn with its sections and may lie outside of them, as on discs."""
+    """The rod. Eyelets rotate with its sections and may lie outside of them, as on discs."""
 
     @abstractmethod
     def count(self) -> int:
@@ -106,9 +106,9 @@ class EvenStretch(Stretch):
     """Eyelets at equal distances along a rod."""
 
     start: Length | None = None
-    """Arc length of the first eyelet [m]; the rod's base unless given."""
+    """Arc length of the first eyelet [m]; default: the rod's base."""
     end: Length | None = None
-    """Arc length of the last eyelet [m]; the rod's tip unless given. Below `start`, the tendon leads back."""
+    """Arc length of the last eyelet [m]; default: the rod's tip. If it is less than `start`, the tendon runs backwards."""
     eyelets: Eyelets = EYELETS
     """Number of eyelets, first and last included."""
 
@@ -148,10 +148,10 @@ class EvenStretch(Stretch):
 
 
 class ParallelStretch(EvenStretch):
-    """Along a rod at one place in the section: `{rod: arm, offset: [8 mm, 0]}`."""
+    """Along a rod at one position in the section: `{rod: arm, offset: [8 mm, 0]}`."""
 
     offset: tuple[Length, Length]
-    """Place in the section: x and y [m]."""
+    """Position in the section: x and y [m]."""
 
     def places(self, shares: ca.DM, value: Value) -> tuple[Any, Any]:
         """Places in the section [m]."""
@@ -188,7 +188,7 @@ class RodPoint(Part):
     at: Length
     """Arc length from the base [m]."""
     offset: tuple[Length, Length] = (0, 0)
-    """Place in the section: x and y [m]."""
+    """Position in the section: x and y [m]."""
 
 
 class PointStretch(Stretch):
@@ -197,7 +197,7 @@ class PointStretch(Stretch):
     points: Annotated[tuple[RodPoint, ...], Field(min_length=1)]
     """The points in order."""
     between: Annotated[int, Field(ge=0, le=500, strict=True)] = 0
-    """Number of further eyelets between any two neighbours, at equal distances of arc length and of offset."""
+    """Number of additional eyelets between neighbouring points, evenly spaced in arc length and offset."""
 
     def count(self) -> int:
         """Number of eyelets."""
