@@ -256,7 +256,7 @@ def _words(hint: Any) -> str:
     if get_args(hint):
         members = [_words(member) for member in get_args(hint) if member is not type(None)]
         return " or ".join(dict.fromkeys(members))
-    simple = {str: "text", bool: "`true` or `false`", int: "whole number", float: "number", Any: "mapping"}
+    simple = {str: "text", bool: "`true` or `false`", int: "integer", float: "number", Any: "mapping"}
     if hint in simple:
         return simple[hint]
     return _heading(hint).lower() if isinstance(hint, type) and issubclass(hint, Part) else "value"

@@ -97,7 +97,7 @@ def test_a_motion_and_its_failures(capsys, tmp_path):
         (["stiff_flop", "--vary", "length=3:1:2 mm", "--out", "x"], "is empty"),
         (["stiff_flop", "--vary", "lenght=1:3:2 mm", "--out", "x"], "did you mean 'length'"),
         (["stiff_flop", "--vary", "length", "--out", "x"], "cannot read --vary"),
-        (["stiff_flop", "--vary", "length=1:3 mm", "--out", "x"], "no end of values"),
+        (["stiff_flop", "--vary", "length=1:3 mm", "--out", "x"], "infinitely many values"),
         (["stiff_flop", "--vary", "length=40,50 mm", "--vary", "length=1,2 mm", "--out", "x"], "gives 'length' twice"),
         (["stiff_flop", "--vary", "length=40,50 mm", "--analysis", "dance", "--out", "x"], "unknown analysis 'dance'"),
         (["stiff_flop", "--vary", "length=40,50 mm", "--option", "untill=3", "--out", "x"], "untill"),

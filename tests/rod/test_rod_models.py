@@ -216,7 +216,7 @@ def test_switching_says_what_is_wrong():
     for rod_name, word, message in (
         ("rod", "ebx:3", "did you mean 'pcs'"),
         ("rod", "polynomial:0", "order"),
-        ("rod", "cosserat:many", "whole number"),
+        ("rod", "cosserat:many", "an integer"),
         ("rods", "cosserat:3", "did you mean 'rod'"),
     ):
         with pytest.raises(ValueError, match=message):

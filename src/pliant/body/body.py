@@ -270,12 +270,14 @@ joints:
     @model_validator(mode="after")
     def _held_once(self) -> Self:
         if self.parent is not None and self.along is not None:
-            message = "`parent` and `along` both say where the body is fixed"
+            message = "`parent` and `along` both define where the body is fixed"
             raise fault("overdetermined", message, hint="keep one of them", key="along")
         placed = [key for key in ("position", "rotation", "mirror", "around") if key in self.model_fields_set]
         if placed and self.parent is None and self.along is None:
-            hint = "add `parent: world` to fix it there, or place the joint that holds it; `center_of_mass` moves the shape"
-            raise fault("not_held", f"`{placed[0]}` places a body that is fixed to something", hint=hint, key=placed[0])
+            hint = "add `parent: world` to fix it there, or place its joint; `center_of_mass` moves the shape"
+            raise fault(
+                "not_held", f"`{placed[0]}` applies to bodies with `parent` or `along`", hint=hint, key=placed[0]
+            )
         return self
 
     @model_validator(mode="after")

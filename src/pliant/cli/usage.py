@@ -10,7 +10,7 @@ from pliant.cli.common import Failure
 
 REASONS = (
     (r"valid number", "is not a number"),
-    (r"valid integer", "is not a whole number"),
+    (r"valid integer", "is not an integer"),
     (r"greater than or equal to (\S+)", "must be at least {0}"),
     (r"less than or equal to (\S+)", "must be at most {0}"),
     (r"greater than (\S+)", "must be above {0}"),

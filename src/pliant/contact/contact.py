@@ -42,10 +42,10 @@ class Friction(Part):
         for field in ("along", "across"):
             given = getattr(self, field)
             if given is not None and value(given) < 0:
-                yield (field,), f"a coefficient of friction must not be below zero, but it is {value(given):g}", ""
+                yield (field,), f"a coefficient of friction must not be negative, but it is {value(given):g}", ""
         if value(self.at_rest) < 1:
             text = f"at_rest must be 1 or more, but it is {value(self.at_rest):g}"
-            yield ("at_rest",), text, "friction at rest is the larger one"
+            yield ("at_rest",), text, "static friction is the larger one"
 
 
 class Contact(Repeated):
@@ -105,7 +105,7 @@ contacts:
         given = ("stiffness",) if self.stiffness is not None else ()
         yield from positive(self, value, *given, "exponent", "tangential_stiffness")
         if value(self.dissipation) < 0:
-            yield ("dissipation",), f"dissipation must not be below zero, but it is {value(self.dissipation):g} s/m", ""
+            yield ("dissipation",), f"dissipation must not be negative, but it is {value(self.dissipation):g} s/m", ""
         if self.restitution is not None and not 0 < value(self.restitution) <= 1:
             text = f"restitution must be above 0 and up to 1, but it is {value(self.restitution):g}"
             yield ("restitution",), text, "for impacts without rebound raise `dissipation`"
@@ -140,7 +140,7 @@ contacts:
         assert self.restitution is not None, "asked for where it is given"
         restitution = build.value(self.restitution)
         found = build.nominal(restitution)
-        message, hint = "restitution cannot be changed in derived equations", "load the model anew with set={...}"
+        message, hint = "restitution cannot be changed in derived equations", "load the model again with set={...}"
         build.require(1e-12 - ca.fabs(restitution - found), f"contacts.{name}.restitution", message, hint)
         return impact_number(found)
 
@@ -148,11 +148,11 @@ contacts:
 def _why_not(things: list[list[str]]) -> tuple[str, str]:
     """What is wrong with things that cannot touch, and what to do."""
     if len({thing for group in things for thing in group}) == 1:
-        return f"'{things[0][0]}' is one rigid piece and cannot touch itself", "name two things, such as [ball, floor]"
+        return f"'{things[0][0]}' is one rigid piece and cannot touch itself", "give two parts, such as [ball, floor]"
     if not things[0] or not things[-1]:
-        return "there is nothing that could touch", "give bodies a `shape`, or add `surfaces`"
+        return "no part can touch another", "give bodies a `shape`, or add `surfaces`"
     names = " and ".join(", ".join(group) for group in things)
     return (
         f"{names} cannot touch: they are fixed to the same frame, or a joint, a rod's base or a constraint joins them",
-        "name things that move against each other",
+        "use parts that move relative to each other",
     )

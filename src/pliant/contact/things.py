@@ -68,7 +68,7 @@ def _make(build: Build, thing: str) -> list[int]:
     if body.shape is None:
         message = f"the body '{thing}' has no shape, so nothing can touch it"
         raise SpecError(
-            [Fault(message, "give it a `shape`, or name a surface with this body as its `parent`", f"bodies.{thing}")]
+            [Fault(message, "give it a `shape`, or use a surface with this body as its `parent`", f"bodies.{thing}")]
         )
     node, (R, p) = build.frame(thing)
     center = p + R @ ca.vertcat(*map(build.value, body.center_of_mass))

@@ -161,15 +161,15 @@ class TaskController(ControllerBase):
         """One thing to follow the path, and one value for each of its parts."""
         yield from super().problems(value)
         if (self.frame is None) == (not self.coordinates) and (self.path or self.turned or self.frame is not None):
-            yield (), "say what follows the path: either `frame` or `coordinates`", "give one of them"
+            yield (), "the path needs either a `frame` or `coordinates`", "give one of them"
         wrong = [c for c in self.components if c not in "xyz"]
         if wrong or len(set(self.components)) != len(self.components) or not self.components:
             yield ("components",), f"`components` are some of x, y and z, not '{self.components}'", "write xy, or z"
         if self.orientation and self.direction is not None:
-            yield ("direction",), "an orientation holds every direction of the frame", "keep one of the two"
+            yield ("direction",), "an orientation includes every direction of the frame", "keep one of the two"
         for field in ("orientation", "direction"):
             if getattr(self, field) and self.frame is None:
-                yield (field,), f"`{field}` is that of a frame, and none is given", "give `frame`"
+                yield (field,), f"`{field}` needs a frame, and none is given", "give `frame`"
         if not self.path and not self.size:
             yield (), "there is nothing to follow", "give a `path`, or an `orientation` or `direction` of the frame"
         elif len(self.path) != self.placed:

@@ -58,7 +58,7 @@ class ClosedLoop:
     def motion(self) -> str:
         """The motion of the largest pole in words."""
         if self.mode is not None:
-            return f"{self.mode}" + (", which the design leaves out," if self.neglected else "")
+            return f"{self.mode}" + (", which the design neglects," if self.neglected else "")
         frequency = abs(np.angle(self.poles[0])) / (2 * np.pi * self.sample_time)
         where = f" (mostly {', '.join(self.states)})" if self.states else ""
         return f"a motion of the loop at {frequency:.4g} Hz{where}"
@@ -71,14 +71,14 @@ class ClosedLoop:
         grows = self.largest > 1 + SPLIT
         what = f"grows (by {np.log(self.largest) / self.sample_time:.3g} 1/s)" if grows else "does not decay"
         if grows:
-            advice = "take that mode into the design" if self.neglected else "lower the gains"
+            advice = "include that mode in the design" if self.neglected else "lower the gains"
             advice = f"Shorten sample time or delay, raise the weights of inputs, or {advice}"
         elif self.neglected:
-            advice = "Take that mode into the design, or give the robot some damping"
+            advice = "Include that mode in the design, or add damping to the robot"
         else:
-            advice = "Give what it moves a weight in the design, or the robot some damping"
+            advice = "Add a weight on the states that it moves, or damping to the robot"
         return (
-            f"on the whole linear robot, sampled and delayed as it runs, {self.motion} {what}: largest pole {self.largest:.6g} per "
+            f"in the complete sampled loop with delay, {self.motion} {what}: largest pole {self.largest:.6g} per "
             f"sample of {self.sample_time:g} s. {advice}"
         )
 

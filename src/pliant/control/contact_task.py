@@ -77,7 +77,7 @@ class ContactForce:
         bound = eqs.at(parameters=parameters).binding
         force, gap = self._force_and_gap(eqs, bound, q[None], np.zeros((1, bound.nv)))[0]
         if not np.isfinite(gap):
-            raise ArgumentError(f"no distance is known between the things of the contact '{self.contact}'")
+            raise ArgumentError(f"the distance between the parts of the contact '{self.contact}' is unknown")
         by_force, by_gap = self._derivatives(eqs, bound, q)
         stiffness = self._stiffness(eqs, bound)
         slope = -float(by_force @ by_gap) / max(float(by_gap @ by_gap), 1e-300)
@@ -136,8 +136,8 @@ class PlanePosition:
         if len(planes) != 1:
             has = f"planes {', '.join(x.name for x in planes)}" if planes else "no plane"
             raise ArgumentError(
-                f"the contact '{self.contact}' has {has}, and places along a surface are told on one plane only",
-                "name a contact with one plane, or give components of a frame's position",
+                f"the contact '{self.contact}' has {has}, but positions along a surface need exactly one plane",
+                "use a contact with one plane, or components of a frame's position",
             )
 
     def _planes(self, eqs: Equations) -> list[ContactShape]:

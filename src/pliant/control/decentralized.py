@@ -54,7 +54,9 @@ class Group:
         if not (np.isfinite(self.priority) and self.priority > 0):
             raise ValueError(f"a priority must be above zero; it is {self.priority:g}")
         if not self.states and not self.outputs:
-            raise ValueError(f"the group of {', '.join(self.inputs)} sees nothing; give it `states` or `outputs`")
+            raise ValueError(
+                f"the group of {', '.join(self.inputs)} has no measurements; give it `states` or `outputs`"
+            )
 
 
 @on_one_blas_thread
@@ -121,7 +123,7 @@ def _measurements(
             if not at:
                 raise UnknownName("output", name, plant.outputs)
             if np.any(np.abs(plant.D[at]) > 0):
-                raise ValueError(f"the output '{name}' follows inputs at once; a group cannot be set from it")
+                raise ValueError(f"the output '{name}' depends directly on inputs; a group cannot use it")
             found += list(plant.C[at])
         rows += [np.concatenate([row, np.zeros(m * past)]) for row in found]
         allowed += [own] * len(found)
@@ -173,7 +175,7 @@ class _Problem:
         found = [pair for K in starts if (pair := self._from(K, X)) is not None]
         if not found:
             raise ValueError(
-                "no gains of this structure were found that hold the system; let the groups see more, or join some of them"
+                "no stabilizing gains of this structure were found; add measurements to the groups, or merge some of them"
             )
         return min(found, key=lambda pair: float(np.sum(pair[1] * X)))
 

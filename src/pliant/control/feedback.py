@@ -147,7 +147,7 @@ class StateFeedback:
         self._deviation = Deviation(group, whole, self.equations.rates)
         effect = whole.B if self.share else None
         self._actuation = Actuation(self.equations, self._linear.inputs, self.limits, self.sample_time, effect)
-        where = f"{named(self)}: the state it is to hold"
+        where = f"{named(self)}: the state to stabilize"
         check_holding(
             self.equations, self._linear.inputs, self._linear.input_values, self._actuation.limits, where=where
         )
@@ -295,7 +295,7 @@ def _whole_names(parts: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, .
         name = part if part in known else part.rsplit(".", 1)[0]
         if name not in known:
             raise ValueError(
-                f"the observer looks at '{part}', which is no output of the model; name its outputs in the model"
+                f"the observer uses '{part}', which is not an output of the model; define it under `outputs`"
             )
         if name not in out:
             out.append(name)

@@ -188,7 +188,7 @@ def _check_contents(archive: zipfile.ZipFile, file: Path) -> None:
         raise ArgumentError(f"the description in {file} is too large: {sizes['modelDescription.xml']} bytes")
     text = archive.read("modelDescription.xml")
     if b"<!DOCTYPE" in text or b"<!ENTITY" in text or b"\0" in text:
-        raise ArgumentError(f"the description in {file} defines entities of its own, which FMI does not have")
+        raise ArgumentError(f"the description in {file} defines entities, which FMI does not allow")
 
 
 def _described(folder: Path, file: str | Path) -> Any:

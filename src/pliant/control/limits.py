@@ -154,7 +154,7 @@ def check_holding(
     values: np.ndarray,
     limits: Limits,
     *,
-    where: str = "the state it is to hold",
+    where: str = "the state to stabilize",
     hint: str = SHARE,
 ) -> None:
     """Refuse inputs at rest that lie outside of the limits, by name."""
@@ -249,8 +249,8 @@ class Shortfalls:
         if not np.any(stuck):
             return ""
         return (
-            f"the state that it holds has {self.standing(values, stuck)}, from where it can go one way only; a pretension, or "
-            "`share` among the inputs, gives it room"
+            f"the state to stabilize has {self.standing(values, stuck)}, from which they can move in one direction only; "
+            "use a pretension, or `share` among the inputs"
         )
 
     def notes(self, title: str) -> list[str]:

@@ -124,9 +124,9 @@ class HeldPose(Part):
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """It says something, and not twice."""
         if not (self.inputs or self.coordinates or self.frame or self.near):
-            yield (), "the pose says nothing", "give `inputs`, `coordinates`, `frame` or `near`; or write `equilibrium`"
+            yield (), "the pose is empty", "give `inputs`, `coordinates`, `frame` or `near`; or write `equilibrium`"
         if self.frame is not None and self.coordinates:
-            yield ("frame",), "give either `coordinates` or `frame`", "both say where the robot is held"
+            yield ("frame",), "give either `coordinates` or `frame`", "both define the pose"
         if self.frame is not None and len(self.position) != len(self.components):
             message = f"the position has {len(self.position)} values for {len(self.components)} components"
             yield ("position",), message, "give one value for each"
@@ -182,7 +182,7 @@ class ControlGroup(Part):
         """It sees something, and its priority is a share."""
         yield from positive(self, value, "priority")
         if not self.coordinates and not self.outputs:
-            yield (), "the group sees nothing", "add `coordinates` or `outputs`"
+            yield (), "the group has no measurements", "add `coordinates` or `outputs`"
 
 
 class LqrControlSpec(ControllerBase):
@@ -255,11 +255,11 @@ control:
                     yield ("about", "inputs", index, "input"), message, hint
         if not self.coordinate_weights and not self.output_weights:
             hint = "add `coordinate_weights` or `output_weights`"
-            yield (), "nothing that the regulator should keep small has a weight", hint
+            yield (), "no quantity has a weight", hint
         if self.keep is not None and self.below is not None:
-            yield ("below",), "give either `keep` or `below`", "both choose the modes of the design"
+            yield ("below",), "give either `keep` or `below`", "both select the modes of the design"
         if self.groups and self.sensors:
-            message = "an estimate of all states is not a local one: `groups` and `sensors` do not go together"
+            message = "an estimate of all states is not a local one: `groups` and `sensors` cannot be combined"
             yield ("sensors",), message, "let the groups measure `outputs`, or remove `groups`"
 
     def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
@@ -288,8 +288,8 @@ control:
         linear = linearize(eqs, at=at, inputs=inputs, parameters=plant.parameters, independent=self.independent)
         if linear.residual > REST:
             raise ValueError(
-                f"the robot does not rest in the state it should hold (accelerations up to {linear.residual:.3g}). Put the start "
-                "where it rests, or hold the equilibrium or another pose (`about`)"
+                f"the state to stabilize is not an equilibrium (accelerations up to {linear.residual:.3g}). Start "
+                "at an equilibrium, or use the equilibrium or another pose (`about`)"
             )
         pushes = linear.select(tuple(d.input for d in self.disturbances)).B * [
             number(d.deviation) for d in self.disturbances
@@ -325,7 +325,7 @@ control:
         )  # fmt: skip
         size = len(whole.states)
         if size > CHECKED:
-            text = f"the loop on the whole robot was not checked: {size} states are too many (up to {CHECKED})"
+            text = f"the complete loop was not checked: {size} states are too many (up to {CHECKED})"
             controller.warnings += (text,) if self.keep is not None or self.below is not None else ()
         elif warning := closed_loop(controller, whole).warning:
             controller.warnings += (warning,)

@@ -120,8 +120,8 @@ def check_stabilizable(A: np.ndarray, B: np.ndarray, names: tuple[str, ...], *, 
             lost, lambda value: np.hstack([A - value * np.eye(len(A)), _unit(B)]).T.conj(), names, sample_time
         )
         raise NotReached(
-            f"the inputs cannot hold {said}. Add an input that moves it, or leave that mode out of the design "
-            "(`reduce`; `keep` or `below` in a model file) if it may be left alone"
+            f"the inputs cannot stabilize {said}. Add an input that moves it, or leave that mode out of the design "
+            "(`reduce`; `keep` or `below` in a model file) if it need not be controlled"
         )
 
 
@@ -131,8 +131,8 @@ def check_detectable(A: np.ndarray, C: np.ndarray, names: tuple[str, ...], *, sa
     if lost:
         said = _spoken(lost, lambda value: np.vstack([A - value * np.eye(len(A)), _unit(C.T).T]), names, sample_time)
         raise NotReached(
-            f"the outputs do not show {said}. Measure a quantity that it moves as well, or leave that "
-            "mode out of the design (`reduce`; `keep` or `below` in a model file) if it may be left alone"
+            f"the outputs do not determine {said}. Measure a quantity that it moves as well, or leave that "
+            "mode out of the design (`reduce`; `keep` or `below` in a model file) if it need not be controlled"
         )
 
 

@@ -60,7 +60,7 @@ class Pid:
                     f"the {name} gain has {gain.size} values for {size} components; give one, or one for each"
                 )
             if not np.all(np.isfinite(gain)) or np.any(gain < 0):
-                raise ValueError(f"the {name} gain must be a number that is not below zero; it is {gain}")
+                raise ValueError(f"the {name} gain must be a nonnegative number; it is {gain}")
 
     def __call__(self, error: np.ndarray, rate: np.ndarray, integral: np.ndarray) -> np.ndarray:
         """The feedback for an error, its rate and its integral (k)."""
@@ -116,7 +116,7 @@ class PidControl:
         self._path = self.path.checked(self.task.size, named(self))
         self._inputs = self.inputs or self.equations.inputs
         if not self._inputs:
-            raise ValueError("the model has no inputs to control with; mark parameters with `input: true`")
+            raise ValueError("the model has no inputs; mark parameters with `input: true`")
         self._limits = actuator_limits(self.equations, self._inputs, self.limits)
         self._shortfalls = Shortfalls(self.equations, self._inputs, self._limits)
         self._statics: StaticModel | None = None
@@ -272,7 +272,7 @@ control:
                 yield (field,), message, "give one for all, or one for each"
             for index, gain in enumerate(gains):
                 if value(gain) < 0:
-                    yield (field, index), f"`{field}` must not be below zero: errors would grow", "change its sign"
+                    yield (field, index), f"`{field}` must not be negative: errors would grow", "change its sign"
 
     def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
         """As for all that follow paths; gains make forces of errors."""

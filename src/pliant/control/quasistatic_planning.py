@@ -58,7 +58,7 @@ def plan_slow(
     names = tuple(inputs) if inputs is not None else eqs.inputs
     check_plan(eqs, duration, goal, intervals, obstacles)
     if not goal.at_rest:
-        raise ValueError("a slow plan ends at rest; use `plan` for a goal that is passed in motion")
+        raise ValueError("a slow plan ends at rest; use `plan` for a goal with nonzero speed")
     if knots < 2 or stations < knots:
         raise ValueError(f"a slow plan needs 2 knots or more, and as many stations; not {knots} and {stations}")
     held = actuator_limits(eqs, names, limits)
@@ -218,7 +218,9 @@ class _Search:
         v, a = curve(time, 1), curve(time, 2)
         cost = float(np.sum((np.diff(inputs, axis=0) / self.scale) ** 2) * intervals / duration)
         status = Status.FAILED if message else Status.CONVERGED
-        advice = f"the search ended with '{message}': allow more time, other bounds, more knots, or give a `guess` on another way"
+        advice = (
+            f"the search ended with '{message}': allow more time, other bounds, more knots, or give a different `guess`"
+        )
         return Trajectory(
             status, advice if message else "planned", time, q, v, a, inputs, self.names, cost, count
         )  # fmt: skip

@@ -72,7 +72,7 @@ def reduce(linear: StateSpace, *, keep: int | None = None, below: float | None =
     one are always kept.
     """
     if (keep is None) == (below is None):
-        raise ValueError("say either how many modes to keep or below which frequency")
+        raise ValueError("give either the number of modes to keep or the highest frequency")
     if keep is not None and keep < 1:
         raise ValueError(f"keep at least one mode, not {keep}")
     modes = system_modes(linear.A, linear.B, linear.C, linear.states)

@@ -77,7 +77,7 @@ class Weighing:
         except scipy.linalg.LinAlgError:
             if metric is not None:
                 raise ValueError("the metric of forces must be positive definite on the allowed motions") from None
-            raise ValueError("some allowed motion moves no mass: give every moving body mass and inertia") from None
+            raise ValueError("some allowed motion has no mass: give every moving body mass and inertia") from None
 
     def __call__(self, forces: np.ndarray) -> np.ndarray:
         """Forces (nv, or nv x m) weighed."""
@@ -172,9 +172,7 @@ def _settle(
         if step <= SETTLED * in_play or linear:
             return _Settled(u, by_input, effect / scale, scale, wanted, found)
         before = by_input
-    raise NotSettled(
-        f"the inputs {', '.join(demand.names)} did not settle: they do not act linearly enough in this state"
-    )
+    raise NotSettled(f"the inputs {', '.join(demand.names)} did not converge: they act too nonlinearly in this state")
 
 
 @on_one_blas_thread
@@ -210,11 +208,11 @@ def required_inputs(
         if name in kinematic:
             raise ArgumentError(
                 f"the input '{name}' prescribes a motion, whatever force that takes",
-                "leave it out of `use`; the forces that go with it are the multipliers",
+                "omit it from `use`; its forces are the multipliers",
             )
     if not names:
         raise ValueError(
-            "the model has no inputs that push; declare a parameter with `input: true` and use it as a force or pressure"
+            "the model has no inputs that apply forces; declare a parameter with `input: true` and use it as a force or pressure"
         )
     lower, upper = (limits or declared_limits(eqs, names)).bounds(names)
     state, a = read_state(eqs.model, q, v, t), vector("a", a, len(eqs.rates))

@@ -35,7 +35,7 @@ PIECES = 1, 5, 25
 SOFTEST = 1e-6
 """Stiffness over the size of the forces that act, below which a robot counts as one without."""
 
-HINT = "Choose another target, widen the limits, add inputs, or ask for the nearest (`least_squares`)"
+HINT = "Choose another target, widen the limits, add inputs, or use the nearest (`least_squares`)"
 
 
 class StaticModel:
@@ -272,13 +272,13 @@ class StaticModel:
         self._needed(begin, target, where, hint)
         if close or not np.isfinite(missed):
             raise OutOfReach(f"{title}: no pose at rest was found with the task at ({place}); begin nearer to it")
-        why = "the inputs do not move it on"
+        why = "the inputs cannot move it further"
         gain = self.weights[:, None] * self.sensitivity()[1]
         moved = int(np.linalg.matrix_rank(gain, tol=1e-6 * np.linalg.norm(gain))) if gain.size else 0
         if moved < self.task.size:
             why += f" (it has {self.task.size} components, and {len(self.inputs)} inputs move it in {moved} directions at rest)"
         if np.any(self.binding):
-            why = f"limits are in the way: {Shortfalls(self.eqs, self.inputs, self.limits).standing(self.u, self.binding)}"
+            why = f"limits are active: {Shortfalls(self.eqs, self.inputs, self.limits).standing(self.u, self.binding)}"
         raise OutOfReach(
             f"{title}: the inputs cannot hold the task at ({place}); the nearest they reach is {missed:.3g} (m or rad) away, where "
             f"{why}. {hint}"
@@ -313,7 +313,7 @@ def rest_with(
     stable, lowest = (None, None) if judged is None else (judged.stable, judged.lowest)
     kind = {True: "stable", False: "unstable", None: "of unknown stability"}[stable]
     return Equilibrium(
-        Status.CONVERGED, f"equilibrium found, with the inputs that hold it; without control it is {kind}", model.q,
+        Status.CONVERGED, f"equilibrium found with its inputs; without control it is {kind}", model.q,
         model.multipliers, float(np.max(np.abs(at.residual), initial=0.0)), stable, lowest, 0, here,
         contacts=contacts_at_rest(here.binding, 0.0, model.q),
     )  # fmt: skip

@@ -67,7 +67,7 @@ class Goal:
 class Sphere:
     """An obstacle of `radius` [m] at `center` [m] in the world that the origins of `frames` stay out of.
 
-    frames: names, or names with the radius [m] of what is around each, which then stays out of it too.
+    frames: names, or names with the radius [m] of what is around each, which is then kept out of it too.
     """
 
     center: Sequence[float]

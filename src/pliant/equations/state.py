@@ -81,7 +81,7 @@ def read_given(name: str, value: Any, size: int) -> np.ndarray:
 
 
 def _has_rates() -> ArgumentError:
-    return ArgumentError("a State has its rates; v is given beside it", "leave v out; accelerations are given as a=...")
+    return ArgumentError("a State has its rates, but v is also given", "omit v; pass accelerations as a=...")
 
 
 def read_state(model: Model, q: Any, v: Any = None, t: float | None = None, *, at_rest: bool = False) -> State:
@@ -134,10 +134,7 @@ def with_names(model: Model, state: State, values: Mapping[str, Any]) -> State:
     for parts in turns.values():
         given = [name for name in parts if name in values]
         if given and len(given) < len(parts):
-            raise ArgumentError(
-                f"'{given[0]}' is a part of a quaternion, which one part does not tell",
-                f"give all of {', '.join(parts)}",
-            )
+            raise ArgumentError(f"'{given[0]}' is a component of a quaternion", f"give all of {', '.join(parts)}")
         if given and abs(np.linalg.norm([values[name] for name in parts]) - 1) > UNIT:
             raise ArgumentError(f"{', '.join(parts)} must be a unit quaternion", "divide them by its length")
     return State(q, v, state.t, given=Given(asked, state.given.stated))

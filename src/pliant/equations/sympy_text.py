@@ -84,7 +84,7 @@ def _operations_in(sympy: Any, value: Any) -> int:
 
 
 def _number(sympy: Any, value: float, digits: int) -> Any:
-    """A constant: whole numbers as such, others with some digits."""
+    """A constant: integers exactly, others with some digits."""
     whole = abs(value) < 1e15 and value == int(value)
     return sympy.Integer(int(value)) if whole else sympy.Float(value, digits)
 

@@ -139,7 +139,7 @@ class TimeLoop:
         `sample_V`, samples x n x nv.
         """
         if self._m:
-            raise ValueError("changes with parameters are followed in systems without constraints only")
+            raise ValueError("sensitivities are available for systems without constraints only")
         count = len(changes.step)
         shape = (len(self._samples), count, self._nv)
         self.sample_X, self.sample_V = np.zeros(shape), np.zeros(shape)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 class Distributed(Repeated):
     """A force and a moment per undeformed length along an entire rod, in world axes or in those of its sections.
+
     A concentrated load on a rod is a `wrench` at one of the rod's frames.
     """
 

@@ -80,9 +80,7 @@ class Comparison:
         )
 
 
-NEVER_AT_REST = (
-    "no states at rest are compared: some input of the recording moves all the time. Say when with --rest-at"
-)
+NEVER_AT_REST = "no equilibria are compared: the inputs of the recording are never constant. Give times with --rest-at"
 """Where a recording has no stretch in which all inputs stand still, as those of a force sensor never do."""
 
 ARRAYS = ("time", "path", "measured", "static_times", "static_path")
@@ -158,7 +156,7 @@ def _compared_times(
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Times of the motion [s], and which of them count; raises where a window or a state at rest lies outside."""
     if recording is not None and until is not None:
-        raise ArgumentError("a recording says how long to simulate", "leave out until; a window says what counts")
+        raise ArgumentError("the recording determines the duration", "omit until; use a window to select a part")
     duration = 1.0 if until is None else positive("until", until)
     times = np.linspace(0.0, duration, 201) if recording is None else recording.time
     begin, end = window or (times[0], times[-1])

@@ -184,7 +184,7 @@ def _unknowns(
         place = {}
         for name in parameters:
             if name in one.parameters:
-                raise RecordingError(f"'{name}' is fitted, and a measurement gives it a value; leave out one of them")
+                raise RecordingError(f"'{name}' is fitted, but a measurement also gives it a value; remove one of them")
             label = f"{name}@{_label(one, k)}" if name in one.own else name
             if label not in labels:
                 labels.append(label)
@@ -194,7 +194,7 @@ def _unknowns(
     start = np.array([eqs.parameters[name] for name in origin])
     mean, deviation = np.array([priors.get(name, (0.0, np.inf)) for name in origin]).T
     if np.any(deviation <= 0):
-        raise RecordingError("the deviation of a prior must be above zero; to hold a parameter, do not fit it")
+        raise RecordingError("the deviation of a prior must be above zero; to fix a parameter, do not fit it")
     if np.any((start == 0) & ~np.isfinite(deviation)):
         raise RecordingError("a parameter to fit must not start at zero: its scale is not known. Give it a prior")
     scale = np.where(np.isfinite(deviation), deviation, np.abs(start))

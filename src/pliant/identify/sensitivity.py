@@ -45,11 +45,11 @@ def why_not(eqs: Equations, outputs: Sequence[str], *, at_rest: bool = False) ->
     if eqs.model.followed or (eqs.model.system.rows and not at_rest):
         return "the model has constraints"
     if eqs.model.system.contacts.laws:
-        return "the model has contacts, which remember how they came to where they are"
+        return "the model has contacts, whose forces depend on their history"
     for output in outputs:
         spec = eqs.model.spec.outputs.get(output)
         if spec is None or not spec.is_of_positions_and_velocities:
-            return f"the output '{output}' is no smooth function of positions and velocities, without accelerations and forces"
+            return f"the output '{output}' is not a smooth function of positions and velocities"
     return ""
 
 

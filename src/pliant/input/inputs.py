@@ -118,7 +118,7 @@ class PiecewiseInput(Part):
             if piece.until is None and not last:
                 yield place, "only the last piece may have no `until`", "add `until`"
             elif piece.until is not None and last:
-                yield ((*place, "until"), "the last piece goes on for ever", "remove its `until`, or add a piece")
+                yield ((*place, "until"), "the last piece has no end", "remove its `until`, or add a piece")
             elif piece.until is not None and value(piece.until) <= before:
                 yield (*place, "until"), "the times of the pieces must increase", ""
             before = value(piece.until) if piece.until is not None else before

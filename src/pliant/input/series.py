@@ -46,5 +46,5 @@ def _in_si(column: Column, key: str, given: str | None) -> tuple[np.ndarray, Uni
         with np.errstate(over="ignore"):  # numbers that leave no room for a polynomial are refused where one is made
             return column.values * unit.factor, unit
     if unit != column.unit:
-        raise FileProblem(f"`{key}` is {given}, but the file says '{column.heading}'", f"remove `{key}`")
+        raise FileProblem(f"`{key}` is {given}, but the heading in the file is '{column.heading}'", f"remove `{key}`")
     return column.values, unit

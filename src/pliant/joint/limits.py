@@ -22,12 +22,12 @@ class Limits(Part):
         lower, upper = self._ends
         for field in ("stiffness", "dissipation"):
             if value(getattr(self, field)) < 0:
-                yield (field,), f"{field} must not be below zero, but it is {value(getattr(self, field)):g}", ""
+                yield (field,), f"{field} must not be negative, but it is {value(getattr(self, field)):g}", ""
         if lower is None and upper is None:
             yield (), "the limits have neither a minimum nor a maximum", "give one of them, or both"
         elif lower is not None and upper is not None and value(lower) >= value(upper):
             text = f"the minimum {value(lower):g} is not below the maximum {value(upper):g}"
-            yield ("minimum",), text, "exchange them, or leave one out"
+            yield ("minimum",), text, "swap them, or omit one"
 
     @property
     def _ends(self) -> tuple[Any, Any]:

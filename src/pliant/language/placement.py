@@ -62,7 +62,7 @@ class DirectionRotation(Part):
         """The direction is one, and has a shortest rotation."""
         x, y, z = map(value, self.z_along)
         if x == y == 0 and z <= 0:
-            what = "is zero" if z == 0 else "is that of -z, to which many rotations are the shortest"
+            what = "is zero" if z == 0 else "is that of -z, for which the shortest rotation is not unique"
             yield ("z_along",), f"the direction {what}", "turn by an angle: {axis: x, angle: 180 deg}"
 
 

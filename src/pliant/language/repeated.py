@@ -1,4 +1,4 @@
-"""Things that a model writes once and has several times."""
+"""Repeated parts: written once in a model, with several instances."""
 
 from __future__ import annotations
 

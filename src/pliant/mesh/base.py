@@ -191,7 +191,7 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
         if value(self.damping_time) < 0:
             yield (
                 ("damping_time",),
-                f"damping_time must not be below zero, but it is {value(self.damping_time):g} s",
+                f"damping_time must not be negative, but it is {value(self.damping_time):g} s",
                 "",
             )
         if self.section is None and self.material is not None:

@@ -41,7 +41,7 @@ class EdgesBase(Part):
         for field in ("damping_time", "viscosity"):
             given = getattr(self, field)
             if given is not None and value(given) < 0:
-                yield (field,), f"{field} must not be below zero, but it is {value(given):g}", ""
+                yield (field,), f"{field} must not be negative, but it is {value(given):g}", ""
         if self.rest is not None and self.tightness is not None:
             yield ("tightness",), "`rest` and `tightness` say the same thing twice", "keep one of them"
 

@@ -98,7 +98,7 @@ class Build:
         found = coefficient(scalar, state, self.environment.values)
         if found.formula is not None and not np.isfinite(self.nominal(found.at(state))):
             message = f"the value of {scalar} is not a finite number at the start"
-            raise SpecError([Fault(message, "check what it divides by, and its roots and logarithms", path)])
+            raise SpecError([Fault(message, "check its divisions, roots and logarithms", path)])
         return found
 
     def direction(self, axis: Axis) -> tuple[Any, Any, Any]:

@@ -118,7 +118,7 @@ def _sections(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Fin
                 "sections",
                 name,
                 (),
-                f"the section is {2 * size:.2g} m wide: its moments of area are no finite numbers",
+                f"the section is {2 * size:.2g} m wide: its moments of area are not finite numbers",
                 "",
             )
 

@@ -34,8 +34,8 @@ class ConstraintOutput(OutputBase):
         if self.constraint in robot.constraints and self.component is not None:
             rows = robot.constraints[self.constraint].rows
             if self.component not in rows:
-                message = f"the constraint '{self.constraint}' does not hold {self.component}"
-                yield ("component",), message, f"it holds {', '.join(rows)}"
+                message = f"the constraint '{self.constraint}' does not constrain {self.component}"
+                yield ("component",), message, f"it constrains {', '.join(rows)}"
 
     def components(self, robot: RobotSpec) -> tuple[str, ...]:
         rows = robot.constraints[self.constraint].rows

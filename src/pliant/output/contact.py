@@ -44,14 +44,14 @@ class ContactOutput(OutputBase):
 
     def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
         if self.component is not None and not self._is_vector:
-            yield ("component",), f"the {self.quantity} is one number and has no components", "leave `component` out"
+            yield ("component",), f"the {self.quantity} is one number and has no components", "omit `component`"
         if self.of is None or self.contact not in robot.contacts:
             return
         sides = robot.contacts[self.contact].between
         things = [name for side in sides for name in side]
         for name in self.of:
             if name == "all" or (name not in things and "all" not in things):
-                hint = f"it has {', '.join(dict.fromkeys(things))}" if "all" not in things else "name two things"
+                hint = f"it has {', '.join(dict.fromkeys(things))}" if "all" not in things else "give two parts"
                 yield ("of",), f"the contact '{self.contact}' is not one of '{name}'", hint
 
     def touching(self, model: Model) -> set[ContactQuestion]:

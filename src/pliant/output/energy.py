@@ -53,8 +53,8 @@ class EnergyOutput(OutputBase):
     def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
         if self.part is None:
             if self.energy in ("elastic", "gravity"):
-                text = f"the {self.energy} energy is one of a part"
-                yield ("energy",), text, "name the `part`, or ask for the robot's `potential` energy"
+                text = f"the {self.energy} energy is available for parts only"
+                yield ("energy",), text, "give a `part`, or use the `potential` energy of the robot"
             return
         found = self._found(robot)
         if not found:
@@ -64,11 +64,11 @@ class EnergyOutput(OutputBase):
             return
         if self.of is None and len(found) > 1:
             text = f"both a {' and a '.join(found)} are called '{self.part}'"
-            yield ("part",), text, f"say which is meant: `of: {found[0]}`"
+            yield ("part",), text, f"add `of: {found[0]}`"
             return
         of = self.of or found[0]
         if self.energy == "dissipated":
-            text = "dissipated energy adds up along a motion and is counted for the whole robot alone"
+            text = "dissipated energy accumulates along a motion and is available for the entire robot only"
             yield ("part",), text, "remove `part`"
         elif self.energy in ("kinetic", "gravity") and of not in MOVING:
             text = f"the {of} '{self.part}' has no mass, so it has no {self.energy} energy"

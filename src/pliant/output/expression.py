@@ -40,7 +40,7 @@ class ExpressionOutput(OutputBase):
         unit = "-" if found.is_number else found.unit.replace("*", " ")
         try:
             return unit if found.is_number or parse_unit(unit).dimension == found else ""
-        except UnitError:  # powers that are no whole numbers
+        except UnitError:  # noninteger powers
             return ""
 
     def result_dimension(

@@ -53,9 +53,9 @@ class ReactionOutput(OutputBase):
             yield ("of",), f"'{self.reaction}' is a {found[0]}, not a {self.of}", "remove `of`"
         if self.of is None and len(found) > 1:
             text = f"both a {' and a '.join(found)} are called '{self.reaction}'"
-            yield ("reaction",), text, f"say which is meant: `of: {found[0]}`"
+            yield ("reaction",), text, f"add `of: {found[0]}`"
         if self.quantity == "wrench" and self.component is not None:
-            text = "a wrench has a force and a moment, so `component` does not say of which"
+            text = "a wrench has a force and a moment, so `component` is ambiguous"
             yield ("component",), text, "choose the quantity `force` or `moment`"
 
     def components(self, robot: RobotSpec) -> tuple[str, ...]:

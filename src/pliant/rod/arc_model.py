@@ -49,7 +49,7 @@ class ArcModel(RodModelBase):
     """Circular arcs in a row that stretch and bend but neither shear nor twist. Final classes add `kind` and the mass."""
 
     fineness: ClassVar[str] = "sections"
-    renamed: ClassVar[Mapping[str, str]] = {"extensible": "`strains: inextensible` in the rod, beside its `model`"}
+    renamed: ClassVar[Mapping[str, str]] = {"extensible": "`strains: inextensible` in the rod, next to its `model`"}
 
     sections: Annotated[int, Field(ge=1, le=500, strict=True)] = 1
     """Number of arcs, all of the same undeformed length; of a tapered rod each is as thick as in its middle."""

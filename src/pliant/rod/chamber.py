@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 class Chamber(Repeated):
     """One or more chambers or muscles with a common pressure or force, along the entire rod.
+
     They push the end sections apart with pressure times area, or with a given force, at their position in the section. Windings
     around them keep their area constant, unless they have a `braid_angle` or an `area_growth`.
     """
@@ -78,7 +79,7 @@ class Chamber(Repeated):
             text = f"braid_angle must be above 0 and up to 90 deg, but it is {found}"
             yield ("braid_angle",), text, "it is measured from the chamber's axis"
         if self.area_growth is not None and value(self.area_growth) < 0:
-            text = f"area_growth must not be below zero, but it is {value(self.area_growth):g} 1/Pa"
+            text = f"area_growth must not be negative, but it is {value(self.area_growth):g} 1/Pa"
             yield ("area_growth",), text, ""
 
     @property

@@ -90,7 +90,7 @@ rods:
 """
 
     renamed: ClassVar[Mapping[str, str]] = {
-        "plane": "`strains: planar_xz` or `planar_yz` in the rod, beside its `model`"
+        "plane": "`strains: planar_xz` or `planar_yz` in the rod, next to its `model`"
     }
 
     most_joined: ClassVar[int] = 12

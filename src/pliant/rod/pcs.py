@@ -94,7 +94,7 @@ def frames_on_segment(build: Build, rod: RodProperties, segment: int, segments: 
         if min(max(math.ceil(rod.places[name] * segments), 1), segments) == segment + 1:
             fraction = at / rod.length * segments
             found[name] = fraction - segment
-            text = f"the frame '{name}' moves to another segment than it is on in the text"
+            text = f"the frame '{name}' moves to another segment than in the model"
             for amount in (fraction - segment, segment + 1 - fraction):
                 build.require(amount + ROUND_OFF, f"rods.{rod.name}.frames.{name}", text, ANEW)
     return found

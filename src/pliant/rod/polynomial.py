@@ -38,6 +38,7 @@ THREE_HINT = "use `orientation: four`"
 
 class Polynomial(RodModelBase):
     """Polynomials along the entire rod for position and orientation: most accurate with few states under smooth loads.
+
     All six strains are derived from these, so none can be omitted; `gvs` has polynomials of the strains themselves.
     """
 

@@ -143,7 +143,7 @@ class RodProperties:
         )
         key = (id(length), id(started), 0.0 if uniform else x)
         if key not in self._laws:
-            # with what the key names, which then stays
+            # with what the key names, which is then kept
             self._laws[key] = length, started, self._law_constants(length, x, started)
         return self._laws[key][2]
 

@@ -81,7 +81,7 @@ class PseudoRigid(RodModelBase):
 
     def _stays_on_link(self, build: Build, rod: RodProperties, frame: str, place: Any, k: int) -> None:
         """A frame is carried by the same link at all values of the parameters."""
-        text = f"the frame '{frame}' moves to another link than it is on in the text"
+        text = f"the frame '{frame}' moves to another link than in the model"
         before = 0.5 if self.map == "midpoint" else 0.0
         for amount in (place - (k - before), k + 1 - before - place):
             build.require(amount + ROUND_OFF, f"rods.{rod.name}.frames.{frame}", text, ANEW)

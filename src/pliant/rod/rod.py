@@ -68,6 +68,7 @@ class RodFrame(Repeated):
 
 class Rod(Framed, Placement, Repeated):
     """A slender soft part that bends, twists, shears and stretches. Its z axis is its tangent.
+
     Its base is placed in the parent frame by `position` and `rotation`. Its frames are `rod` (the base),
     `rod.tip` (the end) and those named in `frames`; joints, links, loads, constraints and other rods can use them.
     """
@@ -162,7 +163,7 @@ joints:
     @model_validator(mode="after")
     def _one_rest(self) -> Self:
         if self.shape is not None and self.stress_free and "rest" in self.model_fields_set:
-            message = "`shape` and `rest` both say where the rod is without stress"
+            message = "`shape` and `rest` both define the stress-free shape"
             raise fault("two_rests", message, hint="remove `rest`, or add `stress_free: false`", key="rest")
         return self
 
@@ -182,7 +183,7 @@ joints:
             yield (
                 ("strains",),
                 f"{why}: the rod would be rigid",
-                "name a strain that is free, or use a body instead of a rod",
+                "choose at least one free strain, or use a body instead of a rod",
             )
         elif not found or any(LABELS[k] in self.strains for k in lost):
             text = f"the model `{kind}` has no {named(lost)}"
@@ -216,14 +217,14 @@ joints:
                 f"the law '{self.law}' joins all pieces of a rod into one force, which `{self.model.kind}` does up to "
             )
             text += f"{self.model.most_joined} of them, but it has {pieces}"
-            yield ("law",), text, "take a coarser model, another rod model, or the law `neo_hookean`"
+            yield ("law",), text, "use a coarser model, another rod model, or the law `neo_hookean`"
         for k, factor in enumerate(self.stiffness_factors):
             if depends_on_state(factor, LABELS, value) and (self.law != "linear" or self.model.is_linear):
                 which = f"the law '{self.law}'" if self.law != "linear" else f"the rod model '{self.model.kind}'"
                 text = f"{which} goes with constant stiffness factors, but that of {LABELS[k]} depends on the strains"
                 yield ("stiffness_factors", k), text, "choose the linear law and another rod model, or constant factors"
         if self.rayleigh is not None and any(value(power) != 1 for power in self.damping_power):
-            text = "Rayleigh damping is proportional to strain rates, but `damping_power` says otherwise"
+            text = "Rayleigh damping is proportional to strain rates, but `damping_power` is not 1"
             yield ("damping_power",), text, "remove `damping_power` or `rayleigh`"
         if self.shape is not None and value(self.length) > 0:
             found = self.shape.length_problems(value, value(self.length), stress_free=self.stress_free)

@@ -110,7 +110,7 @@ class Helix(ShapeBase):
             yield (
                 ("pitch",),
                 f"pitch must not be negative, but it is {value(self.pitch):g} m",
-                "`hand` says how it winds",
+                "use `hand` for the direction of winding",
             )
 
     def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
@@ -139,6 +139,7 @@ class Helix(ShapeBase):
 
 class Points(ShapeBase):
     """A smooth curve through points (a cubic spline), with minimal rotation of the sections along it.
+
     The base section's x axis is that of the frame that the rod is placed in, rotated with the tangent.
     """
 

@@ -69,6 +69,7 @@ GAUSS_POINTS, GAUSS_WEIGHTS = (0.5 * (x + y) for x, y in zip(np.polynomial.legen
 
 class Timoshenko(RodModelBase):
     """The linear Timoshenko beam element, for small displacements: teaching, and modes as in textbooks.
+
     Displacements and rotations are relative to the rod's base. Large ones are inaccurate as in any linear beam program; use
     `finite_element` for them.
     """
@@ -86,7 +87,7 @@ rods:
     is_linear: ClassVar[bool] = True
 
     renamed: ClassVar[Mapping[str, str]] = {
-        "plane": "`strains: planar_xz` or `planar_yz` in the rod, beside its `model`"
+        "plane": "`strains: planar_xz` or `planar_yz` in the rod, next to its `model`"
     }
 
     kind: Literal["timoshenko"] = "timoshenko"
@@ -127,7 +128,7 @@ rods:
                 yield (
                     (field,),
                     "a linear beam element is straight at rest",
-                    f"use the model `finite_element`, or leave out `{field}`",
+                    f"use the model `finite_element`, or omit `{field}`",
                 )
         if not self.rotary_inertia and (plane_of(rod.free_strains()) is None or self.mass != "cubic"):
             text = "without rotary inertia rotations have no mass here"

@@ -40,5 +40,5 @@ def refuse_turn(rod: RodProperties, begin: Any, end: Any, limit: float, hint: st
     """Refuse a shape that turns too far from one arc length to another [m]."""
     turn = rod.curve.turn(begin, end)
     if turn >= NEAR * limit:
-        text = f"the shape turns by {math.degrees(turn):.4g} deg {where}; this rod model takes up to {math.degrees(limit):g} deg"
+        text = f"the shape turns by {math.degrees(turn):.4g} deg {where}; this rod model allows up to {math.degrees(limit):g} deg"
         raise SpecError([Fault(text, hint, f"rods.{rod.name}.shape")])

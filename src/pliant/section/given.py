@@ -46,7 +46,7 @@ class GivenProperties(GeometricSection):
             yield ("second_moments",), text, ""
         elif value(self.torsion_constant) > (about_x + about_y) * (1 + 1e-9):
             text = f"torsion_constant {value(self.torsion_constant):g} m^4 is above the polar moment {about_x + about_y:g} m^4"
-            yield ("torsion_constant",), text, "no section is stiffer in torsion than a round one"
+            yield ("torsion_constant",), text, "a round section has the largest torsion constant"
         yield from share_problems(self.shear_factors, value)
 
     def total_area(self, value: Evaluate) -> Any:

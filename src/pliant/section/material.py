@@ -61,6 +61,6 @@ joints:
     @model_validator(mode="after")
     def _one_shear_law(self) -> Self:
         if self.poissons_ratio is not None and self.shear_modulus is not None:
-            message = "poissons_ratio and shear_modulus say the same thing twice"
+            message = "poissons_ratio and shear_modulus are redundant"
             raise fault("overdetermined", message, hint="keep one of them", key="shear_modulus")
         return self

@@ -71,7 +71,7 @@ def _within(spec: RobotSpec, model: str) -> Source:
 def _refuse_circle(outer: Source, file: FilePath) -> None:
     if file in outer.parents:
         chain = " -> ".join(step.name for step in (*outer.parents, file))
-        raise FileProblem(f"models attach each other in a circle: {chain}", "remove one of them")
+        raise FileProblem(f"circular attachment of models: {chain}", "remove one of them")
 
 
 def overrides_of(inner: RobotSpec, given: Mapping[str, Override], flat: Flat) -> dict[str, Override]:

@@ -81,8 +81,8 @@ def _version(source: Source) -> list[Fault]:
         missing = source.fault((), "`pliant` is missing", "begin the file with `pliant: 1`")
         return [missing] if source.file else []
     if isinstance(given.value, int) and not isinstance(given.value, bool) and given.value > VERSION:
-        message = f"the model is written in version {given.value} of the language, this is version {VERSION}"
-        raise SpecError([source.fault(("pliant",), message, "use a newer pliant")], source.file)
+        message = f"the model uses version {given.value} of the language, but this is version {VERSION}"
+        raise SpecError([source.fault(("pliant",), message, "use a newer version of Pliant")], source.file)
     return []
 
 

@@ -30,7 +30,7 @@ def control_problems(checked: Checked) -> Iterator[Finding]:
         for input_name in controller.inputs or sorted(checked.inputs):
             if input_name in owner:
                 message = f"the input '{input_name}' is also set by the controller '{owner[input_name]}'"
-                yield "control", name, ("inputs",), message, "list under `inputs` what each controller sets"
+                yield "control", name, ("inputs",), message, "list the inputs of each controller under `inputs`"
             owner.setdefault(input_name, name)
 
 

@@ -216,8 +216,8 @@ class _Level:
             return 1
         unit = "" if isinstance(dimension, OpenDimension) or dimension.is_number else f" {dimension.unit}"
         if unit or not (value >= 1 and value == round(value)):
-            message = f"the number of instances must be a whole number from 1 on, but {count} is {value:g}{unit}"
-            self.flat.fault(self.source, path, message, "use a parameter with a whole number")
+            message = f"the number of instances must be a positive integer, but {count} is {value:g}{unit}"
+            self.flat.fault(self.source, path, message, "use a parameter with an integer")
             return 1
         return int(min(value, 1e12))
 
@@ -231,11 +231,11 @@ class _Level:
             index = finite(to_text(node), {**self.values, **instance.values})
         except ExpressionError as error:
             if error.name in INSTANCE_NAMES:
-                error = ExpressionError(f"`{error.name}` is known only in repeated things")
+                error = ExpressionError(f"`{error.name}` is defined only in repeated parts")
             self.flat.fault(self.source, path, f"in the index of {text}: {error}", error.hint)
             return None
         if index != round(index):
-            self.flat.fault(self.source, path, f"the index of {text} must be a whole number, but it is {index:g}")
+            self.flat.fault(self.source, path, f"the index of {text} must be an integer, but it is {index:g}")
         return round(index)
 
     # -- things ------------------------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ class _Level:
         """One instance of a part in the names and values of the flat model."""
         expanded = Expanded(thing, path, instance, self._count)
         for place in expanded.lost:
-            message = "instances of something repeated stand around an axis, but this is not repeated"
+            message = "`around` arranges the instances of a repeated part, but this is not repeated"
             self.flat.fault(self.source, place, message, "add `count`, or give the `angle`: {axis: z, angle: 30 deg}")
         return map_leaves(expanded.part, self._change(instance, frozenset(thing.state_names()), expanded), path)
 
@@ -321,7 +321,7 @@ class _Level:
         """The body without what says where it is fixed, which a weld of its name says instead."""
         path, full_name = ("bodies", name), self.prefix + instance.of(name)
         if name in self.spec.joints:
-            message = f"a weld called '{name}' holds the body, but there is another joint of that name"
+            message = f"the weld of the body is called '{name}', but there is another joint of that name"
             self.flat.fault(self.source, path, message, "rename the joint")
             full_name += "/weld"
         if body.along is not None:
@@ -396,7 +396,7 @@ class _Level:
     def _pick(self, value: Each, path: KeyPath, instance: Instance) -> float | str:
         if instance.index is None:
             message = "`each` gives values per instance, but this is not repeated"
-            self.flat.fault(self.source, path, message, "give one value, or repeat the thing with `count`")
+            self.flat.fault(self.source, path, message, "give one value, or repeat the part with `count`")
         elif len(value.each) != instance.count:
             message = f"`each` has {len(value.each)} values for {instance.count} instances"
             if instance.index == 1:

@@ -135,7 +135,7 @@ class Checked:
         """Parameters: no cycles, known names, a value within its bounds; constant unless marked as input."""
         for name in in_order(self.flat.parameters)[1]:
             message = f"parameter '{name}' is defined in terms of itself"
-            self.report("parameters", name, ("value",), message, "break the circle with a value")
+            self.report("parameters", name, ("value",), message, "give one of them a value")
         for name, error in self.errors.items():
             if problem := self._unknown(error):
                 self.report("parameters", name, ("value",), *problem)
@@ -224,8 +224,8 @@ class Checked:
             return f"`{what}` cannot vary in time, but it uses {named}", hint
         meant = {name for name in unit_names(node) if name in self.parameter_words}
         if meant and str(leaf.value).startswith("="):
-            message = f"in {leaf.value}, '{min(meant)}' is read as a unit, but there is a parameter of that name too"
-            return message, "put spaces around the star if the parameter is meant, otherwise rename the parameter"
+            message = f"in {leaf.value}, '{min(meant)}' is read as a unit, but is also the name of a parameter"
+            return message, "put spaces around * to use the parameter, otherwise rename the parameter"
         if marker.cycles and isinstance(node, Number) and node.unit is not None and node.unit.turns:
             return f"`{what}` counts cycles, but {leaf.value} is an angular speed", "write it in Hz"
         known: Mapping[str, Dimension | OpenDimension] = self.dimensions
@@ -282,9 +282,9 @@ class Checked:
             return None  # its own fault is reported where it is defined
         if (count := self.origins.counts.get(("parameters", error.name))) is not None:
             return f"'{error.name}' is repeated: say which instance", f"write {error.name}[1] to {error.name}[{count}]"
-        for word, where in (("i", "in repeated things"), ("count", "in repeated things"), (TIME, "in signals")):
+        for word, where in (("i", "in repeated parts"), ("count", "in repeated parts"), (TIME, "in signals")):
             if error.name == word:
-                return f"`{word}` is known only {where}", ""
+                return f"`{word}` is defined only {where}", ""
         if error.name in state or error.name in STRAINS:
             return f"'{error.name}' is a quantity of the state, which this value cannot depend on", MAY_DEPEND
         return str(error), error.hint

@@ -28,7 +28,7 @@ STOUTEST = 2.0
 """Diameter of a rod over its length beyond which the two were hardly meant."""
 FARTHEST = 100.0
 """Deflection under a carried weight by the linear theory, over the length of the rod, beyond which it cannot carry it."""
-UNIT = "was a unit left out? Numbers without one are SI: m, kg, Pa"
+UNIT = "is a unit missing? Numbers without one are SI: m, kg, Pa"
 
 
 def remarks(checked: Checked) -> Iterator[Finding]:
@@ -130,7 +130,7 @@ def _massless_ends(checked: Checked) -> Iterator[Finding]:
         child = joint.child.partition(".")[0]
         if free and child not in carried:
             message = f"the joint moves '{child}' and nothing else, and that has no mass: its motion is not determined"
-            yield "joints", name, ("child",), message, f"give '{child}' a mass, or something with a mass to carry"
+            yield "joints", name, ("child",), message, f"give '{child}' a mass, or attach a body with mass to it"
 
 
 def _mesh_holders(checked: Checked) -> Iterator[str]:
@@ -148,7 +148,7 @@ def _unused_parameters(checked: Checked) -> Iterator[Finding]:
                 "parameters",
                 name,
                 (),
-                f"nothing uses the parameter '{name}'",
+                f"the parameter '{name}' is not used",
                 "remove it, or use it in an expression",
             )
 

@@ -120,7 +120,7 @@ def _unknown(rod: Rod, name: str, label: str, known: Iterable[str]) -> tuple[str
         message = f"the strain '{strain}' of the rod '{name}' is not free: it has no coordinate '{label}'"
         return (
             message,
-            "add it to the rod's `strains`, or give the rod a `shape` or `rest` with this strain, which then stays",
+            "add it to the rod's `strains`, or give the rod a `shape` or `rest` with this strain, which is then kept",
         )
     hint = suggestion(label, known, f"known: {', '.join(list(known)[:12])}")
     return f"the rod '{name}' has no coordinate '{label}' in its model", hint

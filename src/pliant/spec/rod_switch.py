@@ -47,7 +47,7 @@ def with_rod_model(spec: Robot, rod: str, model: str | RodModelBase, options: di
         raise ArgumentError(f"the robot has no rod '{rod}'", hint)
     chosen = _chosen(spec.rods[rod].model, rod, model, options or {}) if isinstance(model, str) else model
     if not isinstance(model, str) and options:
-        raise ArgumentError("options are given beside a whole rod model", "put them into the model")
+        raise ArgumentError("options cannot be combined with a complete rod model", "include them in the model")
     changed: dict[str, Any] = {"model": chosen}
     if isinstance(model, str):
         changed["strains"] = _strains(spec.rods[rod].strains, chosen, f"the rod '{rod}' as '{model}'")
@@ -117,7 +117,7 @@ def _read_word(word: str) -> tuple[type[RodModelBase], dict[str, Any]]:
     except ValueError:
         what = "order" if model.fineness == "order" else f"number of {model.fineness}"
         raise ArgumentError(
-            f"cannot read the rod model '{word}'", f"write {kind}:N with N its {what}, a whole number"
+            f"cannot read the rod model '{word}'", f"write {kind}:N with N its {what}, an integer"
         ) from None
 
 

@@ -150,8 +150,8 @@ def run_on_executor(work: Work, executor: Executor, workers: int | None, done: D
                     found: Block = future.result()
                 except Exception as reason:  # of the executor: what goes wrong in a case is its outcome
                     if tries >= TRIES or isinstance(reason, BrokenExecutor):
-                        message = f"the executor has lost a task: {type(reason).__name__}: {reason}"
-                        hint = "what was done is kept: a sweep goes on from there when it is called again"
+                        message = f"the executor lost a task: {type(reason).__name__}: {reason}"
+                        hint = "finished cases are kept: run the sweep again to continue"
                         raise AnalysisFailed(f"{message} ({hint})", None) from reason
                     lost.append((block, tries))
                     continue

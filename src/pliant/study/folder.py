@@ -119,7 +119,7 @@ class OpenSweep:
             raise ResultFileError(f"cannot make the folder {self.path}: {reason.strerror or reason}") from None
         others = [x.name for x in self.path.iterdir() if x.name != LOCK and not x.name.startswith(".")]
         if others and MANIFEST not in others and not set(others) <= {CASES}:
-            raise ResultFileError(f"the folder {self.path} holds something else ({min(others)}); choose a new one")
+            raise ResultFileError(f"the folder {self.path} contains other files ({min(others)}); choose a new one")
 
     def _begin(self, study: Study, manifest: Mapping[str, Any]) -> None:
         names = list(study.cases.names)
@@ -174,9 +174,7 @@ def _plain(value: Any) -> Any:
         return value
     if hasattr(value, "item"):
         return value.item()
-    raise ArgumentError(
-        f"a case of a sweep cannot have the value {value!r}", "give numbers and texts, which can be written down"
-    )
+    raise ArgumentError(f"a case of a sweep cannot have the value {value!r}", "give numbers and texts")
 
 
 def _refuse_other(path: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
@@ -204,7 +202,7 @@ class _Lock:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         if not lock_file(self._file):
             os.close(self._file)
-            raise ResultFileError(f"another sweep is at work in {path.parent}; wait for it, or choose another folder")
+            raise ResultFileError(f"another sweep is running in {path.parent}; wait for it, or choose another folder")
 
     def release(self) -> None:
         """Let others in."""

@@ -57,8 +57,8 @@ class Journal:
             os.ftruncate(self._file, self._end)
             os.lseek(self._file, self._end, os.SEEK_SET)
             raise ResultFileError(
-                f"cannot write {self.path}: {reason.strerror or reason}. {len(self.done)} finished cases are there; free some "
-                "space and give the same command again, which does the others"
+                f"cannot write {self.path}: {reason.strerror or reason}. {len(self.done)} finished cases are saved; free some "
+                "space and run the same command again to continue"
             ) from None
         self._end += len(record)
         self.done.add(case)

@@ -33,7 +33,7 @@ class Table:
     def measure(self, name: str | None) -> tuple[str, np.ndarray]:
         """The measure of that name, or the first one in which cases differ."""
         if not self.measures:
-            raise ArgumentError("no numbers are kept of these cases", "keep some: --keep outputs")
+            raise ArgumentError("no numbers were saved for these cases", "use --keep outputs")
         if name is None:
             name = next((x for x in self.measures if self._differs(x)), next(iter(self.measures)))
         if name not in self.measures:

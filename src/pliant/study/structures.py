@@ -45,7 +45,7 @@ class ModelFile:
     def load(self, variant: str | None = None, set: Mapping[str, Any] | None = None) -> RobotSpec:
         """The robot in another variant, or with more settings."""
         if variant is not None and self.variant is not None:
-            raise ArgumentError("the variant is chosen, and varies", "give one of the two")
+            raise ArgumentError("the variant is both chosen and varied", "give one of the two")
         spec = load(self.path, variant=variant or self.variant, set={**self.set, **(set or {})}, folders=self.folders)
         for rod, kind in self.rods.items():
             spec = with_rod_model(spec, rod, kind)
@@ -128,7 +128,7 @@ class _Source:
         if VARIANT in changed:
             raise ArgumentError("a robot that is loaded has no other variants", hint)
         if counts and isinstance(self.robot, Equations):
-            raise ArgumentError(f"'{min(counts)}' decides how many parts the robot has", hint)
+            raise ArgumentError(f"'{min(counts)}' determines the number of parts", hint)
         spec = self.own.model.spec if isinstance(self.robot, Equations) else self.robot
         if not counts:
             return spec
@@ -175,7 +175,7 @@ class _Reader:
             found[self.places[name]][name] = self._value(name, value)
         if found["coordinates"]:
             if isinstance(start, str) or (start is not None and not isinstance(start, Mapping)):
-                raise ArgumentError("a case gives a start and coordinates of it", "give one of them")
+                raise ArgumentError("a case gives both a start and initial coordinates", "give one of them")
             start = {**(start or {}), **found["coordinates"]}
         return Values(found["parameters"], found["inputs"], start)
 
@@ -211,7 +211,9 @@ class _Reader:
         wanted = self._dimension(name)
         if wanted is not None and wanted != unit.dimension:
             got, asked = unit.dimension.unit or "1", "1" if wanted.is_number else wanted.unit
-            raise ArgumentError(f"the values of '{name}' are in {got}, but it is in {asked}", "use a unit that fits")
+            raise ArgumentError(
+                f"the values of '{name}' are in {got}, but it is in {asked}", "use a unit of that dimension"
+            )
 
     def _number(self, name: str, value: Any) -> float:
         """A value in SI units; a text may have a unit."""

@@ -147,7 +147,7 @@ def _distribution(name: str, text: str, kind: str, numbers: str, unit_text: str 
         return Between(unit, given[0] * factor, given[1] * factor)
     quantile = _quantile(kind, given)
     if quantile is None:
-        raise ArgumentError(f"'{text}' of '{name}' is no distribution", _USE[kind])
+        raise ArgumentError(f"'{text}' of '{name}' is not a distribution", _USE[kind])
     return Distributed(unit, lambda shares: factor * quantile(shares))
 
 

@@ -61,8 +61,8 @@ def check_closed(mesh: Triangles, what: str) -> None:
     if said:
         place = mesh.points[mesh.edges.ends[np.flatnonzero(counts != 2)[0], 0]] if lonely or crowded else None
         near = "" if place is None else f", the first near ({', '.join(f'{x:.4g}' for x in place)}) m"
-        hint = "close it with a mesh tool, or give `closed: false` for a sheet that pushes to both sides"
+        hint = "close it with a mesh tool, or use `closed: false` for a sheet"
         raise FileProblem(f"{what} is not closed: {', '.join(said)}{near}", hint, ("file",))
     if mesh.volume < 0:
-        message = f"the triangles of {what} show inwards: its volume comes out as {mesh.volume:.4g} m^3"
-        raise FileProblem(message, "turn its faces around with a mesh tool", ("file",))
+        message = f"the triangles of {what} point inwards: its volume is {mesh.volume:.4g} m^3"
+        raise FileProblem(message, "flip its faces with a mesh tool", ("file",))

@@ -70,7 +70,7 @@ class TriangleSurface(FromFiles, SurfaceBase):
         """A scale above zero, and a rounding that is not negative."""
         yield from positive(self, value, "scale")
         if self.rounding is not None and value(self.rounding) < 0:
-            yield ("rounding",), f"rounding must not be below zero, but it is {value(self.rounding):g} m", ""
+            yield ("rounding",), f"rounding must not be negative, but it is {value(self.rounding):g} m", ""
 
     def default_rounding(self) -> float:
         """Radius of the edges where none is given, before `scale` [m]."""

@@ -55,26 +55,26 @@ class TendonBase(Repeated):
     def _one_drive(cls, data: Any) -> Any:
         given = [key for key in (*TENSION_KEYS, *LENGTH_KEYS) if isinstance(data, dict) and key in data]
         if any(key in TENSION_KEYS for key in given) and any(key in LENGTH_KEYS for key in given):
-            message = f"a tendon has its tension given or its length, not both; here are {given[0]} and {given[1]}"
-            hint = "keep `tension` (type tension), or what says its length and stiffness (type elastic)"
+            message = f"a tendon has either a given tension or a given length, but {given[0]} and {given[1]} are given"
+            hint = "keep `tension` (type tension), or length and stiffness (type elastic)"
             raise fault("two_drives", message, hint=hint, key=given[1])
         return data
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Two points or more, and no two in a row at one place of one frame."""
         if sum(item.count() for item in self.through) < 2:
-            yield ("through",), "a tendon needs two points or more", "add the frame or the rod that it leads to"
+            yield ("through",), "a tendon needs two points or more", "add the frame or the rod that it runs to"
         for index, (first, second) in enumerate(pairwise(self.through), start=1):
             if first == second:
-                yield ("through", index), "the tendon passes the same place twice in a row", "remove one of them"
+                yield ("through", index), "the tendon passes the same point twice in a row", "remove one of them"
         if value(self.friction) < 0:
-            yield ("friction",), f"friction must not be below zero, but it is {value(self.friction):g}", ""
+            yield ("friction",), f"friction must not be negative, but it is {value(self.friction):g}", ""
         yield from positive(self, value, "slip_speed")
         if self.at_rest != "none" and not self.has_friction:
             yield ("at_rest",), "a line without friction has none at rest", "give `friction`, or remove `at_rest`"
         if self.has_friction and sum(item.count() for item in self.through) == 2:
-            message = "a line of two points touches nothing between them that it could rub on"
-            yield ("friction",), message, "remove `friction`, or lead the line through more points"
+            message = "a line with two points has no point with friction between them"
+            yield ("friction",), message, "remove `friction`, or route the line through more points"
 
     @property
     def has_friction(self) -> bool:

@@ -77,7 +77,7 @@ tendons:
         if self.rest != AS_AT_START:
             yield from positive(self, value, "rest")
         if value(self.smoothing) < 0:
-            yield ("smoothing",), f"smoothing cannot be below zero, but it is {value(self.smoothing):g}", ""
+            yield ("smoothing",), f"smoothing cannot be negative, but it is {value(self.smoothing):g}", ""
 
     def apply(self, build: Build, name: str) -> None:
         """Add the tendon to the system."""

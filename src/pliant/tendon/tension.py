@@ -45,8 +45,8 @@ outputs:
         """Points as for all tendons; no tension below zero."""
         yield from super().problems(value)
         if value(self.tension) < 0:
-            message = f"the tension cannot be below zero, but it is {value(self.tension):g} N: a line cannot push"
-            yield ("tension",), message, "pull on the other side instead"
+            message = f"the tension cannot be negative, but it is {value(self.tension):g} N: a line cannot push"
+            yield ("tension",), message, "use a tendon on the other side instead"
 
     def apply(self, build: Build, name: str) -> None:
         """Add the tendon to the system."""

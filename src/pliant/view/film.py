@@ -59,14 +59,14 @@ def film(
     if target.suffix not in (".mp4", ".gif"):
         raise FilmError(f"cannot tell the format of '{target.name}': end it in .mp4 or .gif")
     if target.suffix == ".mp4" and shutil.which("ffmpeg") is None:
-        raise FilmError("ffmpeg, which writes .mp4, is not on this machine: install it, or write a .gif")
+        raise FilmError("ffmpeg, which writes .mp4, is not installed: install it, or write a .gif")
     if len(run.time) < 2:
-        raise FilmError("the result holds fewer than two saved times: simulate with --save-every")
+        raise FilmError("the result contains fewer than two saved times: simulate with --save-every")
     span = float(run.time[-1] - run.time[0])
     count = max(2, round(span / speed * fps) + 1)
     if count > MOST_FRAMES:
         raise FilmError(
-            f"the film would have {count} frames, more than {MOST_FRAMES}: raise the speed or take fewer per second"
+            f"the film would have {count} frames, more than {MOST_FRAMES}: increase the speed or reduce the frame rate"
         )
     moments = run.time[0] + np.linspace(0, span, count)
     chosen = [int(np.argmin(np.abs(run.time - t))) for t in moments]

@@ -27,7 +27,7 @@ MOST_ROWS = 12
 
 
 def spec_html(spec: RobotSpec) -> str:
-    """The tables of a robot, and the robot at its start."""
+    """The tables of a robot, and the robot at the start."""
 
     def clips() -> list[Clip]:
         return [_start(derive(spec))]
@@ -36,7 +36,7 @@ def spec_html(spec: RobotSpec) -> str:
 
 
 def equations_html(eqs: Equations) -> str:
-    """Equations: what they are of, and the robot at its start."""
+    """Equations: what they are of, and the robot at the start."""
     return f"<p>{text(repr(eqs))}</p>" + _view(eqs.model.spec.name or "robot", lambda: [_start(eqs)])
 
 

@@ -251,7 +251,7 @@ outputs: {push: {frame: cart, component: x}}
     assert ax.get_ylabel() == "push [N]"  # the input, not the output of that name
     np.testing.assert_allclose(ax.lines[0].get_ydata(), np.sin(run.time), atol=1e-9)
     assert len(plot.inputs(run, ["push", "hold"]).lines) == 2
-    with pytest.raises(ValueError, match="takes one unit"):
+    with pytest.raises(ValueError, match="can show one unit only"):
         plot.inputs(run, ["push", "turn"])
 
 

@@ -85,7 +85,7 @@ class LivePage:
             with gui.add_folder("Compare rod models"):
                 for rod in list(self.overlays.spec.rods)[:4]:
                     choices = [NOTHING, *self.rod_models]
-                    hint = "Draws the robot with this model of the rod over the one shown"
+                    hint = "Overlays the robot with this rod model"
                     self.overlay[rod] = self._follow(gui.add_dropdown(rod, choices, initial_value=NOTHING, hint=hint))
         with gui.add_folder("Visible"):
             layers = {"labels": "Names", "loads": "Loads", "frames": "Frames", "nodes": "Node numbers"}

@@ -74,13 +74,13 @@ class Door:
     def refusal(self, path: str, headers: Mapping[str, str]) -> str | None:
         """Why a request is not answered; None if it comes from this machine's browser and from the page itself."""
         if not self._is_ours(f"//{headers.get('Host') or ''}"):
-            return f"this page answers to localhost:{self.port} only"
+            return f"this page is served at localhost:{self.port} only"
         origin = headers.get("Origin")
         if origin is not None and not (origin.startswith("http://") and self._is_ours(origin)):
-            return "another page may not connect to this one"
+            return "connections from other pages are not allowed"
         word = path.partition("?")[0].strip("/").partition("/")[0]
         if not hmac.compare_digest(word.encode(), self.word.encode()):
-            return "this is not the page's address: take all of the one that it was given"
+            return "incomplete address: use the complete address that was printed"
         return None
 
     def inside(self, path: str) -> str:

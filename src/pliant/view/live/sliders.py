@@ -57,7 +57,7 @@ def coordinate_sliders(eqs: Equations, size: float) -> list[Slider]:
         unit, reach = ("m", size) if isinstance(entry.spec, LengthCoordinate) else ("rad", math.pi)
         value = float(start[entry.q_at])
         value, low, high = map(_short, (value, value - reach, value + reach))
-        sliders.append(Slider(entry.name, unit, value, low, high, "where the robot starts"))
+        sliders.append(Slider(entry.name, unit, value, low, high, "initial state of the robot"))
     return sliders[:MOST]
 
 

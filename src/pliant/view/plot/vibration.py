@@ -64,7 +64,7 @@ def eigenvalues(found: Modes | StateSpace, *, ax: Any = None) -> Any:
     values = np.where(np.abs(values.imag) > 1e-12 * size, values, values.real)  # round-off does not oscillate
     ax = axes(ax)
     grows = values.real > 1e-9 * size
-    for which, face, words in ((~grows, COLOURS[1], "decays or stays"), (grows, "white", "grows")):
+    for which, face, words in ((~grows, COLOURS[1], "does not grow"), (grows, "white", "grows")):
         if which.any():
             ax.plot(
                 values.real[which], values.imag[which], linestyle="none", marker="o", markersize=3.5, markerfacecolor=face,
