@@ -1,8 +1,8 @@
-"""Flattening: a model without attached models and repeats, every body, joint, link, ... standing alone.
+"""Flattening: a model without attached models and repeats, in which every body, joint, link, ... is independent.
 
 `link` with `count: 3` becomes `link[1]`, `link[2]`, `link[3]`; the body `bar` of a model attached as `left`
 becomes `left/bar`, and that model's world the massless body `left/world`, welded where it was attached.
-A body that is fixed to something is held by a weld of its name.
+A body that is fixed without a joint has a weld of its name.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def flatten(spec: RobotSpec) -> RobotSpec:
 
 
 def flatten_with_structure(spec: RobotSpec) -> tuple[RobotSpec, frozenset[str]]:
-    """The flat model, and the parameters that decide how many things there are in it."""
+    """The flat model, and the parameters that determine its number of parts."""
     flat = flatten_all(spec)
     faults = [*flat.faults, *(fault for _, fault in flat.incomplete.values() if fault is not None)]
     if faults or flat.incomplete:
@@ -57,7 +57,7 @@ def flatten_with_structure(spec: RobotSpec) -> tuple[RobotSpec, frozenset[str]]:
 
 
 def flat_spec(spec: RobotSpec, flat: Flat) -> RobotSpec:
-    """The flat things as a spec. It is made from a checked one, so it is not checked again."""
+    """The flat parts as a spec. It is derived from a checked one, so it is not checked again."""
     data: dict[str, Any] = {**flat.things, "analyses": flat.analyses}
     data |= {"name": spec.title, "description": spec.description, "world": spec.world, "start": spec.start}
     return type(spec).model_construct(**data).with_source(spec.source)
@@ -71,7 +71,7 @@ def flatten_all(spec: RobotSpec) -> Flat:
 
 
 def structural_parameters(spec: RobotSpec) -> frozenset[str]:
-    """Parameters that decide how many things there are: a change of value makes another model."""
+    """Parameters that determine the number of parts: a change of value creates another model."""
     return _structural(flatten_all(spec))
 
 
@@ -99,7 +99,7 @@ class _Level:
             self._take(self._instances())
 
     def _take(self, parameters: dict[str, Parameter]) -> None:
-        """Know these parameters, what they are in the flat model, and their values."""
+        """Register parameters, their names in the flat model, and their values."""
         self.parameters = parameters
         self.names: dict[str, Node] = {name: self._meaning(name) for name in parameters}
         self.values = self._numbers()
@@ -109,11 +109,11 @@ class _Level:
         return Symbol(self.prefix + parameter) if given is None else given.node
 
     def _override(self, parameter: str) -> Override | None:
-        """A value from outside: for this parameter, or for all instances of what it is one of."""
+        """An external value: for this parameter, or for all instances of the repeated parameter."""
         return self.overrides.get(parameter) or self.overrides.get(parameter.partition("[")[0])
 
     def _numbers(self) -> dict[str, float]:
-        """Values of the parameters that have one; what is wrong with the others is found by the checks."""
+        """Values of the parameters that have one; problems of the others are found by the checks."""
         values: dict[str, float] = {}
         for name in in_order(self.parameters)[0]:
             given = self._override(name)
@@ -175,7 +175,7 @@ class _Level:
     # -- instances ---------------------------------------------------------------------------------------------------
 
     def _counted(self, collection: str, name: str, thing: Any) -> list[Instance]:
-        """The instances of a thing, `ONCE` of one that is not repeated; none where there is no room for them."""
+        """The instances of a part, `ONCE` for one that is not repeated; none if the limit is exceeded."""
         count, path = getattr(thing, "count", None), (collection, name)
         if count is None:
             if getattr(thing, "first_parent", None) is not None:
@@ -194,7 +194,7 @@ class _Level:
         return [Instance(index, number) for index in range(1, number + 1)]
 
     def _one(self, thing: Any, instance: Instance) -> Any:
-        """The thing without what says that it is repeated; the first one has a parent of its own."""
+        """The part without its keys for repetition; the first instance may have a different parent."""
         if instance.index is None:
             return thing
         changed: dict[str, Any] = {"count": None}
@@ -266,7 +266,7 @@ class _Level:
         return map_leaves(expanded.part, self._change(instance, frozenset(thing.state_names()), expanded), path)
 
     def _with_files(self, thing: FromFiles) -> FromFiles:
-        """The part with what its files say."""
+        """The part with the content of its files."""
 
         def value(scalar: Scalar) -> float:
             return finite(scalar, self.flat.values)
@@ -276,7 +276,7 @@ class _Level:
         return thing.with_files(self.source, value)
 
     def _leave_out(self, name: str, thing: FromFiles, origin: Origin, problem: FileProblem | ExpressionError) -> None:
-        """Note a part whose files cannot be read, or a value that reading them needs; that is reported where the value stands."""
+        """Record a part whose files, or a value needed to read them, cannot be read; the latter is reported at the value."""
         fault = None
         if isinstance(problem, FileProblem):
             fault = self.source.fault((*origin.path, *problem.path), str(problem), problem.hint)
@@ -304,7 +304,7 @@ class _Level:
             self._add("joints", name, single, instance)
 
     def _input(self, name: str, signal: Any) -> None:
-        """How an input varies; `pull` stands for all instances that have no signal of their own."""
+        """Signal of an input; `pull` applies to all instances without their own signal."""
         base, _, index = name.partition("[")
         count = self.flat.counts.get(("parameters", self.prefix + base))
         own = range(1, count + 1) if count is not None and not index else [int(index[:-1]) if index else None]
@@ -318,7 +318,7 @@ class _Level:
                 self.flat.add("inputs", self.prefix + driven, thing, Origin(self.source, path, instance.index))
 
     def _fixed(self, name: str, body: Body, instance: Instance) -> Body:
-        """The body without what says where it is fixed, which a weld of its name says instead."""
+        """The body without its attachment, which becomes a weld of its name."""
         path, full_name = ("bodies", name), self.prefix + instance.of(name)
         if name in self.spec.joints:
             message = f"the weld of the body is called '{name}', but there is another joint of that name"
@@ -335,7 +335,7 @@ class _Level:
     def _change(
         self, instance: Instance, state: frozenset[str] = frozenset(), expanded: Expanded | None = None
     ) -> Callable[[Leaf], Any]:
-        """What happens to each value, name and reference of a thing whose coefficients may use these names of its state."""
+        """Transformation of each value, name and reference of a part whose coefficients may use these state quantities."""
 
         def change(leaf: Leaf) -> Any:
             one = instance if expanded is None else expanded.instance_at(leaf.path)
@@ -406,7 +406,7 @@ class _Level:
         return value.each[0] if value.each else 0.0
 
     def _references(self, leaf: Leaf, instance: Instance) -> Any:
-        """A reference in flat names. In a list the name of something repeated stands for all of its instances."""
+        """A reference in flat names. In a list the name of a repeated part refers to all of its instances."""
         assert isinstance(leaf.marker, Reference)
         name, dot, rest = leaf.value.partition(".")
         if leaf.in_list and "[" not in name:

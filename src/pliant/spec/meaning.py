@@ -1,4 +1,4 @@
-"""What a well-formed model must also get right: values, dimensions, names, and how things hang together."""
+"""Semantic checks of a well-formed model: values, dimensions, names, and the structure of the robot."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ MAY_DEPEND = (
 
 
 def check_meaning(spec: RobotSpec, broken: Broken) -> tuple[list[Fault], list[Fault]]:
-    """Everything that is wrong with the meaning of a spec whose shape is right; and, of one that is sound, remarks.
+    """All semantic faults of a well-formed spec; for a valid one, remarks.
 
-    What depends on things that were left out because they could not be read (`broken`) is not reported.
+    Faults that depend on entries omitted because they could not be read (`broken`) are not reported.
     """
     flat = flatten_all(spec)
     checked = Checked(spec, flat_spec(spec, flat), flat, broken)
@@ -96,7 +96,7 @@ class Checked:
         return finite(scalar, {**self.numbers, TIME: 0.0})
 
     def report(self, collection: str, name: str, rest: KeyPath, message: str, hint: str = "") -> None:
-        """Note a fault of a flat thing where it stands in the text; once for all instances."""
+        """Record a fault of a flat part at its location in the text; once for all instances."""
         origin = self.origins.origins.get((collection, name))
         if origin is None:
             origin = Origin(self.spec.source, (collection, name) if name else (collection,))
@@ -274,10 +274,10 @@ class Checked:
         try:
             return wrong_dimension(to_node(scalar), expected, self.dimensions)
         except ExpressionError:
-            return None  # reported where the value stands
+            return None  # reported at the value
 
     def _unknown(self, error: ExpressionError, state: Mapping[str, Dimension] = NO_STATE) -> tuple[str, str] | None:
-        """A fault about a name, in better words where it has a meaning elsewhere; None if it is known."""
+        """A fault about a name, with a specific message if it is defined elsewhere; None if it is known."""
         if error.name in self.flat.parameters or self.broken.touches("parameters", error.name):
             return None  # its own fault is reported where it is defined
         if (count := self.origins.counts.get(("parameters", error.name))) is not None:

@@ -14,7 +14,7 @@ Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
 
 
 def mesh_problems(checked: Checked) -> Iterator[Finding]:
-    """Sections stand for every edge alike, and materials are complete."""
+    """Check that sections apply to every edge, and that materials are complete."""
     for name, mesh in checked.flat.meshes.items():
         section = checked.flat.sections.get(mesh.section or "")
         if section is not None and section.stations_by_arc_length():

@@ -1,4 +1,4 @@
-"""Outputs worked out from others: known names, components of vectors, no circles, units that fit."""
+"""Outputs computed from others: known names, components of vectors, no circular references, matching units."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def coordinate_units(flat: RobotSpec) -> dict[str, str]:
 
 
 def expression_problems(checked: Checked) -> Iterator[Finding]:
-    """What is wrong with the outputs that are expressions."""
+    """Problems of outputs that are expressions."""
     flat = checked.flat
     for name, output in flat.outputs.items():
         if not isinstance(output, ExpressionOutput):
@@ -51,7 +51,7 @@ def expression_problems(checked: Checked) -> Iterator[Finding]:
 
 
 def _names(checked: Checked, output: ExpressionOutput) -> Iterator[tuple[str, str]]:
-    """Names that nothing has, or two things; vectors without a component."""
+    """Unknown or ambiguous names; vectors without a component."""
     flat = checked.flat
     used = output.used(flat)
     for name in sorted(symbols(parse(output.expression)) - CONSTANTS.keys() - {TIME}):

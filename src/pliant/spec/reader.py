@@ -69,7 +69,7 @@ def check(
 
 
 def remarks(robot: RobotSpec) -> list[Fault]:
-    """What is allowed in a robot but seldom meant; springs and dampers below zero, which analyses warn of, as well."""
+    """Remarks on values that are allowed but rarely intended, including negative springs and dampers, about which analyses warn."""
     flat = flatten(robot)
     return [*robot.remarks, *map(Fault, odd_values(flat, Environment(flat).value))]
 
@@ -112,7 +112,7 @@ def _variants(source: Source) -> list[str]:
 
 @dataclass(frozen=True)
 class BundledRobot:
-    """A robot that comes with the package: its name and what it is."""
+    """A bundled robot: its name and description."""
 
     name: str
     description: str

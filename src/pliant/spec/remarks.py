@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pliant.spec.meaning import Checked
 
 SOFTEST, STIFFEST = 100.0, 2e12
-"""Young's moduli between which materials lie: from loose gels to diamond [Pa]."""
+"""Range of Young's moduli of materials: from soft gels to diamond [Pa]."""
 LIGHTEST, HEAVIEST = 5.0, 25e3
-"""Densities between which solids lie: from the lightest foams to osmium [kg/m^3]."""
+"""Range of densities of solids: from the lightest foams to osmium [kg/m^3]."""
 STOUTEST = 2.0
 """Diameter of a rod over its length beyond which the two were hardly meant."""
 FARTHEST = 100.0
@@ -32,7 +32,7 @@ UNIT = "is a unit missing? Numbers without one are SI: m, kg, Pa"
 
 
 def remarks(checked: Checked) -> Iterator[Finding]:
-    """What a reader of a sound model would ask about."""
+    """Remarks on a valid model."""
     yield from _materials(checked)
     yield from _stout_rods(checked)
     yield from _heavy_loads(checked)
@@ -109,7 +109,7 @@ def _heavy_loads(checked: Checked) -> Iterator[Finding]:
 
 
 def _massless_ends(checked: Checked) -> Iterator[Finding]:
-    """Joints that move nothing with a mass, and nothing that a constraint holds."""
+    """Joints that move no mass and no constrained part."""
     flat = checked.flat
     held = {end.frame.partition(".")[0] for item in flat.constraints.values() for end in item.between}
     heavy = {name for name, body in flat.bodies.items() if float(body.total_mass(checked.number, flat.materials)) > 0}

@@ -1,4 +1,4 @@
-"""The whole of a model: what a file says, as an immutable object."""
+"""A complete model: the content of a file as an immutable object."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from pliant.tendon import Tendon
 class RobotSpec(Part):
     """A robot: the same keys, names and defaults as in a model file."""
 
-    # its validator holds those of all parts, which are built for themselves only where somebody makes a part by itself
+    # its validator includes those of all parts, which are built separately only if a part is created on its own
     model_config = ConfigDict(defer_build=False)
 
     pliant: Literal[1] = 1
@@ -102,7 +102,7 @@ class RobotSpec(Part):
 
     @property
     def source(self) -> Source:
-        """Where the model was read from; it is no part of what the model says."""
+        """Source of the model, which is not part of its content."""
         return self._source
 
     @property
@@ -117,7 +117,7 @@ class RobotSpec(Part):
 
     @classmethod
     def from_source(cls, source: Source, *, whole: bool = True) -> Self:
-        """The model of a source. A model that is to be attached is not `whole`: only its shape is checked."""
+        """The model of a source. A model to be attached is not `whole`: only its structure is checked."""
         return cls.model_validate(source.tree, context=(source, whole))
 
     def with_source(self, source: Source) -> Self:
@@ -138,9 +138,9 @@ class RobotSpec(Part):
     def with_rod(self, rod: str, model: str | RodModelBase, **options: Any) -> Self:
         """The robot with another model of one of its rods: `with_rod("arm", "finite_element:10", mass="lumped")`.
 
-        `KIND:N` says the kind of model and its number of elements, sections or order. The rod keeps the options of its model that
-        the other one has too, such as `plane`; a warning names those that it lacks. A rod model with its options,
-        `pliant.parts.FiniteElement(elements=10)`, is taken as it is.
+        `KIND:N` gives the rod model and its number of elements, sections or order. Options that both models share are
+        kept; a warning lists the dropped ones. A rod model with its options,
+        `pliant.parts.FiniteElement(elements=10)`, is used unchanged.
         """
         return with_rod_model(self, rod, model, options)
 

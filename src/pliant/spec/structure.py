@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pliant.spec.meaning import Checked
 
 Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
-"""Collection, name of the thing, path in it, message and hint."""
+"""Collection, name of the part, path in it, message and hint."""
 
 
 def structure_problems(checked: Checked) -> Iterator[Finding]:
@@ -150,11 +150,11 @@ def _missing(checked: Checked, leaf: Leaf, names: set[str]) -> tuple[str, str]:
 
 
 def _tree(checked: Checked) -> Iterator[Finding]:
-    """Everything with frames hangs on one thing, and every chain of parents leads to the world."""
+    """Check that every part with frames has one parent, and that every chain of parents ends at the world."""
     carriers = ("joints", *{collection for collection, _, _ in framed(checked)})
     if checked.lacks("attach", *carriers):
         return
-    seat: dict[str, tuple[str, str, str]] = {}  # what carries each thing: collection, name, and the frame below
+    seat: dict[str, tuple[str, str, str]] = {}  # carrier of each part: collection, name, and the parent frame
     carried: list[str] = []
     for collection, name, thing in framed(checked):
         if name in seat or name in carried:
@@ -210,7 +210,7 @@ def _circles(seat: dict[str, tuple[str, str, str]]) -> Iterator[Finding]:
 
 
 def _coordinates(checked: Checked) -> Iterator[Finding]:
-    """Coordinates have different names, and each is moved by one thing only."""
+    """Check that coordinates have different names, and that each has at most one driver."""
     table = coordinate_table(checked.flat)
     by_name: dict[str, Any] = {}
     for entry in table:
@@ -282,7 +282,7 @@ def _inputs(checked: Checked) -> Iterator[Finding]:
             except FileProblem as problem:
                 yield "inputs", name, ("series",), str(problem), problem.hint
             except ExpressionError:
-                continue  # reported where the value stands
+                continue  # reported at the value
             else:
                 yield from _series_units(checked, name, signal.series)
                 yield from _heading_unit(checked, name, signal.series, samples)
@@ -313,7 +313,7 @@ def _heading_unit(checked: Checked, name: str, series: Series, samples: Samples)
 
 
 def _outputs(checked: Checked) -> Iterator[Finding]:
-    """Outputs ask for something that their thing has."""
+    """Check that outputs refer to quantities that exist."""
     for name, output in checked.flat.outputs.items():
         for path, message, hint in output.problems_in(checked.flat):
             yield "outputs", name, path, message, hint
@@ -330,7 +330,7 @@ def _same_ends(checked: Checked) -> Iterator[Finding]:
 
 
 def _thing_names(checked: Checked) -> Iterator[Finding]:
-    """Contacts can tell apart what they name: surfaces from bodies, rods and meshes, and all of them from `all`."""
+    """Check that names in contacts are unambiguous: surfaces, bodies, rods and meshes have different names, and none is `all`."""
     flat = checked.flat
     for collection in HOMES["body, rod, mesh or surface"]:
         if "all" in getattr(flat, collection):
