@@ -52,7 +52,7 @@ class SlenderRod(Part):
     length: Length
     """Length along the axis [m]."""
     axis: AxisLetter = "x"
-    """Body axis that it lies along."""
+    """Body axis of its length."""
 
     def volume(self, value: Callable[[Scalar], Any]) -> Any:
         """Volume [m^3]."""
@@ -76,7 +76,7 @@ class Cylinder(Part):
     length: Length
     """Length along the axis [m]."""
     axis: AxisLetter = "z"
-    """Body axis that it lies along."""
+    """Body axis of its length."""
 
     def volume(self, value: Callable[[Scalar], Any]) -> Any:
         """Volume [m^3]."""
@@ -103,7 +103,7 @@ class Tube(Part):
     length: Length
     """Length along the axis [m]."""
     axis: AxisLetter = "z"
-    """Body axis that it lies along."""
+    """Body axis of its length."""
 
     def volume(self, value: Callable[[Scalar], Any]) -> Any:
         """Volume [m^3]."""
@@ -175,7 +175,7 @@ class BodyFrame(Placement, Repeated):
     @model_validator(mode="before")
     @classmethod
     def _of_placement(cls, data: Any) -> Any:
-        """In Python a `Placement` says the same."""
+        """In Python a `Placement` is equivalent."""
         if type(data) is Placement:
             return {name: getattr(data, name) for name in data.model_fields_set}
         return data

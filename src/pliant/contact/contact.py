@@ -1,4 +1,4 @@
-"""A contact in the language: which things touch, and by which law."""
+"""A contact in the language: the parts that can touch, and the contact law."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ contacts:
             yield ("restitution",), text, "for impacts without rebound raise `dissipation`"
 
     def apply(self, build: Build, name: str) -> None:
-        """Add the law between the shapes of all things named."""
+        """Add the law between the shapes of all listed parts."""
         things = [things_named(build, names) for names in self.between]
         sides = [[shape for thing in group for shape in shapes_of(build, thing)] for group in things]
         exclude_joined(build, things[0], things[-1])
@@ -136,7 +136,7 @@ contacts:
         build.system.contacts.law(name, sides[0], sides[-1], build.system.constants(numbers.entries()))
 
     def _impact(self, build: Build, name: str) -> float:
-        """The number of its restitution, which is found once: other values are refused."""
+        """The impact number of its restitution, which is computed once: other values are rejected."""
         assert self.restitution is not None, "asked for where it is given"
         restitution = build.value(self.restitution)
         found = build.nominal(restitution)
@@ -146,7 +146,7 @@ contacts:
 
 
 def _why_not(things: list[list[str]]) -> tuple[str, str]:
-    """What is wrong with things that cannot touch, and what to do."""
+    """Problems of parts that cannot touch, with hints."""
     if len({thing for group in things for thing in group}) == 1:
         return f"'{things[0][0]}' is one rigid piece and cannot touch itself", "give two parts, such as [ball, floor]"
     if not things[0] or not things[-1]:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 RIGID = 1e8
-"""Elastic modulus of things without a material, for the stiffness of their contacts [Pa]."""
+"""Elastic modulus of parts without a material, for the stiffness of their contacts [Pa]."""
 
 
 @dataclass(frozen=True)
 class LawNumbers:
-    """stiffness [N/m^exponent], exponent, dissipation [s/m], impact (`impact_number`, 0 for none), tangential stiffness as a share
-    of the normal one, friction along and across, friction at rest as a multiple of that in motion."""
+    """stiffness [N/m^exponent], exponent, dissipation [s/m], impact (`impact_number`, 0 for none), tangential
+    stiffness relative to the normal one, friction along and across, static friction relative to sliding friction."""
 
     stiffness: Any
     exponent: Any
@@ -31,7 +31,7 @@ class LawNumbers:
 
     @classmethod
     def place(cls, name: str) -> int:
-        """Where a number stands among the constants of a law."""
+        """Index of a number among the constants of a law."""
         return [field.name for field in fields(cls)].index(name)
 
 

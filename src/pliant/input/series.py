@@ -23,7 +23,7 @@ class Samples:
 
 
 def read_series(series: Series, source: Source) -> Samples:
-    """The series of a model from `source`; raises FileProblem that says what is wrong with the file."""
+    """The series of a model from `source`; raises FileProblem."""
     found = by_name(read_columns(source.find(series.file), series.file, limit="table"), series.file)
     times = times_of(found, series.file, series.time_column)
     values = find_column(found, series.column, series.file)
@@ -43,7 +43,7 @@ def _in_si(column: Column, key: str, given: str | None) -> tuple[np.ndarray, Uni
     except UnitError as error:
         raise FileProblem(f"in {key}: {error}", error.hint) from None
     if column.unit is None:
-        with np.errstate(over="ignore"):  # numbers that leave no room for a polynomial are refused where one is made
+        with np.errstate(over="ignore"):  # numbers that overflow a polynomial are rejected where it is created
             return column.values * unit.factor, unit
     if unit != column.unit:
         raise FileProblem(f"`{key}` is {given}, but the heading in the file is '{column.heading}'", f"remove `{key}`")

@@ -1,4 +1,4 @@
-"""What all joints share: what they connect, where they sit, and how their coordinates are found."""
+"""Base of all joints: the frames they connect, their placement, and their coordinates."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Step:
 
 
 class JointBase(Placement):
-    """Common part of the joints: holds `child` to `parent`, at a place in the parent frame."""
+    """Base of the joints: connects `child` to `parent`, at a placement in the parent frame."""
 
     parent: FrameName = "world"
     """Frame that the joint is placed in."""

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 LengthEntry: TypeAlias = Annotated[Length | LengthCoordinate, ValueOrPart()]
-"""A fixed length, the word `free`, or a coordinate."""
+"""A fixed length, the keyword `free`, or a coordinate."""
 
 AngleEntry: TypeAlias = Annotated[Angle | AngleCoordinate, ValueOrPart()]
-"""A fixed angle, the word `free`, or a coordinate."""
+"""A fixed angle, the keyword `free`, or a coordinate."""
 
 QuaternionEntry: TypeAlias = Annotated[tuple[Number, Number, Number, Number] | Orientation, ValueOrPart()]
-"""Four fixed numbers w, x, y, z, the word `free`, or a free orientation."""
+"""Four fixed numbers w, x, y, z, the keyword `free`, or a free orientation."""
 
 QuaternionVectorEntry: TypeAlias = Annotated[tuple[Number, Number, Number] | Orientation, ValueOrPart()]
-"""Three fixed numbers x, y, z, the word `free`, or a free orientation."""
+"""Three fixed numbers x, y, z, the keyword `free`, or a free orientation."""
 
 Entries: TypeAlias = tuple[tuple[str, object], ...]
 """Entries of a transform that may be free, with the labels of their coordinates."""

@@ -131,7 +131,7 @@ class EqualTo(Part):
 
 
 class Coordinate(Part):
-    """A free motion. All keys are optional: `{}`, or the word `free`, starts at zero."""
+    """A free motion. All keys are optional: `{}`, or the keyword `free`, starts at zero."""
 
     empty_word: ClassVar[str | None] = "free"
 

@@ -200,7 +200,7 @@ def rope_force() -> FrameForce:
 
 @cache
 def driven_rope_force(*, with_input: bool) -> FrameForce:
-    """A rope with a damper of its own and, as an input, a force that pulls its ends together. Neither acts while it is slack."""
+    """A rope with a damper and, as an input, a force that pulls its ends together. Neither acts while it is slack."""
 
     def law(length: Any, rate: Any, c: Any, signal: Any) -> Effect:
         at = DRIVEN_ROPE.read(c)

@@ -87,7 +87,7 @@ class Beam(LinkBase):
 
     @property
     def measure(self) -> Map:
-        """How deformations are measured: the `map`, or what it is by default."""
+        """The `map` that measures deformations, or its default."""
         one_way = any(way != "both" for way in self.direction)
         return self.map or ("first" if one_way else "midpoint")
 
@@ -179,7 +179,7 @@ def _section_axes(along: Any, x_axis: Any) -> Any:
 
 
 def beam_deformation(p: Any, turn: Any, map: Map) -> Any:
-    """Six components of the pose of the second end in the first: its position and rotation vector, as the map sees them."""
+    """Six components of the pose of the second end in the first: its position and rotation vector, according to the map."""
     if map == "published":
         # twice the quaternion's vector part
         return ca.vertcat(p, so3.sinc(ca.dot(turn, turn) / 4) * turn)

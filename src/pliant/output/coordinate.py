@@ -22,7 +22,7 @@ class CoordinateOutput(OutputBase):
     coordinate: CoordinateName
     """The coordinate."""
     quantity: Literal["value", "rate", "acceleration", "force"] = "value"
-    """What is recorded; `force` is that of its spring, damper and input together."""
+    """What is recorded; `force` is the sum of spring, damper and input."""
     description: str = ""
     """Description for readers."""
 

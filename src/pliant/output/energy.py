@@ -1,4 +1,4 @@
-"""Energy of the whole robot, or of a part of it."""
+"""Energy of the entire robot, or of a part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A quantity that is worked out from other outputs."""
+"""A quantity computed from other outputs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ExpressionOutput(OutputBase):
     def result_dimension(
         self, robot: RobotSpec, coordinates: Mapping[str, str], above: tuple[str, ...]
     ) -> Dimension | OpenDimension:
-        """Its dimension; `above` are outputs that are being worked out. Raises ExpressionError where units do not fit."""
+        """Its dimension; `above` are outputs being evaluated. Raises ExpressionError if units do not match."""
         node = parse(self.expression)
         known = {**parameter_dimensions(robot.parameters)[0], TIME: parse_unit("s").dimension}
         for name in symbols(node):
@@ -87,7 +87,7 @@ class ExpressionOutput(OutputBase):
 def _dimension(
     robot: RobotSpec, coordinates: Mapping[str, str], name: str, above: tuple[str, ...]
 ) -> Dimension | OpenDimension:
-    """Dimension of an output; unknown within a circle, which is reported by itself."""
+    """Dimension of an output; unknown within a circular reference, which is reported separately."""
     output = robot.outputs[name]
     if isinstance(output, ExpressionOutput):
         return UNKNOWN if name in above else output.result_dimension(robot, coordinates, (*above, name))

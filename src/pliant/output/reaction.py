@@ -1,4 +1,4 @@
-"""What a joint, a weld, a rod's base or a constraint carries."""
+"""Reactions of joints, welds, rod bases and constraints."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class ReactionOutput(OutputBase):
         return COLLECTIONS[self.of or self._found(robot)[0]]
 
     def _frame(self, model: Model) -> str:
-        """The frame that is held: a rod's base, or that of a joint's child."""
+        """The supported frame: a rod's base, or that of a joint's child."""
         if self._collection(model.spec) == "rods":
             return self.reaction
         return model.spec.joints[self.reaction].child

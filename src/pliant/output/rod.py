@@ -106,7 +106,7 @@ class RodOutput(OutputBase):
             yield ("section",) if arcs else ("rod",), message, hint
 
     def _unknown(self, held: Free) -> Iterator[Problem]:
-        """Forces that belong to strains that are not free: nothing tells how large they are."""
+        """Forces conjugate to strains that are not free, which are undetermined."""
         if self.quantity in MEANING:
             return
         first = 0 if self.quantity in LINEAR else 3

@@ -84,7 +84,7 @@ class SectionBase(Repeated):
 
 
 class OneSection(SectionBase):
-    """A cross-section by itself."""
+    """A single cross-section."""
 
     @abstractmethod
     def properties(self, value: Evaluate, material: MaterialValues | None) -> SectionProperties:
@@ -228,7 +228,7 @@ class SectionShape(HoledSection):
 
     @abstractmethod
     def shear_factor(self, value: Evaluate, poissons_ratio: Any) -> Any:
-        """Share of the area that carries shear [-], after Cowper (1966) where he gives it."""
+        """Shear correction factor [-], after Cowper (1966) if available."""
 
     def shear(self, value: Evaluate, poissons_ratio: Any) -> tuple[Any, Any, Any]:
         """The same along both axes."""

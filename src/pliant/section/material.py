@@ -1,4 +1,4 @@
-"""Reusable materials, referred to by name; cross-sections stand in `pliant.section`."""
+"""Reusable materials, referred to by name; cross-sections are in `pliant.section`."""
 
 from __future__ import annotations
 

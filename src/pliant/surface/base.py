@@ -1,4 +1,4 @@
-"""What surfaces have in common: where they sit, what they are made of, and how they add themselves to the search for contacts."""
+"""Base of surfaces: placement, material, and contribution to contact detection."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 ROUND = 0.01
-"""Radius of the edges as a share of the smallest size, where none is given."""
+"""Default radius of the edges relative to the smallest size."""
 
 
 class BoxSurface(SurfaceBase):

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 ENDLESS = 100.0
 """Half the length of a cylinder that is given none [m]."""
 ROUND = 0.02
-"""Radius of the rims as a share of the smaller of radius and half the length, where none is given."""
+"""Default radius of the rims relative to the smaller of radius and half the length."""
 CORNERS = 24
 """Corners of the rim of a flat end."""
 RIM = 0.5
-"""Share of the stiffness of a contact that each of them has."""
+"""Fraction of the stiffness of a contact at each of them."""
 
 
 class CylinderSurface(SurfaceBase):

@@ -46,7 +46,7 @@ class MeshSurface(TriangleSurface):
 
 
 def check_closed(mesh: Triangles, what: str) -> None:
-    """Refuse a mesh that bounds no solid, with the numbers of what is wrong."""
+    """Reject a mesh that does not bound a solid, with counts of its defects."""
     counts = mesh.edges.counts
     lonely, crowded = int((counts == 1).sum()), int((counts > 2).sum())
     ways = np.stack([mesh.faces, np.roll(mesh.faces, -1, axis=1)], axis=2).reshape(-1, 2)

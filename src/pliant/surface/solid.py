@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 ROUND = 0.01
-"""Radius of the edges as a share of the smallest extent, where none is given."""
+"""Default radius of the edges relative to the smallest extent."""
 
 
 class TriangleSurface(FromFiles, SurfaceBase):
-    """A surface whose triangles files or lists say."""
+    """A surface whose triangles are given by files or lists."""
 
     scale: Number = 1
     """Factor on all its lengths [-]."""
@@ -39,7 +39,7 @@ class TriangleSurface(FromFiles, SurfaceBase):
 
     @abstractmethod
     def read(self, source: Source, value: Callable[[Any], float]) -> Triangles:
-        """Its triangles, before `scale`; raises FileProblem that says what is wrong."""
+        """Its triangles, before `scale`; raises FileProblem."""
 
     @property
     def is_closed(self) -> bool:
@@ -48,7 +48,7 @@ class TriangleSurface(FromFiles, SurfaceBase):
 
     @property
     def is_solid(self) -> bool:
-        """Whether it encloses a volume, so that rounding can take from it what it adds."""
+        """Whether it encloses a volume, so that it can be shrunk by the rounding."""
         return self.is_closed
 
     @property

@@ -1,4 +1,4 @@
-"""What all tendons share: the points they pass, and how a line becomes part of the system."""
+"""Base of all tendons: the points they pass, and their contribution to the system."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class TendonBase(Repeated):
         return self.friction != 0
 
     def reserve(self, build: Build) -> None:
-        """Ask rods for the frames of the eyelets on them; before the rods are added to the system."""
+        """Request the frames of eyelets from rods; before the rods are added to the system."""
         for item in self.through:
             if isinstance(item, Stretch):
                 item.reserve(build)

@@ -54,7 +54,7 @@ outputs:
 
 
 def _law(length: Any, rate: Any, c: Any, signal: Any, signal_rate: Any) -> Effect:
-    # at zero the derivative is that of pulling: what a controller asks of a line at rest
+    # at zero the derivative is that of pulling, which controllers need for a line at rest
     tension = ca.if_else(signal[0] >= 0, signal[0], 0.0)
     return Effect(force=tension, supply=-tension * rate)
 

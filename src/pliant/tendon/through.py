@@ -1,7 +1,7 @@
 """The points of a tendon: frames of the robot, and eyelets along rods.
 
-An eyelet is a point of the section at an arc length. Every rod model places frames at any arc length, so a rod needs to
-know nothing of tendons.
+An eyelet is a point of the section at an arc length. Every rod model places frames at any arc length, so rods are
+independent of tendons.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class FramePoint(Part):
 
 @dataclass(frozen=True)
 class Station:
-    """An eyelet of a rod: its frame (`BASE`, `TIP`, or a name made of how its place is said), arc length [m] and place
-    in the section: x, y [m]."""
+    """An eyelet of a rod: its frame (`BASE`, `TIP`, or a name derived from the text of its position), arc length [m]
+    and position in the section: x, y [m]."""
 
     frame: str
     at: Any
@@ -80,7 +80,7 @@ class Stretch(Part):
         """Arc lengths that the file gives, by their path in this part; None for the rod's own end."""
 
     def reserve(self, build: Build) -> None:
-        """Ask the rod for the eyelets' frames."""
+        """Request the frames of the eyelets from the rod."""
         for station in self.stations(build.value, build.value(build.robot.rods[self.rod].length)):
             if station.frame not in (BASE, TIP):
                 build.reserve_frame(self.rod, station.frame, station.at)
@@ -130,11 +130,11 @@ class EvenStretch(Stretch):
         last = length if self.end is None else value(self.end)
         shares = [Fraction(k, self.eyelets - 1) for k in range(self.eyelets)]
         column = ca.DM([float(share) for share in shares])
-        # whole columns at once: an expression takes as long to write down for many entries as for one
+        # entire columns at once: an expression takes as long to create for many entries as for one
         arc_lengths, *offsets = map(scalars, (first + (last - first) * column, *self.places(column, value)))
         found = []
         for share, at, *offset in zip(shares, arc_lengths, *offsets, strict=True):
-            # eyelets whose places are said in the same words are one frame, whoever's they are
+            # eyelets with the same text for their position share a frame, also between tendons
             frame = f"eyelet {self.start} to {self.end}, {share}"
             if (share == 0 and self.start is None) or (share == 1 and self.end is None):
                 frame = BASE if share == 0 else TIP
@@ -244,4 +244,4 @@ Through: TypeAlias = Annotated[
     FramePoint | ParallelStretch | HelicalStretch | PointStretch,
     ByKey("point of a tendon", keys=("frame", "offset", "radius", "points"), bare="frame"),
 ]
-"""A frame, or a stretch along a rod; told by its key."""
+"""A frame, or a stretch along a rod; distinguished by its key."""
