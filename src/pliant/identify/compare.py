@@ -28,11 +28,10 @@ DEFAULT_METHOD = Rosenbrock()
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """One rod model against a recording (or the finest model).
+    """Comparison of one rod model with a recording (or the last model).
 
     Attributes:
-        rod: `kind:number`, with the number of elements that the rod has: more than asked for where frames and eyelets along it
-            need them.
+        rod: `kind:number`, with the number of elements of the rod: more than requested if frames and eyelets along it need them.
         states: number of coordinates and rates.
         derive_s, compile_s, static_s, run_s: wall times [s]: derivation, compilation (or loading what was compiled before), all
             states at rest together, and the motion.
@@ -81,10 +80,10 @@ class Comparison:
 
 
 NEVER_AT_REST = "no equilibria are compared: the inputs of the recording are never constant. Give times with --rest-at"
-"""Where a recording has no stretch in which all inputs stand still, as those of a force sensor never do."""
+"""For a recording without an interval of constant inputs, such as that of a force sensor."""
 
 ARRAYS = ("time", "path", "measured", "static_times", "static_path")
-"""Attributes of a comparison that are not one number or word."""
+"""Attributes of a comparison that are not a single number or text."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +153,7 @@ def _compared_times(
     recording: Recording | None, until: float | None, window: tuple[float, float] | None,
     rest_at: Sequence[float] | None,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Times of the motion [s], and which of them count; raises where a window or a state at rest lies outside."""
+    """Times of the motion [s], and which of them are in the window; raises if a window or an equilibrium is outside."""
     if recording is not None and until is not None:
         raise ArgumentError("the recording determines the duration", "omit until; use a window to select a part")
     duration = 1.0 if until is None else positive("until", until)
@@ -175,7 +174,7 @@ def _compared_times(
 
 
 def _truly(kind: str, eqs: Equations, rod: str) -> str:
-    """`kind:number` without aliases and with the number of elements that the rod has."""
+    """`kind:number` without aliases and with the number of elements of the rod."""
     name, _, number = kind.strip().partition(":")
     made = str(eqs.model.rod_elements.get(rod, number))
     return canonical(name) + (f":{made}" if made else "")

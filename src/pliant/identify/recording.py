@@ -81,8 +81,8 @@ def _assumed_units(recording: Recording, used: Sequence[str]) -> Iterator[str]:
 
 
 def plateaus(recording: Recording, inputs: Sequence[str], *, least: float = 1.0, share: float = 0.02) -> list[float]:
-    """Times near the end of stretches of at least `least` seconds in which no input moves by more than `share` of its range and
-    one of them is above a tenth of it: where the robot can be expected at rest under load."""
+    """Times near the end of intervals of at least `least` seconds in which no input changes by more than `share` of
+    its range and one of them is above a tenth of it: where the robot is expected to be at rest under load."""
     values = np.array([recording.columns[name] for name in inputs])
     ranges = np.ptp(values, axis=1)
     found: list[float] = []

@@ -1,8 +1,8 @@
-"""How outputs change with parameters, along motions and at rest: forward, one column of derivatives per parameter.
+"""Forward sensitivities of outputs with respect to parameters, along motions and at rest: one column of derivatives per parameter.
 
-A fit has many residuals and few parameters, so these go forward: the variational equations beside a motion
-(`runtime/sensitivity.c`), and the implicit function theorem at rest. For one number that depends on many things see
-`pliant.gradient`, whose differences by parameters serve here too.
+A fit has many residuals and few parameters, so forward mode is used: the variational equations along a motion
+(`runtime/sensitivity.c`), and the implicit function theorem at rest. For one number that depends on many parameters
+see `pliant.gradient`, whose parameter differences are also used here.
 """
 
 from __future__ import annotations

@@ -78,8 +78,10 @@ class Functions:
     Formulas in y are differentiated with respect to y and never through it, which is shorter if y is a long expression.
 
     Attributes:
-        size: how many. values: `(z, constants) -> y`. slopes: `(z, constants, y) -> (dy/ds, ds/dz)`, a column and a
-        row. Those of functions that are never differentiated may be NaN.
+        size: how many.
+        values: `(z, constants) -> y`.
+        slopes: `(z, constants, y) -> (dy/ds, ds/dz)`, a column and a row. Those of functions that are never
+            differentiated may be NaN.
     """
 
     size: int

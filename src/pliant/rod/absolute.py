@@ -1,4 +1,4 @@
-"""Rods whose sections have poses of their own against the world: where the sections stand, and their coordinates."""
+"""Rods whose sections have absolute poses: arc lengths of the sections, and their coordinates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pliant.rod.rod import Rod
 
 ROUND_OFF = 1e-9
-"""Geometry that agrees up to this share of its size does."""
+"""Relative tolerance of geometric comparisons."""
 
 ANEW = "load the model with these values instead: load(..., set={...})"
 """Way out where other values of parameters would change which part of a rod carries a frame."""
@@ -40,7 +40,7 @@ Place = tuple[int, Pose]
 
 @dataclass(frozen=True)
 class Mesh:
-    """Where the sections of a rod stand, base and tip included.
+    """Arc lengths of the sections of a rod, including base and tip.
 
     Attributes:
         arc_lengths: of all sections, as numbers or expressions [m].
@@ -62,8 +62,8 @@ class Mesh:
 def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
     """Sections with at least that many elements between them; every named frame is a section.
 
-    Elements are equal between neighbouring frames and as equal as possible overall; how many stand where is settled at
-    the model's own parameter values.
+    Elements are equal between neighbouring frames and as equal as possible overall; their distribution is determined
+    at the model's own parameter values.
     """
     stops: dict[float, Any] = {0.0: 0.0, 1.0: rod.length}
     where = {}
@@ -103,13 +103,13 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
 
 
 def strains_of_sections(free: Free) -> Free:
-    """The free strains of a rod whose sections have poses of their own: all, or those of a plane that they move in."""
+    """The free strains of a rod whose sections have absolute poses: all, or those of the plane in which they move."""
     plane = plane_of(free)
     return ALL if plane is None else IN_PLANE[plane]
 
 
 def plane_problems(rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-    """Rest strains of sections that move in a plane lie in it."""
+    """Check that rest strains of planar sections are in their plane."""
     free = rod.free_strains()
     for k, (label, rest) in enumerate(zip(LABELS, rod.rest, strict=True)):
         if k not in free and value(rest) != 0:

@@ -88,7 +88,7 @@ class Chamber(Repeated):
         return self.braid_angle is not None or self.area_growth is not None
 
     def signals(self, build: Build) -> list[Any]:
-        """Its share of the rod's signals as expressions of time, inputs and parameters (`rod.actuation`)."""
+        """Its contribution to the rod's signals as expressions of time, inputs and parameters (`rod.actuation`)."""
         coefficients = self._push(build)
         each = [chamber_signals(build.value(x), build.value(y), coefficients) for x, y in self.positions]
         return [sum(parts) for parts in zip(*each, strict=True)]

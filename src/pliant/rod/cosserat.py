@@ -1,6 +1,6 @@
 """Rod model `cosserat`: a discrete Cosserat rod, sections with absolute poses and elastic elements between neighbours.
 
-Every section is a free frame of its own, so the equations are sparse and cost grows linearly; strains follow from the
+Every section is a free frame, so the equations are sparse and cost grows linearly; strains follow from the
 relative pose of neighbours, equation (2) of the reference or better.
 """
 

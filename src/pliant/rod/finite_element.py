@@ -245,7 +245,7 @@ def point_state(law: Law, side: int, index: int, elements: int) -> Callable[[Any
             stiffness = middle + (far - near) * (x - 0.5) / GAUSS
             return unloaded + softened.of(compliance(stiffness)) @ (carried - friction)
 
-        # what the far end is held by, in the axes of the near one
+        # wrench on the far end, in the axes of the near one
         held = -element.change.T @ element_effect(e, rate, element.constants, signal, law, mean).force
         x = 0.5 + side * GAUSS / 2
         carried = _along_element(held, strain, at.length, x)
@@ -307,7 +307,7 @@ def element_effect(
     softened = _Softened(law, strain, others, (compliance(mean_stiffness), *(compliance(C) for C in stiffness)))
     middle, near, far = softened.compliances()
     is_linear = law == "linear" and signal.numel() <= STEADY
-    # the strain that this wrench has made, beside what actuators and the law's own curve made
+    # the strain due to this wrench, without those due to actuators and the rest shape of the law
     y = strain - at.rest - middle @ actuation(strain, signal) if is_linear else middle @ wrench
     varied, turned, energy = _varied(strain + STRAIGHT, y, length, (near, far), solve or _solved)
     if (

@@ -86,7 +86,7 @@ class Pcs(RodModelBase):
 def frames_on_segment(build: Build, rod: RodProperties, segment: int, segments: int) -> dict[str, Any]:
     """Named frames on a segment, as fractions of it.
 
-    Which segment carries a frame is settled at the model's own parameter values; the fraction stays an expression.
+    The segment of a frame is determined at the model's own parameter values; the fraction remains an expression.
     """
     found = {}
     for name, at in rod.attachments.items():

@@ -33,7 +33,7 @@ class Rayleigh(Part):
     ratio: Number | None = None
     """Damping ratio of both modes [-]."""
     modes: tuple[Mode, Mode] | None = None
-    """The two modes, counted from 1: of the rod by itself, clamped at its base and free at its tip, at the model's own
+    """The two modes, counted from 1: of the isolated rod, clamped at its base and free at its tip, at the model's own
     parameter values."""
     frequencies: tuple[Frequency, Frequency] | None = None
     """Instead of `modes`: the two frequencies [Hz]."""

@@ -1,4 +1,4 @@
-"""A rod in the language: where it sits, what it is made of, and which model describes it."""
+"""A rod in the language: its placement, material, section and rod model."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ VARIANT, START = "variant", "start"
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A model that can be loaded in other variants and with other settings: its file or name, and what is chosen of it."""
+    """A model that can be loaded in other variants and with other settings: its file or name, and its options."""
 
     path: str | Path
     variant: str | None = None
@@ -53,12 +53,12 @@ class ModelFile:
 
 
 Robot = Equations | RobotSpec | ModelFile | str | Path
-"""What a study is about: equations, a robot, a model file or the name of a bundled robot."""
+"""Robot of a study: equations, a RobotSpec, a model file or the name of a bundled robot."""
 
 
 @dataclass(frozen=True)
 class Values:
-    """Values of one case, for equations that are derived: SI units. start: coordinates and rates by name, or a whole start."""
+    """Values of one case, for equations that are derived: SI units. start: coordinates and rates by name, or a complete start."""
 
     parameters: dict[str, float] = field(default_factory=dict)
     inputs: dict[str, Any] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class _Source:
         self.own = robot if isinstance(robot, Equations) else derive(_loaded(robot))
         self.structural = {VARIANT, *self.own.model.spec.rods, *self.own.model.structural}
         clash = sorted(set(self.own.model.spec.rods) & set(self.own.model.environment.names))
-        self.structural -= set(clash)  # a parameter of the same name is what is meant
+        self.structural -= set(clash)  # a parameter of the same name takes precedence
 
     def derived(self, changed: Mapping[str, Any]) -> Equations:
         """The equations with another structure."""
@@ -143,7 +143,7 @@ def _loaded(robot: RobotSpec | ModelFile) -> RobotSpec:
 
 
 class _Reader:
-    """Sorts the names in a case by what they are in a robot, and checks what can be checked once for all cases."""
+    """Classifies the names in a case by their role in a robot, and checks what is common to all cases."""
 
     def __init__(self, eqs: Equations, units: Mapping[str, Unit]) -> None:
         self.model = eqs.model
@@ -187,7 +187,7 @@ class _Reader:
         if name in model.input_names:
             return "inputs"
         if name in model.environment.names:
-            model.parameter_vector({name: 0.0})  # refuses one that is computed from others
+            model.parameter_vector({name: 0.0})  # rejects one that is computed from others
             return "parameters"
         if name in model.q_names or name in self.rates:
             return "coordinates"
