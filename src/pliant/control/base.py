@@ -1,4 +1,4 @@
-"""What all controllers of the language share: which inputs they set, when, and within which limits."""
+"""Base of all controllers of the language: their inputs, sample times and limits."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ InputNames: TypeAlias = Annotated[tuple[InputName, ...], Field(min_length=1), On
 
 
 Dimensioned: TypeAlias = tuple[KeyPath, Scalar, Dimension | None]
-"""A value whose dimension the model decides: where it stands, what it is, and that dimension (None: unknown)."""
+"""A value whose dimension depends on the model: its location, the value, and that dimension (None: unknown)."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """Dimensions of a model's inputs, coordinates and outputs by name; those that only a built robot tells are missing."""
+    """Dimensions of a model's inputs, coordinates and outputs by name; those known only for a built robot are missing."""
 
     inputs: Mapping[str, Dimension]
     coordinates: Mapping[str, Dimension]
@@ -63,7 +63,7 @@ class InputLimit(Part):
 
 
 class ControllerBase(Part):
-    """A controller: it is called at its sample times, and its commands are held in between."""
+    """A controller: it is called at its sample times, and its commands are constant in between."""
 
     sample_time: Time
     """Time between two samples [s]."""
@@ -85,7 +85,7 @@ class ControllerBase(Part):
             yield ("delay",), "a delay cannot be negative", "use 0 for none"
 
     def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
-        """Values whose dimensions are those of what they are about."""
+        """Values whose dimensions depend on the controlled quantities."""
         for index, limit in enumerate(self.limits):
             unit = known.inputs.get(limit.input)
             for bound, expected in (("lower", unit), ("upper", unit), ("rate", None if unit is None else unit / TIME)):
@@ -149,7 +149,7 @@ class TaskController(ControllerBase):
 
     @property
     def turned(self) -> int:
-        """How many components of the orientation are held."""
+        """Number of controlled components of the orientation."""
         return (3 if self.orientation else 0) + (2 if self.direction is not None else 0)
 
     @property
@@ -158,7 +158,7 @@ class TaskController(ControllerBase):
         return self.placed + self.turned
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """One thing to follow the path, and one value for each of its parts."""
+        """Check that one frame or list of coordinates follows the path, with one value for each component."""
         yield from super().problems(value)
         if (self.frame is None) == (not self.coordinates) and (self.path or self.turned or self.frame is not None):
             yield (), "the path needs either a `frame` or `coordinates`", "give one of them"
@@ -177,7 +177,7 @@ class TaskController(ControllerBase):
             yield ("path",), message, "give one value or expression for each"
 
     def followers(self, known: Known) -> list[Dimension | None]:
-        """Dimensions of what is controlled: what follows the path, then what is held."""
+        """Dimensions of the controlled components: those that follow the path, then those that are constant."""
         placed = [known.coordinates.get(x) for x in self.coordinates] or [LENGTH] * self.placed
         return [*placed, *[NUMBER] * self.turned]
 
@@ -188,7 +188,7 @@ class TaskController(ControllerBase):
             yield ("path", index), value, part
 
     def task(self, plant: Plant) -> Task:
-        """What is controlled."""
+        """The controlled task."""
         tasks = [*self._placed(), *self._turned(plant)]
         return tasks[0] if len(tasks) == 1 else Several(tuple(tasks))
 
@@ -211,7 +211,7 @@ class TaskController(ControllerBase):
             yield FrameDirection(self.frame, [plant.number(x) for x in self.direction.target], along)
 
     def followed(self, plant: Plant) -> Reference:
-        """The path with its derivatives, from the expressions; orientations are held."""
+        """The path with its derivatives, from the expressions; orientations are constant."""
         return expressed_path((*self.path, *[0.0] * self.turned), plant)
 
 

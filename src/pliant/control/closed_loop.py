@@ -1,4 +1,4 @@
-"""The whole sampled loop on the whole linear robot: what a regulator and its observer, as built, do to every mode."""
+"""The complete sampled loop on the full linear robot: the effect of a regulator and its observer on every mode."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SPLIT = 1e-6
 """A double pole at 1 is split by the root of round-off: growth below this is none."""
 MARGIN = 1e-9
-"""Poles nearer to 1 than this neither grow nor decay, as far as round-off can tell."""
+"""Poles closer to 1 than this neither grow nor decay, within round-off."""
 
 NEAR = 0.2
 """A pole of the loop that is nearer to one of the robot without control belongs to the same motion."""
@@ -27,7 +27,7 @@ NEAR = 0.2
 
 @dataclass(frozen=True)
 class ClosedLoop:
-    """The loop of a robot with all its modes, held commands with their delay, and a controller with its observer.
+    """The closed loop of a robot with all its modes, a zero-order hold with delay, and a controller with its observer.
 
     Attributes:
         poles: eigenvalues per sample, largest first.
@@ -56,7 +56,7 @@ class ClosedLoop:
 
     @property
     def motion(self) -> str:
-        """The motion of the largest pole in words."""
+        """The motion of the largest pole as text."""
         if self.mode is not None:
             return f"{self.mode}" + (", which the design neglects," if self.neglected else "")
         frequency = abs(np.angle(self.poles[0])) / (2 * np.pi * self.sample_time)
@@ -65,7 +65,7 @@ class ClosedLoop:
 
     @property
     def warning(self) -> str:
-        """What is wrong with a loop that is not stable, and what to do; empty otherwise."""
+        """Warning with a hint for an unstable loop; empty otherwise."""
         if self.stable:
             return ""
         grows = self.largest > 1 + SPLIT

@@ -18,7 +18,7 @@ from pliant.model.contact_shapes import ContactLaw, ContactShape
 from pliant.output.base import CONTACT_SUMS, ContactQuestion
 
 LEAST_SLOPE = 0.5
-"""Share of the stiffness that a search takes where the contact is open or has just closed, so that it finds the surface."""
+"""Fraction of the stiffness that a search uses if the contact is open or has just closed, so that it finds the surface."""
 UNIT_FORCE = 1.0
 """Force at which a stiffness that grows with the depth is taken for a search [N]."""
 
@@ -33,9 +33,10 @@ def _check_contact(eqs: Equations, contact: str) -> None:
 
 @dataclass(frozen=True)
 class ContactForce:
-    """How hard the things of a contact press on each other, along their normals, at all places together [N].
+    """Total normal force of a contact [N].
 
-    For `StaticControl` and `rest_with`: the model has the contact too, and finds it from outside. Friction is not counted.
+    For `StaticControl` and `rest_with`: the model also contains the contact, and the search can start outside of it.
+    Friction is not included.
     """
 
     contact: str
@@ -52,7 +53,7 @@ class ContactForce:
         return (f"force of {self.contact}",)
 
     def check(self, eqs: Equations) -> None:
-        """Refuse contacts that do not exist."""
+        """Reject contacts that do not exist."""
         _check_contact(eqs, self.contact)
 
     def motion(
@@ -70,7 +71,7 @@ class ContactForce:
     def searched(
         self, eqs: Equations, q: np.ndarray, parameters: Values | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Value, derivative (1 x nv) and weight (1) for a search at rest, which go on outside of the surface as if it pulled.
+        """Value, derivative (1 x nv) and weight (1) for a search at rest, extended outside of the surface as if it pulled.
 
         The weight makes it comparable with lengths: a depth for a force.
         """
@@ -129,7 +130,7 @@ class PlanePosition:
         return tuple(f"place {k} of {self.frame} on {self.contact}" for k in (1, 2))
 
     def check(self, eqs: Equations) -> None:
-        """Refuse frames and contacts that do not exist, and contacts without a plane, or with several."""
+        """Reject frames and contacts that do not exist, and contacts without a plane, or with several."""
         check_names("frame", [self.frame], eqs.frame_names)
         _check_contact(eqs, self.contact)
         planes = self._planes(eqs)

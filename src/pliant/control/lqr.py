@@ -105,7 +105,7 @@ def costs(
 
 
 def _scale(Q: np.ndarray) -> np.ndarray:
-    """Sizes of the states at which they cost alike, kept within reason; 1 where they cost nothing."""
+    """Scales of the states at which their costs are equal, bounded; 1 for states without cost."""
     diagonal = np.diag(Q)
     typical = np.sqrt(np.median(diagonal[diagonal > 0])) if np.any(diagonal > 0) else 1.0
     root = np.sqrt(np.maximum(diagonal, 0.0)) / typical
@@ -113,7 +113,7 @@ def _scale(Q: np.ndarray) -> np.ndarray:
 
 
 def plant_states(linear: Linear) -> tuple[str, ...]:
-    """The states of the robot itself: all but past commands, which the controller knows."""
+    """The states of the robot itself: all except past commands, which are known."""
     return linear.continuous.states if isinstance(linear, DiscreteStateSpace) else linear.states
 
 

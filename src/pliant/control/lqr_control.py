@@ -1,4 +1,4 @@
-"""LQR: holds the robot near a state, by feedback that is designed from the linear equations about it."""
+"""LQR: stabilizes the robot about a state, by feedback designed from the linear equations about it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REST = 1e-3
 """Accelerations below this are those of a state of rest [m/s^2 or rad/s^2]."""
 
 CHECKED = 800
-"""States of the whole robot up to which the finished loop is checked on it; beyond, it takes minutes."""
+"""Largest number of states for which the complete loop is checked; beyond, it takes minutes."""
 
 
 class CoordinateWeight(Part):
@@ -122,7 +122,7 @@ class HeldPose(Part):
     stable or not."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """It says something, and not twice."""
+        """Check that the pose is not empty or redundant."""
         if not (self.inputs or self.coordinates or self.frame or self.near):
             yield (), "the pose is empty", "give `inputs`, `coordinates`, `frame` or `near`; or write `equilibrium`"
         if self.frame is not None and self.coordinates:
@@ -179,7 +179,7 @@ class ControlGroup(Part):
     """Factor by which the cost of the effort of its inputs is divided, so that it contributes more [-]."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """It sees something, and its priority is a share."""
+        """Check that the group has measurements, and its priority."""
         yield from positive(self, value, "priority")
         if not self.coordinates and not self.outputs:
             yield (), "the group has no measurements", "add `coordinates` or `outputs`"

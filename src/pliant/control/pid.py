@@ -1,7 +1,7 @@
 """PID control of joints, frames and soft arms, with or without compensation of gravity and elasticity.
 
-The feedback is a force on the task, as springs and dampers between the task and its path would give. The inputs that come
-nearest to it are found by `required_inputs` at rest, which also knows what the pose itself needs.
+The feedback is a force on the task, as springs and dampers between the task and its path would give. The inputs that
+best approximate it are computed by `required_inputs` at rest, which includes the static loads of the pose.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Gain: TypeAlias = float | Sequence[float] | np.ndarray
 Compensation: TypeAlias = Literal["none", "measured", "reference"]
 
 SOFT = 1e-9
-"""A robot whose least stiffness is below this share of its largest has none of its own in some direction."""
+"""A robot whose smallest stiffness is below this fraction of its largest counts as free in some direction."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class Pid:
 
     @classmethod
     def critical(cls, time: float, *, integral: bool = False) -> Pid:
-        """Poles of accelerations that all lie at -1/time: errors die out without swinging within a few times `time` [s]."""
+        """Poles of accelerations that all lie at -1/time: errors decay without oscillation within a few times `time` [s]."""
         w = 1 / time
         return cls(3 * w * w, 3 * w, w**3) if integral else cls(w * w, 2 * w)
 
     def check(self, size: int) -> None:
-        """Refuse gains that are no finite numbers, below zero, or not one for each of `size` components."""
+        """Reject gains that are not finite, negative, or not one for each of `size` components."""
         for name in ("proportional", "derivative", "integral"):
             gain = np.asarray(getattr(self, name), dtype=float)
             if gain.shape not in ((), (size,)):
@@ -74,7 +74,7 @@ class UnderActuated(ValueError):
 
 @dataclass
 class PidControl:
-    """Draws a task to a path by proportional, integral and derivative feedback.
+    """Controller that pulls a task to a path by proportional, integral and derivative feedback.
 
     The feedback f is a force on the task (k): generalized forces T'f with T the Jacobian of the task. The inputs give them as
     nearly as they can, those nearest to the ones at the start of the run where many do (a pretension stays). How near is weighed
@@ -124,7 +124,7 @@ class PidControl:
             self._statics = StaticModel(self.equations, self.task, self._inputs, self.limits, self.parameters)
 
     def start(self, now: Now) -> None:
-        """Forget the last run; refuse a task that the inputs cannot move, or that they cannot hold on the path."""
+        """Reset the controller; reject a task that the inputs cannot move, or cannot balance on the path."""
         values = dict(zip(self.equations.inputs, self.equations.input_vector(), strict=True)) | now.inputs
         self._last = np.array([values[name] for name in self._inputs])
         self._about = dict(zip(self._inputs, self._last.tolist(), strict=True))
@@ -183,7 +183,7 @@ class PidControl:
             self._statics.move(self._path.value(now.t + 0.5 * self.sample_time), steps=2)
             self._about = {name: self._statics.values[name] for name in self._inputs}
         if self.compensation != "measured":
-            # what the pose needs beside these inputs is left to the robot
+            # static loads that these inputs cannot balance are left to the robot
             about = now.inputs | self._about
             forces = forces - model.inverse_dynamics(
                 now.q, zero, zero, t=now.t, inputs=about, parameters=self.parameters
@@ -196,13 +196,13 @@ class PidControl:
         self._last = np.array(list(found.inputs.values()))
         binding = np.array([name in found.binding for name in self._inputs])
         short = self._shortfalls.add(now.t, self._last, binding, found.cut)
-        # where limits cut the feedback, an error that asks for still more of the same waits
+        # anti-windup: if the feedback is saturated, errors in that direction are not integrated
         waits = (T @ found.cut_forces) * error > 0 if short else np.zeros(len(error), dtype=bool)
         self.integral = self.integral + np.where(waits, 0.0, self.sample_time * error)
         return found.inputs
 
     def _found(self, now: Now, forces: np.ndarray) -> Actuation:
-        """The inputs within their limits that hold the present pose and give these forces on top."""
+        """The inputs within their limits that balance the current pose and add these forces."""
         zero = np.zeros(len(now.v))
         lower, upper = self._limits.within(self._inputs, self._last, self.sample_time)
         bounds = Limits(*(dict(zip(self._inputs, x.tolist(), strict=True)) for x in (lower, upper)))
@@ -213,7 +213,7 @@ class PidControl:
         )  # fmt: skip
 
     def notes(self) -> list[str]:
-        """What a user should know after a run."""
+        """Warnings of a run."""
         notes = self._shortfalls.notes(named(self))
         if self._lost:
             notes.append(

@@ -1,6 +1,6 @@
-"""Quasi-static control of soft robots: inputs that hold the task at its reference, with feedback of the model's error.
+"""Quasi-static control of soft robots: equilibrium inputs for the reference of the task, with feedback of the error.
 
-The model's equilibrium is carried along the reference: gravity and elasticity are compensated at the reference pose, damping and
+The model's equilibrium follows the reference: gravity and elasticity are compensated at the reference pose, damping and
 inertia of the motion along it as loads, and errors are fed back through the derivative of the task by the inputs at rest.
 """
 
@@ -28,7 +28,7 @@ from pliant.solve.motion.plant import Plant
 
 @dataclass
 class StaticControl:
-    """Makes a task follow a path slowly: the inputs of the model's equilibrium there, plus feedback.
+    """Controller that makes a task follow a path slowly: the inputs of the model's equilibrium there, plus feedback.
 
     Feedback `proportional` [-], `integral` [1/s] and `derivative` [s] of the task's error acts through the change of the
     task per input at rest. More inputs than the task needs: those nearest to the ones at the start of the run. A path that begins
@@ -93,7 +93,7 @@ class StaticControl:
         return dict(zip(model.inputs, found.inputs.tolist(), strict=True))
 
     def notes(self) -> list[str]:
-        """What a user should know after a run."""
+        """Warnings of a run."""
         notes = self._shortfalls.notes(named(self))
         if self._missed:
             at = ""
@@ -166,7 +166,7 @@ control:
             yield ("components",), message, "leave out `components`"
 
     def task(self, plant: Plant) -> Task:
-        """What is controlled: place, orientation, and the force on a contact."""
+        """The controlled task: position, orientation, and contact force."""
         if self.contact is None:
             return super().task(plant)
         on: list[Task] = []
@@ -177,7 +177,7 @@ control:
         return Several((*on, *self._turned(plant), ContactForce(self.contact)))
 
     def followed(self, plant: Plant) -> Reference:
-        """The path, zeros of what is held, and the force."""
+        """The path, zeros for constant components, and the force."""
         force = () if self.force is None else (self.force,)
         return expressed_path((*self.path, *[0.0] * self.turned, *force), plant)
 

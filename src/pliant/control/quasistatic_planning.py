@@ -48,11 +48,11 @@ def plan_slow(
     parameters: Values | None = None,
     iterations: int = 60,
 ) -> Trajectory:
-    """A path of poses at rest to a goal, taken in `duration` [s] with gentle ends, that changes the inputs as little as it can.
+    """A path of equilibria to a goal in `duration` [s], with smooth ends and minimal change of the inputs.
 
     start: the inputs at whose equilibrium it begins (the model's own where unnamed). inputs: those to use, all by default.
     knots: how many sets of inputs shape the path; stations: poses along it that are held against the obstacles; intervals: those
-    of the trajectory. limits: of the inputs; what the model declares holds where nothing is said. A dynamic robot stays near it as
+    of the trajectory. limits: of the inputs; default: those of the model. A dynamic robot stays near it as
     far as it moves slowly; follow it with `Tracking`.
     """
     names = tuple(inputs) if inputs is not None else eqs.inputs
@@ -72,7 +72,7 @@ def plan_slow(
 
 
 def _check_rates(found: Trajectory, limits: Limits) -> None:
-    """Refuse a plan that asks more of an actuator's rate than it has; the path itself may be taken in any time."""
+    """Reject a plan that exceeds the rate limit of an actuator; the path itself may be taken in any time."""
     for name, rate in limits.rate.items():
         used = np.abs(np.diff(found.inputs[:, found.input_names.index(name)]) / np.diff(found.time)).max()
         if used > (1 + 1e-6) * rate:
@@ -172,7 +172,7 @@ class _Search:
         return np.vstack([self.u0, u]), message, int(found.nit)
 
     def _walk(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """What the goal lacks and what is clear of the obstacles [size of the robot], with their derivatives."""
+        """Distance to the goal and clearance of the obstacles [size of the robot], with their derivatives."""
         if self.known[0] == w.tobytes():
             return self.known[1]
         model, m = self.model, len(self.names)

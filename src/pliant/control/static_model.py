@@ -1,4 +1,4 @@
-"""A pose at rest that its inputs move until a task has given values: what quasi-static control and planning stand on."""
+"""Equilibria with given values of a task, by varying the inputs: the basis of quasi-static control and planning."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REACHED = 1e-6
 """A target that is missed by more than this is out of reach [m or rad]."""
 
 SHORTEST_STAGE = 1 / 64
-"""Inputs that cannot be followed in stages of this share of their change have no equilibrium nearby."""
+"""Smallest stage of a change of inputs: if it cannot be followed, there is no equilibrium nearby."""
 
 PATIENCE = 6
 """Newton's steps after which a search stays near to the inputs that it has."""
@@ -202,7 +202,7 @@ class StaticModel:
                 except ValueError:
                     if pinned:
                         raise
-                    break  # out of reach, and no stiffness tells what is nearest
+                    break  # out of reach, and without stiffness the nearest pose is undefined
                 gain, own = T @ solved[:, :-1], T @ solved[:, -1]
                 # of many inputs that reach the target those nearest to the ones that it began with
                 wish = ahead - own + gain @ u
@@ -230,7 +230,7 @@ class StaticModel:
         self.preferred = self.u
 
     def _approach(self, begin: Any, target: np.ndarray) -> tuple[bool, float]:
-        """From a pose to the target in pieces; whether that came close to it, and what is missed [m or rad]."""
+        """Move from a pose to the target in steps; returns whether it was reached, and the remaining distance [m or rad]."""
         here = searched(self.task, self.eqs, begin[0], self.parameters).value
         missed = np.inf
         for pieces in PIECES:
@@ -242,7 +242,7 @@ class StaticModel:
         return missed <= max(REACHED, 1e-6 * float(np.linalg.norm(target))), missed
 
     def _needed(self, begin: Any, target: np.ndarray, where: str, hint: str) -> None:
-        """Refuse a target by the inputs that would hold it, were there no limits, if there are such inputs."""
+        """Reject a target, with the inputs that it would need without limits, if there are any."""
         kept = self.q, self.multipliers, self.values, self.settled, self.binding, self.limits
         self.limits = Limits()
         try:
@@ -256,13 +256,13 @@ class StaticModel:
             self.q, self.multipliers, self.values, self.settled, self.binding, self.limits = kept
 
     def _told(self, target: np.ndarray) -> str:
-        """A target in words; places and coordinates go without."""
+        """A target as text; positions and coordinates without their names."""
         if all(isinstance(part, FramePosition | Coordinates) for part in parts(self.task)):
             return ", ".join(f"{x:.4g}" for x in target)
         return ", ".join(f"{label} {x:.4g}" for label, x in zip(self.task.labels, target, strict=True))
 
     def reach(self, target: np.ndarray, *, title: str, hint: str = HINT) -> None:
-        """Move to the equilibrium with the task at `target`; refuse a target that the inputs cannot hold."""
+        """Move to the equilibrium with the task at `target`; reject a target that the inputs cannot hold."""
         begin = self.q, self.multipliers, dict(self.values)
         close, missed = self._approach(begin, target)
         if self.settled and close:
@@ -297,11 +297,11 @@ def rest_with(
     limits: Limits | None = None,
     parameters: Values | None = None,
 ) -> Equilibrium:
-    """The equilibrium at which a task has a value, with the inputs that hold it (`inputs` of the result).
+    """The equilibrium at which a task has a value, with its inputs (`inputs` of the result).
 
-    It may be unstable: a controller can hold it. start: the pose that the search begins from (the model's by default); inputs:
-    the others' values, and what those to be found are to be near to where many do; use: those to be found, all by default, within
-    their `limits`.
+    It may be unstable, for instance to stabilize it by a controller. start: the pose that the search begins from (the
+    model's by default); inputs: the others' values, and what those to be found are to be near to where many do; use:
+    those to be found, all by default, within their `limits`.
     """
     model = StaticModel(eqs, task, use, limits, parameters)
     model.begin(given_state(eqs.at(parameters=parameters), start, 0.0, where="start").q, dict(inputs or {}))

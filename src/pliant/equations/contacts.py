@@ -228,7 +228,7 @@ class Contacts:
 
 
 def known(what: str, name: str, names: Sequence[str]) -> None:
-    """Refuse a name that is not among those there are."""
+    """Reject a name that is not among those there are."""
     if name not in names:
         there = tuple(dict.fromkeys(names))
         hint = suggestion(name, there, f"there are {', '.join(there[:12])}" if there else "there are none")

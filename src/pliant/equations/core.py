@@ -43,7 +43,7 @@ class UnknownName(ArgumentError, KeyError):
 
 
 def check_names(what: str, names: Iterable[str], known: Collection[str]) -> None:
-    """Refuse names that the robot does not have."""
+    """Reject names that the robot does not have."""
     for name in names:
         if name not in known:
             raise UnknownName(what, name, tuple(known))
@@ -123,7 +123,7 @@ class Core:
         return {name: input_value(self.model, name, value, parameters) for name, value in given.items()}
 
     def check_structure(self, parameters: dict[str, float]) -> None:
-        """Refuse parameters that decide how many parts the robot has."""
+        """Reject parameters that decide how many parts the robot has."""
         for name in sorted(self.model.structural & parameters.keys()):
             raise ArgumentError(
                 f"the parameter '{name}' determines the number of parts; load the model anew with "

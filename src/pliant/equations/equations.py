@@ -228,7 +228,7 @@ class Equations:
         )
 
     def _check(self, parameters: dict[str, Any]) -> None:
-        """Refuse values of parameters; those that were checked a moment ago are not checked again."""
+        """Reject values of parameters; those that were checked a moment ago are not checked again."""
         merged = {**self._parameters, **parameters}
         try:
             key = ("checked", *sorted(parameters), None, *_sorted(merged))
@@ -310,7 +310,7 @@ class Equations:
         return np.array([np.nan if isinstance(value, TimeSeries) else float(value) for value in held])
 
     def check_values(self, parameters: Values) -> None:
-        """Refuse values of parameters that the text of the model would be refused for, as `at` does."""
+        """Reject values of parameters that the text of the model would be refused for, as `at` does."""
         check_values(self.model, {**self._parameters, **parameters}, tuple(parameters))
 
     def declared_bounds(self, name: str) -> tuple[float, float]:

@@ -43,7 +43,7 @@ def tunnel_advice(port: int) -> str:
 
 
 def check_host(host: str) -> None:
-    """Refuse to serve anything but this machine."""
+    """Reject to serve anything but this machine."""
     if host.strip("[]") not in LOOPBACK:
         raise NotLocal(f"the page is served on this machine only, not on '{host}'")
 
