@@ -157,7 +157,7 @@ def simulate(
     eqs = derive(load_model(model, choices))
     options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
     ends_only = "save_at" not in options and "save_every" not in options
-    if ends_only and json and report is None:  # a report plays the whole motion
+    if ends_only and json and report is None:  # a report plays the entire motion
         options["save_at"] = [options["begin"], options["until"]]
     result = answering(lambda: simulated(eqs, options, out))
     save_report(report, eqs, [result])

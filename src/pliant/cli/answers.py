@@ -203,7 +203,7 @@ def print_result(result: Any, out: str | None) -> None:
     rows = list(range(count)) if count <= 12 else sorted({*range(0, count, max(1, count // 10)), count - 1})
     first, outputs, coordinates, last = _motion_columns(result, rows)
     room = printer.width - sum(x.width for x in (*first, *outputs, *last))
-    # of many coordinates the first few say little: they are shown all together, or where there is nothing else
+    # the first few of many coordinates are not informative: show all of them, or some if there is nothing else
     others = [*outputs, *coordinates] if not outputs or sum(x.width for x in coordinates) <= room else outputs
     table, hidden = fitting_table(first, others, last, printer.width)
     hidden += [x.name for x in coordinates if x not in others]

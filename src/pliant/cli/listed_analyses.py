@@ -112,12 +112,12 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
         print_result(result, target)
     else:
         say_saved(result, target)
-    # the whole motion is in the file; the answer carries its ends
+    # the complete motion is in the file; the answer contains its ends
     return result.status, result_json(model, eqs, result, ends_only=True), result
 
 
 def simulated(eqs: Equations, options: dict[str, Any], out: str | None) -> Result:
-    """A simulation that says how far it is, and before it begins what is wrong with the designs of the model's controllers."""
+    """A simulation with progress, and with warnings about the designs of the model's controllers before it begins."""
     controllers = model_controllers(eqs) if options["controllers"] else []
     say_warnings(controllers)
     with ProgressLine() as progress:

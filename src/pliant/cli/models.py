@@ -95,7 +95,7 @@ def show(
 
 
 def _show_meshes(model: str, spec: RobotSpec, picture: str, json: bool) -> int:
-    """The picture of the meshes, and a table of what was read."""
+    """The picture of the meshes, and a table of their contents."""
     rows = mesh_rows(spec)
     try:
         save(draw_meshes(spec).axes[0], picture)
@@ -115,7 +115,7 @@ def _show_meshes(model: str, spec: RobotSpec, picture: str, json: bool) -> int:
 
 
 def _print_mesh(row: dict[str, Any]) -> None:
-    """What was read of a mesh, and what its sets are."""
+    """Contents of a mesh, and its sets."""
     table = Table("", "", box=None, show_header=False)
     table.add_row("mesh", f"{row['mesh']} ({row['type']})")
     table.add_row("nodes", f"{row['nodes']}, of which {row['held']} held")

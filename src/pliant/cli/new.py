@@ -21,7 +21,7 @@ def new(
 ) -> int:
     """Write a commented model file to start from.
 
-    The file is called as the robot and explains itself. A file that is there already stays as it is.
+    The file has the name of the robot and is commented. An existing file is not overwritten.
     """
     known = templates()
     if list_:

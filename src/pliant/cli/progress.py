@@ -6,7 +6,7 @@ import sys
 import time
 from typing import IO
 
-# On a terminal the line is drawn anew; elsewhere (a file, a pipe) a new one now and then will do.
+# On a terminal the line is redrawn; elsewhere (a file, a pipe) a new one is printed occasionally.
 TERMINAL_AFTER, TERMINAL_EVERY = 0.5, 0.2
 FILE_EVERY = 10.0
 # The pace that the time left is reckoned with is that of about this long [s].

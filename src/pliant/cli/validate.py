@@ -43,8 +43,7 @@ def validate(
 ) -> int:
     """Compute cases with known answers and report the error of each.
 
-    The exit code is 1 if a case is beyond its tolerance. Cases that need recordings or packages that are not there are not run, and
-    counted as such.
+    The exit code is 1 if a case exceeds its tolerance. Cases whose recordings or packages are missing are skipped and counted.
     """
     check_report(report)
     try:

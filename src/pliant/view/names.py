@@ -1,4 +1,4 @@
-"""Where names stand on a picture: beside what they name, and not on other names or parts where that can be avoided."""
+"""Placement of names on a picture: next to their parts, and not on other names or parts if possible."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ OVER_A_NAME = 1000
 """A name on another one is worse than on any part."""
 
 Place = tuple[np.ndarray, str]
-"""Where a name stands [m], and whether it begins there (`left`) or has its middle there (`center`)."""
+"""Position of a name [m], and its alignment there (`left` or `center`)."""
 
 
 class Room:
-    """What is on a picture already: lines through points of parts (n x 2 each) [m], and names."""
+    """Occupied areas of a picture: lines through points of parts (n x 2 each) [m], and names."""
 
     def __init__(self, parts: Sequence[np.ndarray]) -> None:
         share = np.linspace(0, 1, SAMPLES)[:, None, None]

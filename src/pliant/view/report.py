@@ -1,4 +1,4 @@
-"""One page about a robot and what was computed: it opens anywhere, without network, and can be sent to a colleague."""
+"""Reports: one self-contained page about a robot and its results."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from pliant.equations.equations import Equations
 
 FEW_ROWS, MOST_ROWS, MOST_PLOTS, MOST_MODES = 12, 40, 8, 12
-"""Rows of a table that is open at once, rows of any table, plots of outputs, animated modes; what is left out is said."""
+"""Maximum rows of an open table, rows of any table, plots of outputs, animated modes; the page states what is omitted."""
 TOGETHER = 6
 """Inputs in one plot."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What `compare` found, and what it was compared with, in words."""
+    """Results of `compare`, and a description of the reference."""
 
     rows: tuple[Comparison, ...]
     reference: str
@@ -58,8 +58,8 @@ class Compared:
 
 @dataclass(frozen=True)
 class Swept:
-    """Cases of a sweep: their table, the measure that ranks them, and the best ones, each with its equations and what was found
-    (a motion or a pose at rest)."""
+    """Cases of a sweep: their table, the measure that ranks them, and the best ones, each with its equations and
+    result (a motion or an equilibrium)."""
 
     table: Table
     by: str | None
@@ -68,7 +68,7 @@ class Swept:
 
 
 def write_report(eqs: Equations, path: str | os.PathLike[str], findings: Sequence[Any]) -> None:
-    """Write the page about a robot and what was found (see `report`), whole or not at all."""
+    """Write the report about a robot and its results (see `report`) atomically."""
     write_whole(pathlib.Path(path), encoded(report(eqs, findings)))
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 WIDTH = 110
 MANY = 6
-"""Up to so many instances of a repeated thing are shown, more are shortened to the first and the last."""
+"""Maximum number of instances shown of a repeated part; more are shortened to the first and the last."""
 
 
 OWN_TABLE = ("parameters", "bodies", "joints", "tendons", "attach")
@@ -62,7 +62,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Overview:
-    """What is shown of a robot."""
+    """The tables of a robot."""
 
     title: str
     description: str
@@ -93,7 +93,7 @@ def overview(spec: RobotSpec) -> Overview:
 
 
 def _used_columns(sheet: Sheet) -> Sheet:
-    """The sheet without columns that say nothing."""
+    """The sheet without empty columns."""
     used = [k for k in range(len(sheet.columns)) if k == 0 or any(row[k] for row in sheet.rows)]
     rows = tuple(tuple(row[k] for k in used) for row in sheet.rows)
     return Sheet(sheet.title, tuple(sheet.columns[k] for k in used), rows)
@@ -213,7 +213,7 @@ def _totals(
 ) -> dict[str, str]:
     try:
         build = build_tree(_undamped(flat))
-    except SpecError as error:  # what is found wrong only when the robot is built
+    except SpecError as error:  # errors that are found only when the robot is built
         return {"cannot be built": str(error.faults[0])}
     except OverflowError:
         return {"cannot be built": "a size or another value is too large"}
@@ -243,7 +243,7 @@ def _totals(
 
 
 def _undamped(flat: RobotSpec) -> RobotSpec:
-    """The robot without Rayleigh damping, which weighs nothing and would have to be worked out from the modes of its rods."""
+    """The robot without Rayleigh damping, which has no mass and would have to be computed from the modes of its rods."""
     rods = {name: rod.model_copy(update={"rayleigh": None}) for name, rod in flat.rods.items()}
     return flat.model_copy(update={"rods": rods})
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 WIDE = 1e3
 """Ratio of the largest to the smallest part of eigenvalues from which on an axis is logarithmic."""
 RATIOS_UP_TO = 12
-"""Modes whose damping ratio is written beside them; more would run into each other."""
+"""Maximum number of modes labelled with damping ratios; more would overlap."""
 
 
 @styled
