@@ -15,7 +15,7 @@ DIGITS = 8
 
 
 class CannotPrint(ValueError):
-    """The function holds an operation that has no form in print."""
+    """Raised if a function contains an operation that cannot be printed."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,6 @@ def _indicator(sympy: Any, condition: Any) -> Any:
 
 
 def upright(name: str) -> str:
-    """A name as LaTeX: single letters stay italic, words stand upright."""
+    """A name as LaTeX: single letters are italic, words upright."""
     escaped = name.replace("_", r"\_")
     return name if len(name) == 1 else rf"\mathrm{{{escaped}}}"
