@@ -270,7 +270,7 @@ def test_a_rod_with_more_elements_than_asked_for_says_so_and_is_named_truly():
     model = derive(coarse).model
     assert model.rod_elements == {"upper": 10}
     assert model.notes == (
-        "the rod 'upper' has 10 elements where 3 were asked for: every frame and eyelet along it is the end of one",
+        "the rod 'upper' has 10 elements where 3 were requested: every frame and eyelet along it is the end of one",
     )
     assert derive(spec).model.notes == ()
     assert derive(with_rod_model(spec, "upper", "cosserat:12")).model.notes == ()
