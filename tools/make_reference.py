@@ -143,7 +143,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("Included files", ()),
     ("Defaults", ()),
     ("Variants", ()),
-    ("Repeated things", ()),
+    ("Repeated parts", ()),
 )
 
 

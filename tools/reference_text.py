@@ -99,36 +99,39 @@ centre of mass.""",
     "Sections": """\
 Cross-sections by name, for reuse.""",
     "Included files": """\
-`include` lists files whose content is read first. This file then adds to it and has the last word:
+`include` lists files to read first. This file adds to their content and takes precedence:
 mappings are merged key by key, anything else is replaced (also a rod's model by one of another
-kind), and `null` removes a key. A bare value of a parameter, spring or damper is merged as the mapping that it stands for,
-so a parameter that gets another value stays an input and keeps its bounds. Files are looked
-for in the folder of the model and below; other folders must be allowed on the command line (`--folder`)
+type), and `null` removes a key. A bare value of a parameter, spring or damper is merged as the corresponding mapping,
+so a parameter with a new value is still an input and keeps its bounds. Files are searched
+in the folder of the model and below; other folders must be allowed on the command line (`--folder`)
 or in Python (`folders`).""",
     "Defaults": """\
-`defaults` says things once for all entries of {collections} that do not say otherwise: for all joints,
-or for those of one type. A default applies where the entry's kind has such a key.""",
+`defaults` gives values for all entries of {collections}: for all joints,
+or for those of one type. A default applies if the type of the entry has such a key, and is overridden by the entry's own value.""",
     "Variants": """\
-A variant is a set of changes to the model, merged over it by the same rules as includes. It is chosen
+A variant is a set of changes to the model, merged over it by the same rules as includes. It is selected
 by `pliant run FILE@heavy`, by `--variant heavy`, or by `pliant.load(FILE, variant="heavy")`.""",
-    "Repeated things": """\
-A thing with `count` is repeated: its instances are `link[1]`, `link[2]` and so on. All things with a name can be, from parameters
+    "Repeated parts": """\
+A part with `count` is repeated: its instances are `link[1]`, `link[2]` and so on. All named parts can be repeated, from parameters
 to attached models and outputs, and so can frames of bodies and rods (`plate.hole[3]`) and chambers. Values may use `i` (1, 2, ...)
 and `count`, or list one value per instance with `each`; references may use them in their index (`leg[i].tip`), as may
 expressions of repeated parameters and outputs (`=pull[i]`). An index may be any expression of constant parameters. In YAML, text
 with `[` needs quotes inside `{{ }}` and `[ ]`.
 
-* A joint whose child is repeated is repeated with it, and so are coordinates: `hinge[1]`. The `parent` of a joint or a rod may be
-  the instance before (`link[i-1].tip`), with `first_parent` for the first.
-* `around: z` puts instances evenly around an axis of the frame that they are placed in, and `mirror: y` makes every second one the
-  mirror image of the one before ([Placement](#placement)). With both, pairs stand around the axis.
-* Bodies `along` a rod stand at equal distances on it, the last one at its tip, or `at` an arc length of `i`.
+* A joint whose child is repeated is repeated with it, and so are coordinates: `hinge[1]`. The `parent` of a joint or a
+  rod may be the previous instance (`link[i-1].tip`), with `first_parent` for the first.
+* `around: z` distributes instances evenly around an axis of the frame that they are placed in, and `mirror: y` makes
+  every second one the mirror image of the previous one ([Placement](#placement)). With both, pairs are distributed
+  around the axis.
+* Bodies `along` a rod are placed at equal distances, the last one at its tip, or `at` an arc length that depends on
+  `i`.
 * An entry of `inputs` drives all instances of its parameter, and may use `i`; `pull[2]` drives one of them.
-* In a list, the name of something repeated stands for all instances: `between: [finger, ball]`. So does an entry that refers to it:
-  `through: [motor, disc.hole]` is a line through all discs, `input_weights: [{{input: pull, weight: 1}}]` weighs each input.""",
+* In a list, the name of a repeated part refers to all instances: `between: [finger, ball]`. So does an entry that
+  refers to it: `through: [motor, disc.hole]` is a line through all discs, `input_weights: [{{input: pull, weight: 1}}]`
+  weighs each input.""",
     "Attached models": """\
-A model that several others use is a file of its own, or a bundled robot; one that a single model uses several times may stand in
-that model, under `models`: it has the keys of a model file, but for `pliant`.""",
+A model that is used by several others is a separate file, or a bundled robot; one that is used several times in a
+single model may be part of that model, under `models`: it has the keys of a model file, except `pliant`.""",
     "Tendons": """\
 A tendon is a line under tension. It is straight between its points, slides through all but the first and last of
 them, and without `friction` has the same tension along its entire length. Along a rod it passes eyelets: with many of
@@ -365,7 +368,7 @@ variants:
     joints: {slide: {displacement: {damper: null}}}   # null removes a key
 """,
     ),
-    "Repeated things": (
+    "Repeated parts": (
         """\
 pliant: 1
 parameters:

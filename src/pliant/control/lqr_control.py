@@ -217,7 +217,7 @@ class LqrControlSpec(ControllerBase):
     seed: Annotated[int, Field(ge=0, strict=True)] = 0
     """Seed of the sensors' noise in simulations."""
     independent: Annotated[tuple[CoordinateName, ...], OneOrList()] | None = None
-    """Independent coordinates of a robot with closed loops; otherwise chosen for good conditioning."""
+    """Independent coordinates of a robot with closed loops; default: chosen for good conditioning."""
 
     example: ClassVar[str] = """\
 pliant: 1

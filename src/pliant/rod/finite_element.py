@@ -101,8 +101,8 @@ rods:
     are more frames."""
     mass: Literal["consistent", "lumped"] = "consistent"
     """Mass along the element's curve between its nodes (`consistent`; modes of bending and torsion are then of fourth
-    order, and weight but for a share as small as shear and stretch), or at the nodes (`lumped`; quicker, and of second
-    order)."""
+    order, and so is weight except for a part as small as shear and stretch), or at the nodes (`lumped`; faster, and
+    of second order)."""
 
     @classmethod
     def takes(cls, free: Free) -> Free:
