@@ -28,7 +28,7 @@ FILL = "fill the gap or drop these rows (`interpolate`, `dropna` of pandas)"
 
 
 class RecordingError(ValueError):
-    """A recording that cannot be used, with the place and the way out."""
+    """A recording that cannot be used; the message gives the location and a fix."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -62,7 +62,7 @@ class Case:
     Attributes:
         compute: gives `Found`; it is called with the path of `data` where the case needs one.
         theme: the table that it stands in.
-        compared: what is compared, in words with units.
+        compared: description of the compared quantity, with units.
         source: where the reference comes from: citation, equation, table or page.
         tolerance: largest error that is allowed, measured as `measure` says.
         unit: of value and reference, "" for numbers.

@@ -35,7 +35,7 @@ class Clip:
     """Scenes at increasing times [s].
 
     Attributes:
-        name: what it is, in words.
+        name: description.
         times: of the scenes [s].
         scenes: one for each time.
         loops: whether it starts again at its end.

@@ -34,7 +34,7 @@ RESOLUTION = 150
 
 
 class FilmError(RuntimeError):
-    """A film cannot be made, with the way out."""
+    """A film cannot be made; the message suggests a fix."""
 
 
 def film(

@@ -29,7 +29,7 @@ LARGEST_STEP = 100
 def compare(rows: Sequence[Comparison], *, reference: str = "recording", axes: Any = None) -> np.ndarray:
     """Three pairs of axes for times to derive and compile, times to solve and mean errors, and one for each component of the paths.
 
-    rows: what `compare` found. reference: what they are compared with, in words. axes: those to draw on (flat order).
+    rows: results of `compare`. reference: description of the reference. axes: those to draw on (flat order).
     """
     if not rows:
         raise ValueError("there is nothing to compare")
