@@ -49,13 +49,13 @@ class Manipulability:
 
 @dataclass(frozen=True)
 class Reach:
-    """A pose that brings a frame to its target, or as near as the search came.
+    """A pose that brings a frame to its target, or as close as the search came.
 
     Attributes:
         status: "reached" or "not reached".
         q: positions in the order of the model's coordinates.
-        position_error [m], rotation_error [rad]: what is left of the way to the target.
-        at_limits: coordinates that stand on one of their limits.
+        position_error [m], rotation_error [rad]: remaining distance to the target.
+        at_limits: coordinates at one of their limits.
         manipulability: of the frame in this pose.
         iterations: steps of the search.
     """
@@ -131,12 +131,12 @@ def inverse_kinematics(
     tolerance: float = 1e-9,
     parameters: Values | None = None,
 ) -> list[Reach]:
-    """Poses that bring a frame to a position [m], and to a rotation (matrix 3 x 3 in world axes) where one is given.
+    """Poses that bring a frame to a position [m], and to a rotation (matrix 3 x 3 in world axes) if one is given.
 
-    The search is a damped Gauss-Newton method with exact Jacobians on the group of positions, from `start` (the model's by default)
-    and from random poses around it (`starts` in all, increments of standard deviation `spread` [m or rad]). Different poses are
-    returned, the nearest to the start first; where none reaches the target, the one that comes nearest to it. Where the robot has
-    more freedom than the target asks for, each start leads to another pose near it.
+    The search is a damped Gauss-Newton method with exact Jacobians on the group of positions, from `start` (the
+    model's by default) and from random poses around it (`starts` in all, increments of standard deviation `spread` [m
+    or rad]). Distinct poses are returned, the nearest to the start first; if none reaches the target, the closest
+    one. If the robot is redundant, each start leads to a different pose near it.
 
     limits: lowest and highest value of plain coordinates. per_radian: length [m] that a radian of rotation error counts as.
     tolerance: error [m, and per_radian times rad] that counts as reached. Constraints are kept.

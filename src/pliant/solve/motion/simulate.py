@@ -95,14 +95,14 @@ def simulate(
     timeout: float | None = None,
     on_failure: Literal["raise", "return"] = "raise",
 ) -> Result:
-    """Simulate from `begin` to `until` [s]. Raises AnalysisFailed where the run cannot go on; its `result` holds what was computed.
+    """Simulate from `begin` to `until` [s]. Raises AnalysisFailed if the run cannot continue; its `result` is the motion so far.
 
     start: "initial", "equilibrium", a State, an Equilibrium, a Result (continues from its end), coordinates and rates by name, or
         positions at rest; the model's own `start` when None.
     method: an integrator or its name; chosen by constraints and stiffness when None, and named in the result.
-    step: fixed step [s] of a method that is given by name; of generalized-alpha where none is.
-    rtol, atol: tolerances of a method that is given by name or chosen; when None, 1e-6 of explicit and 1e-3 of implicit methods,
-        and a millionth of rtol.
+    step: fixed step [s] of a method given by name; of generalized-alpha if none is given.
+    rtol, atol: tolerances of a method given by name or chosen automatically; when None, 1e-6 for explicit and 1e-3
+        for implicit methods, and a millionth of rtol.
     save_every, save_at: interval of saved states, or times to save, at which steps end exactly [s]; 200 intervals by default.
     save_between: interpolate states at `save_at` within steps instead.
     inputs: by name, each a number that is held, a text with a unit or an expression of t ("2 N", "2*sin(3*t) N"), a function of
