@@ -80,7 +80,7 @@ def sweep(
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Another option of the analysis: save_every=0.1.")
     ] = None,
     keep: Annotated[
-        str | None, typer.Option("--keep", metavar="NAMES", help="Saved of motions, by comma; default q,v,outputs.")
+        str | None, typer.Option("--keep", metavar="NAMES", help="Variables of motions to save; default q,v,outputs.")
     ] = None,
     out: Annotated[
         str | None, typer.Option("--out", metavar="FOLDER", help="Folder of the results; an unfinished sweep is continued.")
