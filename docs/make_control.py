@@ -73,10 +73,10 @@ def cart_pole() -> str:
     aside, turned = 100 * abs(run.q[0, 0]), np.degrees(abs(np.pi - run.q[0, 1]))
     off, most = np.degrees(abs(run.q[-1, 1])), np.abs(run.inputs["force"]).max()
     return f"""
-        `examples/cart_pole_swing_up.py`: `plan` ({swing.iterations} iterations) and `Tracking` at 50 Hz, on a cart with
-        {more:.0f} % more friction than the plan knows of, from a start {aside:.0f} cm and {turned:.0f} degrees aside. After
-        {run.time[-1]:.0f} s the pole is {off:.3f} degrees from upright; the motor pushed with at most {most:.1f} of
-        {source.STRONGEST:.0f} N (dotted)."""
+        `examples/cart_pole_swing_up.py`: `plan` ({swing.iterations} iterations) and `Tracking` at 50 Hz, on a cart
+        with {more:.0f} % more friction than in the plan, from a start {aside:.0f} cm and {turned:.0f} degrees off.
+        After {run.time[-1]:.0f} s the pole is {off:.3f} degrees from upright; the motor pushed with at most
+        {most:.1f} of {source.STRONGEST:.0f} N (dotted)."""
 
 
 def leg() -> str:
@@ -98,18 +98,18 @@ def leg() -> str:
         save(figure, "leg")
     before, after = done.flexible.damping_ratio, done.damped.damping_ratio
     return f"""
-        `examples/leg_lqr.py`: an LQR on three of the leg's modes at 500 Hz, with a Kalman filter that sees the leaf spring's
-        middle through noise of 10 µm. The first flexible mode, at {done.flexible.frequency:.1f} Hz, goes from a damping ratio
-        of {before:.0e} to {after:.3f}: after 0.45 s {100 * done.left("held"):.0f} % of the vibration is left (drawn without
-        the links' slow swing). The torque changes by at most {np.abs(change).max():.2f} N m from the {done.torque:.2f} N m at
-        rest."""
+        `examples/leg_lqr.py`: an LQR on three of the leg's modes at 500 Hz, with a Kalman filter that measures the
+        leaf spring's middle with noise of 10 µm. The first flexible mode, at {done.flexible.frequency:.1f} Hz,
+        changes its damping ratio from {before:.0e} to {after:.3f}: after 0.45 s {100 * done.left("held"):.0f} % of
+        the vibration is left (drawn without the links' slow swing). The torque changes by at most
+        {np.abs(change).max():.2f} N m from the {done.torque:.2f} N m at rest."""
 
 
 def six_leg() -> str:
     """The contact force and the platform's motion sideways, and a table."""
     runs = example("six_leg_docking").dock(5.0)
     rows = [
-        "| control | peak of the contact force | it still swings by | the platform by | largest torque |",
+        "| control | peak of the contact force | its residual vibration | of the platform | largest torque |",
         "|---|---|---|---|---|",
     ]
     with style() as plt:
@@ -152,9 +152,9 @@ def three_section_arm() -> str:
         save(figure, "three_section_arm")
     return f"""
         `examples/three_section_arm_circle.py`: `Predictive` control of nine pressures at 50 Hz, a circle of
-        {1e3 * source.RADIUS:.0f} mm radius that opens in the first of four seconds and is drawn twice. From then on the tip is
-        off by {1e3 * true.rms:.2f} mm RMS with the true model, and by {1e3 * wrong.rms:.2f} mm on an arm with 10 % stiffer
-        muscles; {1e3 * np.median(true.seconds):.0f} ms per command."""
+        {1e3 * source.RADIUS:.0f} mm radius that opens in the first of four seconds and is drawn twice. From then on
+        the tip is off by {1e3 * true.rms:.2f} mm RMS with the true model, and by {1e3 * wrong.rms:.2f} mm on an arm
+        with 10 % stiffer muscles; {1e3 * np.median(true.seconds):.0f} ms per command."""
 
 
 def stiff_flop(folder: Path) -> str | None:
@@ -191,16 +191,17 @@ def stiff_flop(folder: Path) -> str | None:
     rests = apart[np.searchsorted(reference.time, reference.rests)]
     height = true.tip[:, 2] - reference.tip[:, 2]
     return f"""
-        `examples/stiff_flop_path.py RECORDING.csv`: `StaticControl` of three pressures at 50 Hz along the recorded tip (mean
-        of nine samples, as the recorded pressures are), horizontally: two components for three pressures, of which it takes
-        the least ones that are not negative. The tip is off by {1e3 * rms(true.error):.2f} mm RMS with the true model
-        ({1e3 * true.error.max():.2f} mm at most), and by {1e3 * rms(wrong.error):.2f} mm ({1e3 * wrong.error.max():.2f} mm) on
-        a module of 10 % stiffer silicone. The pressures are {1e-3 * rms(apart):.1f} kPa RMS from the recorded ones,
-        {1e-3 * rms(rests):.1f} kPa at the {len(rests)} rests and there {1e-3 * np.abs(rests).max():.1f} kPa at most. That is
-        the model's error, turned into pressure: its three pairs are alike, those of the real module are not, so it needs less
-        of the second and third than was recorded, and some of another pair where the real one does not bend straight away from
-        its own. It does not creep: the recorded tip goes on under constant pressures, and to follow it the model's rise. The
-        height, left free, is {1e3 * rms(height):.1f} mm RMS off."""
+        `examples/stiff_flop_path.py RECORDING.csv`: `StaticControl` of three pressures at 50 Hz along the recorded
+        tip (mean of nine samples, as the recorded pressures are), horizontally: two components for three pressures,
+        of which it uses the smallest nonnegative ones. The tip is off by {1e3 * rms(true.error):.2f} mm RMS with the
+        true model ({1e3 * true.error.max():.2f} mm at most), and by {1e3 * rms(wrong.error):.2f} mm
+        ({1e3 * wrong.error.max():.2f} mm) on a module of 10 % stiffer silicone. The pressures are
+        {1e-3 * rms(apart):.1f} kPa RMS from the recorded ones, {1e-3 * rms(rests):.1f} kPa at the {len(rests)} rests
+        and there {1e-3 * np.abs(rests).max():.1f} kPa at most. This is the model error, expressed as pressure: the
+        three pairs of chambers of the model are identical, those of the real module are not, so it needs less of the
+        second and third than was recorded, and some of another pair where the real module does not bend straight away
+        from its own. The model has no creep: the recorded tip keeps moving under constant pressures, and to follow it
+        the pressures of the model rise. The height, which is not controlled, is {1e3 * rms(height):.1f} mm RMS off."""
 
 
 def touch() -> str:
@@ -230,14 +231,14 @@ def touch() -> str:
     rms, mean = ([f(x.error[x.touching]) for x in (true, wrong)] for f in (lambda e: np.sqrt(np.mean(e**2)), np.mean))
     known = [x.stiffness[-1] for x in (true, wrong)]
     return f"""
-        `examples/stiff_flop_touch.py`: the module presses twice on a surface of {source.STIFFNESS:.0f} N/m that neither the
-        controller nor the observer know of, with up to {true.force.max():.2f} N. `ContactObserver` sees the pressures and the
-        tip at {1 / source.SAMPLE:.0f} Hz, the tip through noise of {1e3 * source.NOISE:.2f} mm. With the true model the force
-        is off by {rms[0]:.3f} N RMS ({mean[0]:+.3f} N on average) while it presses, and the stiffness comes out as
-        {known[0]:.0f} N/m ({100 * (known[0] / source.STIFFNESS - 1):+.0f} %). On a module of 10 % stiffer silicone the
-        observer takes what its model lacks for a force: {mean[1]:+.3f} N on average ({rms[1]:.3f} N RMS), although the
-        force that it saw before the touch is taken off, and {known[1]:.0f} N/m
-        ({100 * (known[1] / source.STIFFNESS - 1):+.0f} %), since the missing stiffness of the arm acts beside that of the
+        `examples/stiff_flop_touch.py`: the module presses twice on a surface of {source.STIFFNESS:.0f} N/m that is
+        unknown to the controller and the observer, with up to {true.force.max():.2f} N. `ContactObserver` measures
+        the pressures and the tip at {1 / source.SAMPLE:.0f} Hz, the tip with noise of {1e3 * source.NOISE:.2f} mm.
+        With the true model the force is off by {rms[0]:.3f} N RMS ({mean[0]:+.3f} N on average) while it presses, and
+        the estimated stiffness is {known[0]:.0f} N/m ({100 * (known[0] / source.STIFFNESS - 1):+.0f} %). On a module
+        of 10 % stiffer silicone the observer attributes the model error to the force: {mean[1]:+.3f} N on average
+        ({rms[1]:.3f} N RMS), although the force estimated before contact is subtracted, and {known[1]:.0f} N/m
+        ({100 * (known[1] / source.STIFFNESS - 1):+.0f} %), since the missing stiffness of the arm adds to that of the
         surface. Fit the modulus to a free motion first (`pliant fit`)."""
 
 
@@ -272,14 +273,15 @@ def trunk() -> str:
         figure.get_layout_engine().set(w_pad=0.08)
         save(figure, "trunk")
     return f"""
-        `examples/trunk_obstacle.py`: `plan_slow` on poses at rest of the whole model ({len(eqs.rates)} coordinates,
-        {motion.iterations} iterations), `Tracking` at 50 Hz by six tendons, which also keep the free shoulder from swinging;
-        it knows all states, as an observer would have to tell it on a real trunk. In the simulation the trunk, with its
-        thickness, stays {1e3 * done.clearance.min():.1f} mm clear of the ball and ends {1e3 * done.error:.2f} mm from its
-        target (cross; where its line crosses the ball in one view, it passes beside or above it in the other); tensions stay
-        between {done.tensions.min():.1f} and {done.tensions.max():.1f} N (bounds dotted); {1e3 * np.median(done.seconds):.0f}
-        ms per command. A trunk of 10 % stiffer silicone stays {1e3 * stiffer.clearance.min():.1f} mm clear and ends
-        {1e3 * stiffer.error:.2f} mm off. Planned without the ball it runs {-1e3 * straight.clearance.min():.0f} mm into it."""
+        `examples/trunk_obstacle.py`: `plan_slow` on equilibria of the full model ({len(eqs.rates)} coordinates,
+        {motion.iterations} iterations), `Tracking` at 50 Hz by six tendons, which also keep the free shoulder from
+        swinging; it uses the full state, which would have to be estimated on a real trunk. In the simulation the
+        trunk, with its thickness, stays {1e3 * done.clearance.min():.1f} mm clear of the ball and ends
+        {1e3 * done.error:.2f} mm from its target (cross; where its line crosses the ball in one view, it passes next
+        to or above it in the other); tensions stay between {done.tensions.min():.1f} and {done.tensions.max():.1f} N
+        (bounds dotted); {1e3 * np.median(done.seconds):.0f} ms per command. A trunk of 10 % stiffer silicone stays
+        {1e3 * stiffer.clearance.min():.1f} mm clear and ends {1e3 * stiffer.error:.2f} mm off. Planned without the
+        ball it runs {-1e3 * straight.clearance.min():.0f} mm into it."""
 
 
 def draw_poses(ax: Any, source: Any, eqs: pliant.Equations, poses: dict[str, np.ndarray], run: Any, plane: str) -> None:

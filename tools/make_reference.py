@@ -156,7 +156,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("Included files", ()),
     ("Defaults", ()),
     ("Variants", ()),
-    ("Repeated things", ()),
+    ("Repeated parts", ()),
 )
 
 
@@ -222,7 +222,7 @@ def _table(part: type[Part], *, without: type[Part] | None = None) -> list[str]:
         text = " ".join(part.field_texts().get(name, "").split()).replace("|", "\\|")
         if tells_kind(name, field):
             short = [f"`{alias}`" for alias, word in ALIASES.items() if name == "kind" and word == field.default]
-            text = "Says which kind it is" + "".join(f"; {word} is an alias" for word in short) + "."
+            text = "Selects the type" + "".join(f"; {word} is an alias" for word in short) + "."
         required = tells_kind(name, field) and part not in default_kinds(RobotSpec)
         default = "required" if required else _default(field)
         rows.append(f"| `{name}` | {_words(hint)} | {default} | {text} |")
@@ -269,7 +269,7 @@ def _words(hint: Any) -> str:
     if get_args(hint):
         members = [_words(member) for member in get_args(hint) if member is not type(None)]
         return " or ".join(dict.fromkeys(members))
-    simple = {str: "text", bool: "`true` or `false`", int: "whole number", float: "number", Any: "mapping"}
+    simple = {str: "text", bool: "`true` or `false`", int: "integer", float: "number", Any: "mapping"}
     if hint in simple:
         return simple[hint]
     return _heading(hint).lower() if isinstance(hint, type) and issubclass(hint, Part) else "value"

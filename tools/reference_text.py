@@ -7,7 +7,7 @@ INTRODUCTION = """\
 
 <!-- Written by `python tools/make_reference.py`; change the schema in src/pliant instead of this page. -->
 
-A robot is a YAML file. This is a whole one:
+A robot is a YAML file. A complete example:
 
 ```yaml
 pliant: 1
@@ -20,7 +20,7 @@ joints:
   hinge: {{type: revolute, child: rod, axis: y, angle: {{initial: 30 deg}}}}
 ```
 
-`pliant check FILE` says everything that is wrong with it, `pliant show FILE` shows it as tables. `pliant
+`pliant check FILE` lists all errors in it, `pliant show FILE` shows it as tables. `pliant
 schema` prints a JSON Schema that editors use for completion. The same keys, names and defaults build a
 robot in Python, with parts or with plain mappings, and `pliant.dump` writes it back as text:
 
@@ -44,50 +44,50 @@ A value is written in one of four ways:
 | `0.05` | a number in SI units (radians for angles) |
 | `50 mm` | a number with a unit |
 | `=length/2 + 5 mm` | an expression of parameters |
-| `{{each: [1 kg, 2 kg]}}` | one value per instance, in repeated things |
+| `{{each: [1 kg, 2 kg]}}` | one value per instance, in repeated parts |
 
 Every field has a dimension, and a value of another dimension is a fault: a mass cannot be `50 mm`. A
-number without a unit fits any field. Angles have no dimension: `30 deg` is the number 0.5236.
+number without a unit is accepted by any field. Angles have no dimension: `30 deg` is the number 0.5236.
 
-**Units.** These take the prefixes `n`, `u`, `m`, `c`, `d`, `k`, `M`, `G`: {prefixed}. These stand
-alone: {alone}. Units are joined by `*`, `/` or a space and have exponents: `N*m/rad`, `kg m^2`,
+**Units.** These take the prefixes `n`, `u`, `m`, `c`, `d`, `k`, `M`, `G`: {prefixed}. These take no
+prefix: {alone}. Units are joined by `*`, `/` or a space and have exponents: `N*m/rad`, `kg m^2`,
 `m/s^2`.
 
 **Expressions** begin with `=`. They have numbers with or without units, parameters, `+ - * / ^`,
-comparisons, brackets, `pi`, `e` and the functions {functions}; `if(condition, a, b)` chooses, `step(x)`
+comparisons, brackets, `pi`, `e` and the functions {functions}; `if(condition, a, b)` selects, `step(x)`
 is 0 below zero and 1 from zero on. In an expression, a unit is written without spaces (`2 N*m`), so
-that `2 N * m` multiplies by a parameter `m`. Expressions can do arithmetic and nothing else: a model
+that `2 N * m` multiplies by a parameter `m`. Expressions can only do arithmetic: a model
 file cannot run code.
 
 **Values that vary in time** (inputs, motions, loads, prescribed values of constraints) may also use the
 time `t` in seconds and parameters marked as input.
 
 **Coefficients that depend on the state.** Coefficients of springs and dampers on joint coordinates may use the plain
-coordinates of their joint by the key they stand under (`angle`, `x`, `rz`), those of axial links their `length`, `stretch`
+coordinates of their joint by key (`angle`, `x`, `rz`), those of axial links their `length`, `stretch`
 and `strain`, those of beam links their six deformations from rest, and `stiffness_factors` of rods the six strains:
 `spring: "=k0*(1 + (angle/1 rad)^2)"`. The force is as written, `-k(x) (x - rest)`, with exact derivatives. A spring
-stores the integral of its force from rest on, with everything else as it is (eight Gauss points: exact for polynomials
-up to degree 14); what a coefficient that depends on other coordinates puts into that store counts as supplied energy.
-A parameter of the same name comes first. Units are checked as everywhere: `=5 N/m * (1 + strain^2)`, and a length is
+stores the integral of its force from rest, with all other coordinates fixed (eight Gauss points: exact for polynomials
+up to degree 14); energy added by a coefficient that depends on other coordinates counts as supplied.
+A parameter of the same name takes precedence. Units are checked as everywhere: `=5 N/m * (1 + strain^2)`, and a length is
 divided by a length.
 
 ## Names and references
 
 A name has letters, digits and underscores, begins with a letter, and is none of {reserved} or the
-functions. Things are referred to by name. A frame is `world`, `body` (the body's own frame),
+functions. Parts are referred to by name. A frame is `world`, `body` (the body's own frame),
 `body.frame`, `link[2].tip` (of an instance of a repeated body) or `left/bar.tip` (in a model attached
 as `left`).
 """
 
 PROSE = {
     "Joints": """\
-A joint holds its child body to a frame of its parent. Every body is the child of exactly one joint, so
-joints form a tree that begins at the world; a loop is closed by a constraint. A joint sits at
+A joint connects its child body to a frame of its parent. Every body is the child of exactly one joint, so
+joints form a tree rooted at the world; loops are closed by constraints. A joint is placed at
 `position` and `rotation` in the parent frame.""",
     "Coordinates": """\
-Each free motion of a joint is a coordinate with a name. A joint with one coordinate gives it its own
-name, one with several calls them `joint.x` and so on; `name` overrides that. A coordinate can start
-somewhere, have a spring, a damper and an input, act on one side only, be tied to another coordinate, or
+Each free motion of a joint is a coordinate with a name. The coordinate of a joint with one coordinate has the
+joint's name, those of others are called `joint.x` and so on; `name` overrides that. A coordinate can have an
+initial value, a spring, a damper and an input, act on one side only, be tied to another coordinate, or
 follow a prescribed motion.""",
     "Placement": """\
 Joints, frames of bodies, ends of links and attached models are placed in another frame: moved by
@@ -99,70 +99,73 @@ centre of mass.""",
     "Sections": """\
 Cross-sections by name, for reuse.""",
     "Included files": """\
-`include` lists files whose content is read first. This file then adds to it and has the last word:
+`include` lists files to read first. This file adds to their content and takes precedence:
 mappings are merged key by key, anything else is replaced (also a rod's model by one of another
-kind), and `null` removes a key. A bare value of a parameter, spring or damper is merged as the mapping that it stands for,
-so a parameter that gets another value stays an input and keeps its bounds. Files are looked
-for in the folder of the model and below; other folders must be allowed on the command line (`--folder`)
+type), and `null` removes a key. A bare value of a parameter, spring or damper is merged as the corresponding mapping,
+so a parameter with a new value is still an input and keeps its bounds. Files are searched
+in the folder of the model and below; other folders must be allowed on the command line (`--folder`)
 or in Python (`folders`).""",
     "Defaults": """\
-`defaults` says things once for all entries of {collections} that do not say otherwise: for all joints,
-or for those of one type. A default applies where the entry's kind has such a key.""",
+`defaults` gives values for all entries of {collections}: for all joints,
+or for those of one type. A default applies if the type of the entry has such a key, and is overridden by the entry's own value.""",
     "Variants": """\
-A variant is a set of changes to the model, merged over it by the same rules as includes. It is chosen
+A variant is a set of changes to the model, merged over it by the same rules as includes. It is selected
 by `pliant run FILE@heavy`, by `--variant heavy`, or by `pliant.load(FILE, variant="heavy")`.""",
-    "Repeated things": """\
-A thing with `count` is repeated: its instances are `link[1]`, `link[2]` and so on. All things with a name can be, from parameters
+    "Repeated parts": """\
+A part with `count` is repeated: its instances are `link[1]`, `link[2]` and so on. All named parts can be repeated, from parameters
 to attached models and outputs, and so can frames of bodies and rods (`plate.hole[3]`) and chambers. Values may use `i` (1, 2, ...)
 and `count`, or list one value per instance with `each`; references may use them in their index (`leg[i].tip`), as may
 expressions of repeated parameters and outputs (`=pull[i]`). An index may be any expression of constant parameters. In YAML, text
 with `[` needs quotes inside `{{ }}` and `[ ]`.
 
-* A joint whose child is repeated is repeated with it, and so are coordinates: `hinge[1]`. The `parent` of a joint or a rod may be
-  the instance before (`link[i-1].tip`), with `first_parent` for the first.
-* `around: z` puts instances evenly around an axis of the frame that they are placed in, and `mirror: y` makes every second one the
-  mirror image of the one before ([Placement](#placement)). With both, pairs stand around the axis.
-* Bodies `along` a rod stand at equal distances on it, the last one at its tip, or `at` an arc length of `i`.
+* A joint whose child is repeated is repeated with it, and so are coordinates: `hinge[1]`. The `parent` of a joint or a
+  rod may be the previous instance (`link[i-1].tip`), with `first_parent` for the first.
+* `around: z` distributes instances evenly around an axis of the frame that they are placed in, and `mirror: y` makes
+  every second one the mirror image of the previous one ([Placement](#placement)). With both, pairs are distributed
+  around the axis.
+* Bodies `along` a rod are placed at equal distances, the last one at its tip, or `at` an arc length that depends on
+  `i`.
 * An entry of `inputs` drives all instances of its parameter, and may use `i`; `pull[2]` drives one of them.
-* In a list, the name of something repeated stands for all instances: `between: [finger, ball]`. So does an entry that refers to it:
-  `through: [motor, disc.hole]` is a line through all discs, `input_weights: [{{input: pull, weight: 1}}]` weighs each input.""",
+* In a list, the name of a repeated part refers to all instances: `between: [finger, ball]`. So does an entry that
+  refers to it: `through: [motor, disc.hole]` is a line through all discs, `input_weights: [{{input: pull, weight: 1}}]`
+  weighs each input.""",
     "Attached models": """\
-A model that several others use is a file of its own, or a bundled robot; one that a single model uses several times may stand in
-that model, under `models`: it has the keys of a model file, but for `pliant`.""",
+A model that is used by several others is a separate file, or a bundled robot; one that is used several times in a
+single model may be part of that model, under `models`: it has the keys of a model file, except `pliant`.""",
     "Tendons": """\
-A tendon is a line that pulls. It is straight between its points, slides through all but the first and last of
-them, and without `friction` has one tension along its whole length. Along a rod it passes eyelets: many of them
-make it follow the rod, few let it cut corners as real lines do between discs. A rod is bent towards the side
-that a tendon runs on, and twisted against the sense of a helix.
+A tendon is a line under tension. It is straight between its points, slides through all but the first and last of
+them, and without `friction` has the same tension along its entire length. Along a rod it passes eyelets: with many of
+them it follows the rod, with few it cuts corners like real lines between discs. A tendon bends a rod towards its side,
+and a helical one twists it against the sense of the helix.
 
 With `friction` the tension falls over every point between the ends, in the direction in which the line slides there,
 by the factor `exp(-friction * turn)` (the capstan equation), the turn being the angle between the spans before and after the
-point [rad]. The line is fixed at its last point: at each point it slides towards the first by what the part beyond gets
-shorter, and an elastic line also by what that part stretches. A given tension is that at the first point; the law of an
-elastic tendon gives the mean along the line. At rest friction is undetermined; `at_rest` chooses, and poses at rest without it
-say so. What friction takes is `dissipated`.""",
+point [rad]. The line is fixed at its last point: at each point it slides towards the first by the shortening of the part beyond it,
+and an elastic line also by the stretch of that part. A given tension is that at the first point; the law of an
+elastic tendon gives the mean along the line. At rest friction is undetermined and is selected by `at_rest`; equilibria
+without it carry a warning. Energy lost to friction is `dissipated`.""",
     "Points of a tendon": """\
-The list `through` has frames, written as names or with an offset, and stretches along rods, which are told
+The list `through` contains frames, given by name or with an offset, and stretches along rods, which are distinguished
 by `offset` (straight), `radius` (around the axis) or `points`. Eyelets move with the rod's sections in every
 rod model.""",
     "Surfaces": """\
-Surfaces of the ground, of tools, and of bodies whose `shape` is not what others touch. They carry no mass, and nothing touches them
-unless `contacts` says so. Names of surfaces, bodies, rods and meshes are all names of things for contacts.
+Surfaces of the ground, of tools, and of bodies whose contact geometry differs from their `shape`. They have no mass,
+and only take part in contacts listed in `contacts`, which refer to surfaces, bodies, rods and meshes by name.
 
-Boxes, hulls and closed meshes are solids: what is in them is pushed out where the way is shortest. Their edges are a little round,
-without growing: corners that meet then have a direction. Meshes come from STL, OBJ or PLY files, such as
-`rock: {{type: mesh, file: rock.stl, unit: mm}}`; a mesh that is not closed is refused, with the number of its open edges, unless it
-is a sheet (`closed: false`).""",
+Boxes, hulls and closed meshes are solids: objects inside are pushed out along the shortest path. Their edges are
+slightly rounded, without changing their size, so that contacts between corners have a direction. Meshes come from STL,
+OBJ or PLY files, such as `rock: {{type: mesh, file: rock.stl, unit: mm}}`; a mesh that is not closed is an error, which
+reports the number of open edges, unless it is a sheet (`closed: false`).""",
     "Contacts": """\
-A contact names things that touch: bodies with a `shape`, rods, meshes and surfaces. Where they touch is found, among all of them,
-with edges, corners and tips. Of several contacts that name the same pair, the last one holds. `depth = weight / stiffness` at rest.
-What dissipation and friction take is `dissipated`.""",
+A contact lists parts that can touch: bodies with a `shape`, rods, meshes and surfaces. Contact points are detected
+automatically, including edges, corners and tips. If several contacts list the same pair, the last one applies. At rest
+`depth = weight / stiffness`. Energy lost to dissipation and friction is `dissipated`.""",
     "Outputs": """\
-What an analysis records, by name.""",
+Quantities that analyses record, by name.""",
     "Controllers": """\
-A simulation calls each controller at its sample times and holds its commands until the next ones take effect; in between the
-robot is integrated as accurately as without it. What a controller sets replaces what `inputs` says of the same input parameter.
-Controllers written in Python are given to `simulate` instead.""",
+A simulation calls each controller at its sample times and keeps its commands constant until the next ones take effect;
+in between the robot is integrated as accurately as without it. Commands of a controller replace the entry of the same
+input parameter in `inputs`. Controllers written in Python are passed to `simulate` instead.""",
     "Inputs": """\
 An input parameter without an entry here keeps its value.""",
     "Analyses": """\
@@ -365,7 +368,7 @@ variants:
     joints: {slide: {displacement: {damper: null}}}   # null removes a key
 """,
     ),
-    "Repeated things": (
+    "Repeated parts": (
         """\
 pliant: 1
 parameters:

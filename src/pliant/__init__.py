@@ -1,7 +1,7 @@
 """Pliant: equations of motion for hybrid rigid-continuum robots, from one page of text.
 
-The public names are listed once, in `__init__.pyi`, for type checkers and for this module alike. They are imported on first use,
-so that starting the command line does not wait for what it does not need.
+The public names are listed in `__init__.pyi`, for type checkers and for this module. They are imported on first use,
+so that the command line starts without unneeded imports.
 """
 
 from __future__ import annotations

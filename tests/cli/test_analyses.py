@@ -241,7 +241,7 @@ def test_a_failed_run_is_said_and_saved(capsys, tmp_path):
     assert code == 2
     said = " ".join((out + err).split())
     assert "dead position" in said
-    assert "as it has not come to its end" in said
+    assert "because the run did not finish" in said
     assert not file.exists()
     with pytest.warns(UserWarning, match="is partial"):
         assert load_result(tmp_path / "run.partial.nc").status == "failed"

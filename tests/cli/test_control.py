@@ -29,7 +29,7 @@ def with_control(folder, robot, text):
             "cart_pole",
             f"type: lqr, about: {{near: [{{coordinate: hinge, value: 0.1}}]}}, sample_time: 20 ms, {POLE}, "
             "sensors: [{output: pole, noise: 1e-3}]",
-            ["the outputs do not show the mode that neither grows nor decays (mostly rail)", "Measure"],
+            ["the outputs do not determine the mode that neither grows nor decays (mostly rail)", "Measure"],
         ),
         (
             "trunk",
@@ -72,7 +72,7 @@ def test_inputs_that_cannot_hold_a_mode_are_refused_by_its_name(tmp_path, capsys
     hold = "control: {hold: {type: lqr, sample_time: 10 ms, coordinate_weights: [{coordinate: rail, value: 1}]}}\n"
     file.write_text("pliant: 1\nparameters: {force: {value: 0 N, input: true}}\n" + wheel + hold)
     assert run(["simulate", str(file), "--until", "0.1"]) != 0
-    assert "the inputs cannot hold the mode that neither grows nor decays (mostly axle)" in " ".join(
+    assert "the inputs cannot stabilize the mode that neither grows nor decays (mostly axle)" in " ".join(
         capsys.readouterr().err.split()
     )
 
@@ -85,7 +85,7 @@ def test_a_loop_that_will_grow_is_said_before_the_run(tmp_path, capsys):
     file = with_control(tmp_path, LEG, text)
     assert run(["simulate", file, "--until", "0.004", "--start", "equilibrium", "--json"]) == 0
     captured = capsys.readouterr()
-    assert "which the design leaves out, grows (by" in " ".join(captured.err.split())
+    assert "which the design neglects, grows (by" in " ".join(captured.err.split())
     answer = json.loads(captured.out)
     assert any("which the design leaves out, grows (by" in text for text in answer["warnings"])
     assert run(["simulate", file, "--until", "0.004", "--start", "equilibrium"]) == 0

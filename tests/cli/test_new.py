@@ -37,7 +37,7 @@ def test_a_file_that_is_there_stays(tmp_path: Path, capsys: pytest.CaptureFixtur
     file.write_text("mine")
     assert run(["new", str(file)]) == 2
     assert file.read_text() == "mine"
-    assert "is there already and stays as it is" in capsys.readouterr().err
+    assert "already exists and was not overwritten" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_the_same_command_goes_on(capsys, runs):
     answer = json.loads(out)
     assert code == 0
     assert (answer["done_before"], answer["done_now"]) == (6, 0)
-    assert "6 of 6 cases were done before" in err
+    assert "6 of 6 cases were already done" in err
 
 
 def test_tables_plots_and_reports_of_a_folder(capsys, runs, tmp_path):
@@ -89,7 +89,7 @@ def test_a_motion_and_its_failures(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["stiff_flop"], "needs what varies and a folder"),
+        (["stiff_flop"], "needs values to vary and a folder"),
         (
             ["stiff_flop", "--vary", "length=1:3:2 kPa", "--out", "x"],
             "the values of 'length' are in Pa, but it is in m",
@@ -97,19 +97,19 @@ def test_a_motion_and_its_failures(capsys, tmp_path):
         (["stiff_flop", "--vary", "length=3:1:2 mm", "--out", "x"], "is empty"),
         (["stiff_flop", "--vary", "lenght=1:3:2 mm", "--out", "x"], "did you mean 'length'"),
         (["stiff_flop", "--vary", "length", "--out", "x"], "cannot read --vary"),
-        (["stiff_flop", "--vary", "length=1:3 mm", "--out", "x"], "no end of values"),
-        (["stiff_flop", "--vary", "length=40,50 mm", "--vary", "length=1,2 mm", "--out", "x"], "says twice"),
+        (["stiff_flop", "--vary", "length=1:3 mm", "--out", "x"], "infinitely many values"),
+        (["stiff_flop", "--vary", "length=40,50 mm", "--vary", "length=1,2 mm", "--out", "x"], "gives 'length' twice"),
         (["stiff_flop", "--vary", "length=40,50 mm", "--analysis", "dance", "--out", "x"], "unknown analysis 'dance'"),
         (["stiff_flop", "--vary", "length=40,50 mm", "--option", "untill=3", "--out", "x"], "untill"),
         (["stiff_flop", "--vary", "length=40,50 mm", "--keep", "qq", "--out", "x"], "cannot keep 'qq'"),
-        (["stiff_flop", "--vary", "length=40,50 mm", "--seed", "3", "--out", "x"], "--seed is that of samples"),
+        (["stiff_flop", "--vary", "length=40,50 mm", "--seed", "3", "--out", "x"], "--seed applies to samples only"),
         (
             ["stiff_flop", "--vary", "length=40,50 mm", "--analysis", "modes", "--until", "3", "--out", "x"],
-            "--until is for",
+            "--until applies to simulations only",
         ),
-        (["RUNS", "--vary", "length=40,50 mm"], "is a sweep that was begun; --vary is for a new one"),
+        (["RUNS", "--vary", "length=40,50 mm"], "is an existing sweep; --vary is for a new one"),
         (["RUNS", "--by", "tip.q"], "no measure 'tip.q'"),
-        (["EMPTY"], "holds no sweep"),
+        (["EMPTY"], "contains no sweep"),
     ],
 )
 def test_what_makes_no_sense_is_said(capsys, runs, tmp_path, monkeypatch, arguments, words):
@@ -126,4 +126,4 @@ def test_a_time_limit_ends_a_sweep_that_can_go_on(capsys, tmp_path):
     cases = ["--vary", "length=0.4:0.6:20 m", "--analysis", "simulate", "--until", "10000", "--timeout", "2"]
     code, _, err = call(capsys, "pendulum", *cases, "--out", str(tmp_path / "runs"))
     assert code == 124
-    assert "stopped by the time limit of 2 s; the same command goes on with the other" in " ".join(err.split())
+    assert "stopped by the time limit of 2 s; the same command runs the remaining" in " ".join(err.split())

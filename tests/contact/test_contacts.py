@@ -229,9 +229,9 @@ BODY = "bodies: {ball: {mass: 1 kg}, pan: {mass: 1 kg, shape: {type: sphere, rad
 REST = "joints: {f: {type: free, child: ball}, g: {type: free, child: pan}}\nsurfaces: {floor: {type: plane}}\n"
 FAULTS = {
     "stiffness": ("between: [pan, floor], stiffness: -3 N/m", "stiffness must be above zero, but it is -3"),
-    "dissipation": ("between: [pan, floor], dissipation: -1 s/m", "dissipation must not be below zero"),
+    "dissipation": ("between: [pan, floor], dissipation: -1 s/m", "dissipation must not be negative"),
     "restitution": ("between: [pan, floor], restitution: 0", "restitution must be above 0 and up to 1"),
-    "friction": ("between: [pan, floor], friction: -0.1", "must not be below zero"),
+    "friction": ("between: [pan, floor], friction: -0.1", "must not be negative"),
     "friction at rest": ("between: [pan, floor], friction: {along: 1, at_rest: 0.5}", "at_rest must be 1 or more"),
     "exponent": ("between: [pan, floor], exponent: 0", "exponent must be above zero"),
     "thing": ("between: [pan, flor], stiffness: 5", "there is no .* 'flor'"),

@@ -71,9 +71,9 @@ def test_contacts_of_what_cannot_touch_are_refused(between: str, message: str) -
 
 
 def test_names_of_things_are_told_apart() -> None:
-    with pytest.raises(SpecError, match="'base' is a name in `bodies` too"):
+    with pytest.raises(SpecError, match="'base' is also a name in `bodies`"):
         load_text(CHAIN.replace("nose:", "base:"))
-    with pytest.raises(SpecError, match="the name 'all' stands for all things"):
+    with pytest.raises(SpecError, match="the name 'all' is reserved for all parts"):
         load_text(CHAIN.replace("nose:", "all:"))
 
 

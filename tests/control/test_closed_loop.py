@@ -136,8 +136,8 @@ def test_modes_left_out_are_named() -> None:
     (controller,) = model_controllers(pliant.derive(pliant.load_text(text)))
     (warning,) = controller.warnings
     assert "the mode at 169.2 Hz" in warning
-    assert "which the design leaves out, grows (by " in warning
-    assert "take that mode into the design" in warning
+    assert "which the design neglects, grows (by " in warning
+    assert "include that mode in the design" in warning
 
 
 def test_the_published_regulator_of_the_leg_leaves_no_mode_to_grow() -> None:
@@ -177,12 +177,12 @@ joints:
     except ValueError as reason:  # round-off decides whether the Riccati solver takes this limiting case
         refusal = str(reason)
     if design is None:
-        assert "put some weight on every mode that does not decay by itself" in refusal
+        assert "add weights on every mode that does not decay by itself" in refusal
     else:
         loop = closed_loop(StateFeedback(free, design))
         assert loop.largest == pytest.approx(1.0, abs=1e-6)
         assert "(mostly rail) does not decay" in loop.warning
-        assert "Give what it moves a weight" in loop.warning
+        assert "Add a weight on the states that it moves" in loop.warning
     assert not closed_loop(StateFeedback(free, lqr(discretize(linear, SAMPLE), states={"rail": 1.0}))).warning
 
 

@@ -104,8 +104,8 @@ OUTSIDE = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/pass
     ("contents", "said"),
     [
         ({"other.xml": "<x/>"}, "no modelDescription.xml"),
-        ({"modelDescription.xml": BOMB}, "entities of its own"),
-        ({"modelDescription.xml": OUTSIDE}, "entities of its own"),
+        ({"modelDescription.xml": BOMB}, "defines entities"),
+        ({"modelDescription.xml": OUTSIDE}, "defines entities"),
         ({"modelDescription.xml": "<x/>", "../outside.txt": "x"}, "outside of its own folder"),
         ({"modelDescription.xml": "<x/>", "/tmp/outside.txt": "x"}, "outside of its own folder"),
         ({"modelDescription.xml": "<x"}, "cannot be read"),

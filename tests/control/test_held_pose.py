@@ -54,7 +54,7 @@ def test_a_pendulum_is_held_where_an_input_leaves_it() -> None:
 
 def test_what_is_said_of_a_pose_is_checked() -> None:
     for about, message in (
-        ("{}", "the pose says nothing"),
+        ("{}", "the pose is empty"),
         ("{inputs: [{input: torque, value: 3 kg}]}", "expected a torque or energy"),
         ("{coordinates: [{coordinate: hinge, value: 3 mm}]}", "a length"),
         ("{coordinates: [{coordinate: hing, value: 3}]}", "hinge"),

@@ -181,7 +181,7 @@ def test_a_regulator_holds_states_of_rest_alone() -> None:
         "control:\n"
         "  hold: {type: lqr, about: initial, sample_time: 10 ms, coordinate_weights: [{coordinate: hinge, value: 1}]}\n"
     )
-    with pytest.raises(ValueError, match="controller 'hold': the robot does not rest in the state it should hold"):
+    with pytest.raises(ValueError, match="controller 'hold': the state to stabilize is not an equilibrium"):
         pliant.simulate(pliant.derive(pliant.load_text(text)), 0.1)
     upright = pliant.derive(pliant.load_text(text.replace("initial: 0.1 rad, ", "")))
     start = pliant.State(np.array([0.1]), np.zeros(1))

@@ -235,9 +235,9 @@ def test_a_model_file_holds_an_orientation_or_a_direction():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("    direction: {target: [0, 0, 1]}", "an orientation holds every direction"),
+        ("    direction: {target: [0, 0, 1]}", "an orientation includes every direction"),
         ("    path: [0.1, 0.2]", "the path has 2 values for 3 components"),
-        ("    coordinates: q1", "either `frame` or `coordinates`"),
+        ("    coordinates: q1", "either a `frame` or `coordinates`"),
     ],
 )
 def test_a_model_file_that_contradicts_itself_is_refused(change, message):

@@ -273,7 +273,7 @@ def test_a_model_file_describes_it() -> None:
     for old, new, message in (
         ("proportional: 30 N*m/rad", "proportional: 30 N/m", r"torque or energy"),
         ("proportional: 30 N*m/rad", "proportional: [30, 20]", r"2 values for 1 components"),
-        ("derivative: 6 N*m*s/rad", "derivative: -6 N*m*s/rad", r"must not be below zero"),
+        ("derivative: 6 N*m*s/rad", "derivative: -6 N*m*s/rad", r"must not be negative"),
         ("path: =0.6 + 0.1*sin(t/1 s)", "path: 20 cm", r"a length"),
     ):
         assert old in IN_A_FILE

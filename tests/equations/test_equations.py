@@ -23,7 +23,7 @@ def test_changing_a_parameter_compiles_nothing_and_changes_the_answer():
 def test_a_structural_parameter_cannot_be_changed_afterwards():
     eqs = derive(load(CHAIN))
     q, _ = eqs.initial_state()
-    with pytest.raises(ValueError, match=r"'count' decides how many parts.*load the model anew"):
+    with pytest.raises(ValueError, match=r"'count' determines the number of parts.*load the model anew"):
         eqs.mass_matrix(q, parameters={"count": 7.0})
 
 

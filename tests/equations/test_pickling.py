@@ -151,7 +151,7 @@ def test_a_structural_parameter_stays_structural(way: Callable[[Any], Any]) -> N
     eqs = pliant.derive(pliant.load("spring_mass_chain", set={"count": 4}))
     other = way(eqs)
     assert other.rates == eqs.rates
-    with pytest.raises(ValueError, match="'count' decides how many parts"):
+    with pytest.raises(ValueError, match="'count' determines the number of parts"):
         other.at(parameters={"count": 7.0})
 
 

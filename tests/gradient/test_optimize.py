@@ -149,7 +149,7 @@ def test_the_command(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert "-> " in capsys.readouterr().out
     assert run([*words, "--subject-to", "z >= 1 m"]) == 2
     assert run([*words, "--until", "1"]) == 2
-    assert "--until is the end of a motion" in capsys.readouterr().err
+    assert "--until applies to simulations only" in capsys.readouterr().err
     assert run(["optimize", str(file), "--minimize", "z", "--vary", "pull"]) == 2
     assert "cannot read --vary 'pull'" in capsys.readouterr().err
 

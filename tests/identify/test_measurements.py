@@ -168,7 +168,7 @@ def test_faults_are_said():
         fit(eqs, ["zero"], given)
     with pytest.raises(RecordingError, match="deviation of a prior must be above zero"):
         fit(eqs, ["stiffness"], given, priors={"stiffness": (50.0, 0.0)})
-    with pytest.raises(RecordingError, match="a measurement gives it a value"):
+    with pytest.raises(RecordingError, match="a measurement also gives it a value"):
         fit(eqs, ["stiffness"], poses([1.0, 2.0], [0.02, 0.04], parameters={"stiffness": 3.0}))
     with pytest.raises(RecordingError, match="too few to fit"):
         fit(eqs, ["stiffness", "damping"], given)

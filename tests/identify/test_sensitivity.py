@@ -156,4 +156,4 @@ surfaces:
 contacts: {bump: {between: [point, wall]}}
 """
     )
-    assert "contacts, which remember" in why_not(derive(load_text(touching)), ["tip"])
+    assert "contacts, whose forces depend on their history" in why_not(derive(load_text(touching)), ["tip"])

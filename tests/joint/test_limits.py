@@ -62,7 +62,7 @@ rods: {arm: {length: 20 cm, section: round, material: rubber, model: {kind: pcc,
         ),
         (
             "coordinates: muscles, muscle_radius: 1 cm, muscle_limits: {minimum: 0, stiffness: -1}",
-            "stiffness must not be below zero",
+            "stiffness must not be negative",
         ),
     ],
 )
@@ -126,7 +126,7 @@ contacts: {bump: {between: [ball, wall], stiffness: 8 kN/m, dissipation: 0.4 s/m
     [
         ("{stiffness: 400 N*m/rad}", "neither a minimum nor a maximum"),
         ("{minimum: 2, maximum: 1, stiffness: 400 N*m/rad}", "the minimum 2 is not below the maximum 1"),
-        ("{minimum: 2, stiffness: 400 N*m/rad, dissipation: -1 s}", "dissipation must not be below zero"),
+        ("{minimum: 2, stiffness: 400 N*m/rad, dissipation: -1 s}", "dissipation must not be negative"),
         ("{minimum: 2}", "stiffness"),
     ],
 )

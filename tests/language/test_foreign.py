@@ -14,7 +14,7 @@ FILES = {
     "other.xml": (b"<?xml version='1.0'?><COLLADA></COLLADA>", "XML", "does not import it"),
     "report.html": (b"<!doctype html><html></html>", "a web page", "the model that it is a report of"),
     "arm.py": (b"import pliant", "Python code", "run it with python"),
-    "arm.json": (b'{"links": []}', "JSON that is no model", "begins with `pliant: 1`"),
+    "arm.json": (b'{"links": []}', "JSON that is not a model", "begins with `pliant: 1`"),
     "answer.json": (
         b'{"model": "four_bar", "status": "ok"}',
         "what a command printed with --json",

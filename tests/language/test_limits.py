@@ -16,14 +16,14 @@ def test_defaults_and_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     found = limits()
     assert (found.elements, found.memory, found.time, found.drawing) == (20_000, 1.5e9, 30, 300e3)
     assert found.parts == Limits().parts
-    assert most("elements") == "at most 20000, unless PLIANT_LIMITS=elements=... says otherwise"
+    assert most("elements") == "at most 20000, unless PLIANT_LIMITS=elements=... sets another limit"
     assert most("drawing").startswith("at most 0.3 MB")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("element=3", "there is no limit 'element' (did you mean 'elements'?)"),
+        ("element=3", "unknown limit 'element' (did you mean 'elements'?)"),
         ("time", "cannot read 'time'"),
         ("time=-3", "cannot read 'time=-3'"),
         ("time=0", "cannot read 'time=0'"),

@@ -206,5 +206,5 @@ def test_a_model_reads_the_column_of_a_result(run, tmp_path):
     ):
         pliant.load_text(MODEL + series.replace("input.pull", "rail"), folder=tmp_path)
     twice = "inputs: {pull: {series: {file: run.csv, column: input.pull, unit: kN}}}\n"
-    with pytest.raises(pliant.SpecError, match=r"`unit` is kN, but the file says 'input.pull \[N\]'"):
+    with pytest.raises(pliant.SpecError, match=r"`unit` is kN, but the heading in the file is 'input.pull \[N\]'"):
         pliant.load_text(MODEL + twice, folder=tmp_path)

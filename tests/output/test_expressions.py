@@ -69,7 +69,7 @@ def test_they_are_written_back():
         ("=support", "the output 'support' is a vector.*support.x"),
         ("=support.rx", "the output 'support' has no component rx.*x, y, z"),
         ("=pull.x", "the output 'pull' has no component x.*write pull"),
-        ("=other", "the output 'wrong' is worked out from itself"),
+        ("=other", "the output 'wrong' is computed from itself"),
         ("3", "expected an expression that begins with ="),
         ("=sqrt(", "it ends too early"),
     ],

@@ -106,7 +106,7 @@ def test_values_have_their_sizes_and_order(eqs):
         ("{frame: arm.tip, component: w}", "the position has no component w"),
         ("{link: rope, quantity: deformation}", "the link 'rope' has no deformation.*length, rate, force"),
         ("{rod: finger, section: 3}", "there is no arc 3"),
-        ("{constraint: pin, component: z}", "does not hold z"),
+        ("{constraint: pin, component: z}", "does not constrain z"),
     ],
 )
 def test_what_the_robot_lacks_is_refused(output, message):

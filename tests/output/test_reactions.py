@@ -288,10 +288,10 @@ def test_superfluous_constraints_are_told():
         ("{reaction: hinge, quantity: wrench, component: x}", "choose the quantity `force` or `moment`"),
         ("{reaction: hinge, expressed_in: bse}", "there is no frame 'bse'"),
         ("{reaction: rope}", "there is no joint, rod or constraint 'rope'"),
-        ("{energy: elastic}", "the elastic energy is one of a part"),
+        ("{energy: elastic}", "the elastic energy is available for parts only"),
         ("{energy: elastic, part: base}", "the body 'base' is rigid"),
         ("{energy: kinetic, part: rope}", "the link 'rope' has no mass"),
-        ("{energy: dissipated, part: arm}", "counted for the whole robot alone"),
+        ("{energy: dissipated, part: arm}", "available for the entire robot only"),
     ],
 )
 def test_what_a_part_does_not_have_is_refused(output, message):

@@ -147,7 +147,7 @@ def test_threads_that_would_be_longer_than_straight():
     [
         ("braid_angle: 0 deg", "braid_angle must be above 0 and up to 90 deg"),
         ("braid_angle: 100 deg", "up to 90 deg, but it is 100 deg"),
-        ("area_growth: -1e-6 1/Pa", "area_growth must not be below zero"),
+        ("area_growth: -1e-6 1/Pa", "area_growth must not be negative"),
         ("area_growth: 3 kPa", "expected a growth per pressure"),
         ("braid_angle: 30 deg, area_growth: 1e-6 1/Pa", "threads of a braid keep their length"),
     ],

@@ -216,7 +216,7 @@ def test_switching_says_what_is_wrong():
     for rod_name, word, message in (
         ("rod", "ebx:3", "did you mean 'pcs'"),
         ("rod", "polynomial:0", "order"),
-        ("rod", "cosserat:many", "whole number"),
+        ("rod", "cosserat:many", "an integer"),
         ("rods", "cosserat:3", "did you mean 'rod'"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -270,7 +270,7 @@ def test_a_rod_with_more_elements_than_asked_for_says_so_and_is_named_truly():
     model = derive(coarse).model
     assert model.rod_elements == {"upper": 10}
     assert model.notes == (
-        "the rod 'upper' has 10 elements where 3 were asked for: every frame and eyelet along it is the end of one",
+        "the rod 'upper' has 10 elements where 3 were requested: every frame and eyelet along it is the end of one",
     )
     assert derive(spec).model.notes == ()
     assert derive(with_rod_model(spec, "upper", "cosserat:12")).model.notes == ()

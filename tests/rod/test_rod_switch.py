@@ -98,7 +98,7 @@ def test_what_cannot_be_read_is_refused():
         spring.with_rod("strip", "fe:0")
     with pytest.raises(pliant.ArgumentError, match=r"rod model 'fe:2'.*mas"):
         spring.with_rod("strip", "fe:2", mas="lumped")
-    with pytest.raises(pliant.ArgumentError, match="beside a whole rod model"):
+    with pytest.raises(pliant.ArgumentError, match="cannot be combined with a complete rod model"):
         spring.with_rod("strip", Cosserat(), map="midpoint")
 
 

@@ -36,7 +36,7 @@ variants: {heavy: {bodies: {ball: {mass: =only_variant}}}}
 """
 
 EXPECTED = {
-    "parameters.spare": "nothing uses the parameter 'spare'",
+    "parameters.spare": "the parameter 'spare' is not used",
     "materials.air.youngs_modulus": "no solid has a Young's modulus of 0.001 Pa",
     "materials.air.density": "no solid has a density of 1 kg/m^3",
     "bodies.ball.inertia": "no body has the principal moments of inertia 1, 1, 3 kg*m^2",
@@ -82,7 +82,7 @@ def test_check_and_analyses_say_remarks_and_go_on(tmp_path: Path, capsys: pytest
     assert run(["check", str(file), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["remarks"]) == len(EXPECTED)
     assert run(["check", str(file)]) == 0
-    assert "nothing uses the parameter 'spare'" in capsys.readouterr().out
+    assert "the parameter 'spare' is not used" in capsys.readouterr().out
     assert run(["show", str(file)]) == 0
     assert "nothing uses the parameter 'spare'" in capsys.readouterr().err
 

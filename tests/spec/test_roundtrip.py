@@ -133,7 +133,7 @@ def test_a_spec_cannot_be_changed_but_replaced() -> None:
     with pytest.raises(Exception, match="frozen"):
         PYTHON.name = "other"
     assert PYTHON.replace(name="other").name == "other"
-    with pytest.raises(SpecError, match="no joint holds"):
+    with pytest.raises(SpecError, match="has no joint"):
         PYTHON.replace(joints={})
 
 

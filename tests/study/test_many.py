@@ -263,5 +263,5 @@ def test_lost_tasks_are_given_again(arm):
 
 
 def test_an_executor_that_loses_everything_is_said(arm):
-    with pytest.raises(RuntimeError, match="the executor has lost a task: OSError: the worker is gone"):
+    with pytest.raises(RuntimeError, match="the executor lost a task: OSError: the worker is gone"):
         pliant.simulate_many(arm, CASES[:9], 0.05, executor=Unreliable(always=True), workers=1)

@@ -189,7 +189,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(swing, tmp_path):
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, room[1]))
         with pytest.raises(
-            ResultFileError, match=r"finished cases are there; free some space and give the same command"
+            ResultFileError, match=r"finished cases are saved; free some space and run the same command"
         ):
             swept(swing, tmp_path)
     finally:
@@ -219,7 +219,7 @@ def test_two_sweeps_in_one_folder_are_refused(swing, tmp_path):
     number = child(hold)
     while not ready.exists():
         time.sleep(0.01)
-    with pytest.raises(ResultFileError, match="another sweep is at work in"):
+    with pytest.raises(ResultFileError, match="another sweep is running in"):
         swept(swing, tmp_path, 4)
     go.touch()
     os.waitpid(number, 0)
@@ -252,7 +252,7 @@ def test_another_model_in_the_folder_is_refused(swing, tmp_path):
 
 def test_a_folder_with_something_else_is_refused(swing, tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(ResultFileError, match="holds something else"):
+    with pytest.raises(ResultFileError, match="contains other files"):
         swept(swing, tmp_path)
     with pytest.raises(ResultFileError, match="holds no sweep"):
         pliant.load_sweep(tmp_path)

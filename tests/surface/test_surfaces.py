@@ -154,7 +154,7 @@ def test_a_mesh_that_is_not_closed_says_its_numbers(tmp_path: Path) -> None:
     box = trimesh.creation.box((1, 1, 1))
     box.invert()
     box.export(tmp_path / "inside_out.stl")
-    with pytest.raises(SpecError, match=r"show inwards: its volume comes out as -1 m\^3"):
+    with pytest.raises(SpecError, match=r"point inwards: its volume is -1 m\^3"):
         ball("type: mesh, file: inside_out.stl", tmp_path)
 
 
@@ -167,7 +167,7 @@ def test_a_mesh_that_is_not_closed_says_its_numbers(tmp_path: Path) -> None:
         ("type: cylinder, radius: 1, rounding: 1 mm", "has no ends to round"),
         ("type: convex, points: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]", "the 4 points have no volume"),
         ("type: convex", "needs either `points` or a `file`"),
-        ("type: height_field, size: [1, 1], heights: [[0, 1], [0]]", "all rows must have as many heights"),
+        ("type: height_field, size: [1, 1], heights: [[0, 1], [0]]", "all rows must have the same number of heights"),
         ("type: height_field, size: [0, 1], heights: [[0, 1], [0, 1]]", "size must be above zero"),
     ],
 )  # fmt: skip

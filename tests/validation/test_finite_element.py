@@ -189,7 +189,7 @@ def test_what_leads_out_of_a_plane_is_refused():
     for extra, message in (
         (
             "rest: [0, 0, 0, 1, 0, 0], strains: planar_xz, model: {kind: finite_element}",
-            "bend_x is 1, which leads out of the xz plane",
+            "bend_x is 1, which is out of the xz plane",
         ),
         ("stiffness_factors: [1, 1, 1, 1, 1, 0], model: {kind: finite_element}", "factor of twist is 0"),
     ):

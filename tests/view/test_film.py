@@ -80,7 +80,7 @@ def test_an_mp4_has_the_length_of_the_motion(saved, tmp_path):
 def test_what_is_missing_is_said(saved, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name: None)
     refused = {
-        (str(saved), "run.mp4"): "ffmpeg, which writes .mp4, is not on this machine",
+        (str(saved), "run.mp4"): "ffmpeg, which writes .mp4, is not installed",
         (str(saved), "run.avi"): "end it in .mp4 or .gif",
         ("four_bar", "run.gif"): "is not a result",
         (str(tmp_path / "none.nc"), "run.gif"): "there is no file",

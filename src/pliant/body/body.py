@@ -24,7 +24,7 @@ class InertiaMatrix(Part):
     """Inertia about the centre of mass in the body's axes, as a symmetric matrix."""
 
     matrix: tuple[InertiaRow, InertiaRow, InertiaRow]
-    """Three rows of three [kg m^2]; off the diagonal stand the negative products of inertia."""
+    """Three rows of three [kg m^2]; off-diagonal entries are the negative products of inertia."""
 
 
 class PrincipalInertia(Part):
@@ -33,7 +33,7 @@ class PrincipalInertia(Part):
     principal: InertiaRow
     """The principal values [kg m^2]."""
     rotation: Rotations = ()
-    """Rotation from the body's axes to the principal axes; otherwise they are the body's axes."""
+    """Rotation from the body's axes to the principal axes; default: none."""
 
 
 Inertia: TypeAlias = Annotated[InertiaMatrix | PrincipalInertia, ByKey("inertia")]
@@ -52,7 +52,7 @@ class SlenderRod(Part):
     length: Length
     """Length along the axis [m]."""
     axis: AxisLetter = "x"
-    """Body axis that it lies along."""
+    """Body axis of its length."""
 
     def volume(self, value: Callable[[Scalar], Any]) -> Any:
         """Volume [m^3]."""
@@ -76,7 +76,7 @@ class Cylinder(Part):
     length: Length
     """Length along the axis [m]."""
     axis: AxisLetter = "z"
-    """Body axis that it lies along."""
+    """Body axis of its length."""
 
     def volume(self, value: Callable[[Scalar], Any]) -> Any:
         """Volume [m^3]."""
@@ -103,7 +103,7 @@ class Tube(Part):
     length: Length
     """Length along the axis [m]."""
     axis: AxisLetter = "z"
-    """Body axis that it lies along."""
+    """Body axis of its length."""
 
     def volume(self, value: Callable[[Scalar], Any]) -> Any:
         """Volume [m^3]."""
@@ -127,7 +127,7 @@ class Box(Part):
 
     type: Literal["box"] = "box"
     size: LengthVector
-    """Whole edge lengths along the body's x, y, z [m]."""
+    """Edge lengths along the body's x, y, z [m]."""
 
     def volume(self, value: Callable[[Scalar], Any]) -> Any:
         """Volume [m^3]."""
@@ -175,7 +175,7 @@ class BodyFrame(Placement, Repeated):
     @model_validator(mode="before")
     @classmethod
     def _of_placement(cls, data: Any) -> Any:
-        """In Python a `Placement` says the same."""
+        """In Python a `Placement` is equivalent."""
         if type(data) is Placement:
             return {name: getattr(data, name) for name in data.model_fields_set}
         return data
@@ -189,36 +189,37 @@ class Along(Part):
     rod: RodName
     """The rod."""
     at: Length | None = None
-    """Arc length from its base [m]; otherwise the instances stand at equal distances, the last one at the tip."""
+    """Arc length from its base [m]; default: instances are placed at equal distances, the last one at the tip."""
 
 
 class Body(Framed, Placement, Repeated):
-    """A rigid body. Its own frame is where its joint holds it; inertia is about the centre of mass.
+    """A rigid body. Its frame is located at its joint; inertia is about the centre of mass.
 
-    With `parent` or `along` it needs no joint: a weld of its name holds it there, placed by `position` and `rotation`.
+    With `parent` or `along` it needs no joint: it is welded there, placed by `position` and `rotation`; the weld has
+    the body's name.
 
     With a shape and no inertia, the inertia is that of the uniform shape, centred at the centre of mass. With
     a shape, a material and no mass, the mass is density times volume. A body with none of these is massless.
     """
 
     mass: Mass | None = None
-    """Mass [kg]; otherwise from shape and material, or zero."""
+    """Mass [kg]; default: from shape and material, or zero."""
     center_of_mass: LengthVector = (0, 0, 0)
     """Centre of mass in the body's frame [m]."""
     inertia: Inertia | None = None
-    """Inertia about the centre of mass; otherwise that of the shape, or zero (a point mass)."""
+    """Inertia about the centre of mass; default: that of the shape, or zero (a point mass)."""
     shape: Shape | None = None
     """Uniform shape centred at the centre of mass: slender_rod, cylinder, tube, box or sphere."""
     material: MaterialName | None = None
     """Material by name; with a shape its density gives the mass."""
     parent: FrameName | None = None
-    """Frame that the body is fixed to, where no joint holds it."""
+    """Frame that a body without a joint is fixed to."""
     along: Along | None = None
-    """Rod that the body is fixed to, where no joint holds it: `backbone`, or `{rod: backbone, at: 5 cm}`."""
+    """Rod that a body without a joint is fixed to: `backbone`, or `{rod: backbone, at: 5 cm}`."""
     frames: dict[Name, BodyFrame] = Field(default_factory=dict)
-    """Named frames of the body, by name: where each sits in the body's own frame."""
+    """Named frames of the body, by name: the placement of each in the body's frame."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -275,12 +276,14 @@ joints:
     @model_validator(mode="after")
     def _held_once(self) -> Self:
         if self.parent is not None and self.along is not None:
-            message = "`parent` and `along` both say where the body is fixed"
+            message = "`parent` and `along` both define where the body is fixed"
             raise fault("overdetermined", message, hint="keep one of them", key="along")
         placed = [key for key in ("position", "rotation", "mirror", "around") if key in self.model_fields_set]
         if placed and self.parent is None and self.along is None:
-            hint = "add `parent: world` to fix it there, or place the joint that holds it; `center_of_mass` moves the shape"
-            raise fault("not_held", f"`{placed[0]}` places a body that is fixed to something", hint=hint, key=placed[0])
+            hint = "add `parent: world` to fix it there, or place its joint; `center_of_mass` moves the shape"
+            raise fault(
+                "not_held", f"`{placed[0]}` applies to bodies with `parent` or `along`", hint=hint, key=placed[0]
+            )
         return self
 
     @model_validator(mode="after")

@@ -35,8 +35,8 @@ from pliant.cli.usage import empty_argument, usage_failure
 from pliant.language.faults import SpecError
 
 COMMANDS = {
-    "new": ("new", "Write a model file to begin with, for a kind of robot."),
-    "check": ("models", "Check a model and list everything that is wrong with it."),
+    "new": ("new", "Write a commented model file to start from."),
+    "check": ("models", "Check a model and list all errors in it."),
     "show": ("models", "Show a robot as tables."),
     "models": ("models", "List the bundled robots."),
     "schema": ("models", "Print the JSON Schema of the language."),
@@ -51,7 +51,7 @@ COMMANDS = {
     "path": ("path", "Follow poses at rest while a parameter changes; find where they buckle or snap."),
     "sweep": (
         "sweep",
-        "Do an analysis in many cases, on all cores, with every finished one on disk; or show the results of a sweep.",
+        "Run an analysis for many cases, on all cores, saving each finished one; or show the results of a sweep.",
     ),
     "compare": ("recordings", "Compare rod models with each other or with a recording: accuracy and cost."),
     "fit": ("recordings", "Find physical parameters so that the model follows recordings."),
@@ -61,30 +61,30 @@ COMMANDS = {
     "picture": ("picture", "Draw a robot: planar ones face-on, others from above."),
     "view": ("view", "Show a robot or a result on a live page, on this machine only."),
     "film": ("film", "Make a film of a saved result, without a display."),
-    "cite": ("cite", "Print how to cite Pliant: BibTeX, or a line in the style of the APA."),
+    "cite": ("cite", "Print how to cite Pliant, as BibTeX or in APA style."),
 }
-"""Commands in the order of the help: the module of this folder that has the function of that name, and what it does."""
+"""Commands in the order of the help: the module of this folder that defines the function of that name, and a summary."""
 
 
 WITHOUT_END = ("models", "schema", "view")
-"""Commands that compute nothing, or that last until they are ended: they have no time limit."""
+"""Commands without a time limit: they compute nothing, or run until they are interrupted."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
-    # imports make many objects and no garbage, which is looked for every 700 of them otherwise
+    # imports create many objects and no garbage; by default a collection would run every 700 of them
     gc.set_threshold(100_000)
-    if "_PLIANT_COMPLETE" in os.environ:  # a shell asks what a word may become
+    if "_PLIANT_COMPLETE" in os.environ:  # a shell requests completions
         completion_init()
     given = sys.argv[1:] if arguments is None else arguments
     limit_memory()
     code = run(given or ["--help"])
-    gc.freeze()  # nor is it worth a search through all of them when the process ends
+    gc.freeze()  # skip the collection of all objects when the process ends
     sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command: 0 if all went well, 2 if the user has to change something; never a traceback."""
+    """Run a command and return its exit code: 0 for success, 2 if the user has to change something; never a traceback."""
     warnings.showwarning = _show_warning
     if empty := empty_argument(arguments):
         report(empty, arguments)
@@ -130,19 +130,19 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _show_warning(message: Any, *place: Any, **more: Any) -> None:
-    """A remark as a person wants to read it: without the place in the source that it comes from."""
+    """A warning without the location in the source that it comes from."""
     print(f"pliant: {message}", file=sys.stderr)
 
 
 class Commands(TyperGroup):
-    """Commands that are known by name and summary, and imported when they are called.
+    """Commands known by name and summary, and imported when they are called.
 
     A command's module imports at its top all that it works with, which takes a second or two; `pliant --help`, `--version` and a
     mistyped command do not wait for that.
     """
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that was called, with its options in place of the entry in the list."""
+        """The command that was called, with its options instead of the list entry."""
         name, _, rest = super().resolve_command(ctx, args)
         assert name is not None, "an unknown command is refused above"
         return name, command(name), fill_values(function_of(name), rest)
@@ -176,7 +176,7 @@ def application() -> Any:
 
     @app.callback(invoke_without_command=True)
     def start(
-        version: bool = typer.Option(False, "--version", help="Show the version and stop.", is_eager=True),
+        version: bool = typer.Option(False, "--version", help="Show the version and exit.", is_eager=True),
     ) -> None:
         if version:
             print(f"pliant {__version__}")
@@ -188,4 +188,4 @@ def application() -> Any:
 
 
 def _entry() -> None:
-    """Stands for a command in the list of them."""
+    """Placeholder of a command in the list of commands."""

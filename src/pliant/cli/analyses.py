@@ -31,9 +31,9 @@ from pliant.solve.status import Status
 from pliant.spec.derive import derive
 
 Out = Annotated[
-    str | None, typer.Option("--out", help="File to write: .nc (netCDF, all of it), .csv, .parquet or .mat.")
+    str | None, typer.Option("--out", help="File to write: .nc (netCDF, complete), .csv, .parquet or .mat.")
 ]
-Answer = Annotated[str | None, typer.Option("--out", help="File to write the answer to, as JSON.")]
+Answer = Annotated[str | None, typer.Option("--out", help="JSON file to write the results to.")]
 
 
 @with_options(EquilibriumOptions)
@@ -45,15 +45,15 @@ def equilibrium(
     starts: Annotated[
         int, typer.Option("--starts", min=1, help="Search from this many starts, most of them random.")
     ] = 1,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the random starts; else 0.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the random starts; default 0.")] = None,
     out: Answer = None,
     report: Report = None,
     json: Json = False,
 ) -> int:
-    """Find a pose at rest, and say whether it is stable."""
+    """Find an equilibrium and its stability."""
     check_report(report)
     if starts == 1 and seed is not None:
-        raise CommandError("--seed is that of random starts", "add --starts 20")
+        raise CommandError("--seed applies to random starts only", "add --starts 20")
     eqs = derive(load_model(model, choices))
     options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
     if starts > 1:
@@ -86,7 +86,7 @@ def modes(
     report: Report = None,
     json: Json = False,
 ) -> int:
-    """Eigenvalues, frequencies, damping ratios and mode shapes."""
+    """Compute eigenvalues, frequencies, damping ratios and mode shapes."""
     check_report(report)
     eqs = derive(load_model(model, choices))
     options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
@@ -111,7 +111,7 @@ def linearize(
     report: Report = None,
     json: Json = False,
 ) -> int:
-    """A, B, C, D about a state, on independent coordinates."""
+    """Compute A, B, C, D about a state, in independent coordinates."""
     check_report(report)
     eqs = derive(load_model(model, choices))
     options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
@@ -150,14 +150,14 @@ def simulate(
     report: Report = None,
     json: Json = False,
 ) -> int:
-    """Simulate the motion from the start, and save or print it."""
+    """Simulate the motion, and save or print it."""
     check_report(report)
     if out is not None and not out.endswith((".nc", *FORMATS)):
         raise CommandError(f"cannot tell the format of '{out}'", f"end it in .nc, {endings()}")
     eqs = derive(load_model(model, choices))
     options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
     ends_only = "save_at" not in options and "save_every" not in options
-    if ends_only and json and report is None:  # a report plays the whole motion
+    if ends_only and json and report is None:  # a report plays the entire motion
         options["save_at"] = [options["begin"], options["until"]]
     result, said = answering(lambda: simulated(eqs, options, out))
     failed = save_report(report, eqs, [result])
@@ -175,7 +175,7 @@ def run(
     out: Annotated[str | None, typer.Option("--out", help="Folder for the results and a report.")] = None,
     report: Report = None, json: Json = False,
 ) -> int:  # fmt: skip
-    """Do the analyses that the model lists, in order."""
+    """Run the analyses that the model lists, in order."""
     check_report(report)
     eqs = derive(load_model(model, choices))
     return int(answering(lambda: run_analyses(model, eqs, out, json, report)))
@@ -187,7 +187,7 @@ def equations(
     latex: Annotated[bool, typer.Option("--latex", help="LaTeX instead of plain text.")] = False,
     json: Json = False,
 ) -> int:
-    """Print the equations of motion: of small robots written out, of others by element."""
+    """Print the equations of motion: in full for small robots, by element for others."""
     eqs = derive(load_model(model, choices))
     text = answering(eqs.latex if latex else eqs.text)
     if json:

@@ -1,4 +1,4 @@
-"""How the analysis commands answer: as JSON, as tables, and with progress while they work."""
+"""Output of the analysis commands: JSON, tables and progress."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MOST_ROWS = 24
 
 
 def answering(function: Any) -> Any:
-    """Run an analysis; what the user has to change becomes one clear message."""
+    """Run an analysis; errors that the user has to fix become a CommandError."""
     expected = (
         AnalysisFailed,
         AssemblyError,
@@ -58,7 +58,7 @@ def answering(function: Any) -> Any:
 
 
 def drawing(paint: Any, file: str) -> Any:
-    """Draw and write a file; a missing library or folder becomes one clear message."""
+    """Draw and write a file; a missing library or folder becomes a CommandError."""
     try:
         return paint()
     except ModuleNotFoundError as reason:
@@ -70,7 +70,7 @@ def drawing(paint: Any, file: str) -> Any:
 
 
 def check_picture(file: str | None) -> None:
-    """Refuse a name that no picture can have before anything is computed."""
+    """Reject file names that are not pictures before anything is computed."""
     if file is not None and not file.endswith((".pdf", ".svg", ".png")):
         raise CommandError(f"cannot tell the format of {file!r}", "end it in .pdf, .svg or .png")
 
@@ -113,7 +113,7 @@ def print_equilibrium(found: Any) -> None:
 
 
 def modes_json(found: Any) -> dict[str, Any]:
-    """Modes; the shapes of one mode are pairs of real and imaginary part where they are complex."""
+    """Modes; complex shapes are pairs of real and imaginary part."""
     shapes = found.shapes.T
     if np.iscomplexobj(shapes):
         shapes = np.stack([shapes.real, shapes.imag], axis=-1)
@@ -149,7 +149,7 @@ def number_text(value: Any) -> str:
 
 
 def result_json(model: str, eqs: Equations, result: Any, *, ends_only: bool) -> dict[str, Any]:
-    """A motion with all saved states, or with the first and the last alone."""
+    """A motion with all saved states, or with the first and the last only."""
     data = result.recorded
     samples = []
     inputs = result.inputs
@@ -204,7 +204,7 @@ def print_result(result: Any, out: str | None, said: Sequence[str] = ()) -> None
     rows = list(range(count)) if count <= 12 else sorted({*range(0, count, max(1, count // 10)), count - 1})
     first, outputs, coordinates, last = _motion_columns(result, rows)
     room = printer.width - sum(x.width for x in (*first, *outputs, *last))
-    # of many coordinates the first few say little: they are shown all together, or where there is nothing else
+    # the first few of many coordinates are not informative: show all of them, or some if there is nothing else
     others = [*outputs, *coordinates] if not outputs or sum(x.width for x in coordinates) <= room else outputs
     table, hidden = fitting_table(first, others, last, printer.width)
     hidden += [x.name for x in coordinates if x not in others]
@@ -216,11 +216,11 @@ def print_result(result: Any, out: str | None, said: Sequence[str] = ()) -> None
 
 
 def say_saved(found: Recorded, out: str | None) -> None:
-    """Say where a result is: under the name asked for, or under another where it has not come to its end."""
+    """Print the file of a result: as requested, or the partial file if the run did not finish."""
     if out is None:
         return
     if found.is_partial:
-        say(f"saved to {kept_at(found, out)}, as it has not come to its end; {out} is as it was")
+        say(f"saved to {kept_at(found, out)}, because the run did not finish; {out} was not modified")
     else:
         say(f"saved to {out}")
 
@@ -243,7 +243,7 @@ def _motion_columns(result: Any, rows: Sequence[int]) -> tuple[list[Numbers], ..
 
 
 def write_json(path: str | None, answer: Any) -> None:
-    """Write an answer to a file, all or nothing."""
+    """Write results to a file atomically."""
     if path is None:
         return
     buffer = io.StringIO()
@@ -265,7 +265,7 @@ def say_warnings(controllers: Sequence[object]) -> tuple[str, ...]:
 
 
 def path_json(model: str, found: StaticPath) -> dict[str, Any]:
-    """A path for programs: all points, with the special ones again by themselves."""
+    """A path as JSON: all points, and the special points separately."""
     data, names = found.recorded, found.output_names
     coordinates = data.names("coordinate")
     rates = data.names("rate")
@@ -303,7 +303,7 @@ def path_json(model: str, found: StaticPath) -> dict[str, Any]:
 
 
 def print_path(found: StaticPath) -> None:
-    """A path for people: what happened, and a table of its ends and special points."""
+    """Print a path: its message, and a table of its ends and special points."""
     out = console()
     out.print(f"{found.message} ({found.status})", markup=False)
     special = {x.index: x for x in found.special}
@@ -336,7 +336,7 @@ def _usual_parts(count: int) -> list[str]:
 
 
 def _at_point(found: StaticPath, k: int, special: Any) -> tuple[str, str]:
-    """Whether a point is stable, and what is special about it."""
+    """Stability of a point, and its kind if it is special."""
     if special is not None:
         return "-", str(special.kind)
     return {1: "yes", -1: "?"}.get(int(found.recorded["stable"][k]), f"no ({int(found.unstable[k])})"), ""

@@ -16,10 +16,9 @@ NAME = "CITATION.cff"
 
 
 def cite(
-    apa: Annotated[bool, typer.Option("--apa", help="A line in the style of the APA instead of BibTeX.")] = False,
-    json: Json = False,
+    apa: Annotated[bool, typer.Option("--apa", help="APA style instead of BibTeX.")] = False, json: Json = False
 ) -> int:
-    """Print how to cite Pliant: BibTeX, or a line in the style of the APA."""
+    """Print how to cite Pliant, as BibTeX or in APA style."""
     known = _citation()
     if json:
         print_json({"status": "ok", **known, "bibtex": bibtex(known), "apa": apa_line(known)})
@@ -29,7 +28,8 @@ def cite(
 
 
 def _citation() -> dict[str, Any]:
-    """Title, authors and the like, with the version that runs. Wheels have the file in the package, source trees at their top."""
+    """Title, authors and so on, with the installed version. The file is in the package in wheels, and at the top of
+    source trees."""
     package = Path(pliant.__file__).parent
     file = next((x for x in (package / NAME, package.parents[1] / NAME) if x.is_file()), None)
     if file is None:
@@ -42,14 +42,14 @@ def _citation() -> dict[str, Any]:
 
 
 def _author(one: dict[str, Any]) -> str:
-    """A group by its name, a person as `Family, Given`."""
+    """A group as its name, a person as `Family, Given`."""
     if "name" in one:
         return str(one["name"])
     return ", ".join(str(one[key]) for key in ("family-names", "given-names") if key in one)
 
 
 def bibtex(known: dict[str, Any]) -> str:
-    """An entry for BibTeX; names of groups and the title keep their letters."""
+    """A BibTeX entry; group names and the title keep their capitalization."""
     names = " and ".join(x if "," in x else f"{{{x}}}" for x in known["authors"])
     fields = {"title": f"{{{known['title']}}}", "author": names, "version": known["version"]}
     fields |= {key: known[key] for key in ("year", "doi", "url") if key in known}

@@ -1,7 +1,7 @@
-"""What the commands share: options, and output for people or for programs. It is needed before any command: nothing heavy here.
+"""Shared by all commands: options, and output as text or JSON. Imported before any command, so it must stay light.
 
-A command that is asked for `--json` prints exactly one JSON object on stdout, also when it fails; everything
-else goes to stderr. Faults are raised as SpecError or CommandError and printed in one place.
+With `--json` a command prints exactly one JSON object on stdout, also when it fails; everything else goes to stderr.
+Faults are raised as SpecError or CommandError and printed in one place.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ Rod: TypeAlias = Annotated[
     list[str] | None, typer.Option("--rod", metavar="NAME=KIND:N", help="Model of a rod, such as arm=cosserat:10.")
 ]
 Folder: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--folder", metavar="DIR", help="Another folder that the model may read files from.")
+    list[str] | None,
+    typer.Option("--folder", metavar="DIR", help="Additional folder that the model may read files from."),
 ]
 Timeout: TypeAlias = Annotated[
     float | None,
     typer.Option(
-        "--timeout", metavar="SECONDS", help="Stop after this time, with what was computed by then; exit code 124."
+        "--timeout", metavar="SECONDS", help="Stop after this time and keep the results so far; exit code 124."
     ),
 ]
 Inputs: TypeAlias = Annotated[
@@ -65,7 +66,7 @@ Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON ob
 
 @dataclass(frozen=True)
 class Choices:
-    """What is chosen of a model. A command that takes them as `choices` has an option for each (`with_choices`)."""
+    """Options that select a model. A command with a parameter `choices` has an option for each (`with_choices`)."""
 
     set: Set = None
     rod: Rod = None
@@ -74,7 +75,7 @@ class Choices:
 
 
 def with_choices(command: Any) -> Any:
-    """A command as the command line knows it: with options in place of its parameter `choices`, if it has one."""
+    """A command with options in place of its parameter `choices`, if it has one."""
     if "choices" not in inspect.signature(command).parameters:
         return command
     hints = get_type_hints(Choices, include_extras=True).items()
@@ -85,7 +86,7 @@ def with_choices(command: Any) -> Any:
 def in_place_of(
     name: str, options: Sequence[inspect.Parameter], read: Callable[[dict[str, Any]], Any], command: Any
 ) -> Any:
-    """A command with options in place of its parameter `name`, whose value is read from what they are given."""
+    """A command with options in place of its parameter `name`, whose value is computed from them by `read`."""
     hints = get_type_hints(command, include_extras=True)
     every = [
         x.replace(annotation=hints[x.name], kind=x.KEYWORD_ONLY) for x in inspect.signature(command).parameters.values()
@@ -104,11 +105,11 @@ def in_place_of(
 
 
 NO_VALUE = ""
-"""What an option holds that was given without the value it may have."""
+"""Value of an option that was given without its optional value."""
 
 
 def without_value(*flags: str) -> Callable[[Any], Any]:
-    """Decorator of a command: these options may stand without a value, and then hold NO_VALUE."""
+    """Decorator of a command: these options may be given without a value, and are then NO_VALUE."""
 
     def decorate(command: Any) -> Any:
         command.without_value = flags
@@ -118,7 +119,7 @@ def without_value(*flags: str) -> Callable[[Any], Any]:
 
 
 def fill_values(command: Any, arguments: Sequence[str]) -> list[str]:
-    """The arguments of a command with NO_VALUE after options that stand without a value."""
+    """The arguments of a command with NO_VALUE after options without a value."""
     flags, filled = getattr(command, "without_value", ()), list[str]()
     for word, after in zip_longest(arguments, arguments[1:]):
         filled.append(word)
@@ -128,7 +129,7 @@ def fill_values(command: Any, arguments: Sequence[str]) -> list[str]:
 
 
 def with_timeout(command: Any) -> Any:
-    """A command that may be limited in time: by `--timeout`, or by `PLIANT_LIMITS`."""
+    """A command with a time limit: by `--timeout`, or by `PLIANT_LIMITS`."""
     every = [
         x.replace(annotation=y)
         for x, y in zip(inspect.signature(command).parameters.values(), _hints(command), strict=True)
@@ -161,7 +162,7 @@ def _hints(command: Any) -> list[Any]:
 
 
 INTERNAL, FAULT, TIMED_OUT, INTERRUPTED = 1, 2, 124, 130
-"""Exit codes: a fault of pliant, something the user has to change, a time limit (as of timeout(1)), Ctrl-C."""
+"""Exit codes: an internal error, an error that the user has to fix, a timeout (as in timeout(1)), Ctrl-C."""
 
 
 def read_size(text: str | None) -> tuple[int, int] | None:
@@ -175,7 +176,7 @@ def read_size(text: str | None) -> tuple[int, int] | None:
 
 
 class CommandError(Exception):
-    """Something the user has to change; `hint` says what to do."""
+    """An error that the user has to fix; `hint` suggests how."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -183,11 +184,11 @@ class CommandError(Exception):
 
 
 class Interrupted(Exception):
-    """Ctrl-C has ended a command that has given its answer nevertheless."""
+    """Ctrl-C ended a command after it printed its results."""
 
 
 class TimedOut(Exception):
-    """A command has used up its time; answered: it has given its answer nevertheless."""
+    """A command exceeded its time limit; answered: it has printed its results."""
 
     def __init__(self, message: str, *, answered: bool = False) -> None:
         super().__init__(message)
@@ -205,7 +206,7 @@ class Failure:
 
 
 def print_json(data: Mapping[str, Any]) -> None:
-    """Print one JSON object on stdout; numbers that JSON does not know become null."""
+    """Print one JSON object on stdout; numbers that JSON cannot represent become null."""
     json.dump(_plain(data), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
     sys.stdout.write("\n")
 
@@ -223,19 +224,19 @@ def _plain(value: Any) -> Any:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console for people: colours on a terminal, plain text in a file."""
+    """A console: colours on a terminal, plain text in a file."""
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, soft_wrap=False)
 
 
 def say(message: str) -> None:
-    """A remark for the person at the terminal; it never mixes with a command's output."""
+    """Print a remark to stderr, separate from the output of the command."""
     print(message, file=sys.stderr)
 
 
 def report(failure: Failure, arguments: Sequence[str]) -> None:
-    """Say why a command failed: on stderr, and as the one JSON object if that was asked for."""
+    """Report why a command failed: on stderr, and as the JSON object if requested."""
     words = [word for word in arguments[1:] if not word.startswith("-")]
     model = words[0] if words else None
     if "--json" in arguments:
@@ -252,7 +253,7 @@ def report(failure: Failure, arguments: Sequence[str]) -> None:
 
 
 def print_faults(faults: Sequence[Fault], model: str) -> None:
-    """Print the faults of a model for people, on stderr."""
+    """Print the faults of a model on stderr."""
     from rich.text import Text
 
     out = console(stderr=True)

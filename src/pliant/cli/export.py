@@ -118,7 +118,7 @@ def export(
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """What an export refuses, in words."""
+    """Convert errors of an export to a CommandError."""
     try:
         yield
     except ExportError as error:

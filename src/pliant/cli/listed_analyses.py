@@ -112,7 +112,7 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
         print_result(result, target, said)
     else:
         say_saved(result, target)
-    # the whole motion is in the file; the answer carries its ends
+    # the complete motion is in the file; the answer contains its ends
     return result.status, result_json(model, eqs, result, ends_only=True), result
 
 

@@ -12,7 +12,7 @@ if sys.platform != "win32":
 
 
 def limit_memory() -> None:
-    """Limit the address space of this process, and of those that it starts, where the limits say so and the system can do it."""
+    """Limit the address space of this process and its children, if a limit is set and the system supports it."""
     try:
         most = limits().memory
     except SpecError:

@@ -14,18 +14,19 @@ PIECES = " (lines that cross have no node there without --split)"
 
 def mesh(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A mesh file: IGES, DXF, STL, OBJ, PLY, or what meshio reads.")
+        str, typer.Argument(metavar="FILE", help="A mesh file: IGES, DXF, STL, OBJ, PLY, or any format of meshio.")
     ],
     tolerance: Annotated[
-        float | None, typer.Option("--tolerance", metavar="METRES", help="Ends of lines nearer than this are one node.")
+        float | None,
+        typer.Option("--tolerance", metavar="METRES", help="Merge line ends closer than this into one node."),
     ] = None,
     unit: Annotated[
         str | None, typer.Option("--unit", metavar="UNIT", help="Unit of the file's numbers, such as mm.")
     ] = None,
-    split: Annotated[bool, typer.Option("--split", help="Nodes where lines cross or touch, too.")] = False,
+    split: Annotated[bool, typer.Option("--split", help="Also create nodes where lines cross or touch.")] = False,
     json: Json = False,
 ) -> int:
-    """Read a mesh file and say what is in it: nodes, edges, size, and what was merged."""
+    """Read a mesh file and summarize it: nodes, edges, size, merged nodes."""
     try:
         found = read_mesh(file, tolerance=tolerance, unit=unit, split=split)
     except MeshProblem as problem:

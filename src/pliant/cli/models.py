@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def check(model: Model, set: Set = None, variant: Variant = None, folder: Folder = None, json: Json = False) -> int:
-    """Check a model and list everything that is wrong with it.
+    """Check a model and list all errors in it.
 
     Each fault comes with its file and line, its place in the model, and what to do about it. Remarks are about what can be
     right but is rarely meant, such as a rod thicker than long, or a parameter that nothing uses.
@@ -60,7 +60,7 @@ def show(
     model: Model,
     mesh: Annotated[
         str | None,
-        typer.Option("--mesh", metavar="PICTURE", help="Picture of the meshes with numbers and sets of nodes."),
+        typer.Option("--mesh", metavar="PICTURE", help="Write a picture of the meshes with node numbers and sets."),
     ] = None,
     *,
     choices: Choices,
@@ -95,7 +95,7 @@ def show(
 
 
 def _show_meshes(model: str, spec: RobotSpec, picture: str, json: bool) -> int:
-    """The picture of the meshes, and a table of what was read."""
+    """The picture of the meshes, and a table of their contents."""
     rows = mesh_rows(spec)
     try:
         save(draw_meshes(spec).axes[0], picture)
@@ -115,7 +115,7 @@ def _show_meshes(model: str, spec: RobotSpec, picture: str, json: bool) -> int:
 
 
 def _print_mesh(row: dict[str, Any]) -> None:
-    """What was read of a mesh, and what its sets are."""
+    """Contents of a mesh, and its sets."""
     table = Table("", "", box=None, show_header=False)
     table.add_row("mesh", f"{row['mesh']} ({row['type']})")
     table.add_row("nodes", f"{row['nodes']}, of which {row['held']} held")

@@ -1,4 +1,4 @@
-"""The command that writes a model file to begin with."""
+"""The command `new`: write a commented model file to start from."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pliant.spec.templates import is_robot_name, template_text, templates
 
 
 def new(
-    name: Annotated[str | None, typer.Argument(help="Name of the robot, or of its file.")] = None,
-    kind: Annotated[str, typer.Option("--kind", help="Kind of robot; --list shows them.")] = "arm",
+    name: Annotated[str | None, typer.Argument(help="Name of the robot or of its file.")] = None,
+    kind: Annotated[str, typer.Option("--kind", help="Kind of robot; see --list.")] = "arm",
     list_: Annotated[bool, typer.Option("--list", help="List the kinds of robots.")] = False,
     json: Json = False,
 ) -> int:
-    """Write a model file to begin with, for a kind of robot.
+    """Write a commented model file to start from.
 
-    The file is called as the robot and explains itself. A file that is there already stays as it is.
+    The file has the name of the robot and is commented. An existing file is not overwritten.
     """
     known = templates()
     if list_:
@@ -33,7 +33,7 @@ def new(
         )
     if kind not in (one.kind for one in known):
         kinds = [one.kind for one in known]
-        raise CommandError(f"there is no kind of robot '{kind}'", suggestion(kind, kinds, f"known: {', '.join(kinds)}"))
+        raise CommandError(f"unknown kind of robot '{kind}'", suggestion(kind, kinds, f"known: {', '.join(kinds)}"))
     file = FilePath(name)
     file = file if file.suffix in (".yaml", ".yml") else file.with_name(file.name + ".yaml")
     if not is_robot_name(file.stem):
@@ -43,7 +43,7 @@ def new(
         with file.open("x", encoding="utf-8") as target:
             target.write(template_text(kind, file.stem))
     except FileExistsError:
-        raise CommandError(f"{file} is there already and stays as it is", "choose another name") from None
+        raise CommandError(f"{file} already exists and was not overwritten", "choose another name") from None
     except OSError as reason:
         raise CommandError(f"cannot write {file}: {reason.strerror}") from None
     if json:

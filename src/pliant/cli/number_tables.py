@@ -1,4 +1,4 @@
-"""Tables of numbers for a terminal: as many columns as there is room for, each of them whole."""
+"""Tables of numbers for a terminal: as many complete columns as fit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.table import Table
 
 @dataclass(frozen=True)
 class Numbers:
-    """A column: its name, what stands below it in the head, and its cells as text."""
+    """A column: its name, the second line of its head, and its cells as text."""
 
     name: str
     below: str

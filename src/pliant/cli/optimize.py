@@ -1,4 +1,4 @@
-"""The command `optimize`: the best values of parameters and inputs."""
+"""The command `optimize`: optimal values of parameters and inputs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pliant.spec.derive import derive
 def optimize(
     model: Model,
     minimize: Annotated[
-        str, typer.Option("--minimize", metavar="EXPR", help='What is to be smallest, such as "(tip.x - 20 cm)^2".')
+        str, typer.Option("--minimize", metavar="EXPR", help='Expression to minimize, such as "(tip.x - 20 cm)^2".')
     ],
     vary: Annotated[
         list[str],
@@ -33,26 +33,28 @@ def optimize(
     subject_to: Annotated[
         list[str] | None, typer.Option("--subject-to", metavar="COND", help='A condition, such as "tip.z >= 10 cm".')
     ] = None,
-    analysis: Annotated[str, typer.Option("--analysis", help="equilibrium, or simulate.")] = "equilibrium",
+    analysis: Annotated[str, typer.Option("--analysis", help="equilibrium or simulate.")] = "equilibrium",
     until: Annotated[float | None, typer.Option("--until", help="End of the motion [s], for simulate.")] = None,
     method: Annotated[
-        str, typer.Option("--method", help="slsqp or ipopt, by gradients; optuna, by samples.")
+        str, typer.Option("--method", help="slsqp or ipopt (by gradients), or optuna (by samples).")
     ] = "slsqp",
-    evaluations: Annotated[int, typer.Option("--evaluations", help="Most steps of the search, or samples.")] = 200,
-    seed: Annotated[int, typer.Option("--seed", help="Of samples.")] = 0,
+    evaluations: Annotated[
+        int, typer.Option("--evaluations", help="Maximum number of search steps, or number of samples.")
+    ] = 200,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the samples.")] = 0,
     *,
     choices: Choices,
     report: Report = None,
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="File to write: .json.")] = None,
     json: Json = False,
 ) -> int:
-    """Find the values of parameters and inputs at which an expression of outputs is smallest."""
+    """Find the values of parameters and inputs that minimize an expression of outputs."""
     check_report(report)
     ranges = dict(_range(text) for text in vary)
     if analysis == "simulate" and until is None:
-        raise CommandError("a motion needs its end", "write --until 2")
+        raise CommandError("a simulation needs an end time", "add --until 2")
     if analysis != "simulate" and until is not None:
-        raise CommandError("--until is the end of a motion", "write --analysis simulate")
+        raise CommandError("--until applies to simulations only", "add --analysis simulate")
     options: dict[str, Any] = {} if until is None else {"until": until}
     eqs = derive(load_model(model, choices))
 

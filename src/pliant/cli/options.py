@@ -1,4 +1,4 @@
-"""Options of the analysis commands, made of the options of the analyses (`solve/options.py`): one list for all surfaces."""
+"""Options of the analysis commands, generated from the options of the analyses (`solve/options.py`), the only list of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pliant.solve.options import Options
 
 
 def renamed_options(renamed: Mapping[str, str]) -> Callable[[Any], Any]:
-    """Decorator of a command whose options were called differently before: the old ones are refused with the new ones as hints."""
+    """Decorator of a command with renamed options: the old names are rejected with the new ones as hints."""
 
     def decorate(command: Any) -> Any:
         command.renamed = dict(renamed)
@@ -32,7 +32,7 @@ def renamed_options(renamed: Mapping[str, str]) -> Callable[[Any], Any]:
 
 
 def with_options(schema: type[Options], **defaults: Any) -> Callable[[Any], Any]:
-    """Decorator of a command: it gets the options of an analysis, and is called with what was given, as `options`.
+    """Decorator that adds the options of an analysis to a command and passes the given ones as `options`.
 
     They are made when the command is called for: a module has several, and one of them is wanted. defaults: of options that the
     schema requires.
@@ -76,7 +76,7 @@ def _option(schema: type[Options], name: str, hint: Hint, default: Any) -> inspe
 
 
 def _kind(schema: type[Options], name: str, hint: Hint) -> tuple[Any, int | None]:
-    """Type of an option, and its least value."""
+    """Type of an option, and its minimum."""
     if get_origin(schema.model_fields[name].annotation) is dict:
         return list[str], None
     if isinstance(hint.marker, Quantity):
@@ -85,7 +85,7 @@ def _kind(schema: type[Options], name: str, hint: Hint) -> tuple[Any, int | None
 
 
 def _whole_number(field: FieldInfo) -> tuple[type[int], int | None] | None:
-    """`int` and its least value, if that is what a field holds, with or without None."""
+    """`int` and its minimum, if that is the type of a field, with or without None."""
     for annotation in (field.annotation, *get_args(field.annotation)):
         bare, *marks = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
         words = get_args(bare) if get_origin(bare) is Literal else ()
@@ -96,7 +96,7 @@ def _whole_number(field: FieldInfo) -> tuple[type[int], int | None] | None:
 
 
 def _read(schema: type[Options], name: str, hint: Hint, given: Any) -> Any:
-    """The value of an option as the analysis takes it: lists by comma, numbers by name as NAME=VALUE."""
+    """The value of an option as the analysis expects it: lists separated by commas, numbers by name as NAME=VALUE."""
     field = schema.model_fields[name]
     if field.annotation is bool:
         return given != field.default
@@ -120,7 +120,7 @@ def _times(flag: str, words: list[str]) -> list[float]:
 
 
 def _by_name(flag: str, settings: list[str]) -> dict[str, float | str]:
-    """Values by name; those with a unit stay text until the robot is there that they belong to (`in_si`)."""
+    """Values by name; those with a unit remain text until the robot is loaded (`in_si`)."""
     found: dict[str, float | str] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")

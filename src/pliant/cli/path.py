@@ -1,4 +1,4 @@
-"""The command `path`: poses at rest while a parameter changes, through limit points and bifurcations."""
+"""The command `path`: equilibria while a parameter changes, through limit points and bifurcations."""
 
 from __future__ import annotations
 
@@ -37,11 +37,12 @@ def path(
         int | None,
         typer.Option(
             "--point",
-            help="Which point of a saved path to go on from; negative ones count from its end; else the last.",
+            help="Point of a saved path to continue from; negative numbers count from its end; default: the last.",
         ),
     ] = None,
     axes: Annotated[
-        str | None, typer.Option("--axes", metavar="X,Y", help="What the plot shows; else an output and the parameter.")
+        str | None,
+        typer.Option("--axes", metavar="X,Y", help="Axes of the plot; default: an output and the parameter."),
     ] = None,
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="FILE", help="Plot to write: .pdf, .svg or .png.")
@@ -53,16 +54,16 @@ def path(
     report: Report = None,
     json: Json = False,
 ) -> int:
-    """Follow poses at rest while a parameter changes; find where they buckle or snap."""
+    """Follow equilibria while a parameter changes; locate buckling and snapping."""
     check_picture(plot)
     check_report(report)
     if out is not None and not out.endswith(".nc"):
         raise CommandError(f"cannot tell the format of '{out}'", "end it in .nc")
     saved = str(options["start"]).endswith(".nc")
     if not saved and (point is not None or options["reverse"]):
-        raise CommandError("--point and --reverse are about a saved path", "name it with --start FILE.nc")
+        raise CommandError("--point and --reverse apply to a saved path only", "give one with --start FILE.nc")
     if plot is None and axes is not None:
-        raise CommandError("--axes are those of a plot", "name its file with --plot FILE")
+        raise CommandError("--axes applies to plots only", "add --plot FILE")
     spec = load_model(model, choices)
     options["to"] = _goal(spec, model, options["parameter"], options["to"], choices)
     eqs = derive(spec)
@@ -86,7 +87,7 @@ def path(
 
 
 def _goal(spec: RobotSpec, model: str, parameter: str, to: str, choices: Choices) -> float:
-    """The value to go to [SI], read and checked as a setting of that parameter is."""
+    """The final value [SI], read and checked like a setting of that parameter."""
     names = Environment(flatten(spec)).names
     if parameter not in names:
         raise CommandError(f"unknown parameter '{parameter}'", suggestion(parameter, names, "see pliant show"))

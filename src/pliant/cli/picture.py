@@ -29,7 +29,7 @@ def picture(
     choices: Choices,
     json: Json = False,
 ) -> int:
-    """Draw a robot: planar ones face-on, others from above."""
+    """Draw a robot: planar robots face-on, others from above."""
     if at not in (INITIAL, EQUILIBRIUM):
         raise CommandError(f"unknown pose '{at}'", renamed_hint(at, WORDS) or "write --at initial or --at equilibrium")
     eqs = derive(load_model(model, choices))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Self
 
-# On a terminal the line is drawn anew; elsewhere (a file, a pipe) a new one now and then will do.
+# On a terminal the line is redrawn; elsewhere (a file, a pipe) a new one is printed occasionally.
 TERMINAL_AFTER, TERMINAL_EVERY = 0.5, 0.2
 FILE_EVERY = 10.0
 # The pace that the time left is reckoned with is that of about this long [s].
@@ -113,7 +113,7 @@ class ProgressLine(Line):
 
 
 def duration_text(seconds: float) -> str:
-    """A duration as people say it."""
+    """A duration in readable form."""
     for unit, size in (("days", 86400.0), ("h", 3600.0), ("min", 60.0)):
         if seconds >= 2 * size:
             return f"{seconds / size:.3g} {unit}"

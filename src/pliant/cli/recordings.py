@@ -1,4 +1,4 @@
-"""Commands that hold a model against a recording: compare and fit."""
+"""Commands that compare a model with a recording: compare and fit."""
 
 from __future__ import annotations
 
@@ -43,14 +43,12 @@ OutputName = Annotated[str, typer.Option("--output", help="The model's output th
 Columns = Annotated[
     str | None,
     typer.Option(
-        "--columns", help="The recording's columns of that output, by comma; else tip.x,tip.y,tip.z or x,y,z."
+        "--columns", help="The recording's columns of that output, by comma; default tip.x,tip.y,tip.z or x,y,z."
     ),
 ]
-Begin = Annotated[float | None, typer.Option("--from", help="Start of the window that counts [s].")]
-End = Annotated[float | None, typer.Option("--to", help="End of the window that counts [s].")]
-RestAt = Annotated[
-    str | None, typer.Option("--rest-at", help="Times of the states at rest that are compared, by comma [s].")
-]
+Begin = Annotated[float | None, typer.Option("--from", help="Start of the time window [s].")]
+End = Annotated[float | None, typer.Option("--to", help="End of the time window [s].")]
+RestAt = Annotated[str | None, typer.Option("--rest-at", help="Times of the equilibria to compare, by comma [s].")]
 Out = Annotated[str | None, typer.Option("--out", help="JSON file to write.")]
 
 
@@ -64,7 +62,9 @@ def compare(
     begin: Begin = None,
     end: End = None,
     rest_at: RestAt = None,
-    until: Annotated[float | None, typer.Option("--until", help="Duration without a recording [s]; else 1 s.")] = None,
+    until: Annotated[
+        float | None, typer.Option("--until", help="Duration without a recording [s]; default 1 s.")
+    ] = None,
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="FILE", help="Plot to write: .pdf, .svg or .png.")
     ] = None,
@@ -79,7 +79,7 @@ def compare(
     check_picture(plot)
     check_report(report)
     if against is None and columns is not None:
-        raise CommandError("--columns are those of a recording", "give one with --against FILE")
+        raise CommandError("--columns applies to recordings only", "give one with --against FILE")
     spec = load_model(model, Choices(set=set, variant=variant, folder=folder))
     rod, equals, listed = rods.partition("=")
     if not equals or not listed.strip():
@@ -122,7 +122,7 @@ def compare(
 
 
 def _print_comparison(found: Sequence[Comparison]) -> None:
-    """Two tables that fit a terminal of 80 columns: accuracy and speed, then what it took to derive the equations."""
+    """Two tables that fit a terminal of 80 columns: accuracy and speed, then the cost of deriving the equations."""
     heads = "rod,;states,;static,s;run,s;speed,x real;mean,mm;share,%;max,mm;at rest,mm"
     errors = _table(heads.replace("mm", found[0].unit if found else "mm"))
     costs = _table("rod,;states,;derive,s;compile,s;code,kB;memory,kB")
@@ -139,12 +139,12 @@ def _print_comparison(found: Sequence[Comparison]) -> None:
 
 
 def _factor(value: float) -> str:
-    """Whole above ten, and never rounded to nothing below."""
+    """An integer above ten, and two significant digits below, so that nothing is rounded to zero."""
     return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _table(heads: str) -> Table:
-    """An empty table whose heads, separated by semicolons, have two lines each."""
+    """An empty table; its column heads are separated by semicolons and have two lines each."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     for head in heads.split(";"):
         table.add_column(Text("\n".join(head.split(","))), no_wrap=True)
@@ -181,25 +181,27 @@ def fit(
     ] = None,
     rests: Annotated[
         list[str] | None,
-        typer.Option(
-            "--rests", metavar="FILE", help="Recording whose states at rest are fitted beside motions; several."
-        ),
+        typer.Option("--rests", metavar="FILE", help="Recording whose equilibria are fitted; may be repeated."),
     ] = None,
     output: Annotated[
         list[str] | None,
-        typer.Option("--output", metavar="NAME=COLUMNS", help="Output, with its columns: p1=p1_x,p1_y,p1_z; else tip."),
+        typer.Option(
+            "--output", metavar="NAME=COLUMNS", help="Output, with its columns: p1=p1_x,p1_y,p1_z; default tip."
+        ),
     ] = None,
     columns: Columns = None,
     begin: Begin = None,
     end: End = None,
-    hold_out: Annotated[str | None, typer.Option("--hold-out", help="even or odd loading cycles, to test on.")] = None,
-    at_rest: Annotated[bool, typer.Option("--at-rest", help="Fit states at rest instead of the motion.")] = False,
+    hold_out: Annotated[
+        str | None, typer.Option("--hold-out", help="even or odd loading cycles to hold out for testing.")
+    ] = None,
+    at_rest: Annotated[bool, typer.Option("--at-rest", help="Fit equilibria instead of the motion.")] = False,
     rest_at: RestAt = None,
     prior: Annotated[
         list[str] | None,
-        typer.Option("--prior", metavar="NAME=MEAN,DEVIATION", help='What is known: "density=1200,50 kg/m^3".'),
+        typer.Option("--prior", metavar="NAME=MEAN,DEVIATION", help='Prior of a parameter: "density=1200,50 kg/m^3".'),
     ] = None,
-    folds: Annotated[int | None, typer.Option("--folds", help="Score on left-out samples, in so many folds.")] = None,
+    folds: Annotated[int | None, typer.Option("--folds", help="Number of folds for cross-validation.")] = None,
     profile: Annotated[str | None, typer.Option("--profile", help="Parameters to profile, by comma.")] = None,
     *,
     choices: Choices,
@@ -207,7 +209,7 @@ def fit(
     report: Report = None,
     json: Json = False,
 ) -> int:
-    """Find physical parameters so that the model follows recordings."""
+    """Identify physical parameters from recordings."""
     if not against and not rests:
         raise CommandError("there is nothing to fit to", "give a recording with --against FILE")
     check_report(report)
@@ -288,13 +290,13 @@ def _outputs(given: Sequence[str] | None, columns: str | None) -> dict[str, list
     for word in given:
         name, equals, listed = word.partition("=")
         if equals and columns is not None:
-            raise CommandError("--columns go with one --output without columns of its own")
+            raise CommandError("--columns applies to a single --output without its own columns")
         found[name.strip()] = _names(listed if equals else columns)
     return found
 
 
 def _priors(eqs: Equations, given: Sequence[str] | None) -> dict[str, tuple[float, float]]:
-    """Means and deviations [SI]; a unit that is written once is that of both."""
+    """Means and deviations [SI]; a unit given once applies to both."""
     found = {}
     example = 'write --prior "density=1200,50 kg/m^3"'
     for word in given or ():

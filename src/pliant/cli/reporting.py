@@ -1,4 +1,4 @@
-"""The option `--report`: what was computed as one page."""
+"""The option `--report`: all results on one page."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from pliant.language.display import shown
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
 
-Report: TypeAlias = Annotated[
-    str | None, typer.Option("--report", metavar="FILE", help="Page to write (.html), with everything in it.")
-]
+Report: TypeAlias = Annotated[str | None, typer.Option("--report", metavar="FILE", help="Report to write (.html).")]
 
 
 def check_report(file: str | None) -> None:
-    """Refuse what cannot work before anything is computed."""
+    """Check the file name and matplotlib before anything is computed."""
     if file is None:
         return
     if not file.endswith(".html"):

@@ -1,4 +1,4 @@
-"""What a command works on: a model, a state of it, or a saved result, which holds its model."""
+"""The argument of a command: a model, a state of it, or a saved result, which contains its model."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RESULT_ENDING = ".nc"
 
 
 def load_model(model: str, choices: Choices) -> RobotSpec:
-    """The robot that a command works on, its rods in the models asked for; raises SpecError with all faults."""
+    """Load the robot of a command, with the requested rod models; raises SpecError with all faults."""
     given = read_settings(choices.set)
     try:
         spec = load(model, variant=choices.variant, set=given, folders=choices.folder or ())
@@ -84,7 +84,7 @@ def read_value(eqs: Equations, name: str, text: str) -> float:
 
 
 def read_inputs(eqs: Equations, settings: Sequence[str] | None) -> dict[str, Any]:
-    """Values of `--input` as analyses take them: numbers, texts with units, expressions of t, or columns of recordings."""
+    """Values of `--input` as analyses accept them: numbers, texts with units, expressions of t, or columns of recordings."""
     found: dict[str, Any] = {}
     for setting in settings or ():
         name, equals, value = (word.strip() for word in setting.partition("="))
@@ -103,7 +103,7 @@ def read_inputs(eqs: Equations, settings: Sequence[str] | None) -> dict[str, Any
 
 @dataclass(frozen=True)
 class Subject:
-    """A robot with its equations, and a run of it where that was given."""
+    """A robot with its equations, and a run of it if one was given."""
 
     spec: RobotSpec
     equations: Equations
@@ -111,14 +111,12 @@ class Subject:
 
 
 def open_subject(what: str, choices: Choices) -> Subject:
-    """The model or result of that name; options of models are refused for results, which are what they are."""
+    """The model or result of that name; options of models are rejected for results, whose model is fixed."""
     if not what.endswith(RESULT_ENDING):
         spec = load_model(what, choices)
         return Subject(spec, derive(spec))
     if any(vars(choices).values()):
-        raise CommandError(
-            f"{what} is a result and holds its own model", "leave out --set, --variant, --folder and --rod"
-        )
+        raise CommandError(f"{what} is a result and contains its model", "omit --set, --variant, --folder and --rod")
     run = answering(lambda: load_result(what))
     spec = load_text(run.recorded.attributes["model_text"])
     return Subject(spec, derive(spec), run)

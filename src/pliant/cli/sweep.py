@@ -1,4 +1,4 @@
-"""The command that does many analyses, and shows what they have found."""
+"""The command `sweep`: run an analysis for many cases, and show the results."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ ROWS, BEST = 20, 3
 """Cases that a table shows, and cases that a report plays."""
 
 Subject = Annotated[
-    str, typer.Argument(metavar="MODEL|FOLDER", help="A model (MODEL@VARIANT), or the folder of a sweep to be shown.")
+    str, typer.Argument(metavar="MODEL|FOLDER", help="A model (MODEL@VARIANT), or the folder of a sweep to show.")
 ]
 
 
@@ -65,45 +65,45 @@ def sweep(
     model: Subject,
     vary: Annotated[
         list[str] | None,
-        typer.Option("--vary", metavar="NAME=VALUES", help='What varies: "k=1:3:20 kPa", "arm=pcs:4,cosserat:10".'),
+        typer.Option("--vary", metavar="NAME=VALUES", help='Values of a parameter: "k=1:3:20 kPa", "arm=pcs:4,cosserat:10".'),
     ] = None,
     sample: Annotated[
-        str | None, typer.Option("--sample", metavar="KIND:N", help="Samples: random, sobol, halton, latin; else combinations.")
+        str | None, typer.Option("--sample", metavar="KIND:N", help="Samples: random, sobol, halton, latin; default: combinations.")
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the samples; else 0.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the samples; default 0.")] = None,
     analysis: Annotated[
         str | None, typer.Option("--analysis", help="simulate (the default), equilibrium, modes or linearize.")
     ] = None,
-    until: Annotated[float | None, typer.Option("--until", help="End of simulations [s]; else 1.")] = None,
+    until: Annotated[float | None, typer.Option("--until", help="End of simulations [s]; default 1.")] = None,
     option: Annotated[
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Another option of the analysis: save_every=0.1.")
     ] = None,
     keep: Annotated[
-        str | None, typer.Option("--keep", metavar="NAMES", help="What is kept of motions, by comma; else q,v,outputs.")
+        str | None, typer.Option("--keep", metavar="NAMES", help="Variables of motions to save; default q,v,outputs.")
     ] = None,
     out: Annotated[
-        str | None, typer.Option("--out", metavar="FOLDER", help="Folder of the results; one that was begun is gone on with.")
+        str | None, typer.Option("--out", metavar="FOLDER", help="Folder of the results; an unfinished sweep is continued.")
     ] = None,
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Threads, or tasks at a time; else all cores.")] = None,
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Threads or concurrent tasks; default all cores.")] = None,
     dask: Annotated[
         str | None, typer.Option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
     ] = None,
-    table: Annotated[bool, typer.Option("--table", help="Print the cases, the best first.")] = False,
+    table: Annotated[bool, typer.Option("--table", help="Print the cases, best first.")] = False,
     plot: Annotated[
-        str | None, typer.Option("--plot", metavar="[FILE]", help="Plot of effects (.pdf, .svg, .png); else FOLDER/plot.png.")
+        str | None, typer.Option("--plot", metavar="[FILE]", help="Plot of effects (.pdf, .svg, .png); default FOLDER/plot.png.")
     ] = None,
     report: Annotated[
-        str | None, typer.Option("--report", metavar="[FILE]", help="Page to write (.html); else FOLDER/report.html.")
+        str | None, typer.Option("--report", metavar="[FILE]", help="Report to write (.html); default FOLDER/report.html.")
     ] = None,
     by: Annotated[
-        str | None, typer.Option("--by", metavar="NAME", help="Measure that ranks the cases; else the first that differs.")
+        str | None, typer.Option("--by", metavar="NAME", help="Measure that ranks the cases; default: the first that differs.")
     ] = None,
-    largest: Annotated[bool, typer.Option("--largest", help="The largest is the best, not the smallest.")] = False,
+    largest: Annotated[bool, typer.Option("--largest", help="The largest value is best, not the smallest.")] = False,
     *,
     choices: Choices,
     json: Json = False,
 ) -> int:  # fmt: skip
-    """Do an analysis in many cases, on all cores, with every finished one on disk; or show the results of a sweep."""
+    """Run an analysis for many cases, on all cores, saving each finished one; or show the results of a sweep."""
     plot, report = _beside(plot, out or model, "plot.png"), _beside(report, out or model, "report.html")
     check_picture(plot)
     check_report(report)
@@ -112,20 +112,20 @@ def sweep(
         refused = {"--vary": vary, "--sample": sample, "--seed": seed, "--analysis": analysis, "--until": until}
         refused |= {"--option": option, "--keep": keep, "--out": out, "--workers": workers, "--dask": dask}
         for flag in (flag for flag, given in refused.items() if given is not None):
-            raise CommandError(
-                f"{model} is a sweep that was begun; {flag} is for a new one", "give the model and --out"
-            )
+            raise CommandError(f"{model} is an existing sweep; {flag} is for a new one", "give the model and --out")
         folder = answering(lambda: SweepFolder.open(model))
     else:
         if Path(model).is_dir():
-            raise CommandError(f"the folder {model} holds no sweep", "give a model, or a folder that --out has made")
+            raise CommandError(f"the folder {model} contains no sweep", "give a model, or a folder written by --out")
         if not vary or out is None:
-            raise CommandError("a sweep needs what varies and a folder", 'give --vary "k=1:3:20 kPa" and --out runs/')
+            raise CommandError(
+                "a sweep needs values to vary and a folder", 'give --vary "k=1:3:20 kPa" and --out runs/'
+            )
         kind = analysis or "simulate"
         if kind not in ANALYSES:
             raise CommandError(f"unknown analysis '{kind}'", f"known: {', '.join(ANALYSES)}")
         if until is not None and kind != "simulate":
-            raise CommandError("--until is for simulations", "leave it out")
+            raise CommandError("--until applies to simulations only", "omit it")
         end = _run(
             _model_file(model, choices),
             _varied(vary),
@@ -154,19 +154,19 @@ def sweep(
         _print(folder, found, by, largest)
     if end is not None and end.interrupted:
         say(
-            f"{time_is_up() or INTERRUPTED}; the same command goes on with the other {end.cases - end.before - end.done} cases"
+            f"{time_is_up() or INTERRUPTED}; the same command runs the remaining {end.cases - end.before - end.done} cases"
         )
         raise Interrupted
     return failed
 
 
 def _beside(file: str | None, folder: str, name: str) -> str | None:
-    """Where a file goes that was asked for without its name: into the folder of the sweep."""
+    """The file; one requested without a name is in the folder of the sweep."""
     return str(Path(folder) / name) if file == NO_VALUE else file
 
 
 def _model_file(model: str, choices: Choices) -> ModelFile:
-    load_model(model, choices)  # says what is wrong with it as all commands do
+    load_model(model, choices)  # reports errors as all commands do
     rods = {name.strip(): kind.strip() for name, _, kind in (x.partition("=") for x in choices.rod or ())}
     return ModelFile(model, choices.variant, read_settings(choices.set), tuple(choices.folder or ()), rods)
 
@@ -178,7 +178,7 @@ def _varied(vary: Sequence[str]) -> dict[str, str]:
         if not equals or not name.strip() or not values.strip():
             raise CommandError(f"cannot read --vary {given!r}", 'write --vary "k=1:3:20 kPa"')
         if name.strip() in found:
-            raise CommandError(f"--vary says twice how '{name.strip()}' varies", "keep one of them")
+            raise CommandError(f"--vary gives '{name.strip()}' twice", "keep one of them")
         found[name.strip()] = values.strip()
     return found
 
@@ -208,9 +208,9 @@ def _run(
     options: dict[str, Any], keep: str | None, workers: int | None, dask: str | None,
 ) -> SweepEnd:  # fmt: skip
     if seed is not None and sample is None:
-        raise CommandError("--seed is that of samples", "add --sample sobol:1000")
+        raise CommandError("--seed applies to samples only", "add --sample sobol:1000")
     if keep is not None and analysis != "simulate":
-        raise CommandError("--keep is for motions", "leave it out")
+        raise CommandError("--keep applies to motions only", "omit it")
     kept = KEPT if keep is None else tuple(word.strip() for word in keep.split(",") if word.strip())
 
     def work() -> SweepEnd:
@@ -221,7 +221,7 @@ def _run(
 
     found: SweepEnd = answering(work)
     if found.before:
-        say(f"{found.before} of {found.cases} cases were done before")
+        say(f"{found.before} of {found.cases} cases were already done")
     return found
 
 
@@ -300,7 +300,7 @@ def _save_report(file: str, folder: SweepFolder, found: Table, by: str | None, l
 
 
 def _again(folder: SweepFolder, case: int) -> tuple[Equations, Any]:
-    """The equations of a case, and its motion or pose once more: what is kept of it is too little for a picture."""
+    """The equations of a case, and its motion or pose, computed again: the saved data is not enough for a picture."""
     told, row = folder.manifest, dict(folder.rows[case])
     spec = load_text(told["structures"][told["which"][case]]["text"])
     eqs = derive(spec)

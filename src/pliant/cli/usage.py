@@ -1,4 +1,4 @@
-"""How a command was called, where that is wrong: in words that name the option and what was given."""
+"""Messages for wrong command-line usage, which name the option and the value given."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pliant.cli.common import Failure
 
 REASONS = (
     (r"valid number", "is not a number"),
-    (r"valid integer", "is not a whole number"),
+    (r"valid integer", "is not an integer"),
     (r"greater than or equal to (\S+)", "must be at least {0}"),
     (r"less than or equal to (\S+)", "must be at most {0}"),
     (r"greater than (\S+)", "must be above {0}"),
     (r"less than (\S+)", "must be below {0}"),
 )
-"""What the library that reads options says of a value, and what we say."""
+"""Messages of the option parser, and our replacements."""
 
 
 def empty_argument(arguments: Sequence[str]) -> Failure | None:
-    """An argument or the value of an option that is empty, which no command can use."""
+    """The first empty argument or option value, which no command accepts."""
     for before, word in zip(("", *arguments), arguments, strict=False):
         name, equals, value = word.partition("=")
         if equals and not value and name.startswith("--"):
@@ -32,7 +32,7 @@ def empty_argument(arguments: Sequence[str]) -> Failure | None:
 
 
 def usage_failure(error: Any, arguments: Sequence[str]) -> Failure:
-    """The complaint of the library that reads options, with the value that it does not name."""
+    """The error of the option parser, with the value that its own message omits."""
     command = next((word for word in arguments if not word.startswith("-")), "")
     known = getattr(getattr(error, "ctx", None), "command", None)
     help_hint = (
@@ -58,7 +58,7 @@ def usage_failure(error: Any, arguments: Sequence[str]) -> Failure:
 
 
 def _given(options: Sequence[str], arguments: Sequence[str]) -> tuple[str, str] | None:
-    """The option as it was written, and its value."""
+    """The option as written, and its value."""
     for k, word in enumerate(arguments):
         name, equals, value = word.partition("=")
         if name in options:

@@ -1,4 +1,4 @@
-"""The command that computes cases with known answers."""
+"""The command `validate`: compute cases with known answers."""
 
 from __future__ import annotations
 
@@ -22,31 +22,28 @@ from pliant.validation.running import Findings, NotRun, Outcome, run_cases
 
 
 def _matching(incomplete: str) -> list[str]:
-    """Cases and themes that begin so, for completion in shells."""
+    """Cases and themes that begin with the given text, for shell completion."""
     themes = [theme_word(theme) for theme in get_args(Theme)]
     return [name for name in [*names(), *themes] if name.startswith(incomplete)]
 
 
 Names = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[NAME]...", help="Cases or themes; all without any.", autocompletion=_matching),
+    typer.Argument(metavar="[NAME]...", help="Cases or themes; default: all.", autocompletion=_matching),
 ]
-Data = Annotated[
-    str | None, typer.Option("--data", metavar="DIR", help="Folder of recordings; otherwise that in PLIANT_DATA.")
-]
+Data = Annotated[str | None, typer.Option("--data", metavar="DIR", help="Folder of recordings; default: PLIANT_DATA.")]
 
 
 def validate(
     cases: Names = None,
     data: Data = None,
-    list_cases: Annotated[bool, typer.Option("--list", help="Name the cases and what each compares.")] = False,
+    list_cases: Annotated[bool, typer.Option("--list", help="List the cases and what each compares.")] = False,
     report: Report = None,
     json: Json = False,
 ) -> int:
-    """Compute cases with known answers, and say how far off each is.
+    """Compute cases with known answers and report the error of each.
 
-    The exit code is 1 if a case is beyond its tolerance. Cases that need recordings or packages that are not there are not run, and
-    counted as such.
+    The exit code is 1 if a case exceeds its tolerance. Cases whose recordings or packages are missing are skipped and counted.
     """
     check_report(report)
     try:
@@ -68,10 +65,10 @@ def validate(
 
 
 def _folder(data: str | None) -> Path | None:
-    """The folder of recordings, if one is named."""
+    """The folder of recordings, if one is given."""
     given = data or os.environ.get("PLIANT_DATA")
     if data is not None and not Path(data).is_dir():
-        raise CommandError(f"there is no folder {data}", "name the one with the recordings")
+        raise CommandError(f"there is no folder {data}", "give the folder of the recordings")
     return Path(given) if given else None
 
 
@@ -84,7 +81,7 @@ def _write(report: str, findings: Findings) -> None:
 
 
 class Progress:
-    """Which case is being computed: a line that is drawn anew on a terminal, and one per case elsewhere."""
+    """Progress: the case being computed, in one line on a terminal that is redrawn, and in one line per case elsewhere."""
 
     def __init__(self, count: int) -> None:
         self.count, self.done, self.width = count, 0, 0
@@ -99,7 +96,7 @@ class Progress:
             sys.stderr.flush()
 
     def __call__(self, entry: Entry) -> None:
-        """Show the case that is next."""
+        """Show the next case."""
         self.done += 1
         line = f"[{self.done}/{self.count}] {entry.title}"
         if not self.terminal:
@@ -133,7 +130,7 @@ def _list(entries: Sequence[Entry], *, json: bool) -> None:
 
 
 def _print(findings: Findings) -> None:
-    """A table with a part for every theme, what was not run, and a sentence at the end."""
+    """Print a table with a part for every theme, the skipped cases, and a summary."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("case", no_wrap=True)
     for head in ("value", "reference", "unit", "error", "tolerance", "s"):

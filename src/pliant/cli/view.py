@@ -23,8 +23,10 @@ def view(
         str,
         typer.Argument(metavar="MODEL|RESULT", help="A model file, the name of a bundled robot, or a result (.nc)."),
     ],
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port of the page; 0 for any.")] = DEFAULT_PORT,
-    host: Annotated[str, typer.Option("--host", help="Address to serve on: this machine's own only.")] = "localhost",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port of the page; 0 for any free port.")
+    ] = DEFAULT_PORT,
+    host: Annotated[str, typer.Option("--host", help="Address to serve on: local addresses only.")] = "localhost",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     *,
     choices: Choices,
@@ -46,7 +48,7 @@ def view(
     subject = open_subject(model, choices)
     if subject.run is not None and not len(subject.run.time):
         raise CommandError(
-            f"{model} holds no saved time", "save some: pliant simulate MODEL --save-every 0.02 --out FILE"
+            f"{model} contains no saved states", "save some: pliant simulate MODEL --save-every 0.02 --out FILE"
         )
     with redirect_stdout(io.StringIO()):  # the server has words of its own, with an address that is not the page's
         server = start_server(chosen, subject.spec.name or "robot")

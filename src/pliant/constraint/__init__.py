@@ -1,4 +1,4 @@
-"""Constraints, one kind per file. A new kind is one more file and one more name here."""
+"""Constraints, one type per file. A new type is one more file and one more name here."""
 
 from typing import Annotated, TypeAlias
 

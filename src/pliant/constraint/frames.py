@@ -29,7 +29,7 @@ ROWS = ("x", "y", "z", "rx", "ry", "rz")
 GROUPS = {"position": ROWS[:3], "orientation": ROWS[3:], "all": ROWS}
 
 PRESCRIBED = {"position": (LENGTH, NUMBER), "rate": (SPEED, RATE), "acceleration": (ACCELERATION, ANGULAR_ACCELERATION)}
-"""What a constraint may prescribe, in the order of derivatives: dimensions of displacements and of rotations."""
+"""Quantities that a constraint may prescribe, in the order of derivatives: dimensions of displacements and of rotations."""
 
 Component: TypeAlias = Literal["x", "y", "z", "rx", "ry", "rz", "position", "orientation", "all"]
 
@@ -39,7 +39,7 @@ Signals: TypeAlias = Annotated[tuple[AnySignal, ...], OneOrList()]
 
 
 class Frames(Repeated):
-    """Two frames kept together: chosen components of the second frame's pose in the first are held.
+    """Constraint between two frames on selected components of the second frame's pose relative to the first.
 
     Closes a kinematic loop, guides a body along a path, or (with `position`, `rate` or `acceleration`) prescribes a motion.
     """
@@ -48,19 +48,19 @@ class Frames(Repeated):
     """The two frames, each a reference (`bar.tip`) or a reference with an offset."""
     type: Literal["frames"] = "frames"
     components: Components
-    """What is held: any of x, y, z, rx, ry, rz, or `position`, `orientation`, `all`."""
+    """Constrained components: any of x, y, z, rx, ry, rz, or `position`, `orientation`, `all`."""
     expressed_in: FrameName | None = None
-    """Frame whose axes the components are taken along; otherwise the first of the two frames."""
+    """Frame in whose axes the components are expressed; default: the first of the two frames."""
     holds: Literal["coincide", "as at start"] = "coincide"
-    """What zero means: the frames coincide, or they stand to each other as in the initial pose."""
+    """Meaning of zero: the frames coincide, or have the relative pose of the initial state."""
     position: Signals | None = None
-    """Prescribed value of the components in time, one for all or a list [m or rad]; otherwise zero. It must not jump."""
+    """Prescribed value of the components in time, one for all or a list [m or rad]; default: zero. It must not jump."""
     rate: Signals | None = None
-    """Prescribed rate instead of the value, one for all or a list [m/s or rad/s]; the components start where the robot does."""
+    """Prescribed rate instead of the value, one for all or a list [m/s or rad/s]; the components start from the initial state."""
     acceleration: Signals | None = None
     """Prescribed acceleration instead of the value, one for all or a list [m/s^2 or rad/s^2]. It may jump, as commands do."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -115,7 +115,7 @@ constraints:
         offset: Any = [0, 0, 0]
         order = next((i for i, key in enumerate(PRESCRIBED) if getattr(self, key) is not None), 0)
         if self.holds == "as at start" or order:
-            # a prescribed rate or acceleration moves on from wherever the frames stand at the start
+            # a prescribed rate or acceleration starts from the initial relative pose of the frames
             start_a = se3.compose(build.initial_pose(node_a), end_a)
             start_b = se3.compose(build.initial_pose(node_b), end_b)
             start_axes = build.initial_pose(node_c)[0] @ axes[0]
@@ -172,9 +172,9 @@ def frame_constraint(rows: tuple[str, ...], *, prescribed: bool) -> FrameConstra
 
 
 def _rotation(axes: Any, first: Any, second: Any, rows: tuple[str, ...], prescribed: bool) -> dict[str, Any]:
-    """Held components of the rotation from the first frame to the second, along the given axes."""
+    """Constrained components of the rotation from the first frame to the second, along the given axes."""
     if not prescribed and len(rows) == 2:
-        # one axis stays free: the other two held components say that it is common to both frames
+        # one axis is free: the other two constrained components make it common to both frames
         free = next(i for i, row in enumerate(("rx", "ry", "rz")) if row not in rows)
         turned = ca.horzcat(*second) @ (ca.horzcat(*first).T @ axes[:, free])
         j, k = (free + 1) % 3, (free + 2) % 3

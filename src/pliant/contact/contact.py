@@ -1,4 +1,4 @@
-"""A contact in the language: which things touch, and by which law."""
+"""A contact in the language: the parts that can touch, and the contact law."""
 
 from __future__ import annotations
 
@@ -39,53 +39,56 @@ class Friction(Part):
     short_form: ClassVar[str | None] = "along"
 
     along: Number
-    """Coefficient of friction [-]; where `across` is given, that along the axis of the rod or capsule that touches."""
+    """Coefficient of friction [-]; if `across` is given, that along the axis of the touching rod or capsule."""
     across: Number | None = None
-    """Coefficient across that axis [-]; otherwise as along it."""
+    """Coefficient across that axis [-]; default: the same as along it."""
     at_rest: Number = 1
-    """Coefficient of surfaces that stick, as a multiple of that of surfaces that slide [-]; at least 1."""
+    """Coefficient of static friction as a multiple of that of sliding friction [-]; at least 1."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Coefficients that are not negative."""
         for field in ("along", "across"):
             given = getattr(self, field)
             if given is not None and value(given) < 0:
-                yield (field,), f"a coefficient of friction must not be below zero, but it is {value(given):g}", ""
+                yield (field,), f"a coefficient of friction must not be negative, but it is {value(given):g}", ""
         if value(self.at_rest) < 1:
             text = f"at_rest must be 1 or more, but it is {value(self.at_rest):g}"
-            yield ("at_rest",), text, "friction at rest is the larger one"
+            yield ("at_rest",), text, "static friction is the larger one"
 
 
 class Contact(Repeated):
-    """Things that push each other where they would overlap, and rub where they slide.
+    """Contact forces between parts that overlap, with friction.
 
-    Bodies touch with their `shape`, rods with their section swept along them, meshes with their triangles and edges (as thick as
-    their section, blocks up to their outermost nodes), surfaces with their form. Who touches whom is found. The normal force is
-    `stiffness * depth^exponent * (1 + dissipation * rate of depth)`, never below zero. Friction is that of Coulomb, and it holds:
-    between surfaces that stick stands a spring, as stiff along the surfaces as contacts of elastic bodies are, which slips when its
-    force reaches the friction.
+    Bodies touch with their `shape`, rods with their section swept along them, meshes with their triangles and edges
+    (as thick as their section, blocks up to their outermost nodes), surfaces with their geometry. Touching pairs are
+    detected automatically. The normal force is `stiffness * depth^exponent * (1 + dissipation * rate of depth)`,
+    never negative. Friction is Coulomb friction with sticking:
+    sticking surfaces are connected by a spring with the tangential stiffness of contacts of elastic bodies, which slips when its
+    force reaches the friction limit.
     """
 
     between: Annotated[tuple[Things, ...], OneOrList(), Field(min_length=1, max_length=2)]
-    """The things that touch: `[finger, ball]`, `[[finger, thumb], ball]` for any of the first with any of the second, `rope` for a
-    thing with itself, `all` for all things with each other and with themselves. Things that are fixed to the same frame, or whose
-    frames a joint, the base of a rod or a constraint joins, do not touch each other; only the world's surfaces touch all."""
+    """The parts that can touch: `[finger, ball]`, `[[finger, thumb], ball]` for any of the first with any of the
+    second, `rope` for self-contact, `all` for all parts with each other and with themselves. Parts that are fixed to
+    the same frame, or whose frames are connected by a joint, the base of a rod or a constraint, do not touch each
+    other; surfaces of the world touch all parts."""
     stiffness: Value | None = None
-    """Normal force per depth to the power of `exponent` [N/m for exponent 1]: of a ball, a corner, a crossing of two rods, and of
-    each piece of a rod that is as long as it is thick. Otherwise from the materials and radii of the things; things without a
-    material count as rigid."""
+    """Normal force per depth to the power of `exponent` [N/m for exponent 1]: for a ball, a corner, a crossing of two
+    rods, and for each piece of a rod that is as long as it is thick. Default: from the materials and radii of the
+    parts; parts without a material are rigid."""
     exponent: Number = 1
     """Power of the depth [-]: 1 linear, 1.5 as between balls (Hertz)."""
     dissipation: Slowness = "50 s/m"
     """Loss per rate of depth [s/m]."""
     restitution: Number | None = None
-    """Speed after an impact as a share of that before [-], above 0 up to 1, instead of `dissipation`."""
+    """Coefficient of restitution, the ratio of the speeds after and before an impact [-], above 0 up to 1, instead of
+    `dissipation`."""
     friction: Friction = Friction(along=0)
     """Coefficient of friction [-], or several."""
     tangential_stiffness: Number = "=2/3"
-    """Stiffness along the surfaces, while they stick, as a share of that across them [-]."""
+    """Tangential stiffness of sticking surfaces relative to the normal stiffness [-]."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -110,13 +113,13 @@ contacts:
         given = ("stiffness",) if self.stiffness is not None else ()
         yield from positive(self, value, *given, "exponent", "tangential_stiffness")
         if value(self.dissipation) < 0:
-            yield ("dissipation",), f"dissipation must not be below zero, but it is {value(self.dissipation):g} s/m", ""
+            yield ("dissipation",), f"dissipation must not be negative, but it is {value(self.dissipation):g} s/m", ""
         if self.restitution is not None and not 0 < value(self.restitution) <= 1:
             text = f"restitution must be above 0 and up to 1, but it is {value(self.restitution):g}"
             yield ("restitution",), text, "for impacts without rebound raise `dissipation`"
 
     def apply(self, build: Build, name: str) -> None:
-        """Add the law between the shapes of all things named."""
+        """Add the law between the shapes of all listed parts."""
         things = [things_named(build, names) for names in self.between]
         sides = [[shape for thing in group for shape in shapes_of(build, thing)] for group in things]
         exclude_joined(build, things[0], things[-1])
@@ -142,23 +145,23 @@ contacts:
         build.system.contacts.law(name, sides[0], sides[-1], build.system.constants(numbers.entries()))
 
     def _impact(self, build: Build, name: str) -> float:
-        """The number of its restitution, which is found once: other values are refused."""
+        """The impact number of its restitution, which is computed once: other values are rejected."""
         assert self.restitution is not None, "asked for where it is given"
         restitution = build.value(self.restitution)
         found = build.nominal(restitution)
-        message, hint = "restitution cannot be changed in derived equations", "load the model anew with set={...}"
+        message, hint = "restitution cannot be changed in derived equations", "load the model again with set={...}"
         build.require(1e-12 - ca.fabs(restitution - found), f"contacts.{name}.restitution", message, hint)
         return impact_number(found)
 
 
 def _why_not(things: list[list[str]]) -> tuple[str, str]:
-    """What is wrong with things that cannot touch, and what to do."""
+    """Problems of parts that cannot touch, with hints."""
     if len({thing for group in things for thing in group}) == 1:
-        return f"'{things[0][0]}' is one rigid piece and cannot touch itself", "name two things, such as [ball, floor]"
+        return f"'{things[0][0]}' is one rigid piece and cannot touch itself", "give two parts, such as [ball, floor]"
     if not things[0] or not things[-1]:
-        return "there is nothing that could touch", "give bodies a `shape`, or add `surfaces`"
+        return "no part can touch another", "give bodies a `shape`, or add `surfaces`"
     names = " and ".join(", ".join(group) for group in things)
     return (
         f"{names} cannot touch: they are fixed to the same frame, or a joint, a rod's base or a constraint joins them",
-        "name things that move against each other",
+        "use parts that move relative to each other",
     )

@@ -17,7 +17,7 @@ time."""
 EARTH = 9.81
 """Gravity of that fall where the robot has none [m/s^2]."""
 RIGID = 1e8
-"""Elastic modulus of things without a material, for the stiffness of their contacts [Pa]."""
+"""Elastic modulus of parts without a material, for the stiffness of their contacts [Pa]."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class LawNumbers:
 
     @classmethod
     def place(cls, name: str) -> int:
-        """Where a number stands among the constants of a law."""
+        """Index of a number among the constants of a law."""
         return [field.name for field in fields(cls)].index(name)
 
 

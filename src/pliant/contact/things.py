@@ -1,4 +1,4 @@
-"""Things that touch: the surfaces that bodies, rods and meshes have of themselves, and which things never touch each other."""
+"""Parts that can touch: the surfaces of bodies, rods and meshes, and pairs that never touch."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 ALL = "all"
-"""Every thing that has a surface."""
+"""Every part that has a surface."""
 CROWDED = 0.4
-"""Radius of the surface of a mesh as a share of its shortest edge, at most: neighbours must not touch at rest."""
+"""Largest radius of the surface of a mesh relative to its shortest edge: neighbours must not touch at rest."""
 
 BODY_SURFACES: dict[type, Callable[[Any], SurfaceBase]] = {
     SlenderRod: lambda shape: CapsuleSurface(radius=0, length=shape.length, axis=shape.axis),
@@ -42,7 +42,7 @@ BODY_SURFACES: dict[type, Callable[[Any], SurfaceBase]] = {
 
 
 def things_named(build: Build, names: Iterable[str]) -> list[str]:
-    """The things that a side of a contact names."""
+    """The parts of one side of a contact."""
     robot, found = build.robot, dict[str, None]()
     for name in names:
         with_shape = [n for n, body in robot.bodies.items() if body.shape is not None]
@@ -52,7 +52,7 @@ def things_named(build: Build, names: Iterable[str]) -> list[str]:
 
 
 def shapes_of(build: Build, thing: str) -> list[int]:
-    """Numbers of the shapes of a thing, which are made when they are first asked for."""
+    """Numbers of the shapes of a part, which are created on first use."""
     if thing not in build.surfaces:
         build.surfaces[thing] = _make(build, thing)
     return build.surfaces[thing]
@@ -68,22 +68,22 @@ def _make(build: Build, thing: str) -> list[int]:
     if body.shape is None:
         message = f"the body '{thing}' has no shape, so nothing can touch it"
         raise SpecError(
-            [Fault(message, "give it a `shape`, or name a surface with this body as its `parent`", f"bodies.{thing}")]
+            [Fault(message, "give it a `shape`, or use a surface with this body as its `parent`", f"bodies.{thing}")]
         )
     node, (R, p) = build.frame(thing)
     center = p + R @ ca.vertcat(*map(build.value, body.center_of_mass))
     return BODY_SURFACES[type(body.shape)](body.shape).shapes(build, thing, node, (R, center))
 
 
-# -- who does not touch whom ----------------------------------------------------------------------------------------------
+# -- pairs that do not touch ----------------------------------------------------------------------------------------------
 
 
 def exclude_joined(build: Build, first: Sequence[str], second: Sequence[str]) -> None:
-    """Things of two groups that are fixed to the same frame, or whose frames a joint, a rod's base or a constraint joins, do not
-    touch.
+    """Parts of two groups that are fixed to the same frame, or whose frames are connected by a joint, a rod's base or
+    a constraint, do not touch.
 
-    The world is no such frame: what is joined to it may touch what stands on it. Meshes touch what holds them, except with the
-    nodes that are held.
+    The world is excepted: parts connected to it may touch its surfaces. Meshes touch the parts that they are fixed
+    to, except at the fixed nodes.
     """
     groups = [_by_carrier(build, things) for things in (first, second)]
     pairs = [(carrier, carrier) for carrier in groups[0] if carrier in groups[1]]
@@ -117,7 +117,7 @@ def are_thin(build: Build, shapes: Iterable[int]) -> bool:
 
 
 def _carrier(build: Build, frame: str) -> int | str:
-    """What a frame belongs to: a rod or mesh by name, anything rigid by its node."""
+    """Owner of a frame: a rod or mesh by name, a rigid part by its node."""
     owner = frame.partition(".")[0]
     if owner in build.robot.rods or owner in build.robot.meshes:
         return owner
@@ -171,7 +171,7 @@ def _least(values: Iterable[Any]) -> Any:
 
 
 def _rod_shape(build: Build, rod: str) -> int:
-    """Edges between the places that the rod's model knows, each with the length that it stands for over its thickness."""
+    """Edges between the stations of the rod's model, each with its length over its thickness."""
     stations = sorted(build.stations[rod], key=lambda s: s.x)
     length = build.nominal(build.value(build.robot.rods[rod].length))
     values = build.system.peek
@@ -235,7 +235,7 @@ def mesh_radius(build: Build, name: str) -> Any:
 
 
 def default_stiffness(build: Build, sides: Sequence[Sequence[str]]) -> Any:
-    """Of linear contacts of these things [N/m]: the modulus of both sides together times the smallest radius."""
+    """Stiffness of linear contacts of these parts [N/m]: the combined modulus times the smallest radius."""
     moduli = [_least(_modulus(build, thing) for thing in things) for things in sides]
     return contact_modulus(moduli[0], moduli[-1]) * smallest_radius(build, sides)
 

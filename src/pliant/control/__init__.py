@@ -1,6 +1,6 @@
-"""Control: from the equations to a loop that holds. Designs are functions, controllers plain objects.
+"""Control: designs are functions, controllers are plain objects.
 
-A controller that a model file can name has its part of the language beside it. A new one is one more file and one more name in
+A controller that is available in model files has its schema in the same module. A new one is one more file and one more name in
 `Control`.
 """
 

@@ -1,4 +1,4 @@
-"""What all controllers of the language share: which inputs they set, when, and within which limits."""
+"""Base of all controllers of the language: their inputs, sample times and limits."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ InputNames: TypeAlias = Annotated[tuple[InputName, ...], Field(min_length=1), On
 
 
 Dimensioned: TypeAlias = tuple[KeyPath, Scalar, Dimension | None]
-"""A value whose dimension the model decides: where it stands, what it is, and that dimension (None: unknown)."""
+"""A value whose dimension depends on the model: its location, the value, and that dimension (None: unknown)."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """Dimensions of a model's inputs, coordinates and outputs by name; those that only a built robot tells are missing."""
+    """Dimensions of a model's inputs, coordinates and outputs by name; those known only for a built robot are missing."""
 
     inputs: Mapping[str, Dimension]
     coordinates: Mapping[str, Dimension]
@@ -43,8 +43,8 @@ class Known:
 
 
 class InputLimit(Part):
-    """What an actuator can do. A bound that is left out is the `minimum` or `maximum` of the parameter, if it has one; the tension
-    of a tendon is never below zero."""
+    """Limits of an actuator. An omitted bound is the `minimum` or `maximum` of the parameter, if it has one; the tension
+    of a tendon is never negative."""
 
     input: InputName
     """The input parameter."""
@@ -64,18 +64,18 @@ class InputLimit(Part):
 
 
 class ControllerBase(Part):
-    """A controller: it is called at its sample times, and its commands are held in between."""
+    """A controller: it is called at its sample times, and its commands are constant in between."""
 
     sample_time: Time
     """Time between two samples [s]."""
     delay: Time = 0
-    """Time from a sample to when its command takes effect [s]."""
+    """Time from a sample until its command takes effect [s]."""
     inputs: InputNames | None = None
-    """Input parameters that it sets; otherwise all of the model."""
+    """Input parameters that it commands; default: all inputs of the model."""
     limits: tuple[InputLimit, ...] = ()
-    """Limits of the inputs, one entry for each that has some."""
+    """Limits of the inputs, one entry for each limited input."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     example: ClassVar[str]
     gain_fields: ClassVar[tuple[str, ...]] = ()
@@ -94,7 +94,7 @@ class ControllerBase(Part):
             yield ("delay",), "a delay cannot be negative", "use 0 for none"
 
     def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
-        """Values whose dimensions are those of what they are about."""
+        """Values whose dimensions depend on the controlled quantities."""
         for index, limit in enumerate(self.limits):
             unit = known.inputs.get(limit.input)
             for bound, expected in (("lower", unit), ("upper", unit), ("rate", None if unit is None else unit / TIME)):
@@ -135,20 +135,21 @@ class TaskController(ControllerBase):
     """A controller that makes a frame or coordinates follow a path in time."""
 
     frame: FrameName | None = None
-    """Frame whose position follows the path, and whose orientation or direction is held."""
+    """Frame whose position follows the path, and whose orientation or direction is controlled."""
     components: str = "xyz"
     """Components of the position in the world, some of x, y and z in order."""
     coordinates: Annotated[tuple[CoordinateName, ...], OneOrList()] = ()
-    """Coordinates that follow the path, in place of a frame."""
+    """Coordinates that follow the path, instead of a frame."""
     path: Annotated[tuple[AnySignal, ...], OneOrList()] = ()
-    """The path: one value or expression of `t` for each component or coordinate [m or rad]. Without it the frame's place is free,
-    and only its orientation or direction is held."""
+    """The path: one value or expression of `t` for each component or coordinate [m or rad]. Without it the frame's
+    position is free, and only its orientation or direction is controlled."""
     orientation: Rotations = ()
-    """Orientation of the frame in the world that is held (three components): one rotation, or a list applied in turn."""
+    """Reference orientation of the frame in the world (three components): one rotation, or a list applied in turn."""
     direction: PointingDirection | None = None
-    """Direction that an axis of the frame is held in (two components); what the frame does about the axis is free."""
+    """Reference direction of an axis of the frame (two components); the rotation about the axis is free."""
     least_squares: StrictBool = False
-    """Whether to do the best where the inputs cannot follow the path in all its components, or cannot hold the robot on it."""
+    """Whether to use least squares if the inputs cannot follow the path in all its components, or cannot balance the
+    robot on it."""
 
     @property
     def placed(self) -> int:
@@ -157,7 +158,7 @@ class TaskController(ControllerBase):
 
     @property
     def turned(self) -> int:
-        """How many components of the orientation are held."""
+        """Number of controlled components of the orientation."""
         return (3 if self.orientation else 0) + (2 if self.direction is not None else 0)
 
     @property
@@ -166,18 +167,18 @@ class TaskController(ControllerBase):
         return self.placed + self.turned
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """One thing to follow the path, and one value for each of its parts."""
+        """Check that one frame or list of coordinates follows the path, with one value for each component."""
         yield from super().problems(value)
         if (self.frame is None) == (not self.coordinates) and (self.path or self.turned or self.frame is not None):
-            yield (), "say what follows the path: either `frame` or `coordinates`", "give one of them"
+            yield (), "the path needs either a `frame` or `coordinates`", "give one of them"
         wrong = [c for c in self.components if c not in "xyz"]
         if wrong or len(set(self.components)) != len(self.components) or not self.components:
             yield ("components",), f"`components` are some of x, y and z, not '{self.components}'", "write xy, or z"
         if self.orientation and self.direction is not None:
-            yield ("direction",), "an orientation holds every direction of the frame", "keep one of the two"
+            yield ("direction",), "an orientation includes every direction of the frame", "keep one of the two"
         for field in ("orientation", "direction"):
             if getattr(self, field) and self.frame is None:
-                yield (field,), f"`{field}` is that of a frame, and none is given", "give `frame`"
+                yield (field,), f"`{field}` needs a frame, and none is given", "give `frame`"
         if not self.path and not self.size:
             yield (), "there is nothing to follow", "give a `path`, or an `orientation` or `direction` of the frame"
         elif len(self.path) != self.placed:
@@ -185,7 +186,7 @@ class TaskController(ControllerBase):
             yield ("path",), message, "give one value or expression for each"
 
     def followers(self, known: Known) -> list[Dimension | None]:
-        """Dimensions of what is controlled: what follows the path, then what is held."""
+        """Dimensions of the controlled components: those that follow the path, then those that are constant."""
         placed = [known.coordinates.get(x) for x in self.coordinates] or [LENGTH] * self.placed
         return [*placed, *[NUMBER] * self.turned]
 
@@ -196,7 +197,7 @@ class TaskController(ControllerBase):
             yield ("path", index), value, part
 
     def task(self, plant: Plant) -> Task:
-        """What is controlled."""
+        """The controlled task."""
         tasks = [*self._placed(), *self._turned(plant)]
         return tasks[0] if len(tasks) == 1 else Several(tuple(tasks))
 
@@ -219,7 +220,7 @@ class TaskController(ControllerBase):
             yield FrameDirection(self.frame, [plant.number(x) for x in self.direction.target], along)
 
     def followed(self, plant: Plant) -> Reference:
-        """The path with its derivatives, from the expressions; orientations are held."""
+        """The path with its derivatives, from the expressions; orientations are constant."""
         return expressed_path((*self.path, *[0.0] * self.turned), plant)
 
 

@@ -1,4 +1,4 @@
-"""The whole sampled loop on the whole linear robot: what a regulator and its observer, as built, do to every mode."""
+"""The complete sampled loop on the full linear robot: the effect of a regulator and its observer on every mode."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SPLIT = 1e-6
 """A double pole at 1 is split by the root of round-off: growth below this is none."""
 MARGIN = 1e-9
-"""Poles nearer to 1 than this neither grow nor decay, as far as round-off can tell."""
+"""Poles closer to 1 than this neither grow nor decay, within round-off."""
 
 NEAR = 0.2
 """A pole of the loop that is nearer to one of the robot without control belongs to the same motion."""
@@ -27,7 +27,7 @@ NEAR = 0.2
 
 @dataclass(frozen=True, repr=False)
 class ClosedLoop:
-    """The loop of a robot with all its modes, held commands with their delay, and a controller with its observer.
+    """The closed loop of a robot with all its modes, a zero-order hold with delay, and a controller with its observer.
 
     Attributes:
         poles: eigenvalues per sample, largest first.
@@ -72,20 +72,20 @@ class ClosedLoop:
 
     @property
     def warning(self) -> str:
-        """What is wrong with a loop that is not stable, and what to do; empty otherwise."""
+        """Warning with a hint for an unstable loop; empty otherwise."""
         if self.stable:
             return ""
         grows = self.largest > 1 + SPLIT
         what = f"grows (by {np.log(self.largest) / self.sample_time:.3g} 1/s)" if grows else "does not decay"
         if grows:
-            advice = "take that mode into the design" if self.neglected else "lower the gains"
+            advice = "include that mode in the design" if self.neglected else "lower the gains"
             advice = f"Shorten sample time or delay, raise the weights of inputs, or {advice}"
         elif self.neglected:
-            advice = "Take that mode into the design, or give the robot some damping"
+            advice = "Include that mode in the design, or add damping to the robot"
         else:
-            advice = "Give what it moves a weight in the design, or the robot some damping"
+            advice = "Add a weight on the states that it moves, or damping to the robot"
         return (
-            f"on the whole linear robot, sampled and delayed as it runs, {self.motion} {what}: largest pole {self.largest:.6g} per "
+            f"in the complete sampled loop with delay, {self.motion} {what}: largest pole {self.largest:.6g} per "
             f"sample of {self.sample_time:g} s. {advice}"
         )
 

@@ -28,7 +28,7 @@ from pliant.solve.motion.plant import Plant
 from pliant.solve.saddle import saddle_matrix
 
 GROWING = 1e-3
-"""Errors that grow by less than this share per sample are taken for a lack of damping that was asked for."""
+"""Errors that grow by less than this fraction per sample are attributed to feedback without damping."""
 
 
 def error_growth(feedback: Pid, size: int, sample_time: float, delay: float) -> float:
@@ -58,7 +58,7 @@ def error_growth(feedback: Pid, size: int, sample_time: float, delay: float) -> 
 
 @dataclass
 class ConstraintControl:
-    """Makes a task follow a path.
+    """Controller that makes a task follow a path.
 
     Attributes:
         equations: the model; the robot may differ from it (`parameters`).
@@ -101,7 +101,7 @@ class ConstraintControl:
             )
 
     def start(self, now: Now) -> None:
-        """Forget the last run; refuse a task that the inputs cannot move."""
+        """Reset the controller; reject a task that the inputs cannot move."""
         values = dict(zip(self.equations.inputs, self.equations.input_vector(), strict=True)) | now.inputs
         self._last = np.array([values[name] for name in self._inputs])
         self._integral = np.zeros(self.task.size)
@@ -170,7 +170,7 @@ class ConstraintControl:
         return dict(zip(self._inputs, found.inputs.tolist(), strict=True))
 
     def notes(self) -> list[str]:
-        """What a user should know after a run."""
+        """Warnings of a run."""
         notes = [*(f"{named(self)}: {text}" for text in self.warnings), *self._shortfalls.notes(named(self))]
         if self._missed:
             notes.append(
@@ -186,11 +186,11 @@ class ConstraintControlSpec(TaskController):
 
     type: Literal["constraint"] = "constraint"
     settling: Time
-    """Time constant of errors [s]; they die out without swinging."""
+    """Time constant of errors [s]; they decay without oscillation."""
     integral: StrictBool = False
-    """Whether errors that stay are integrated away."""
+    """Whether steady-state errors are removed by integration."""
     damping: AngularSpeed = 0
-    """Braking of motions that the path leaves free, where there are more inputs than it needs [1/s]."""
+    """Damping of motions that the path does not prescribe, by redundant inputs [1/s]."""
 
     example: ClassVar[str] = """\
 pliant: 1

@@ -19,7 +19,7 @@ from pliant.solve.motion.integrator import Method
 from pliant.solve.statics.equilibrium import equilibrium
 
 LEAST_SAMPLES = 3
-"""Samples on a surface from which its stiffness is told."""
+"""Samples on a surface from which its stiffness is estimated."""
 
 
 @dataclass
@@ -70,7 +70,7 @@ class StiffnessEstimate:
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of k [N/m] as the scatter of the samples tells it, were they independent."""
+        """Standard deviation of k [N/m] from the scatter of the samples, assuming independence."""
         if self.samples < LEAST_SAMPLES or not self._spread[0, 0] > 0:
             return float("nan")
         left = max(0.0, self._spread[1, 1] - self.stiffness * self._spread[0, 1])
@@ -81,7 +81,7 @@ class StiffnessEstimate:
 class ContactObserver:
     """Estimates the force on a frame, and the stiffness of the surface that it presses on, from outputs and inputs.
 
-    It is given to `simulate` among the controllers, before those whose commands it is to know of, and commands nothing. The model
+    It is given to `simulate` among the controllers, before those whose commands it uses, and commands nothing. The model
     knows no contact: it has the force as inputs (a load at the frame, `forces` in world axes), which an extended Kalman filter
     takes for values that wander. What the model lacks else (a wrong stiffness of the robot, say) shows as a force too.
 
@@ -141,7 +141,7 @@ class ContactObserver:
         self._check_forces()
 
     def _check_forces(self) -> None:
-        """Refuse inputs that are not the force on the frame."""
+        """Reject inputs that are not the force on the frame."""
         eqs = self.equations.at(parameters=self.parameters)
         q = eqs.initial_state().q
         columns = [eqs.inputs.index(name) for name in self.forces]

@@ -18,7 +18,7 @@ from pliant.model.contact_shapes import ContactLaw, ContactShape
 from pliant.output.base import CONTACT_SUMS, ContactQuestion
 
 LEAST_SLOPE = 0.5
-"""Share of the stiffness that a search takes where the contact is open or has just closed, so that it finds the surface."""
+"""Fraction of the stiffness that a search uses if the contact is open or has just closed, so that it finds the surface."""
 UNIT_FORCE = 1.0
 """Force at which a stiffness that grows with the depth is taken for a search [N]."""
 
@@ -33,9 +33,10 @@ def _check_contact(eqs: Equations, contact: str) -> None:
 
 @dataclass(frozen=True)
 class ContactForce:
-    """How hard the things of a contact press on each other, along their normals, at all places together [N].
+    """Total normal force of a contact [N].
 
-    For `StaticControl` and `rest_with`: the model has the contact too, and finds it from outside. Friction is not counted.
+    For `StaticControl` and `rest_with`: the model also contains the contact, and the search can start outside of it.
+    Friction is not included.
     """
 
     contact: str
@@ -52,7 +53,7 @@ class ContactForce:
         return (f"force of {self.contact}",)
 
     def check(self, eqs: Equations) -> None:
-        """Refuse contacts that do not exist."""
+        """Reject contacts that do not exist."""
         _check_contact(eqs, self.contact)
 
     def motion(
@@ -70,14 +71,14 @@ class ContactForce:
     def searched(
         self, eqs: Equations, q: np.ndarray, parameters: Values | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Value, derivative (1 x nv) and weight (1) for a search at rest, which go on outside of the surface as if it pulled.
+        """Value, derivative (1 x nv) and weight (1) for a search at rest, extended outside of the surface as if it pulled.
 
         The weight makes it comparable with lengths: a depth for a force.
         """
         bound = eqs.at(parameters=parameters).binding
         force, gap = self._force_and_gap(eqs, bound, q[None], np.zeros((1, bound.nv)))[0]
         if not np.isfinite(gap):
-            raise ArgumentError(f"no distance is known between the things of the contact '{self.contact}'")
+            raise ArgumentError(f"the distance between the parts of the contact '{self.contact}' is unknown")
         by_force, by_gap = self._derivatives(eqs, bound, q)
         stiffness = self._stiffness(eqs, bound)
         slope = -float(by_force @ by_gap) / max(float(by_gap @ by_gap), 1e-300)
@@ -129,15 +130,15 @@ class PlanePosition:
         return tuple(f"place {k} of {self.frame} on {self.contact}" for k in (1, 2))
 
     def check(self, eqs: Equations) -> None:
-        """Refuse frames and contacts that do not exist, and contacts without a plane, or with several."""
+        """Reject frames and contacts that do not exist, and contacts without a plane, or with several."""
         check_names("frame", [self.frame], eqs.frame_names)
         _check_contact(eqs, self.contact)
         planes = self._planes(eqs)
         if len(planes) != 1:
             has = f"planes {', '.join(x.name for x in planes)}" if planes else "no plane"
             raise ArgumentError(
-                f"the contact '{self.contact}' has {has}, and places along a surface are told on one plane only",
-                "name a contact with one plane, or give components of a frame's position",
+                f"the contact '{self.contact}' has {has}, but positions along a surface need exactly one plane",
+                "use a contact with one plane, or components of a frame's position",
             )
 
     def _planes(self, eqs: Equations) -> list[ContactShape]:

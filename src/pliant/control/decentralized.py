@@ -1,4 +1,4 @@
-"""Decentralized regulators: each group of inputs is set from measurements of its own.
+"""Decentralized regulators: each group of inputs is computed from its own measurements.
 
 The gain is zero outside of the groups, so the Riccati equation does not give it. Its nonzero entries minimize the same cost,
 averaged over starts. With the cost matrix P of the loop and the covariance L that the starts lead to, the gradient by the gain K of
@@ -22,20 +22,20 @@ from pliant.solve.blas_threads import on_one_blas_thread
 
 ITERATIONS = 500
 GOOD_ENOUGH = 1e-7
-"""The search ends where a step lowers the cost by less than this share."""
+"""The search ends when a step reduces the cost by less than this fraction."""
 TINY = 1e-20
-"""Variances below this share of the largest are those of what never moves."""
+"""Variances below this fraction of the largest count as zero."""
 PATIENCE = 5
 """Times in a row that it may do so."""
 SHORTEST = 1e-8
-"""Of the steps, as shares of what the curvature asks for."""
+"""Step lengths relative to the Newton step."""
 DECAY = 1e-6
-"""By so much a pole of the loop has to stay inside of the unit circle [-], or left of the imaginary axis [share of the largest]."""
+"""Margin of the poles to the unit circle [-], or to the imaginary axis [relative to the largest]."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """A local controller: the inputs that it sets, and what it sees.
+    """A local controller: its inputs and its measurements.
 
     Attributes:
         inputs: names of its inputs.
@@ -54,7 +54,9 @@ class Group:
         if not (np.isfinite(self.priority) and self.priority > 0):
             raise ValueError(f"a priority must be above zero; it is {self.priority:g}")
         if not self.states and not self.outputs:
-            raise ValueError(f"the group of {', '.join(self.inputs)} sees nothing; give it `states` or `outputs`")
+            raise ValueError(
+                f"the group of {', '.join(self.inputs)} has no measurements; give it `states` or `outputs`"
+            )
 
 
 @on_one_blas_thread
@@ -62,7 +64,7 @@ def decentralized_lqr(
     linear: Linear, groups: Mapping[str, Group], *, states: Weights = 1.0, inputs: Weights = 1.0,
     outputs: Weights | None = None, reduction: Reduction | None = None, disturbances: np.ndarray | None = None,
 ) -> Regulator:  # fmt: skip
-    """The regulator whose inputs are set group by group, each from its own states and outputs, for weights as of `lqr`.
+    """The regulator in which each group of inputs is computed from its own states and outputs, for weights as in `lqr`.
 
     disturbances: deviations of the robot's states (of the whole system, n or n x k) after which the cost is averaged; by default
     what impulses of the inputs leave. Priorities divide the weights of inputs. With a `reduction`, `linear` is its reduced system,
@@ -101,7 +103,8 @@ def decentralized_lqr(
 def _measurements(
     linear: Linear, groups: Mapping[str, Group], reduction: Reduction | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What all groups see, as rows on the (whole) states and past commands, and which inputs each row may move (m x rows)."""
+    """Measurements of all groups, as rows on the full states and past commands, and the inputs that each row may
+    affect (m x rows)."""
     plant = (
         reduction.full
         if reduction is not None
@@ -121,11 +124,11 @@ def _measurements(
             if not at:
                 raise UnknownName("output", name, plant.outputs)
             if np.any(np.abs(plant.D[at]) > 0):
-                raise ValueError(f"the output '{name}' follows inputs at once; a group cannot be set from it")
+                raise ValueError(f"the output '{name}' depends directly on inputs; a group cannot use it")
             found += list(plant.C[at])
         rows += [np.concatenate([row, np.zeros(m * past)]) for row in found]
         allowed += [own] * len(found)
-        for k in range(past):  # a controller knows its own past commands
+        for k in range(past):  # past commands are known to the controller
             for i in np.flatnonzero(own):
                 rows.append(np.eye(n + m * past)[n + m * k + i])
                 allowed.append(own)
@@ -173,14 +176,14 @@ class _Problem:
         found = [pair for K in starts if (pair := self._from(K, X)) is not None]
         if not found:
             raise ValueError(
-                "no gains of this structure were found that hold the system; let the groups see more, or join some of them"
+                "no stabilizing gains of this structure were found; add measurements to the groups, or merge some of them"
             )
         return min(found, key=lambda pair: float(np.sum(pair[1] * X)))
 
     def _from(self, K: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """The minimum that the search from K on leads to; None where it finds no loop that decays."""
         ease = self._ease(K)
-        while ease > 0:  # a plant that decays faster by itself first; then less and less of that help
+        while ease > 0:  # continuation: start with additional damping of the plant, then reduce it
             K, _ = self._descend(K, X, ease)
             less = self._ease(K)
             if less > 0.999 * ease:
@@ -298,7 +301,7 @@ def _inverse(matrix: np.ndarray) -> np.ndarray:
     """Inverse of a matrix that is nearly symmetric and not negative, as far as numbers allow."""
     size = np.sqrt(np.maximum(np.diag(matrix), TINY * np.diag(matrix).max() + 1e-300))
     values, vectors = scipy.linalg.eigh(0.5 * (matrix + matrix.T) / np.outer(size, size))
-    told = values > 1e-8 * values[-1]  # along the others measurements say the same, or nothing
+    told = values > 1e-8 * values[-1]  # along the others measurements are redundant or zero
     return np.asarray((vectors[:, told] / values[told]) @ vectors[:, told].T / np.outer(size, size))
 
 

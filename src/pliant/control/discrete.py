@@ -1,4 +1,4 @@
-"""Linear systems in discrete time: inputs held between samples, commands that take effect late."""
+"""Linear systems in discrete time: zero-order hold, and commands with delay."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.linear.state_space import StateSpace
 
 ANSWERED = 1e3
-"""Deviations that become this many times as large before they are answered cannot be held: every small error is a large one."""
+"""Largest growth of deviations before the controller can respond."""
 
 
 class TooSlow(ValueError):
-    """A sample time at which the design cannot see what it is to control."""
+    """A sample time that is too long for the design."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,9 +30,9 @@ class DiscreteStateSpace:
 
     Attributes:
         sample_time: time between samples [s].
-        delay: time from a sample to when its command takes effect [s].
-        past: how many past commands x holds.
-        continuous: the system it came from.
+        delay: time from a sample until its command takes effect [s].
+        past: number of past commands in x.
+        continuous: the original system.
     """
 
     A: np.ndarray
@@ -68,10 +68,10 @@ class DiscreteStateSpace:
 
 @on_one_blas_thread
 def discretize(linear: StateSpace, sample_time: float, *, delay: float = 0.0) -> DiscreteStateSpace:
-    """Exact discrete equations for inputs that are held between samples and take effect `delay` [s] after them.
+    """Exact discrete equations for a zero-order hold with a delay of `delay` [s].
 
-    Refuses a sample time so long that an oscillation of the system would be mistaken for a slower one, or, with the delay, that a
-    mode which grows becomes a thousand times as large before it is answered.
+    Rejects sample times that alias an oscillation of the system, or in which, including the delay, an unstable mode
+    grows a thousandfold.
     """
     if not (np.isfinite(sample_time) and sample_time > 0):
         raise ValueError(f"the sample time must be above zero; it is {sample_time:g} s")
@@ -83,7 +83,7 @@ def discretize(linear: StateSpace, sample_time: float, *, delay: float = 0.0) ->
 
 
 def need_linear(function: str, given: Any, *kinds: type) -> None:
-    """Refuse what is no linear system, with the one that may be meant."""
+    """Reject arguments that are not linear systems, with a hint."""
     if isinstance(given, kinds):
         return
     kind = type(given).__name__
@@ -97,7 +97,7 @@ def need_linear(function: str, given: Any, *kinds: type) -> None:
 
 
 def held_commands(linear: StateSpace, sample_time: float, delay: float) -> DiscreteStateSpace:
-    """As `discretize`, for any sample time: oscillations too fast for it are there, whatever they look like at the samples."""
+    """As `discretize`, for any sample time, including aliased oscillations."""
     n, m = linear.B.shape
     whole = int(np.floor(delay / sample_time + 1e-9))
     late = max(0.0, delay - whole * sample_time)
@@ -133,7 +133,7 @@ def held_commands(linear: StateSpace, sample_time: float, delay: float) -> Discr
 
 
 def held(A: np.ndarray, B: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
-    """exp(A time) and the integral of exp(A s) B over it: the response to an input that is held."""
+    """exp(A time) and the integral of exp(A s) B over it: the response to a constant input."""
     n, m = B.shape
     whole = scipy.linalg.expm(time * np.block([[A, B], [np.zeros((m, n + m))]]))
     return whole[:n, :n], whole[:n, n:]

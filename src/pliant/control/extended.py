@@ -29,7 +29,7 @@ class ExtendedKalman:
     Attributes:
         equations: the model; its `parameters` may differ from the robot's.
         outputs: names of what is measured, vectors whole.
-        start: the state it believes in at first.
+        start: the initial estimate.
         deviation: standard deviation of that state, one for all or one per state (increments of q, then v).
         process: variance that each state gains per second; inputs: variance of what acts like a change of each input.
         noise: variance of the outputs.
@@ -80,7 +80,7 @@ class ExtendedKalman:
         )
 
     def _in_force(self, inputs: Values) -> dict[str, float]:
-        """The inputs with what is believed of the disturbances."""
+        """The inputs with the estimated disturbances."""
         return dict(inputs) | dict(zip(self.disturbances, self.disturbance.tolist(), strict=True))
 
     def correct(self, y: np.ndarray, t: float, inputs: Values) -> State:
@@ -110,7 +110,7 @@ class ExtendedKalman:
         return [self.equations.inputs.index(name) for name in self.disturbances]
 
     def predict(self, t: float, inputs: Values) -> State:
-        """The estimate one sample after time t, with the inputs held."""
+        """The estimate one sample after time t, with constant inputs."""
         inputs = self._in_force(inputs)
         about = self._about(t, inputs)
         A, B = held(about.A, about.B, self.sample_time)
@@ -123,7 +123,7 @@ class ExtendedKalman:
         return self.state
 
     def _moved(self, t: float, end: float, inputs: Values) -> State:
-        """The believed state at a later time [s], with the inputs held."""
+        """The predicted state at a later time [s], with constant inputs."""
         q, v = self.state
         bound = self.equations.at(inputs=inputs, parameters=self.parameters).binding
         switching = self.equations.model.switch_times(bound.parameters).size
@@ -133,7 +133,7 @@ class ExtendedKalman:
                 method=self.method, save_at=[end], controllers=(),
             )  # fmt: skip
             return State(run.q[-1], run.v[-1], end)
-        # a short run of its own, without all that belongs to results
+        # a short separate run, without a result
         if self._chosen is None:
             self._chosen = self.method or choose_method(bound, t, end, q, v).method
         method, trial = self._chosen, make_run(bound, self._chosen)

@@ -35,9 +35,9 @@ SHARED = 1e-8
 
 
 class Actuation:
-    """Turns wanted inputs into commands: bounds, rates, and sharing among redundant inputs; counts what was cut.
+    """Converts desired inputs into commands: bounds, rates, and sharing among redundant inputs; counts saturation.
 
-    `short` says whether the last command was.
+    `short`: whether the last command was saturated.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Actuation:
                 )
                 command, binding, cut = shared.inputs, shared.binding, shared.missed
             else:
-                # against the change from rest that was asked for
+                # relative to the requested change from rest
                 lost = float(np.linalg.norm(command - wanted))
                 cut = lost / float(np.linalg.norm(wanted - self.rest)) if lost > NOTHING else 0.0
         self.short = self.shortfalls.add(t, command, binding, cut)
@@ -180,7 +180,7 @@ class StateFeedback:
         self._deviation = Deviation(group, whole, self.equations.rates)
         effect = whole.B if self.share else None
         self._actuation = Actuation(self.equations, self._linear.inputs, self.limits, self.sample_time, effect)
-        where = f"{named(self)}: the state it is to hold"
+        where = f"{named(self)}: the state to stabilize"
         check_holding(
             self.equations, self._linear.inputs, self._linear.input_values, self._actuation.limits, where=where
         )
@@ -189,7 +189,7 @@ class StateFeedback:
             self.warnings = (*self.warnings, stands)
 
     def _check_states(self) -> None:
-        """The design knows the robot's states, or those of the reduction that is given."""
+        """Check that the design uses the robot's states, or those of the given reduction."""
         states = self._linear.states
         if self.reduction is not None:
             known = self.reduction.linear.states
@@ -362,7 +362,7 @@ class StateFeedback:
             L = np.zeros((size, take.shape[1]))
             L[:n] = take if self.reduction is None else self.reduction.onto @ take
             A, B = linear.A.copy(), linear.B.copy()
-            A[:n], B[:n] = 0.0, 0.0  # measured anew at every sample; only past commands are remembered
+            A[:n], B[:n] = 0.0, 0.0  # measured at every sample; only past commands are stored
             measured = eqs.coordinates + tuple(f"d({name})/dt" for name in eqs.rates)
             C, D = np.zeros((len(measured), size)), np.zeros((len(measured), m))
             zero = np.concatenate([whole.q0, whole.v0])
@@ -389,7 +389,7 @@ class StateFeedback:
         )
 
     def notes(self) -> list[str]:
-        """What a user should know after a run."""
+        """Warnings of a run."""
         return [*(f"{named(self)}: {text}" for text in self.warnings), *self._actuation.shortfalls.notes(named(self))]
 
 
@@ -423,7 +423,7 @@ def _whole_names(parts: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, .
         name = part if part in known else part.rsplit(".", 1)[0]
         if name not in known:
             raise ValueError(
-                f"the observer looks at '{part}', which is no output of the model; name its outputs in the model"
+                f"the observer uses '{part}', which is not an output of the model; define it under `outputs`"
             )
         if name not in out:
             out.append(name)

@@ -31,8 +31,8 @@ NUMBERS = {"Float64", "Float32", "Real"}
 class Fmu:
     """A co-simulation FMU that is stepped along with the robot, as a controller of `simulate`.
 
-    At each sample the FMU is stepped to the present, its inputs are set from the robot, and its outputs become commands, held until
-    the next sample.
+    At each sample the FMU is stepped to the current time, its inputs are set from the robot, and its outputs become
+    commands, constant until the next sample.
 
     Attributes:
         file: the `.fmu` file.
@@ -84,7 +84,7 @@ class Fmu:
         fmpy = _fmpy()
         try:
             self._instance = fmpy.simulation.instantiate_fmu(str(self._folder), self._description, "CoSimulation")
-        except Exception as reason:  # whatever the loader, FMPy or the FMU itself says
+        except Exception as reason:  # any error of the loader, FMPy or the FMU itself
             raise RuntimeError(f"the FMU {self.file} cannot be started on this machine: {reason}") from reason
         self._finalizer = weakref.finalize(self, _close, self._instance)
         self._t = now.t
@@ -99,7 +99,7 @@ class Fmu:
         self._instance.exitInitializationMode()
 
     def command(self, now: Now) -> Mapping[str, float]:
-        """Inputs of the robot as the FMU says, after it has been stepped to the present."""
+        """Inputs of the robot from the FMU, after it has been stepped to the current time."""
         if now.t > self._t:
             try:
                 self._instance.doStep(currentCommunicationPoint=self._t, communicationStepSize=now.t - self._t)
@@ -156,7 +156,7 @@ def _fmpy() -> Any:
 
 
 def _unpacked(file: Path) -> Path:
-    """The FMU in a folder of its own; files of strangers are looked at before anything is written."""
+    """The FMU in a separate folder; untrusted files are checked before anything is written."""
     if not file.is_file():
         raise ArgumentError(f"there is no file '{file}'")
     folder = Path(tempfile.mkdtemp(prefix="pliant-fmu-"))
@@ -188,7 +188,7 @@ def _check_contents(archive: zipfile.ZipFile, file: Path) -> None:
         raise ArgumentError(f"the description in {file} is too large: {sizes['modelDescription.xml']} bytes")
     text = archive.read("modelDescription.xml")
     if b"<!DOCTYPE" in text or b"<!ENTITY" in text or b"\0" in text:
-        raise ArgumentError(f"the description in {file} defines entities of its own, which FMI does not have")
+        raise ArgumentError(f"the description in {file} defines entities, which FMI does not allow")
 
 
 def _described(folder: Path, file: str | Path) -> Any:

@@ -1,4 +1,4 @@
-"""What actuators can do: bounds and rates, commands that make the best of them, and what is said where they fall short."""
+"""Actuator limits: bounds and rates, optimal commands within them, and warnings about saturation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pliant.language.syntax import Symbol, parse
 from pliant.tendon import TensionTendon
 
 SHORT = 1e-3
-"""Limits that cut away less than this share of what was asked are not worth a word."""
+"""Saturation below this fraction of the request is not reported."""
 NAMED = 3
 """How many inputs a message names."""
 SHARE = (
@@ -44,7 +44,7 @@ class Limits:
         return lower, upper
 
     def within(self, names: tuple[str, ...], before: np.ndarray | None, time: float) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds that hold `time` [s] after the command `before`, rates included."""
+        """Bounds `time` [s] after the command `before`, including rate limits."""
         lower, upper = self.bounds(names)
         if before is not None and self.rate:
             reach = np.array([float(self.rate.get(name, np.inf)) * time for name in names])
@@ -54,7 +54,7 @@ class Limits:
 
 
 def declared_limits(eqs: Equations, names: Sequence[str]) -> Limits:
-    """What the model says of its inputs: `minimum` and `maximum` of the parameters; the tension of a tendon only pulls."""
+    """Limits from the model: `minimum` and `maximum` of the parameters; tensions of tendons are nonnegative."""
     lower, upper = {}, {}
     for name in names:
         low, high = eqs.declared_bounds(name)
@@ -84,7 +84,7 @@ def pulled_by(eqs: Equations, name: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Allocation:
-    """Inputs within bounds, and how near they come to what was asked.
+    """Inputs within bounds, and their deviation from the request.
 
     Attributes:
         inputs: the inputs (m).
@@ -145,7 +145,7 @@ def allocate(
 
 
 class OutOfReach(ValueError):
-    """A state that the inputs cannot hold within their limits."""
+    """A state that is unreachable within the limits of the inputs."""
 
 
 def check_holding(
@@ -154,10 +154,10 @@ def check_holding(
     values: np.ndarray,
     limits: Limits,
     *,
-    where: str = "the state it is to hold",
+    where: str = "the state to stabilize",
     hint: str = SHARE,
 ) -> None:
-    """Refuse inputs at rest that lie outside of the limits, by name."""
+    """Reject inputs at rest outside of the limits, by name."""
     lower, upper = limits.bounds(names)
     room = 1e-6 * (1e-9 + np.abs(values))
     outside = [k for k in range(len(names)) if not lower[k] - room[k] <= values[k] <= upper[k] + room[k]]
@@ -175,7 +175,7 @@ def _listed(
     upper: np.ndarray,
     chosen: Sequence[int],
 ) -> str:
-    """The chosen inputs: what was asked of each, and the limit in its way."""
+    """The selected inputs: the request for each, and its active limit."""
     parts = []
     for k in chosen[:NAMED]:
         below = asked[k] < lower[k]
@@ -200,7 +200,7 @@ def _quantity(eqs: Equations, name: str, value: float) -> str:
 
 
 class Shortfalls:
-    """Over a run: at how many samples limits kept inputs from what was asked, and the worst of them."""
+    """Saturation over a run: number of samples, and the worst of them."""
 
     def __init__(self, eqs: Equations, names: tuple[str, ...], limits: Limits) -> None:
         self.eqs, self.names, self.limits = eqs, names, limits
@@ -212,8 +212,8 @@ class Shortfalls:
         self.worst: tuple[float, float, np.ndarray, np.ndarray] | None = None
 
     def add(self, t: float, given: np.ndarray, binding: np.ndarray, cut: float) -> bool:
-        """One sample at time t [s]: what the inputs give, which of them limits hold back, and the share `cut` of what was asked
-        that is missing for it; whether that is worth a word."""
+        """One sample at time t [s]: the inputs, which of them are limited, and the missing fraction `cut` of the
+        request; returns whether it is reported."""
         self.samples += 1
         is_short = cut > SHORT
         if is_short:
@@ -223,7 +223,7 @@ class Shortfalls:
         return is_short
 
     def standing(self, values: np.ndarray, chosen: np.ndarray) -> str:
-        """The chosen inputs (m, truth values) with the limits that they stand at."""
+        """The selected inputs (m, booleans) with their active limits."""
         lower, upper = self.limits.bounds(self.names)
         room = 1e-9 * (1 + np.abs(values))
         parts = []
@@ -242,19 +242,19 @@ class Shortfalls:
         return "; ".join(parts[:NAMED]) + (f"; and {more} more" if more > 0 else "")
 
     def one_sided(self, values: np.ndarray) -> str:
-        """The inputs that stand at a limit, and what to do; empty where there are none."""
+        """The inputs at a limit, with a hint; empty if there are none."""
         lower, upper = self.limits.bounds(self.names)
         room = 1e-9 * (1 + np.abs(values))
         stuck = (values <= lower + room) | (values >= upper - room)
         if not np.any(stuck):
             return ""
         return (
-            f"the state that it holds has {self.standing(values, stuck)}, from where it can go one way only; a pretension, or "
-            "`share` among the inputs, gives it room"
+            f"the state to stabilize has {self.standing(values, stuck)}, from which they can move in one direction only; "
+            "use a pretension, or `share` among the inputs"
         )
 
     def notes(self, title: str) -> list[str]:
-        """What a user should know after the run."""
+        """Warnings of the run."""
         if self.worst is None:
             return []
         cut, t, given, binding = self.worst

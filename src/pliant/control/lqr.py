@@ -84,7 +84,7 @@ def lqr(linear: Linear, *, states: Weights = 1.0, inputs: Weights = 1.0, outputs
             gain = np.linalg.solve(R, B.T @ P + Ns.T)
     except np.linalg.LinAlgError as reason:
         raise ValueError(
-            f"no regulator with these weights ({reason}); put some weight on every mode that does not decay by itself"
+            f"no regulator with these weights ({reason}); add weights on every mode that does not decay by itself"
         ) from None
     gain, P = gain / scale[None, :], P / np.outer(scale, scale)
     return Regulator(gain, P, linear, scipy.linalg.eigvals(linear.A - linear.B @ gain))
@@ -104,7 +104,7 @@ def costs(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Weights on states, on inputs and between them: the cost is x'Qx + u'Ru + 2 x'Nu."""
     if linear.B.shape[1] == 0:
-        raise ValueError("the system has no input to control with; mark parameters as inputs in the model")
+        raise ValueError("the system has no input; mark parameters as inputs in the model")
     Q = state_weights(states, linear)
     R = weight_matrix(inputs, linear.inputs, "input", 1.0)
     N = np.zeros(linear.B.shape)
@@ -112,12 +112,12 @@ def costs(
         W = weight_matrix(outputs, linear.outputs, "output", 0.0)
         Q, N, R = Q + linear.C.T @ W @ linear.C, linear.C.T @ W @ linear.D, R + linear.D.T @ W @ linear.D
     if np.min(np.linalg.eigvalsh(R)) <= 0:
-        raise ValueError("the weights on the inputs must be positive: effort that costs nothing is used without bound")
+        raise ValueError("the weights on the inputs must be positive: otherwise the effort is unbounded")
     return Q, R, N
 
 
 def _scale(Q: np.ndarray) -> np.ndarray:
-    """Sizes of the states at which they cost alike, kept within reason; 1 where they cost nothing."""
+    """Scales of the states at which their costs are equal, bounded; 1 for states without cost."""
     diagonal = np.diag(Q)
     typical = np.sqrt(np.median(diagonal[diagonal > 0])) if np.any(diagonal > 0) else 1.0
     root = np.sqrt(np.maximum(diagonal, 0.0)) / typical
@@ -125,7 +125,7 @@ def _scale(Q: np.ndarray) -> np.ndarray:
 
 
 def plant_states(linear: Linear) -> tuple[str, ...]:
-    """The states of the robot itself: all but past commands, which the controller knows."""
+    """The states of the robot itself: all except past commands, which are known."""
     return linear.continuous.states if isinstance(linear, DiscreteStateSpace) else linear.states
 
 

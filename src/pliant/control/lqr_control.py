@@ -1,4 +1,4 @@
-"""LQR: holds the robot near a state, by feedback that is designed from the linear equations about it."""
+"""LQR: stabilizes the robot about a state, by feedback designed from the linear equations about it."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ REST = 1e-3
 """Accelerations below this are those of a state of rest [m/s^2 or rad/s^2]."""
 
 CHECKED = 800
-"""States of the whole robot up to which the finished loop is checked on it; beyond, it takes minutes."""
+"""Largest number of states for which the complete loop is checked; beyond, it takes minutes."""
 
 
 class CoordinateWeight(Part):
-    """How much deviations of a coordinate cost."""
+    """Cost of deviations of a coordinate."""
 
     coordinate: CoordinateName
     """The coordinate."""
@@ -45,7 +45,7 @@ class CoordinateWeight(Part):
 
 
 class OutputWeight(Part):
-    """How much deviations of an output cost."""
+    """Cost of deviations of an output."""
 
     output: OutputName
     """The output."""
@@ -54,7 +54,7 @@ class OutputWeight(Part):
 
 
 class InputWeight(Part):
-    """How much effort of an input costs."""
+    """Cost of the effort of an input."""
 
     input: InputName
     """The input parameter."""
@@ -76,12 +76,12 @@ class Sensor(Part):
 
 
 class Disturbance(Part):
-    """How uncertain an input is: what the observer has to be prepared for."""
+    """Uncertainty of an input, for the design of the observer."""
 
     input: InputName
     """The input parameter."""
     deviation: Value
-    """Standard deviation of what acts like a change of this input [unit of the parameter]."""
+    """Standard deviation of disturbances of this input [unit of the parameter]."""
 
 
 class InputValue(Part):
@@ -103,30 +103,30 @@ class CoordinateValue(Part):
 
 
 class HeldPose(Part):
-    """A pose at rest, stable or not: that under given `inputs`, or the one in which `coordinates` or a `frame` have given values,
-    held by inputs that are found."""
+    """An equilibrium, stable or not: for given `inputs`, or with given values of `coordinates` or a `frame`, for which the inputs
+    are computed."""
 
     inputs: tuple[InputValue, ...] = ()
-    """Values of inputs; those without an entry have the model's. Where coordinates or a frame are given, the inputs that hold the
-    pose are near to these if many do (a pretension)."""
+    """Values of inputs; default: those of the model. If coordinates or a frame are given and the inputs for them are
+    not unique, those nearest to these values are used (a pretension)."""
     coordinates: tuple[CoordinateValue, ...] = ()
-    """Values of coordinates that the inputs are to hold."""
+    """Values of coordinates at the equilibrium."""
     frame: FrameName | None = None
-    """Frame that the inputs are to hold, in place of coordinates."""
+    """Frame with a given position at the equilibrium, instead of coordinates."""
     components: str = "xyz"
     """Components of the frame's position in the world, some of x, y and z in order."""
     position: Annotated[tuple[Length, ...], OneOrList()] = ()
     """Their values, one for each [m]."""
     near: tuple[CoordinateValue, ...] = ()
-    """Coordinates of the pose that the search begins from, where it is not the start; the pose at rest nearest to it is
-    taken, be it stable or not."""
+    """Coordinates of the pose from which the search starts, if it is not the start; the nearest equilibrium is used,
+    stable or not."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """It says something, and not twice."""
+        """Check that the pose is not empty or redundant."""
         if not (self.inputs or self.coordinates or self.frame or self.near):
-            yield (), "the pose says nothing", "give `inputs`, `coordinates`, `frame` or `near`; or write `equilibrium`"
+            yield (), "the pose is empty", "give `inputs`, `coordinates`, `frame` or `near`; or write `equilibrium`"
         if self.frame is not None and self.coordinates:
-            yield ("frame",), "give either `coordinates` or `frame`", "both say where the robot is held"
+            yield ("frame",), "give either `coordinates` or `frame`", "both define the pose"
         if self.frame is not None and len(self.position) != len(self.components):
             message = f"the position has {len(self.position)} values for {len(self.components)} components"
             yield ("position",), message, "give one value for each"
@@ -166,33 +166,35 @@ class HeldPose(Part):
 
 
 class ControlGroup(Part):
-    """A local controller within a regulator: it sets its inputs from its own measurements alone."""
+    """A local controller within a regulator: it commands its inputs from its own measurements only."""
 
     inputs: Annotated[tuple[InputName, ...], Field(min_length=1), OneOrList()]
-    """The inputs that it sets; every input belongs to one group."""
+    """The inputs that it commands; every input belongs to one group."""
     coordinates: Annotated[tuple[CoordinateName, ...], OneOrList()] = ()
-    """Coordinates that it knows, each with its rate. In a robot with closed loops only independent ones; outputs stand for all."""
+    """Coordinates that it measures, each with its rate. In a robot with closed loops only independent ones; use
+    outputs for others."""
     outputs: Annotated[tuple[OutputName, ...], OneOrList()] = ()
     """Outputs that it measures."""
     priority: Number = 1
-    """Effort of its inputs costs this many times less, so that it takes a larger part of the work [-]."""
+    """Factor by which the cost of the effort of its inputs is divided, so that it contributes more [-]."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """It sees something, and its priority is a share."""
+        """Check that the group has measurements, and its priority."""
         yield from positive(self, value, "priority")
         if not self.coordinates and not self.outputs:
-            yield (), "the group sees nothing", "add `coordinates` or `outputs`"
+            yield (), "the group has no measurements", "add `coordinates` or `outputs`"
 
 
 class LqrControlSpec(ControllerBase):
-    """A linear quadratic regulator about a state of rest; with `sensors`, by the estimates of a Kalman filter; with `groups`,
+    """A linear quadratic regulator about an equilibrium; with `sensors`, using the estimates of a Kalman filter; with `groups`,
     decentralized."""
 
     type: Literal["lqr"] = "lqr"
     about: Annotated[Literal["equilibrium", "initial"] | HeldPose, ValueOrPart(), RenamedWords(start="initial")] = (
         "equilibrium"
     )
-    """The state that it holds: the equilibrium, the initial state, or another pose at rest by inputs, coordinates or a frame."""
+    """The state that it stabilizes: the equilibrium, the initial state, or another equilibrium given by inputs,
+    coordinates or a frame."""
     coordinate_weights: tuple[CoordinateWeight, ...] = ()
     """Costs of coordinates."""
     output_weights: tuple[OutputWeight, ...] = ()
@@ -200,22 +202,22 @@ class LqrControlSpec(ControllerBase):
     input_weights: tuple[InputWeight, ...] = ()
     """Costs of inputs; 1 for those without an entry."""
     keep: Annotated[int, Field(ge=1, strict=True)] | None = None
-    """Design for this many of the slowest modes only; otherwise for all."""
+    """Design for this many of the slowest modes only; default: all."""
     below: Frequency | None = None
     """Design for the modes below this frequency only [Hz]."""
     sensors: tuple[Sensor, ...] = ()
-    """What is measured; without entries the state itself is known."""
+    """Measured outputs; without entries the full state is used."""
     disturbances: tuple[Disturbance, ...] = ()
     """Uncertainty of inputs, for the observer; one unit for those without an entry."""
     groups: dict[Name, ControlGroup] = Field(default_factory=dict)
-    """Local controllers by name, in place of one that knows everything. The cost is then that after impulses of the inputs in
-    `disturbances`, which may be others than it sets, or without these of its own."""
+    """Local controllers by name, instead of a centralized one. The cost is then that after impulses of the inputs in
+    `disturbances`, which may include inputs that it does not command, or by default of its own inputs."""
     share: StrictBool = False
-    """Whether inputs that are not at their limits take over what limits cut from others, so that tendons keep pulling."""
+    """Whether inputs that are not saturated compensate for saturated ones, so that tendons stay in tension."""
     seed: Annotated[int, Field(ge=0, strict=True)] = 0
     """Seed of the sensors' noise in simulations."""
     independent: Annotated[tuple[CoordinateName, ...], OneOrList()] | None = None
-    """Independent coordinates of a robot with closed loops; otherwise chosen for good conditioning."""
+    """Independent coordinates of a robot with closed loops; default: chosen for good conditioning."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -253,11 +255,11 @@ control:
                     yield ("about", "inputs", index, "input"), message, hint
         if not self.coordinate_weights and not self.output_weights:
             hint = "add `coordinate_weights` or `output_weights`"
-            yield (), "nothing that the regulator should keep small has a weight", hint
+            yield (), "no quantity has a weight", hint
         if self.keep is not None and self.below is not None:
-            yield ("below",), "give either `keep` or `below`", "both choose the modes of the design"
+            yield ("below",), "give either `keep` or `below`", "both select the modes of the design"
         if self.groups and self.sensors:
-            message = "an estimate of all states is not a local one: `groups` and `sensors` do not go together"
+            message = "an estimate of all states is not a local one: `groups` and `sensors` cannot be combined"
             yield ("sensors",), message, "let the groups measure `outputs`, or remove `groups`"
 
     def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
@@ -286,8 +288,8 @@ control:
         linear = linearize(eqs, at=at, inputs=inputs, parameters=plant.parameters, independent=self.independent)
         if linear.residual > REST:
             raise ValueError(
-                f"the robot does not rest in the state it should hold (accelerations up to {linear.residual:.3g}). Put the start "
-                "where it rests, or hold the equilibrium or another pose (`about`)"
+                f"the state to stabilize is not an equilibrium (accelerations up to {linear.residual:.3g}). Start "
+                "at an equilibrium, or use the equilibrium or another pose (`about`)"
             )
         pushes = linear.select(tuple(d.input for d in self.disturbances)).B * [
             number(d.deviation) for d in self.disturbances
@@ -323,7 +325,7 @@ control:
         )  # fmt: skip
         size = len(whole.states)
         if size > CHECKED:
-            text = f"the loop on the whole robot was not checked: {size} states are too many (up to {CHECKED})"
+            text = f"the complete loop was not checked: {size} states are too many (up to {CHECKED})"
             controller.warnings += (text,) if self.keep is not None or self.below is not None else ()
         elif warning := closed_loop(controller, whole).warning:
             controller.warnings += (warning,)

@@ -11,12 +11,12 @@ import scipy
 REACH = 1e-9
 """A mode that inputs reach less than this, against what the best input could do, counts as not reached."""
 ALIKE = 1e-7
-"""Eigenvalues closer than this share of their size are one."""
+"""Relative difference below which eigenvalues count as equal."""
 SAME_DIRECTION = 1e-5
 """Eigenvectors that differ less than this are one; those of a double eigenvalue differ by the root of round-off."""
 
 SLOW = 1e-6
-"""Eigenvalues below this are those of motions that nothing holds [1/s]."""
+"""Eigenvalues below this are those of free motions [1/s]."""
 
 
 ROUND_OFF = 1e-9
@@ -53,7 +53,7 @@ class Mode:
 
     @property
     def damping_ratio(self) -> float:
-        """Share of critical damping; 1 for a real eigenvalue that decays, -1 for one that grows."""
+        """Damping ratio; 1 for a real eigenvalue that decays, -1 for one that grows."""
         size = abs(self.eigenvalue)
         return float(-self.eigenvalue.real / size) if size > 0 else 0.0
 
@@ -105,10 +105,10 @@ def _plain(name: str) -> str:
 
 def _reach(vectors: np.ndarray, columns: np.ndarray) -> float:
     """How well the columns reach every combination of some eigenvectors: the smallest singular value of their products,
-    all taken with unit length. Modes of one frequency count together: one input cannot hold two of them."""
+    all taken with unit length. Modes of one frequency are combined: one input cannot stabilize two of them."""
     length = np.linalg.norm(columns, axis=0)
     used = columns[:, length > 0] / length[length > 0]
-    # eigenvalues that coincide may share one eigenvector (a mass that nothing holds): then that one counts
+    # equal eigenvalues may have only one eigenvector (a free mass): then that one is used
     basis, size, _ = np.linalg.svd(vectors, full_matrices=False)
     basis = basis[:, size > SAME_DIRECTION * size[0]]
     if used.shape[1] < basis.shape[1]:
@@ -117,11 +117,11 @@ def _reach(vectors: np.ndarray, columns: np.ndarray) -> float:
 
 
 class NotReached(ValueError):
-    """Inputs that cannot hold, or outputs that cannot show, a mode that does not decay by itself."""
+    """Raised if a mode that does not decay by itself is not stabilizable or not detectable."""
 
 
 def check_stabilizable(A: np.ndarray, B: np.ndarray, names: tuple[str, ...], *, sample_time: float | None) -> None:
-    """Refuse inputs that leave a mode alone which does not decay by itself."""
+    """Check that the inputs can stabilize every mode that does not decay by itself."""
     lost = [m for m in system_modes(A, B, None, names) if m.controllability < REACH and not _decays(m, sample_time)]
     if lost:
         # w' [A - value, B] = 0: what no input reaches (Popov, Belevitch and Hautus)
@@ -129,19 +129,19 @@ def check_stabilizable(A: np.ndarray, B: np.ndarray, names: tuple[str, ...], *, 
             lost, lambda value: np.hstack([A - value * np.eye(len(A)), _unit(B)]).T.conj(), names, sample_time
         )
         raise NotReached(
-            f"the inputs cannot hold {said}. Add an input that moves it, or leave that mode out of the design "
-            "(`reduce`; `keep` or `below` in a model file) if it may be left alone"
+            f"the inputs cannot stabilize {said}. Add an input that moves it, or leave that mode out of the design "
+            "(`reduce`; `keep` or `below` in a model file) if it need not be controlled"
         )
 
 
 def check_detectable(A: np.ndarray, C: np.ndarray, names: tuple[str, ...], *, sample_time: float | None) -> None:
-    """Refuse outputs that do not show a mode which does not decay by itself."""
+    """Check that the outputs determine every mode that does not decay by itself."""
     lost = [m for m in system_modes(A, None, C, names) if m.observability < REACH and not _decays(m, sample_time)]
     if lost:
         said = _spoken(lost, lambda value: np.vstack([A - value * np.eye(len(A)), _unit(C.T).T]), names, sample_time)
         raise NotReached(
-            f"the outputs do not show {said}. Measure a quantity that it moves as well, or leave that "
-            "mode out of the design (`reduce`; `keep` or `below` in a model file) if it may be left alone"
+            f"the outputs do not determine {said}. Measure a quantity that it moves as well, or leave that "
+            "mode out of the design (`reduce`; `keep` or `below` in a model file) if it need not be controlled"
         )
 
 
@@ -161,7 +161,8 @@ def _unit(columns: np.ndarray) -> np.ndarray:
 def _spoken(
     lost: list[Mode], test: Callable[[complex], np.ndarray], names: tuple[str, ...], sample_time: float | None
 ) -> str:
-    """Modes in words, each with the coordinates of what is lost of it; those of one frequency are told apart by that.
+    """Modes as text, each with the coordinates of its uncontrollable or unobservable part, which distinguishes modes
+    of one frequency.
 
     The matrix `test(eigenvalue)` takes to zero what is lost.
     """

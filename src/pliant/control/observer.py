@@ -56,7 +56,7 @@ def kalman(
         Q[:n, :n] += linear.B[:n] @ W @ linear.B[:n].T
     R = weight_matrix(outputs, linear.outputs, "output", 1.0)
     if not len(R):
-        raise ValueError("the observer has no output to look at")
+        raise ValueError("the observer has no outputs")
     if np.min(np.linalg.eigvalsh(R)) <= 0:
         raise ValueError("the variances of the outputs must be positive: no sensor is perfect")
     _check(linear)
@@ -68,7 +68,7 @@ def kalman(
             return Observer(gain, P - gain @ linear.C @ P, linear, scipy.linalg.eigvals(error))
         P = scipy.linalg.solve_continuous_are(linear.A.T, linear.C.T, Q, R)
     except np.linalg.LinAlgError as reason:
-        raise ValueError(f"no observer for these variances ({reason}); let some noise act on every mode") from None
+        raise ValueError(f"no observer for these variances ({reason}); add noise that acts on every mode") from None
     gain = np.linalg.solve(R, linear.C @ P).T
     return Observer(gain, P, linear, scipy.linalg.eigvals(linear.A - gain @ linear.C))
 
@@ -83,7 +83,7 @@ def luenberger(linear: Linear, poles: np.ndarray) -> Observer:
     _check(linear)
     limit = np.abs(wanted) >= 1 if isinstance(linear, DiscreteStateSpace) else wanted.real >= 0
     if np.any(limit):
-        raise ValueError(f"a pole at {wanted[limit][0]:.4g} lets the error grow; choose poles that decay")
+        raise ValueError(f"a pole at {wanted[limit][0]:.4g} is unstable; choose stable poles")
     if isinstance(linear, DiscreteStateSpace):
         # the correction comes before the step: place (A - A L C)
         A = linear.A[:n, :n]

@@ -87,7 +87,7 @@ def _pointing() -> ca.Function:
 
 @dataclass(frozen=True)
 class FrameOrientation:
-    """How a frame is turned against a `target` orientation: the rotation vector [rad] of R R_target', in world axes.
+    """Rotation of a frame relative to a `target` orientation: the rotation vector [rad] of R R_target', in world axes.
 
     It turns the target into the frame's orientation; a path of zeros holds the target. target: a quaternion [w, x, y, z], a 3x3
     matrix (frame to world), the motion of a frame (`rest.frames["tip"]`), or rotations in turn as in a model file.
@@ -113,7 +113,7 @@ class FrameOrientation:
         return tuple(f"turn of {self.frame} about {c}" for c in self.components)
 
     def check(self, eqs: Equations) -> None:
-        """Refuse frames and components that do not exist."""
+        """Reject frames and components that do not exist."""
         check_names("frame", [self.frame], eqs.frame_names)
         if not self.components or any(c not in "xyz" for c in self.components):
             raise ValueError(f"components of an orientation are x, y and z, not '{self.components}'")
@@ -172,7 +172,7 @@ class FrameDirection:
         return tuple(f"direction {k} of {self.frame}" for k in (1, 2))
 
     def check(self, eqs: Equations) -> None:
-        """Refuse frames that do not exist."""
+        """Reject frames that do not exist."""
         check_names("frame", [self.frame], eqs.frame_names)
 
     @property
@@ -212,5 +212,5 @@ def _state(function: ca.Function, where: list[np.ndarray], frame: FrameMotion, r
 
 
 def frame_pose(frame: str, orientation: Any, components: str = "xyz") -> Several:
-    """The task of a whole pose: components of a frame's position [m], then its turn against an orientation [rad]."""
+    """The task of a full pose: components of a frame's position [m], then its rotation relative to an orientation [rad]."""
     return Several((FramePosition(frame, components), FrameOrientation(frame, orientation)))

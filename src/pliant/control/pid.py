@@ -1,7 +1,7 @@
 """PID control of joints, frames and soft arms, with or without compensation of gravity and elasticity.
 
-The feedback is a force on the task, as springs and dampers between the task and its path would give. The inputs that come
-nearest to it are found by `required_inputs` at rest, which also knows what the pose itself needs.
+The feedback is a force on the task, as springs and dampers between the task and its path would give. The inputs that
+best approximate it are computed by `required_inputs` at rest, which includes the static loads of the pose.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Compensation: TypeAlias = Literal["none", "measured", "reference"]
 
 GAINS = ("proportional", "derivative", "integral")
 SOFT = 1e-9
-"""A robot whose least stiffness is below this share of its largest has none of its own in some direction."""
+"""A robot whose smallest stiffness is below this fraction of its largest counts as free in some direction."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Pid:
 
     @classmethod
     def critical(cls, time: float, *, integral: bool = False) -> Pid:
-        """Poles of accelerations that all lie at -1/time: errors die out without swinging within a few times `time` [s]."""
+        """Poles of accelerations that all lie at -1/time: errors decay without oscillation within a few times `time` [s]."""
         w = 1 / time
         return cls(3 * w * w, 3 * w, w**3) if integral else cls(w * w, 2 * w)
 
@@ -63,7 +63,7 @@ class Pid:
                     f"the {name} gain has {gain.size} values for {size} components; give one, or one for each"
                 )
             if not np.all(np.isfinite(gain)) or np.any(gain < 0):
-                raise ValueError(f"the {name} gain must be a number that is not below zero; it is {gain}")
+                raise ValueError(f"the {name} gain must be a nonnegative number; it is {gain}")
 
     def __call__(self, error: np.ndarray, rate: np.ndarray, integral: np.ndarray) -> np.ndarray:
         """The feedback for an error, its rate and its integral (k)."""
@@ -77,7 +77,7 @@ class UnderActuated(ValueError):
 
 @dataclass
 class PidControl:
-    """Draws a task to a path by proportional, integral and derivative feedback.
+    """Controller that pulls a task to a path by proportional, integral and derivative feedback.
 
     The feedback f is a force on the task (k): generalized forces T'f with T the Jacobian of the task. The inputs give them as
     nearly as they can, those nearest to the ones at the start of the run where many do (a pretension stays). How near is weighed
@@ -119,7 +119,7 @@ class PidControl:
         self._path = self.path.checked(self.task.size, named(self))
         self._inputs = self.inputs or self.equations.model.actuators
         if not self._inputs:
-            raise ValueError("the model has no inputs to control with; mark parameters with `input: true`")
+            raise ValueError("the model has no inputs; mark parameters with `input: true`")
         self._limits = actuator_limits(self.equations, self._inputs, self.limits)
         self._shortfalls = Shortfalls(self.equations, self._inputs, self._limits)
         self._statics: StaticModel | None = None
@@ -127,7 +127,7 @@ class PidControl:
             self._statics = StaticModel(self.equations, self.task, self._inputs, self.limits, self.parameters)
 
     def start(self, now: Now) -> None:
-        """Forget the last run; refuse a task that the inputs cannot move, or that they cannot hold on the path."""
+        """Reset the controller; reject a task that the inputs cannot move, or cannot balance on the path."""
         values = dict(zip(self.equations.inputs, self.equations.input_vector(), strict=True)) | now.inputs
         self._last = np.array([values[name] for name in self._inputs])
         self._about = dict(zip(self._inputs, self._last.tolist(), strict=True))
@@ -186,7 +186,7 @@ class PidControl:
             self._statics.move(self._path.value(now.t + 0.5 * self.sample_time), steps=2)
             self._about = {name: self._statics.values[name] for name in self._inputs}
         if self.compensation != "measured":
-            # what the pose needs beside these inputs is left to the robot
+            # static loads that these inputs cannot balance are left to the robot
             about = now.inputs | self._about
             forces = forces - model.inverse_dynamics(
                 now.q, zero, zero, t=now.t, inputs=about, parameters=self.parameters
@@ -199,13 +199,13 @@ class PidControl:
         self._last = np.array(list(found.inputs.values()))
         binding = np.array([name in found.binding for name in self._inputs])
         short = self._shortfalls.add(now.t, self._last, binding, found.cut)
-        # where limits cut the feedback, an error that asks for still more of the same waits
+        # anti-windup: if the feedback is saturated, errors in that direction are not integrated
         waits = (T @ found.cut_forces) * error > 0 if short else np.zeros(len(error), dtype=bool)
         self.integral = self.integral + np.where(waits, 0.0, self.sample_time * error)
         return found.inputs
 
     def _found(self, now: Now, forces: np.ndarray) -> Actuation:
-        """The inputs within their limits that hold the present pose and give these forces on top."""
+        """The inputs within their limits that balance the current pose and add these forces."""
         zero = np.zeros(len(now.v))
         lower, upper = self.bounds(self._last)
         bounds = Limits(*(dict(zip(self._inputs, x.tolist(), strict=True)) for x in (lower, upper)))
@@ -273,7 +273,7 @@ class PidControl:
         return command_cotangents(self, sample, by_command, by_memory, inputs)
 
     def notes(self) -> list[str]:
-        """What a user should know after a run."""
+        """Warnings of a run."""
         notes = self._shortfalls.notes(named(self))
         if self._lost:
             notes.append(
@@ -287,9 +287,9 @@ GainValues: TypeAlias = Annotated[tuple[Value, ...], Field(min_length=1), OneOrL
 
 
 class PidControlSpec(TaskController):
-    """Draws coordinates or a frame to a path by a force in proportion to the error, its integral and its rate, and adds the
-    inputs that gravity, springs and elastic rods need. What the limits of the inputs cut is not integrated (no wind-up).
-    It needs less of the model than `constraint`, which compensates inertia too and is quicker where the model is good."""
+    """Pulls coordinates or a frame to a path by a force proportional to the error, its integral and its rate, and adds the
+    inputs that balance gravity, springs and elastic rods. Integration stops while inputs are saturated (anti-windup).
+    It depends less on the model than `constraint`, which also compensates inertia and is faster if the model is accurate."""
 
     type: Literal["pid"] = "pid"
     proportional: GainValues
@@ -299,8 +299,8 @@ class PidControlSpec(TaskController):
     integral: GainValues = (0,)
     """Force per integral of the error over time [N/(m s), N m/(rad s)]."""
     compensation: Literal["none", "measured", "reference"] = "measured"
-    """What the inputs give beside the feedback: what holds the present pose (`measured`), what the model rests with on the path
-    (`reference`), or their values at the start (`none`)."""
+    """Inputs in addition to the feedback: those that balance the current pose (`measured`), those of the model's
+    equilibrium on the path (`reference`), or the initial ones (`none`)."""
 
     gain_fields: ClassVar[tuple[str, ...]] = GAINS
     example: ClassVar[str] = """\
@@ -333,7 +333,7 @@ control:
                 yield (field,), message, "give one for all, or one for each"
             for index, gain in enumerate(gains):
                 if value(gain) < 0:
-                    yield (field, index), f"`{field}` must not be below zero: errors would grow", "change its sign"
+                    yield (field, index), f"`{field}` must not be negative: errors would grow", "change its sign"
 
     def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
         """As for all that follow paths; gains make forces of errors."""

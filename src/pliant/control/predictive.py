@@ -1,7 +1,7 @@
 """Model predictive control: at every sample the best inputs over a horizon, of which the first is used.
 
-The model is linearized about the present state at every sample (exact derivatives, then exact discrete equations for held
-inputs), which turns the search into a quadratic program with bounds on inputs and their rates.
+The model is linearized about the current state at every sample (exact derivatives, then exact discrete equations for
+a zero-order hold), which turns the search into a quadratic program with bounds on inputs and their rates.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class StepTimes:
 
 @dataclass
 class Predictive:
-    """Makes named outputs follow a reference.
+    """Controller that makes outputs follow a reference.
 
     Attributes:
         equations: the model; the robot may differ from it.
@@ -81,7 +81,7 @@ class Predictive:
         self.setup_seconds = 0.0
 
     def start(self, now: Now) -> None:
-        """Forget the last run; one prediction is made and dropped, so that what is built on first use is not in the loop."""
+        """Reset the controller; one prediction is computed and discarded, so that one-time setup is not in the loop."""
         begin = time.perf_counter()
         values = dict(zip(self.equations.inputs, self.equations.input_vector(), strict=True)) | now.inputs
         self._last = np.array([values[name] for name in self._inputs])
@@ -96,7 +96,7 @@ class Predictive:
 
     @property
     def step_times(self) -> StepTimes:
-        """Median and worst time of the last run's commands, and what was prepared before the first one."""
+        """Median and worst time of the commands of the last run, and the setup time before the first one."""
         if not self.seconds:
             raise ValueError("no command was computed yet; simulate with this controller first")
         return StepTimes(float(np.median(self.seconds)), max(self.seconds), self.setup_seconds)
@@ -138,7 +138,7 @@ class Predictive:
             free[i] = linear.C @ x
             columns[:i] = np.einsum("ab,jbm->jam", A, columns[:i])
             columns[i] = B
-            # inputs held over sample j act on the outputs after sample i >= j
+            # inputs of sample j act on the outputs after sample i >= j
             response[i, :, : i + 1] = np.einsum("ka,jam->kjm", linear.C, columns[: i + 1])
         return response, free, now.measure(self.outputs)
 
@@ -184,5 +184,5 @@ class Predictive:
         return np.asarray(u0 + free[:m])
 
     def notes(self) -> list[str]:
-        """What a user should know after a run."""
+        """Warnings of a run."""
         return self._shortfalls.notes(named(self))

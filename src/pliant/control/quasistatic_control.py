@@ -1,6 +1,6 @@
-"""Quasi-static control of soft robots: inputs that hold the task at its reference, with feedback of the model's error.
+"""Quasi-static control of soft robots: equilibrium inputs for the reference of the task, with feedback of the error.
 
-The model's equilibrium is carried along the reference: gravity and elasticity are compensated at the reference pose, damping and
+The model's equilibrium follows the reference: gravity and elasticity are compensated at the reference pose, damping and
 inertia of the motion along it as loads, and errors are fed back through the derivative of the task by the inputs at rest.
 """
 
@@ -28,7 +28,7 @@ from pliant.solve.motion.plant import Plant
 
 @dataclass
 class StaticControl:
-    """Makes a task follow a path slowly: the inputs of the model's equilibrium there, plus feedback.
+    """Controller that makes a task follow a path slowly: the inputs of the model's equilibrium there, plus feedback.
 
     Feedback `proportional` [-], `integral` [1/s] and `derivative` [s] of the task's error acts through the change of the
     task per input at rest. More inputs than the task needs: those nearest to the ones at the start of the run. A path that begins
@@ -93,7 +93,7 @@ class StaticControl:
         return dict(zip(model.inputs, found.inputs.tolist(), strict=True))
 
     def notes(self) -> list[str]:
-        """What a user should know after a run."""
+        """Warnings of a run."""
         notes = self._shortfalls.notes(named(self))
         if self._missed:
             at = ""
@@ -107,19 +107,19 @@ class StaticControl:
 
 
 class StaticControlSpec(TaskController):
-    """Moves a frame or coordinates slowly along a path: the inputs at which the model rests there, so that gravity and
-    elasticity are compensated, plus feedback of the error through the change of the rest pose with the inputs. With `contact` it
-    presses on a surface with a `force` and moves along it."""
+    """Moves a frame or coordinates slowly along a path: the inputs at which the model is in equilibrium there, so that gravity and
+    elasticity are compensated, plus feedback of the error through the derivative of the equilibrium by the inputs. With
+    `contact` it presses on a surface with a `force` and moves along it."""
 
     type: Literal["statics"] = "statics"
     proportional: Number = 0
-    """Share of the error that is answered at once [-]."""
+    """Fraction of the error that is corrected immediately [-]."""
     integral: AngularSpeed = 2
-    """Rate at which errors are integrated away [1/s]."""
+    """Rate at which errors are removed by integration [1/s]."""
     derivative: Time = 0
-    """Answer to the error's rate [s]."""
+    """Gain on the rate of the error [s]."""
     contact: ContactName | None = None
-    """Contact whose surface is pressed. The path of a frame is then in a plane's own axes (two values), along its surface."""
+    """Contact whose surface is pressed. The path of a frame is then in the axes of the plane (two values), along its surface."""
     force: ForceSignal | None = None
     """Force that presses on the contact's surface, along its normal; may vary in time [N]."""
 
@@ -166,7 +166,7 @@ control:
             yield ("components",), message, "leave out `components`"
 
     def task(self, plant: Plant) -> Task:
-        """What is controlled: place, orientation, and the force on a contact."""
+        """The controlled task: position, orientation, and contact force."""
         if self.contact is None:
             return super().task(plant)
         on: list[Task] = []
@@ -177,7 +177,7 @@ control:
         return Several((*on, *self._turned(plant), ContactForce(self.contact)))
 
     def followed(self, plant: Plant) -> Reference:
-        """The path, zeros of what is held, and the force."""
+        """The path, zeros for constant components, and the force."""
         force = () if self.force is None else (self.force,)
         return expressed_path((*self.path, *[0.0] * self.turned, *force), plant)
 

@@ -48,18 +48,18 @@ def plan_slow(
     parameters: Values | None = None,
     iterations: int = 60,
 ) -> Trajectory:
-    """A path of poses at rest to a goal, taken in `duration` [s] with gentle ends, that changes the inputs as little as it can.
+    """A path of equilibria to a goal in `duration` [s], with smooth ends and minimal change of the inputs.
 
     start: the inputs at whose equilibrium it begins (the model's own where unnamed). inputs: those to use, all but
     those of `loads` by default.
     knots: how many sets of inputs shape the path; stations: poses along it that are held against the obstacles; intervals: those
-    of the trajectory. limits: of the inputs; what the model declares holds where nothing is said. A dynamic robot stays near it as
+    of the trajectory. limits: of the inputs; default: those of the model. A dynamic robot stays near it as
     far as it moves slowly; follow it with `Tracking`.
     """
     names = tuple(inputs) if inputs is not None else eqs.model.actuators
     check_plan(eqs, duration, goal, intervals, obstacles)
     if not goal.at_rest:
-        raise ValueError("a slow plan ends at rest; use `plan` for a goal that is passed in motion")
+        raise ValueError("a slow plan ends at rest; use `plan` for a goal with nonzero speed")
     if knots < 2 or stations < knots:
         raise ValueError(f"a slow plan needs 2 knots or more, and as many stations; not {knots} and {stations}")
     held = actuator_limits(eqs, names, limits)
@@ -73,7 +73,7 @@ def plan_slow(
 
 
 def _check_rates(found: Trajectory, limits: Limits) -> None:
-    """Refuse a plan that asks more of an actuator's rate than it has; the path itself may be taken in any time."""
+    """Reject a plan that exceeds the rate limit of an actuator; the path itself may be taken in any time."""
     for name, rate in limits.rate.items():
         used = np.abs(np.diff(found.inputs[:, found.input_names.index(name)]) / np.diff(found.time)).max()
         if used > (1 + 1e-6) * rate:
@@ -173,7 +173,7 @@ class _Search:
         return np.vstack([self.u0, u]), message, int(found.nit)
 
     def _walk(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """What the goal lacks and what is clear of the obstacles [size of the robot], with their derivatives."""
+        """Distance to the goal and clearance of the obstacles [size of the robot], with their derivatives."""
         if self.known[0] == w.tobytes():
             return self.known[1]
         model, m = self.model, len(self.names)
@@ -219,7 +219,9 @@ class _Search:
         v, a = curve(time, 1), curve(time, 2)
         cost = float(np.sum((np.diff(inputs, axis=0) / self.scale) ** 2) * intervals / duration)
         status = Status.FAILED if message else Status.CONVERGED
-        advice = f"the search ended with '{message}': allow more time, other bounds, more knots, or give a `guess` on another way"
+        advice = (
+            f"the search ended with '{message}': allow more time, other bounds, more knots, or give a different `guess`"
+        )
         return Trajectory(
             status, advice if message else "planned", time, q, v, a, inputs, self.names, cost, count
         )  # fmt: skip

@@ -12,7 +12,7 @@ from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.linear.state_space import StateSpace
 
 SAME = 1e-6
-"""Eigenvalues that differ by less than this share are of one mode, which round-off has split."""
+"""Relative difference below which eigenvalues are of one mode, split by round-off."""
 DUAL = 1e-6
 """Left and right eigenvectors of separate modes are orthogonal to within this."""
 
@@ -45,9 +45,9 @@ class Reduction:
         return "\n".join([f"{head} of {len(self.full.states)}", *lines])
 
     def spillover(self, gain: np.ndarray) -> Spillover:
-        """What the feedback u = -gain z does to the whole system, if the modal states are known and fed back at once.
+        """The effect of the feedback u = -gain z on the full system, for known modal states and no delay.
 
-        Sampling, delay and observers are not in it: `closed_loop` of the finished controller has them.
+        Sampling, delay and observers are not included; see `closed_loop` of the complete controller.
         """
         closed = system_modes(self.full.A - self.full.B @ gain @ self.onto, names=self.full.states)
         return Spillover(tuple(closed), self.neglected)
@@ -55,7 +55,7 @@ class Reduction:
 
 @dataclass(frozen=True, repr=False)
 class Spillover:
-    """Modes of the whole system in the loop, and those the design did not know."""
+    """Closed-loop modes of the full system, and those neglected by the design."""
 
     closed: tuple[Mode, ...]
     neglected: tuple[Mode, ...]
@@ -68,7 +68,7 @@ class Spillover:
 
     @property
     def stable(self) -> bool:
-        """Whether every mode of the whole system decays in the loop."""
+        """Whether every mode of the full system decays in the loop."""
         return all(mode.eigenvalue.real < 0 for mode in self.closed)
 
     def shifts(self) -> list[tuple[Mode, Mode]]:
@@ -81,11 +81,10 @@ class Spillover:
 def reduce(linear: StateSpace, *, keep: int | None = None, below: float | None = None) -> Reduction:
     """The system on its `keep` slowest modes, or on those below a frequency [Hz].
 
-    A mode is an oscillation or a single decay; modes that grow, that nothing holds or that coincide with a kept
-    one are always kept.
+    A mode is an oscillation or a single decay; modes that are unstable, free or equal to a kept one are always kept.
     """
     if (keep is None) == (below is None):
-        raise ValueError("say either how many modes to keep or below which frequency")
+        raise ValueError("give either the number of modes to keep or the highest frequency")
     if keep is not None and keep < 1:
         raise ValueError(f"keep at least one mode, not {keep}")
     modes = system_modes(linear.A, linear.B, linear.C, linear.states)
@@ -105,7 +104,7 @@ def reduce(linear: StateSpace, *, keep: int | None = None, below: float | None =
     A, B, C = onto @ linear.A @ back, onto @ linear.B, linear.C @ back
     D = linear.D
     if neglected:
-        # fast modes follow at once: their answer to a constant input stays
+        # fast modes are replaced by their static response
         fast = rest_onto @ linear.A @ rest_back
         D = D - linear.C @ rest_back @ np.linalg.solve(fast, rest_onto @ linear.B)
     names = tuple(f"mode{i + 1}{part}" for i, mode in enumerate(kept) for part in ("", "'")[: mode.order])

@@ -18,9 +18,9 @@ from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.independent_coordinates import null_space
 
 MAX_ITERATIONS = 40
-# After so many iterations inputs stay near to what they are, and steps that do not shrink are shortened, down to this share.
+# After this many iterations inputs stay close to their values, and steps that do not shrink are shortened, down to this fraction.
 PATIENCE, SHORTEST = 6, 0.1
-# Inputs are settled when a step changes their effect by less than this share of the forces in play.
+# Inputs have converged when a step changes their effect by less than this fraction of the acting forces.
 SETTLED = 1e-11
 # A residual is what round-off leaves of forces that balance each other where it is below this share of the forces in play, or
 # below what a change of the pose by the second number makes [m or rad].
@@ -31,7 +31,7 @@ PREFERENCE = 1e-12
 
 @dataclass(frozen=True)
 class Actuation:
-    """Inputs that make a motion, as far as they can.
+    """Inputs that produce a motion, as far as possible.
 
     Attributes:
         inputs: values by name, in the unit of each input (N, N m, Pa, ...).
@@ -77,7 +77,7 @@ class Weighing:
         except scipy.linalg.LinAlgError:
             if metric is not None:
                 raise ValueError("the metric of forces must be positive definite on the allowed motions") from None
-            raise ValueError("some allowed motion moves no mass: give every moving body mass and inertia") from None
+            raise ValueError("some allowed motion has no mass: give every moving body mass and inertia") from None
 
     def __call__(self, forces: np.ndarray) -> np.ndarray:
         """Forces (nv, or nv x m) weighed."""
@@ -113,7 +113,7 @@ class _Demand:
         return self.extra + found
 
     def round_off(self, u: np.ndarray, weighed: Weighing) -> float:
-        """Size of weighed forces, with inputs u, that cannot be told from zero in this state."""
+        """Size of weighted forces, with inputs u, below which they are round-off in this state."""
         eqs = self.eqs.at(inputs=self._values(u), parameters=self.parameters)
         inertial = eqs.mass_matrix(self.q) @ self.a
         found = eqs.forces(self.q, self.v, t=self.t).values()
@@ -156,7 +156,7 @@ def _settle(
         wanted = weighed(lacking) + effect @ u
         near = None if liked is None else liked * scale
         if count >= PATIENCE:
-            near = u * scale  # lines that go slack and taut in turn: stay near to what is there
+            near = u * scale  # lines that alternate between slack and taut: stay close to the current inputs
         found = allocate(
             effect / scale, wanted, lower * scale, upper * scale, preferred=near, regularization=PREFERENCE
         )
@@ -172,9 +172,7 @@ def _settle(
         if step <= SETTLED * in_play or linear:
             return _Settled(u, by_input, effect / scale, scale, wanted, found)
         before = by_input
-    raise NotSettled(
-        f"the inputs {', '.join(demand.names)} did not settle: they do not act linearly enough in this state"
-    )
+    raise NotSettled(f"the inputs {', '.join(demand.names)} did not converge: they act too nonlinearly in this state")
 
 
 @on_one_blas_thread
@@ -211,11 +209,11 @@ def required_inputs(
         if name in kinematic:
             raise ArgumentError(
                 f"the input '{name}' prescribes a motion, whatever force that takes",
-                "leave it out of `use`; the forces that go with it are the multipliers",
+                "omit it from `use`; its forces are the multipliers",
             )
     if not names:
         raise ValueError(
-            "the model has no inputs that push; declare a parameter with `input: true` and use it as a force or pressure"
+            "the model has no inputs that apply forces; declare a parameter with `input: true` and use it as a force or pressure"
         )
     lower, upper = (limits or declared_limits(eqs, names)).bounds(names)
     state, a = read_state(eqs.model, q, v, t), vector("a", a, len(eqs.rates))
@@ -231,7 +229,7 @@ def required_inputs(
     multipliers = np.linalg.lstsq(J.T, lacking, rcond=None)[0] if len(J) else np.zeros(0)
     left = lacking - (J.T @ multipliers if len(J) else 0.0)
     asked, short = float(np.linalg.norm(settled.wanted)), float(np.linalg.norm(weighed(lacking)))
-    # only where much is missing of what was asked for can both be round-off
+    # only if much of the request is missing can both be round-off
     in_balance = short <= BALANCED * asked or short <= demand.round_off(u, weighed)
     room = 1e-9 * (1 + np.abs(u))
     return Actuation(

@@ -1,4 +1,4 @@
-"""A pose at rest that its inputs move until a task has given values: what quasi-static control and planning stand on."""
+"""Equilibria with given values of a task, by varying the inputs: the basis of quasi-static control and planning."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REACHED = 1e-6
 """A target that is missed by more than this is out of reach [m or rad]."""
 
 SHORTEST_STAGE = 1 / 64
-"""Inputs that cannot be followed in stages of this share of their change have no equilibrium nearby."""
+"""Smallest stage of a change of inputs: if it cannot be followed, there is no equilibrium nearby."""
 
 PATIENCE = 6
 """Newton's steps after which a search stays near to the inputs that it has."""
@@ -35,7 +35,7 @@ PIECES = 1, 5, 25
 SOFTEST = 1e-6
 """Stiffness over the size of the forces that act, below which a robot counts as one without."""
 
-HINT = "Choose another target, widen the limits, add inputs, or ask for the nearest (`least_squares`)"
+HINT = "Choose another target, widen the limits, add inputs, or use the nearest (`least_squares`)"
 
 
 class StaticModel:
@@ -202,7 +202,7 @@ class StaticModel:
                 except ValueError:
                     if pinned:
                         raise
-                    break  # out of reach, and no stiffness tells what is nearest
+                    break  # out of reach, and without stiffness the nearest pose is undefined
                 gain, own = T @ solved[:, :-1], T @ solved[:, -1]
                 # of many inputs that reach the target those nearest to the ones that it began with
                 wish = ahead - own + gain @ u
@@ -230,7 +230,7 @@ class StaticModel:
         self.preferred = self.u
 
     def _approach(self, begin: Any, target: np.ndarray) -> tuple[bool, float]:
-        """From a pose to the target in pieces; whether that came close to it, and what is missed [m or rad]."""
+        """Move from a pose to the target in steps; returns whether it was reached, and the remaining distance [m or rad]."""
         here = searched(self.task, self.eqs, begin[0], self.parameters).value
         missed = np.inf
         for pieces in PIECES:
@@ -242,7 +242,7 @@ class StaticModel:
         return missed <= max(REACHED, 1e-6 * float(np.linalg.norm(target))), missed
 
     def _needed(self, begin: Any, target: np.ndarray, where: str, hint: str) -> None:
-        """Refuse a target by the inputs that would hold it, were there no limits, if there are such inputs."""
+        """Reject a target, with the inputs that it would need without limits, if there are any."""
         kept = self.q, self.multipliers, self.values, self.settled, self.binding, self.limits
         self.limits = Limits()
         try:
@@ -256,13 +256,13 @@ class StaticModel:
             self.q, self.multipliers, self.values, self.settled, self.binding, self.limits = kept
 
     def _told(self, target: np.ndarray) -> str:
-        """A target in words; places and coordinates go without."""
+        """A target as text; positions and coordinates without their names."""
         if all(isinstance(part, FramePosition | Coordinates) for part in parts(self.task)):
             return ", ".join(f"{x:.4g}" for x in target)
         return ", ".join(f"{label} {x:.4g}" for label, x in zip(self.task.labels, target, strict=True))
 
     def reach(self, target: np.ndarray, *, title: str, hint: str = HINT) -> None:
-        """Move to the equilibrium with the task at `target`; refuse a target that the inputs cannot hold."""
+        """Move to the equilibrium with the task at `target`; reject a target that the inputs cannot hold."""
         begin = self.q, self.multipliers, dict(self.values)
         close, missed = self._approach(begin, target)
         if self.settled and close:
@@ -272,13 +272,13 @@ class StaticModel:
         self._needed(begin, target, where, hint)
         if close or not np.isfinite(missed):
             raise OutOfReach(f"{title}: no pose at rest was found with the task at ({place}); begin nearer to it")
-        why = "the inputs do not move it on"
+        why = "the inputs cannot move it further"
         gain = self.weights[:, None] * self.sensitivity()[1]
         moved = int(np.linalg.matrix_rank(gain, tol=1e-6 * np.linalg.norm(gain))) if gain.size else 0
         if moved < self.task.size:
             why += f" (it has {self.task.size} components, and {len(self.inputs)} inputs move it in {moved} directions at rest)"
         if np.any(self.binding):
-            why = f"limits are in the way: {Shortfalls(self.eqs, self.inputs, self.limits).standing(self.u, self.binding)}"
+            why = f"limits are active: {Shortfalls(self.eqs, self.inputs, self.limits).standing(self.u, self.binding)}"
         raise OutOfReach(
             f"{title}: the inputs cannot hold the task at ({place}); the nearest they reach is {missed:.3g} (m or rad) away, where "
             f"{why}. {hint}"
@@ -297,7 +297,7 @@ def rest_with(
     limits: Limits | None = None,
     parameters: Values | None = None,
 ) -> Equilibrium:
-    """The equilibrium at which a task has a value, with the inputs that hold it (`inputs` of the result).
+    """The equilibrium at which a task has a value, with its inputs (`inputs` of the result).
 
     It may be unstable: a controller can hold it. start: the pose that the search begins from (the model's by default); inputs:
     the others' values, and what those to be found are to be near to where many do; use: those to be found, within their
@@ -313,7 +313,7 @@ def rest_with(
     stable, lowest = (None, None) if judged is None else (judged.stable, judged.lowest)
     kind = {True: "stable", False: "unstable", None: "of unknown stability"}[stable]
     return Equilibrium(
-        Status.CONVERGED, f"equilibrium found, with the inputs that hold it; without control it is {kind}", model.q,
+        Status.CONVERGED, f"equilibrium found with its inputs; without control it is {kind}", model.q,
         model.multipliers, float(np.max(np.abs(at.residual), initial=0.0)), stable, lowest, 0, here,
         contacts=contacts_at_rest(here.binding, 0.0, model.q),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What is to be controlled: quantities of a robot, and the paths they are to follow."""
+"""Tasks of control: quantities of a robot, and the paths that they follow."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Reference:
         return self.value(t)
 
     def checked(self, size: int, title: str) -> Reference:
-        """The same path, which refuses to be followed where it has not `size` finite values; `title` says by whom."""
+        """The same path, which raises an error if it does not have `size` finite values; `title` is used in the message."""
         return Reference(
             CheckedValues(self.value, size, f"{title}: the path"),
             CheckedValues(self.rate, size, f"{title}: the rate of the path"),
@@ -64,7 +64,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class CheckedValues:
-    """A function of time [s] that refuses to give anything but `size` finite numbers; `title` says of what."""
+    """A function of time [s] that raises an error unless it returns `size` finite numbers; `title` is used in the message."""
 
     function: Callable[[float], Sequence[float] | np.ndarray]
     size: int
@@ -117,10 +117,10 @@ class Task(Protocol):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What its numbers are, in words."""
+        """Descriptions of its components."""
 
     def check(self, eqs: Equations) -> None:
-        """Refuse what these equations do not have."""
+        """Reject names that these equations do not have."""
 
     def motion(
         self, eqs: Equations, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, parameters: Values | None
@@ -149,7 +149,7 @@ class FramePosition:
         return tuple(f"{c} of {self.frame}" for c in self.components)
 
     def check(self, eqs: Equations) -> None:
-        """Refuse frames and components that do not exist."""
+        """Reject frames and components that do not exist."""
         check_names("frame", [self.frame], eqs.frame_names)
         if not self.components or any(c not in "xyz" for c in self.components):
             raise ValueError(f"components of a position are x, y and z, not '{self.components}'")
@@ -186,7 +186,7 @@ class Coordinates:
         return self.names
 
     def check(self, eqs: Equations) -> None:
-        """Refuse names that are no plain coordinates."""
+        """Reject names that are not plain coordinates."""
         for name in self.names:
             if name not in eqs.coordinates or name not in eqs.rates:
                 raise UnknownName("coordinate", name, tuple(x for x in eqs.coordinates if x in eqs.rates))
@@ -220,7 +220,7 @@ class Several:
         return tuple(label for task in self.tasks for label in task.labels)
 
     def check(self, eqs: Equations) -> None:
-        """Refuse what one of them refuses."""
+        """Check each of them."""
         for task in self.tasks:
             task.check(eqs)
 
@@ -242,12 +242,12 @@ class Several:
 
 
 def parts(task: Task) -> tuple[Task, ...]:
-    """The tasks that a task is made of."""
+    """The components of a combined task."""
     return tuple(x for part in task.tasks for x in parts(part)) if isinstance(task, Several) else (task,)
 
 
 def refuse_at_rest_only(task: Task, title: str) -> None:
-    """Refuse tasks that only poses at rest have; `title` says who does."""
+    """Reject tasks that are defined only at equilibrium; `title` is used in the message."""
     for part in parts(task):
         if getattr(part, "at_rest_only", False):
             raise ValueError(f"{title} cannot hold the {part.labels[0]}: a force is held at rest, by `StaticControl`")

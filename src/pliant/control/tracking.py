@@ -29,7 +29,7 @@ class Tracking:
 
     Attributes:
         task, integral: what a wrong model leaves of this task's error is fed back by its integral with this rate [1/s].
-        seconds: how long each command took to compute [s].
+        seconds: computation time of each command [s].
     """
 
     equations: Equations
@@ -101,7 +101,7 @@ class Tracking:
         k = min(round(t / self.sample_time), len(self.gains))
         q, v, _ = self.trajectory.at(t)
         if k < len(self.gains):
-            # a held command does the work of the plan's mean over its sample
+            # a constant command is equivalent to the plan's mean over its sample
             u, gain = self.trajectory.at(t + 0.5 * self.sample_time)[2], self.gains[k]
         else:
             u, gain = self.hold.plant.input_values, self.hold.gain
@@ -123,5 +123,5 @@ class Tracking:
         return np.asarray(self._sum + np.zeros_like(error))
 
     def notes(self) -> list[str]:
-        """What a user should know after a run."""
+        """Warnings of a run."""
         return self._actuation.shortfalls.notes(named(self))

@@ -67,7 +67,7 @@ class Goal:
 class Sphere:
     """An obstacle of `radius` [m] at `center` [m] in the world that the origins of `frames` stay out of.
 
-    frames: names, or names with the radius [m] of what is around each, which then stays out of it too.
+    frames: names, or names with the radius [m] of the robot around each, which is then kept out of it too.
     """
 
     center: Sequence[float]
@@ -87,7 +87,7 @@ class Sphere:
         return {name: float(self.radius + x) for name, x in around.items()}
 
     def clearance(self, eqs: Equations, q: np.ndarray, *, parameters: Values | None = None) -> float:
-        """What is left between the obstacle and the nearest frame (with what is around it) in a pose [m]."""
+        """Clearance between the obstacle and the nearest frame (including its radius) in a pose [m]."""
         least, center = self.distances, np.asarray(self.center, dtype=float)
         found = eqs.frames(q, names=tuple(least), parameters=parameters)
         return min(float(np.linalg.norm(found[x].position - center)) - least[x] for x in least)
@@ -97,7 +97,7 @@ class Sphere:
 class Trajectory:
     """A planned motion on a grid: times n [s], q n x nq, v and a n x nv, inputs n x m by the order of `input_names`.
 
-    Inputs are linear between the times. `status` is converged or failed, `message` says what to do then.
+    Inputs are linear between the times. `status` is converged or failed, `message` suggests what to do then.
     """
 
     status: Status
@@ -116,7 +116,7 @@ class Trajectory:
         return f"Trajectory ({self.status}): {span}, inputs {', '.join(self.input_names)}; cost {self.cost:.6g}"
 
     def at(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """q, v and inputs at a time; the ends hold before and after."""
+        """q, v and inputs at a time; constant before and after the ends."""
         t = float(np.clip(t, self.time[0], self.time[-1]))
         u = np.array([np.interp(t, self.time, column) for column in self.inputs.T])
         q = scipy.interpolate.CubicHermiteSpline(self.time, self.q, self.v)(t)
@@ -166,7 +166,7 @@ def plan(
 def check_plan(
     eqs: Equations, duration: float | tuple[float, float], goal: Goal, intervals: int, obstacles: Sequence[Sphere]
 ) -> None:
-    """Refuse what no plan can be made of: robots with closed loops, goals and durations [s] that make no sense."""
+    """Reject robots with closed loops, and invalid goals and durations [s]."""
     if eqs.model.system.rows or eqs.model.system.quaternions():
         raise ValueError("plans are for robots without closed loops and free rotations; this one has some")
     if not eqs.inputs:

@@ -20,7 +20,7 @@ from pliant.model.system import System
 from pliant.model.time_series import TimeSeries
 
 GRAVITY = slice(0, 3)
-"""Where the acceleration of gravity stands in the constants."""
+"""Index of the acceleration of gravity in the constants."""
 
 ALL_LAWS, NO_LAW = -1, -2
 """In `pl_binding`, instead of the one law of contacts that is in force."""
@@ -158,7 +158,7 @@ class Binding:
         held: Any = None,
         input_kind: Any = None,
     ) -> Binding:
-        """A binding with all rows and forces in force; what is not given is that of the system and its plan, or zero."""
+        """A binding with all rows and forces active; missing values are those of the system and its plan, or zero."""
         system, plan = program.system, program.plan
         forces = (system.coordinate_forces, system.frame_forces, system.routes)
         return cls(
@@ -192,7 +192,7 @@ class Binding:
         return self if np.array_equal(rows, self.row_active) else self._with({"row_active": rows})
 
     def with_held(self, values: Mapping[int, float]) -> Binding:
-        """The same with inputs, by index, that are held at these values."""
+        """The same with inputs, by index, constant at these values."""
         if not values:
             return self
         held, kinds = self.held.copy(), self.input_kind
@@ -554,7 +554,7 @@ def _of_pattern(pattern: Any, values: np.ndarray) -> Any:
 
 
 def frozen_array(values: Any, kind: Any) -> np.ndarray:
-    """An array of that type which nobody can write to; the same one where it is that already."""
+    """A read-only array of that type; the array itself if it already is."""
     array = np.ascontiguousarray(values, dtype=kind)
     if array is values and not array.flags.writeable:
         return array

@@ -1,4 +1,4 @@
-"""The folder that compiled code is kept in, if it can be written and nobody else can write to it."""
+"""The cache folder of compiled code, if it is writable for this user only."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def cache_folder() -> Path:
 
 
 def trusted_cache() -> list[Path]:
-    """The cache folder, or nothing where somebody else could have put code there, which is said once."""
+    """The cache folder, or None if another user could have written to it, with a single warning."""
     folder = cache_folder()
     if why := why_not_trusted(folder):
         _say_untrusted(folder, why)
@@ -47,7 +47,7 @@ def _say_untrusted(folder: Path, why: str) -> None:
 
 @cache
 def writable_cache(folder: Path) -> Path:
-    """The folder, made if need be; where it cannot be written or trusted, which is said, one for this process alone."""
+    """The folder, created if necessary; if it is not writable or not trusted, a temporary one of this process, with a warning."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Nodes with poses of their own that something else carries: sections of rods in absolute coordinates, nodes of meshes.
+"""Nodes with their own poses that are carried by other nodes: sections of rods in absolute coordinates, nodes of meshes.
 
-Between a start and the first step they move with what carries them, as parts in relative coordinates do by themselves: what is
-said of a base is said of everything on it.
+Before the first step they move with their carrier, like parts in relative coordinates: a change of a base applies to
+everything attached to it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pliant.model.model import Model
 
 @dataclass(frozen=True)
 class _Level:
-    """Nodes whose carriers depend on nodes of lower levels only, and where their coordinates and rates stand."""
+    """Nodes whose carriers depend only on nodes of lower levels, and the indices of their coordinates and rates."""
 
     nodes: np.ndarray
     carriers: np.ndarray

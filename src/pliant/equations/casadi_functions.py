@@ -57,7 +57,7 @@ def _binding(model: Model, x: SymbolicSystem, t: Any, u: Any, p: Any) -> Callabl
     constants = model.system.constants.expression(p)
     signals: list[Any] = []
     if model.plan.signals is not None:
-        # inputs are held here: whoever optimizes over them also decides how they vary
+        # inputs are constant here: their variation is left to the optimization
         zero = ca.DM.zeros(len(model.plan.kinds))
         held = ca.vertcat(u, ca.DM.zeros(len(model.plan.kinds) - u.numel()))
         signals = list(model.plan.signals(t, held, zero, zero, p))

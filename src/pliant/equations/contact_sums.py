@@ -1,4 +1,4 @@
-"""Contacts in sum, as outputs see them: of one contact of the model, or between two of its things."""
+"""Sums over contacts for outputs: of one contact of the model, or between two of its parts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ContactQuestions:
 
 
 def contact_questions(model: Model) -> tuple[ContactQuestion, ...]:
-    """What the outputs ask of contacts, in the order of `output_function`."""
+    """The requests of outputs for contacts, in the order of `output_function`."""
     return model.once("contact_questions", lambda: _contact_questions(model))
 
 

@@ -1,4 +1,4 @@
-"""Contacts in states of a robot: who touches whom, where and with which force; and what contacts remember."""
+"""Contacts in states of a robot: pairs, positions and forces, and the memory of contacts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RECORD = 25
 
 
 class Entry(NamedTuple):
-    """A quantity in a record: where it begins, how many numbers it has, its unit and what it is."""
+    """A quantity in a record: its first index, its size, its unit and description."""
 
     at: int
     size: int
@@ -48,18 +48,19 @@ ENTRIES = {
     "second": Entry(23, 1, "-", "the second thing, by its place in the list of things"),
     "energy": Entry(24, 1, "J", "energy that is stored in the contact"),
 }
-"""What a record holds, in its order."""
+"""Contents of a record, in order."""
 
 _TURNED = [*range(11, 17), *range(18, 21)]
-"""Numbers of a record that change their sign where the two things change places."""
+"""Numbers of a record that change sign if the two parts are swapped."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Contacts:
     """Contacts in one state, or at the saved times of a motion; arrays have one row per contact, ordered by time.
 
-    `contacts["grip"]` are those of one contact of the model, `contacts.between("finger", "ball")` those of two things and
-    `contacts.at(0.5)` those at one saved time. Forces are in world axes and act on the first thing; the second bears the reaction.
+    `contacts["grip"]` are those of one contact of the model, `contacts.between("finger", "ball")` those of a pair of
+    parts and `contacts.at(0.5)` those at one saved time. Forces are in world axes and act on the first part; the
+    reaction acts on the second.
 
     Attributes:
         names: contacts of the model; `law` counts in them.
@@ -91,7 +92,7 @@ class Contacts:
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """The two things of each, in the order of the contact's `between`."""
+        """The two parts of each, in the order of the contact's `between`."""
         both = zip(self._entry("first"), self._entry("second"), strict=True)
         return tuple((self.things[int(a)], self.things[int(b)]) for a, b in both)
 
@@ -107,7 +108,7 @@ class Contacts:
 
     @property
     def normal(self) -> np.ndarray:
-        """Direction from the second thing to the first, n x 3."""
+        """Direction from the second part to the first, n x 3."""
         return self._entry("normal")
 
     @property
@@ -117,7 +118,7 @@ class Contacts:
 
     @property
     def force(self) -> np.ndarray:
-        """Force on the first thing, n x 3 [N]."""
+        """Force on the first part, n x 3 [N]."""
         return self._entry("force")
 
     @property
@@ -137,7 +138,7 @@ class Contacts:
 
     @property
     def sticks(self) -> np.ndarray:
-        """Whether friction holds the surfaces (truth values)."""
+        """Whether the surfaces stick (booleans)."""
         return np.asarray(self._entry("slides") == 0)
 
     @property
@@ -171,7 +172,7 @@ class Contacts:
         return self._of(self._entry("law") == self.names.index(name))
 
     def between(self, first: str, second: str) -> Contacts:
-        """Those of two things; forces then act on the thing that is named first."""
+        """Those of a pair of parts; forces then act on the first argument."""
         for thing in (first, second):
             known("thing that can touch", thing, self.things)
         a, b = (np.array([thing == x for x in self.things]) for thing in (first, second))
@@ -228,7 +229,7 @@ class Contacts:
 
 
 def known(what: str, name: str, names: Sequence[str]) -> None:
-    """Refuse a name that is not among those there are."""
+    """Reject a name that is not among those there are."""
     if name not in names:
         there = tuple(dict.fromkeys(names))
         hint = suggestion(name, there, f"there are {', '.join(there[:12])}" if there else "there are none")
@@ -236,7 +237,7 @@ def known(what: str, name: str, names: Sequence[str]) -> None:
 
 
 def _turn_over(rows: np.ndarray, which: np.ndarray) -> np.ndarray:
-    """The rows with the two things of some of them in the other order. What contacts remember does not depend on it."""
+    """The rows with the two parts of some of them swapped. The memory of contacts does not depend on the order."""
     if not np.any(which):
         return rows
     rows = rows.copy()
@@ -248,7 +249,7 @@ def _turn_over(rows: np.ndarray, which: np.ndarray) -> np.ndarray:
 
 
 def contacts_of(system: ContactSystem, times: np.ndarray, begins: np.ndarray, rows: np.ndarray) -> Contacts:
-    """Contacts from the runtime's records, each with its things in the order of the law between them."""
+    """Contacts from the runtime's records, each with its parts in the order of their law."""
     first, second = rows[:, 22].astype(int), rows[:, 23].astype(int)
     turned = np.zeros(len(rows), dtype=bool)
     for k, law in enumerate(system.laws):
@@ -320,7 +321,7 @@ def contact_tangents(binding: Binding) -> tuple[Any, Any] | None:
 
 
 def contacts_at_rest(binding: Binding, t: float, q: np.ndarray) -> Contacts | None:
-    """Contacts of a pose at rest, with what they remember; None where the robot has no contacts."""
+    """Contacts of an equilibrium, with their memory; None if the robot has no contacts."""
     if not binding.program.tables.counts["n_shape"]:
         return None
     return contacts_at(binding, t, q, np.zeros(binding.nv))

@@ -22,7 +22,7 @@ from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
 
 KEPT = 16
-"""Results that are kept for callers who give the same values again."""
+"""Number of cached results for repeated values."""
 
 
 NOT_FINITE = (
@@ -43,7 +43,7 @@ class UnknownName(ArgumentError, KeyError):
 
 
 def check_names(what: str, names: Iterable[str], known: Collection[str]) -> None:
-    """Refuse names that the robot does not have."""
+    """Reject names that the robot does not have."""
     for name in names:
         if name not in known:
             raise UnknownName(what, name, tuple(known))
@@ -63,7 +63,7 @@ class Core:
         return model.once("core", lambda: cls(model))
 
     def recent(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What was made for an equal key before, if that is not long ago, or a new one."""
+        """The cached object for an equal key, or a new one."""
         with self._lock:
             if key in self._recent:
                 self._recent.move_to_end(key)
@@ -86,7 +86,7 @@ class Core:
         return self.bind_inputs(bound, inputs)
 
     def bind_inputs(self, bound: Binding, inputs: Mapping[str, float | TimeSeries]) -> Binding:
-        """The same with these inputs: values given by the caller replace whatever the model says of them."""
+        """The same with these inputs: values given by the caller replace those of the model."""
         index = self.input_index
         held = {index[name]: value for name, value in inputs.items() if not isinstance(value, TimeSeries)}
         series = {index[name]: value for name, value in inputs.items() if isinstance(value, TimeSeries)}
@@ -94,7 +94,7 @@ class Core:
 
     @cached_property
     def input_index(self) -> dict[str, int]:
-        """Where each input stands."""
+        """Index of each input."""
         return {name: i for i, name in enumerate(self.model.input_names)}
 
     def _bound(self, parameters: dict[str, float]) -> Binding:
@@ -118,15 +118,15 @@ class Core:
         return [_frozen(x) if good else EvaluationError(NOT_FINITE) for x, good in zip(table, sound, strict=True)]
 
     def checked_inputs(self, given: dict[str, Any], parameters: Mapping[str, float]) -> dict[str, float | TimeSeries]:
-        """Inputs by name, refused where there is no such input or its value is of no use."""
+        """Inputs by name; unknown names and invalid values are rejected."""
         check_names("input", given, self.model.input_names)
         return {name: input_value(self.model, name, value, parameters) for name, value in given.items()}
 
     def check_structure(self, parameters: dict[str, float]) -> None:
-        """Refuse parameters that decide how many parts the robot has."""
+        """Reject parameters that decide how many parts the robot has."""
         for name in sorted(self.model.structural & parameters.keys()):
             raise ArgumentError(
-                f"the parameter '{name}' decides how many parts the robot has; load the model anew with "
+                f"the parameter '{name}' determines the number of parts; load the model anew with "
                 f"set={{'{name}': ...}} instead of changing it here"
             )
 
@@ -175,7 +175,7 @@ class Core:
 
 
 def _frozen(values: np.ndarray) -> np.ndarray:
-    """A copy that nobody can write to."""
+    """A read-only copy."""
     copied = np.array(values)
     copied.flags.writeable = False
     return copied

@@ -1,4 +1,4 @@
-"""Equations of larger systems for people: by element, as the recursion that is computed, plain text and LaTeX.
+"""Printed equations of larger systems: by element, as the recursion that is computed, in plain text and LaTeX.
 
 The equations of a chain, written out, grow beyond reading with every joint; those of its elements do not. So each element is
 printed with the motion that it makes, each mass and force with its law, and once how they add up. Formulas that are equal
@@ -18,7 +18,7 @@ from pliant.model.model import Model
 from pliant.model.system import MASS_SIZE
 
 MAX_OPERATIONS = 600
-"""Operations of one formula beyond which nobody reads it."""
+"""Maximum number of operations of a printed formula."""
 
 Line: TypeAlias = "str | Heading | Formula"
 

@@ -1,4 +1,4 @@
-"""The equations of motion as functions a person can call."""
+"""The equations of motion as functions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from pliant.model.time_series import TimeSeries
 
 RANK_TOLERANCE = 1e-9
 DIFFERENCE = 1e-6
-"""Share of their value by which parameters are raised and lowered."""
+"""Relative increment of parameters in differences."""
 
 Values = Mapping[str, float]
 InputValues = Mapping[str, InputValue]
@@ -76,10 +76,11 @@ class ConstraintTerms:
 class Equations:
     """Equations of motion `M(q) a + h(t, q, v, inputs, parameters) = J' multipliers` of one robot.
 
-    Frozen: any number of threads may use one object, and it can be copied and pickled. Positions `q` and rates `v` are arrays in
-    the order of `coordinates` and `rates`; q is longer than v where a free rotation is a unit quaternion. A `State`, or what has
-    one (an equilibrium, a result), takes the place of both; inputs are then read at its time. Inputs and parameters are the
-    model's own; `at` gives the same equations with others. Compiled on first use.
+    Immutable: any number of threads may use one object, and it can be copied and pickled. Positions `q` and rates `v`
+        are arrays in the order of `coordinates` and `rates`; q is longer than v if there are free rotations, which
+        are unit quaternions. A `State`, or what has one (an equilibrium, a result), takes the place of both; inputs
+        are then read at its time. Inputs and parameters are the model's own; `at` gives the same equations with
+        others. Compiled on first use.
     """
 
     __slots__ = ("__weakref__", "_core", "_derive_seconds", "_evaluations", "_initial", "_inputs", "_parameters")
@@ -123,7 +124,7 @@ class Equations:
     ) -> Equations:
         """The same equations with these inputs and parameters by name (SI units); nothing is derived or compiled again.
 
-        What is not named stays as it is here. An input is a number that is held, a text with a unit ("2 N"), or `(times, values)`
+        Values that are not given are unchanged. An input is a constant number, a text with a unit ("2 N"), or `(times, values)`
         with an interpolation after them if need be; `simulate` also takes functions of time. Parameters are refused where the
         text of the model would be refused for them: beyond their `minimum` and `maximum`, or where a part cannot be made with
         them. `within_limits=False` leaves that out, for paths that lead through such values.
@@ -150,7 +151,7 @@ class Equations:
                 *_sorted(self._parameters | parameters),
             )
             hash(key)
-        except TypeError:  # something that is no number, which `_changed` says in words
+        except TypeError:  # not a number, which `_changed` reports
             return self._changed(inputs, parameters, within_limits=within_limits)
         return self._core.recent(key, lambda: self._changed(inputs, parameters, within_limits=within_limits))
 
@@ -228,7 +229,7 @@ class Equations:
         )
 
     def _check(self, parameters: dict[str, Any]) -> None:
-        """Refuse values of parameters; those that were checked a moment ago are not checked again."""
+        """Reject values of parameters; those that were checked a moment ago are not checked again."""
         merged = {**self._parameters, **parameters}
         try:
             key = ("checked", *sorted(parameters), None, *_sorted(merged))
@@ -303,14 +304,14 @@ class Equations:
         return self.model.constraint_names()
 
     def input_vector(self, inputs: Values | None = None) -> np.ndarray:
-        """Held values of all inputs, with changes by name."""
+        """Constant values of all inputs, with changes by name."""
         given = {**self._inputs, **self._core.checked_inputs(mapping("inputs", inputs), self._parameters)}
         defaults = self.model.environment.values
         held = (given.get(name, defaults[name]) for name in self.inputs)
         return np.array([np.nan if isinstance(value, TimeSeries) else float(value) for value in held])
 
     def check_values(self, parameters: Values) -> None:
-        """Refuse values of parameters that the text of the model would be refused for, as `at` does."""
+        """Reject values of parameters that the text of the model would be refused for, as `at` does."""
         check_values(self.model, {**self._parameters, **parameters}, tuple(parameters))
 
     def declared_bounds(self, name: str) -> tuple[float, float]:
@@ -320,7 +321,7 @@ class Equations:
     # -- states --------------------------------------------------------------------------------------------------------
 
     def initial_state(self, parameters: Values | None = None, *, t: float = 0.0) -> State:
-        """The state that the model gives as its start; prescribed coordinates and what they carry are where their motions are at
+        """The initial state of the model; prescribed coordinates, and everything they carry, follow their motions at
         time t [s]. Loops may be open: analyses close them (`assemble`)."""
         here = self.at(parameters=parameters, within_limits=False)
         return here.on_motions(here._start(t))
@@ -328,7 +329,7 @@ class Equations:
     def state(self, values: Values, *, parameters: Values | None = None, t: float = 0.0) -> State:
         """The initial state with coordinates and rates set by name: `{"q1": 0.2, "d(q1)/dt": 1.0}` (SI units).
 
-        What is carried by these, sections of rods in absolute coordinates and nodes of meshes among it, goes along.
+        Everything carried by these moves with them, including sections of rods in absolute coordinates and nodes of meshes.
         """
         here = self.at(parameters=parameters, within_limits=False)
         start = here._start(t)
@@ -347,7 +348,7 @@ class Equations:
         return replace(start, q=start.q.copy(), v=start.v.copy(), t=t)
 
     def on_motions(self, state: State) -> State:
-        """The state with prescribed coordinates as their motions are at its time; what they carry goes along."""
+        """The state with prescribed coordinates according to their motions at its time; everything they carry moves with them."""
         return on_motions(self.model, self.binding, state) if prescribed_coordinates(self.model) else state
 
     position_vector = RenamedAttribute("write state({...}).q")
@@ -441,10 +442,11 @@ class Equations:
         self, q: Any, v: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
         parameters: Values | None = None,
     ) -> Contacts:  # fmt: skip
-        """Who touches whom, where and with which force; at rest where no rates are given.
+        """Contacts:
 
-        A State knows how friction holds what sticks. Otherwise friction is that of surfaces which have come to their velocities
-        just now, so those at rest do not rub.
+        pairs, positions and forces; at rest if no rates are given. A State includes the memory of sticking contacts.
+        Otherwise friction is that of surfaces which have just reached their velocities, so there is none on surfaces
+        at rest.
         """
         at = self._state(q, v, t, at_rest=True)
         binding = with_remembered(self.at(inputs=inputs, parameters=parameters).binding, at)

@@ -94,7 +94,7 @@ def _array(model: Model, name: str, value: Any) -> TimeSeries:
         index = int(np.argmax(np.diff(time) <= 0)) + 1
         raise ArgumentError(
             f"the times of the input '{name}' must increase; at index {index}, {time[index]:g} s follows {time[index - 1]:g} s",
-            "sort them and leave out those that repeat",
+            "sort them and remove duplicates",
         )
     usual = "cubic" if name in model.smooth_inputs else "linear"
     return interpolated(time, values, choice("interpolation", value[2], INTERPOLATIONS) if len(value) == 3 else usual)

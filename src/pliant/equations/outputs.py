@@ -128,7 +128,7 @@ def _carrying_nodes(model: Model) -> tuple[int, ...]:
 
 
 def energy_outputs(model: Model) -> frozenset[str]:
-    """Outputs that depend on the energies of the whole robot, which have no derivatives here."""
+    """Outputs that depend on the energies of the entire robot, which have no derivatives here."""
     return model.once("energy_outputs", lambda: _energy_outputs(model))
 
 
@@ -146,7 +146,7 @@ def output_axes(model: Model, bound: Binding) -> dict[str, np.ndarray]:
 
 
 ENERGIES_AT, CONTACTS_AT = 8, 9
-"""Where the energies and the sums of contacts stand among the inputs of `output_function`."""
+"""Indices of the energies and the sums of contacts among the inputs of `output_function`."""
 
 
 def output_function(model: Model) -> ca.Function:
@@ -232,7 +232,7 @@ class StateSymbols:
         return self.found[name]
 
     def carried(self, node: int) -> Any:
-        """The wrench that what holds a node exerts on it, in world axes about the world's origin."""
+        """The wrench exerted on a node by its base, in world axes about the world's origin."""
         return self.wrenches[node]
 
     def contact(self, question: ContactQuestion, quantity: str) -> Any:
@@ -256,7 +256,7 @@ class StateSymbols:
         return self.signals[index]
 
     def section(self, sample: StrainSample) -> SectionState:
-        """A section of a rod where its model knows its strains."""
+        """A section of a rod where its model provides strains."""
         if sample not in self.sections:
             self.sections[sample] = self._section(sample)
         return self.sections[sample]

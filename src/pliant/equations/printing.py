@@ -1,4 +1,4 @@
-"""Equations for people, through SymPy: written out for small systems, by element for others, as plain text and as LaTeX."""
+"""Printed equations, through SymPy: in full for small systems, by element for others, as plain text and as LaTeX."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Terms:
 
 
 def _terms(model: Model) -> Terms | None:
-    """The equations written out; None where nobody could read them."""
+    """The equations in full; None if they would be unreadable."""
     import sympy
 
     n = len(model.v_names)

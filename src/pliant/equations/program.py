@@ -1,4 +1,4 @@
-"""A system ready to be evaluated: tables, runtime and kernels. Constant, so that any number of threads may share it."""
+"""A system prepared for evaluation: tables, runtime and kernels. Immutable, so that any number of threads may share it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The integer tables of routed lines; `runtime/route.c` says what they are for."""
+"""The integer tables of routed lines; see `runtime/route.c`."""
 
 from __future__ import annotations
 

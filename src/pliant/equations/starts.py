@@ -1,4 +1,4 @@
-"""Starts that agree with themselves: prescribed coordinates follow their motions, and what is carried follows its carrier."""
+"""Consistent initial states: prescribed coordinates follow their motions, and carried nodes follow their carriers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pliant.model.model import Model
 
 @dataclass(frozen=True)
 class PrescribedCoordinate:
-    """A coordinate that follows a motion: where it stands, its signal, and where the constant is that is added to it."""
+    """A coordinate that follows a motion: its index, its signal, and the index of the constant that is added to it."""
 
     q_at: int
     v_at: int
@@ -35,7 +35,8 @@ def prescribed_coordinates(model: Model) -> tuple[PrescribedCoordinate, ...]:
 
 
 def on_motions(model: Model, binding: Binding, state: State) -> State:
-    """The state with prescribed coordinates at the values and rates of their motions at its time; what they carry goes along."""
+    """The state with prescribed coordinates at the values and rates of their motions at its time; everything they
+    carry moves with them."""
     prescribed = prescribed_coordinates(model)
     if not prescribed:
         return state
@@ -48,7 +49,7 @@ def on_motions(model: Model, binding: Binding, state: State) -> State:
 
 
 def carried_along(model: Model, binding: Binding, before: State, state: State) -> State:
-    """The state with what is carried placed and moving against its carriers as before, but for what was given."""
+    """The state with carried nodes keeping their pose and velocity relative to their carriers, except for given values."""
     carrying = Carrying.of(model)
     if not carrying.any or (np.array_equal(before.q, state.q) and np.array_equal(before.v, state.v)):
         return state

@@ -1,4 +1,4 @@
-"""A state of a robot, and how one is told by names or read off a result."""
+"""The state of a robot, from names or from a result."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ UNIT = 1e-6
 
 @dataclass(frozen=True)
 class Given:
-    """Values of a start that somebody gave, by name; rates are called `d(NAME)/dt`.
+    """Given values of a start, by name; rates are called `d(NAME)/dt`.
 
-    asked: by the caller; stated: by the model. Where loops are closed, these stay and the others follow, as far as that goes.
+    asked: by the caller; stated: by the model. While loops are closed, these are kept and the others adapt, as far as possible.
     """
 
     asked: Mapping[str, float] = field(default_factory=dict)
@@ -34,9 +34,9 @@ class Given:
 
 @dataclass(frozen=True)
 class State:
-    """Positions, rates and time [s]; `q, v = state` takes it apart. `multipliers`: constraint forces, where they are known;
-    `given`: which of its values somebody asked for, where that is known; `contacts`: what touches and how friction holds it, where
-    that is known, so that what sticks goes on sticking where it is."""
+    """Positions, rates and time [s]; `q, v = state` unpacks it. `multipliers`: constraint forces, if known; `given`:
+    which of its values were given, if known; `contacts`: contacts with their friction memory, if known, so that
+    sticking contacts continue to stick."""
 
     q: np.ndarray
     v: np.ndarray
@@ -53,7 +53,7 @@ class State:
 
 
 class HasState(Protocol):
-    """What has a state: an Equilibrium, a point of a path."""
+    """An object with a state: an Equilibrium, a point of a path."""
 
     @property
     def state(self) -> State: ...
@@ -67,25 +67,26 @@ class HasFinal(Protocol):
 
 
 def state_of(given: Any) -> Any:
-    """The state of what has one: an Equilibrium or a point of a path has a `state`, a Result a `final` one. Others stay."""
+    """The state of an object: an Equilibrium or a point of a path has a `state`, a Result a `final` one. Others are
+    returned unchanged."""
     for attribute in ("final", "state"):
         given = getattr(given, attribute, given)
     return given
 
 
 def read_given(name: str, value: Any, size: int) -> np.ndarray:
-    """Numbers that a caller gives as q, v or the like, one after the other: refused unless finite and in one dimension."""
+    """Numbers given as q, v or similar: rejected unless finite and one-dimensional."""
     if isinstance(state_of(value), State):
         raise _has_rates()
     return np.ascontiguousarray(vector(name, value, size))
 
 
 def _has_rates() -> ArgumentError:
-    return ArgumentError("a State has its rates; v is given beside it", "leave v out; accelerations are given as a=...")
+    return ArgumentError("a State has its rates, but v is also given", "omit v; pass accelerations as a=...")
 
 
 def read_state(model: Model, q: Any, v: Any = None, t: float | None = None, *, at_rest: bool = False) -> State:
-    """The state that a caller gives: a State or what has one in place of q, or q and v; `at_rest`: v may be left out."""
+    """The given state: a State or an object with one instead of q, or q and v; `at_rest`: v may be omitted."""
     given = state_of(q)
     if isinstance(given, State):
         if v is not None:
@@ -98,13 +99,13 @@ def read_state(model: Model, q: Any, v: Any = None, t: float | None = None, *, a
 
 
 def taken_apart(q: Any, t: float | None) -> tuple[Any, Any, float | None]:
-    """Positions, rates and time of a State or of what has one in place of q; what is none is left, without rates."""
+    """Positions, rates and time of a State or of an object with one; other arguments are returned unchanged, without rates."""
     given = q if isinstance(q, np.ndarray) else state_of(q)
     return (given.q, given.v, given.t if t is None else t) if isinstance(given, State) else (q, None, t)
 
 
 def positions(q: Any) -> Any:
-    """Positions of a State or of what has one; what is none is left."""
+    """Positions of a State or of an object with one; other arguments are returned unchanged."""
     given = q if isinstance(q, np.ndarray) else state_of(q)
     return given.q if isinstance(given, State) else q
 
@@ -134,10 +135,7 @@ def with_names(model: Model, state: State, values: Mapping[str, Any]) -> State:
     for parts in turns.values():
         given = [name for name in parts if name in values]
         if given and len(given) < len(parts):
-            raise ArgumentError(
-                f"'{given[0]}' is a part of a quaternion, which one part does not tell",
-                f"give all of {', '.join(parts)}",
-            )
+            raise ArgumentError(f"'{given[0]}' is a component of a quaternion", f"give all of {', '.join(parts)}")
         if given and abs(np.linalg.norm([values[name] for name in parts]) - 1) > UNIT:
             raise ArgumentError(f"{', '.join(parts)} must be a unit quaternion", "divide them by its length")
     return State(q, v, state.t, given=Given(asked, state.given.stated))

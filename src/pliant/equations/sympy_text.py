@@ -16,7 +16,7 @@ DIGITS = 8
 
 
 class CannotPrint(ValueError):
-    """The function holds an operation that has no form in print."""
+    """Raised if a function contains an operation that cannot be printed."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _operations_in(sympy: Any, value: Any) -> int:
 
 
 def _number(sympy: Any, value: float, digits: int) -> Any:
-    """A constant: whole numbers as such, others with some digits."""
+    """A constant: integers exactly, others with some digits."""
     whole = abs(value) < 1e15 and value == int(value)
     return sympy.Integer(int(value)) if whole else sympy.Float(value, digits)
 
@@ -128,6 +128,6 @@ def _indicator(sympy: Any, condition: Any) -> Any:
 
 
 def upright(name: str) -> str:
-    """A name as LaTeX: single letters stay italic, words stand upright."""
+    """A name as LaTeX: single letters are italic, words upright."""
     escaped = name.replace("_", r"\_")
     return name if len(name) == 1 else rf"\mathrm{{{escaped}}}"

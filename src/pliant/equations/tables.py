@@ -1,6 +1,6 @@
 """From a System to the integer tables that drive the compiled runtime.
 
-What the tables hold is listed in `layout.py`.
+Their contents are listed in `layout.py`.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def _counts(
 
 
 def _largest(system: System) -> dict[str, int]:
-    """Sizes of the largest element of each sort: what the runtime's temporary arrays must hold."""
+    """Sizes of the largest element of each type, for the runtime's temporary arrays."""
     rates = [e.v_size for e in system.elements] + [f.size for f in system.coordinate_forces]
     frames = [len(f.nodes) for f in system.frame_forces] + [len(c.nodes) for c in system.constraints]
     signals = [f.kind.signals for f in system.frame_forces] + [f.kind.signals for f in system.coordinate_forces]
@@ -342,7 +342,7 @@ def _shared_inertias(system: System, positions: BlockPositions, integers: dict[s
 
 
 def _rotations(system: System, integers: dict[str, Any]) -> None:
-    """Where unit quaternions stand in q and v, and all other coordinates."""
+    """Indices of unit quaternions in q and v, and of all other coordinates."""
     pairs = system.quaternions()
     q, v = np.array(pairs, dtype=int).reshape(-1, 2).T
     integers["quat_q"], integers["quat_v"] = q, v

@@ -20,7 +20,7 @@ PROJECTION_TOLERANCE = 1e-12
 
 
 INSTANT = 3.6e-15
-"""Times nearer to each other than this share of them are the same (`PL_INSTANT` in the runtime)."""
+"""Relative difference below which times are equal (`PL_INSTANT` in the runtime)."""
 
 SERIES_TERMS = 6
 """Coefficients of each piece of a series (`PL_SERIES_TERMS` in the runtime)."""
@@ -123,7 +123,7 @@ class TimeLoop:
         `sample_V`, samples x n x nv.
         """
         if self._m:
-            raise ValueError("changes with parameters are followed in systems without constraints only")
+            raise ValueError("sensitivities are available for systems without constraints only")
         count = len(changes.step)
         shape = (len(self._samples), count, self._nv)
         self.sample_X, self.sample_V = np.zeros(shape), np.zeros(shape)
@@ -255,12 +255,12 @@ class TimeLoop:
 
     @property
     def evaluations(self) -> int:
-        """How often the whole system has been evaluated."""
+        """Number of evaluations of the system."""
         return self._workspace.evaluations
 
     @property
     def brief_impacts(self) -> int:
-        """Impacts that were shorter than a step, so that things did not rebound as they should."""
+        """Number of impacts that were shorter than a step, so that the rebound is inaccurate."""
         return int(self._head.brief)
 
     @property

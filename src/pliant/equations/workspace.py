@@ -1,7 +1,7 @@
 """Memory that one evaluation works in: a `pl_work` of the runtime.
 
-A thread has a workspace of its own for each program, and so has every time loop. Nothing that an evaluation returns depends on
-what its workspace was used for before.
+Each thread has its own workspace for each program, and so has every time loop. Results do not depend on earlier uses
+of a workspace.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class EvaluationError(RuntimeError):
-    """The equations have no answer in this state."""
+    """The equations have no solution in this state."""
 
 
 def check(status: int) -> None:
@@ -36,7 +36,7 @@ def check(status: int) -> None:
 
 
 class Workspace:
-    """A `pl_work`; `handle` is what calls know it by."""
+    """A `pl_work`; `handle` identifies it in calls."""
 
     def __init__(self, program: Program) -> None:
         self.library = library = program.library
@@ -59,12 +59,12 @@ class Workspace:
 
     @property
     def size(self) -> int:
-        """Memory that it holds [bytes]."""
+        """Its memory [bytes]."""
         return int(self.library.pl_work_bytes(self.address))
 
     @property
     def evaluations(self) -> int:
-        """How often the whole system has been evaluated here."""
+        """Number of evaluations of the system in this workspace."""
         return int(self.library.pl_evaluations(self.address))
 
 

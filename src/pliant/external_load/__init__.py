@@ -1,4 +1,4 @@
-"""Loads, one kind per file. A new kind is one more file and one more name here."""
+"""Loads, one type per file. A new type is one more file and one more name here."""
 
 from typing import Annotated, TypeAlias
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class Distributed(Repeated):
-    """A force and a moment per undeformed length along a whole rod, in world axes or in those of its sections.
+    """A force and a moment per undeformed length along an entire rod, in world axes or in those of its sections.
 
-    A load at one place of a rod is a `wrench` at one of the rod's frames.
+    A concentrated load on a rod is a `wrench` at one of the rod's frames.
     """
 
     type: Literal["distributed"] = "distributed"
@@ -33,11 +33,11 @@ class Distributed(Repeated):
     moment: tuple[MomentPerLengthSignal, MomentPerLengthSignal, MomentPerLengthSignal] = (0, 0, 0)
     """Moment per length, which may vary in time [N m/m]."""
     axes: Literal["world", "section"] = "world"
-    """Axes of force and moment: the world's, or those of each section, with which the load then turns."""
+    """Axes of force and moment: those of the world, or of each section (a follower load)."""
     profile: Annotated[tuple[Number, ...], Field(min_length=1)] = (1,)
     """Factors on force and moment at equal distances from base to tip, linear in between [-]."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     example: ClassVar[str] = """\
 pliant: 1

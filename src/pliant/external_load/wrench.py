@@ -31,7 +31,7 @@ class Wrench(Repeated):
     expressed_in: FrameName = "world"
     """Frame whose axes force and moment are given in; a body's frame makes a follower load."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     example: ClassVar[str] = """\
 pliant: 1

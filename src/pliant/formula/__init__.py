@@ -1,5 +1,5 @@
 """Interactions: forces and constraints between frames, and forces on coordinates, as formulas.
 
-Each kind states its physics once; wrenches, Jacobians and tangents follow by differentiation
-(`pliant.equations.kernel`). The kinds themselves live beside their schema in `link/`, `load/`, `constraint/`, ....
+Each type defines its physics; wrenches, Jacobians and tangents are derived by differentiation
+(`pliant.equations.kernel`). The types are defined next to their schema in `link/`, `load/`, `constraint/`, ....
 """

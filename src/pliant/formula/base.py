@@ -1,4 +1,4 @@
-"""The three shapes of an interaction, and the scalar laws several kinds share."""
+"""The three forms of an interaction, and scalar laws shared by several types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SMALLEST_SQUARE = 1e-40
 
 @dataclass(frozen=True)
 class Effect:
-    """What a force element does in a state.
+    """Effect of a force element in a state.
 
     Attributes:
         force: generalized force, or stacked world wrenches (6 per frame).
@@ -104,12 +104,12 @@ def world_jacobian(expression: Any, poses: Sequence[Pose]) -> Any:
 
 
 def one_sided(x: Any, direction: Any, width: Any) -> tuple[Any, Any, Any]:
-    """A deformation that counts on one side of zero only.
+    """A deformation that acts on one side of zero only.
 
-    `direction` 0 counts both sides, +1 the positive one, -1 the negative one. Within `width` (the unit of `x`) of zero
+    `direction` 0 is both sides, +1 the positive one, -1 the negative one. Within `width` (the unit of `x`) of zero
     the switch is a parabola, so force and tangent are continuous; width 0 switches sharply.
 
-    Returns (the deformation that counts, half its square as a consistent energy, the share that is switched on).
+    Returns (the acting deformation, half its square as a consistent energy, the fraction that is active).
     """
     d = ca.if_else(direction == 0, x, direction * x)
     w = ca.fmax(width, 1e-12)

@@ -55,7 +55,7 @@ def helical_force(name: str, *, constants: int, signals: int, law: HelixLaw, slo
 
 
 def _with_ends(own: Any) -> Any:
-    """The constants as a law reads them; it does not see where the ends stand."""
+    """The constants of the law, without the placement of the ends."""
     return ca.vertcat(ca.SX(ENDS.size, 1), own)
 
 

@@ -48,7 +48,7 @@ class Inertia(OfParts):
     velocity_forces: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what has no equations."""
+        """Reject combinations without equations."""
         if self.frames == 2 and self.parts:
             raise ValueError(f"inertia '{self.name}': one between two frames has no coordinates of its own")
 

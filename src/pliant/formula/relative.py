@@ -120,7 +120,7 @@ def _line_functions(constants: int, signals: int, law: Law) -> tuple[ca.Function
 
 
 def in_world(name: str, constants: int, signals: int, placed: bool, answer: Local, slopes: Local) -> RelativeForce:
-    """A kind from what `RelativeForce` asks for, with its effect on both frames as other forces between frames state it."""
+    """A kind from the arguments of `RelativeForce`, with its effect on both frames as for other forces between frames."""
 
     def seen(poses: Sequence[Pose], twists: Sequence[Any], c: Any) -> tuple[Pose, Pose, Any, Any]:
         return _state(poses, twists, c) if placed else _seen(poses[0], poses[1], twists)

@@ -1,6 +1,6 @@
 """Forces along a line that is routed through points, straight in between, and slides through them.
 
-Without friction the line has one tension T, which depends on its whole length l and the rate of it. Virtual work does the rest:
+Without friction the line has one tension T, which depends on its total length l and its rate. The rest follows from virtual work:
 with `dl = sum u . (dx_j - dx_i)` over the spans (u the direction from point i to point j), each span pulls its two points
 together with T.
 
@@ -52,12 +52,12 @@ class Spans:
 
     @property
     def length(self) -> Any:
-        """Of the whole line [m]."""
+        """Of the entire line [m]."""
         return sum(self.lengths[1:], self.lengths[0])
 
     @property
     def rate(self) -> Any:
-        """Of the whole length [m/s]."""
+        """Of the total length [m/s]."""
         return sum(self.rates[1:], self.rates[0])
 
     def pulls(self, shares: Sequence[Any]) -> list[Any]:
@@ -82,7 +82,7 @@ def measure(points: Sequence[Any], velocities: Sequence[Any]) -> Spans:
 
 FRICTION = 3
 """Constants of friction: its coefficient [-], the speed at which it has formed [m/s], and the sliding speed added to the true one
-[m/s], which says what holds at rest."""
+[m/s], which selects the friction at rest."""
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,11 @@ class Sliding:
 
 
 def slide(spans: Spans, constants: Any, elongation_rate: Any | None) -> Sliding:
-    """How friction (`FRICTION` constants) spreads the tension of a line.
+    """Distribution of the tension of a line with friction (`FRICTION` constants).
 
-    The line is fixed at its last point and drawn in at the first. At each point between it slides towards the first by what the
-    part beyond gets shorter. An elastic line also stretches there, by that part's share of the whole elongation, whose rate is
-    given [m/s]; its law has the mean of its tensions, weighed by length.
+    The line is fixed at its last point and drawn in at the first. At each point between it slides towards the first
+    by the shortening of the part beyond it. An elastic line also stretches there, by that part's fraction of the
+    total elongation, whose rate is given [m/s]; its law gives the mean tension, weighted by length.
     """
     beyond, beyond_rate, total = 0, 0, spans.length
     speeds = []

@@ -1,4 +1,4 @@
-"""Springs whose stiffness depends on the state: what they store."""
+"""Stored energy of springs whose stiffness depends on the state."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Rotations, rigid motions and spatial algebra as pure functions of CasADi or numeric values.
 
-Conventions, stated once for the whole package:
+Conventions of the entire package:
 
-* a pose is `(R, p)`: `R` turns body components into base components, `p` is the body's origin in the base;
+* a pose is `(R, p)`: `R` transforms body components into base components, `p` is the body's origin in the base;
 * a quaternion is `[w, x, y, z]`, unit, and rotates body into base;
 * a twist is `(linear, angular)`, a wrench `(force, moment)`, both 6-vectors, taken at the origin of the frame
   in whose axes they are written (for "world" twists: at the world's origin);

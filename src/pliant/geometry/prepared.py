@@ -1,4 +1,4 @@
-"""Long formulas of `so3` and `se3`, prepared once: a call writes them down for an argument in one step instead of in hundreds.
+"""Long formulas of `so3` and `se3`, prepared once: a call creates them for an argument in one step instead of hundreds.
 
 For shapes with many sections. The arguments are numbers or expressions (SX); kernels, which are optimized as a whole, use the
 formulas themselves.

@@ -15,7 +15,7 @@ _IDENTITY: Pose = ca.DM.eye(3), ca.DM.zeros(3)
 
 
 def identity() -> Pose:
-    """The pose that changes nothing: always the same object, which nobody may change."""
+    """The identity pose: always the same read-only object."""
     return _IDENTITY
 
 
@@ -38,7 +38,7 @@ def columns(matrix: Any) -> list[list[Any]]:
 
 def pose_scalars(pose: Pose) -> list[Any]:
     """The twelve numbers of a pose: those of the rotation column by column, then the position."""
-    if pose is _IDENTITY:  # most poses are, and it takes CasADi long to say so
+    if pose is _IDENTITY:  # most poses are, and the check is slow in CasADi
         return [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
     return [*scalars(pose[0]), *scalars(pose[1])]
 

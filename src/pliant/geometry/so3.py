@@ -91,9 +91,9 @@ class AngleFunctions(NamedTuple):
 
 
 def angle_functions(x2: Any) -> tuple[AngleFunctions, AngleFunctions]:
-    """All five and their derivatives by x^2, in a third of the operations that they take one by one.
+    """All five and their derivatives with respect to x^2, in a third of the operations of separate evaluations.
 
-    They are made of `f_n = sum_k (-1)^k x2^k / (2k + n)!`, for which `f_n = 1/n! - x2 f_(n+2)` and
+    They consist of `f_n = sum_k (-1)^k x2^k / (2k + n)!`, for which `f_n = 1/n! - x2 f_(n+2)` and
     `df_n/dx2 = (n f_(n+2) - f_(n+1)) / 2`. All follow from f_6 and f_7, downwards without loss of digits. These two come from a
     series, and where x2 is above one from the sine and the cosine upwards, which loses none there.
     """
@@ -119,7 +119,7 @@ def functions_of(w: Any) -> AngleFunctions:
 
 
 def exp(w: Any, at: AngleFunctions | None = None) -> Any:
-    """Rotation matrix of the rotation vector `w` [rad]; `at`: the functions of its angle, where they are there."""
+    """Rotation matrix of the rotation vector `w` [rad]; `at`: the functions of its angle, if available."""
     W, at = hat(w), at or functions_of(w)
     return ca.DM.eye(3) + at.sinc * W + at.cosc * (W @ W)
 

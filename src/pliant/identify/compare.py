@@ -36,11 +36,10 @@ DEFAULT_METHOD = Rosenbrock()
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """One rod model against a recording (or the finest model).
+    """Comparison of one rod model with a recording (or the last model).
 
     Attributes:
-        rod: `kind:number`, with the number of elements that the rod has: more than asked for where frames and eyelets along it
-            need them.
+        rod: `kind:number`, with the number of elements of the rod: more than requested if frames and eyelets along it need them.
         states: number of coordinates and rates.
         derive_s, compile_s, static_s, run_s: wall times [s]: derivation, compilation (or loading what was compiled before), all
             states at rest together, and the motion.
@@ -98,7 +97,7 @@ NEVER_AT_REST = (
 """Where a recording has no stretch in which all inputs stand still under load, as those of a force sensor never do."""
 
 ARRAYS = ("time", "path", "measured", "static_times", "static_path")
-"""Attributes of a comparison that are not one number or word."""
+"""Attributes of a comparison that are not a single number or text."""
 
 
 @dataclass(frozen=True)
@@ -168,9 +167,9 @@ def _compared_times(
     recording: Recording | None, until: float | None, window: tuple[float, float] | None,
     rest_at: Sequence[float] | None,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Times of the motion [s], and which of them count; raises where a window or a state at rest lies outside."""
+    """Times of the motion [s], and which of them are in the window; raises if a window or an equilibrium is outside."""
     if recording is not None and until is not None:
-        raise ArgumentError("a recording says how long to simulate", "leave out until; a window says what counts")
+        raise ArgumentError("the recording determines the duration", "omit until; use a window to select a part")
     duration = 1.0 if until is None else positive("until", until)
     times = np.linspace(0.0, duration, 201) if recording is None else recording.time
     begin, end = window or (times[0], times[-1])
@@ -190,7 +189,7 @@ def _compared_times(
 
 
 def _truly(kind: str, eqs: Equations, rod: str) -> str:
-    """`kind:number` without aliases and with the number of elements that the rod has."""
+    """`kind:number` without aliases and with the number of elements of the rod."""
     name, _, number = kind.strip().partition(":")
     made = str(eqs.model.rod_elements.get(rod, number))
     return canonical(name) + (f":{made}" if made else "")

@@ -72,19 +72,19 @@ class Fit:
     """Parameters found from recordings.
 
     Attributes:
-        status: converged, or stopped after the most evaluations.
+        status: converged, or stopped after the maximum number of evaluations.
         parameters: values found (SI units).
         start: values before.
-        deviations: standard deviations, from the curvature of the fit, the priors, and the scatter and persistence of what is left
-            over (neighbouring samples err alike, so they count as fewer than they are).
+        deviations: standard deviations, from the curvature of the fit, the priors, and the scatter and
+            autocorrelation of the residuals (neighbouring samples have correlated errors and count as fewer samples).
         intervals: 95 % confidence intervals.
-        correlation: how the errors of two parameters go together, parameters x parameters, from -1 to 1.
-        at_bounds: parameters that ended on a bound; their deviations mean little.
-        before_mm, after_mm: mean distance over the samples that were fitted, all outputs together [mm; of outputs that are no
-            positions in thousandths of their SI units, as `unit` says].
+        correlation: of the errors of the parameters, parameters x parameters, from -1 to 1.
+        at_bounds: parameters that ended on a bound; their deviations are not meaningful.
+        before_mm, after_mm: mean distance over the samples that were fitted, all outputs together [mm; for outputs
+            other than positions in thousandths of their SI units, see `unit`].
         before_test_mm, after_test_mm: the same over the samples that were held out (NaN without any).
         errors: the same by measurement and output.
-        evaluations: simulations (or sets of states at rest) made; those with derivatives count once.
+        evaluations: number of simulations (or sets of equilibria); those with derivatives count once.
         derivatives: "exact", or why some came from finite differences.
         message: how the search ended.
         unit: of the distances.
@@ -127,8 +127,9 @@ class Fit:
 
     @on_one_blas_thread
     def profile(self, name: str, values: Sequence[float] | np.ndarray | None = None) -> Profile:
-        """How much worse the fit gets with one parameter held at other values and all others fitted anew: confidence where the
-        problem is far from linear. values: where to hold it (SI units); otherwise outward as far as the interval reaches."""
+        """Profile likelihood of a parameter: the fit with it fixed at other values and all others refitted, for
+        confidence intervals of nonlinear problems. values: of the parameter (SI units); default: outward to the ends
+        of the interval."""
         check_names("fitted parameter", [name], self.parameters)
         if name in self.at_bounds:
             raise RecordingError(f"'{name}' ended on a bound: its profile has one side only; widen the bound")
@@ -136,15 +137,15 @@ class Fit:
 
     @on_one_blas_thread
     def cross_validate(self, folds: int = 4, *, groups: Sequence[np.ndarray] | None = None, seed: int = 0) -> HeldOut:
-        """Errors on samples that were left out: they are dealt into folds, and each fold is predicted by a fit to the others.
+        """Cross-validation: samples are split into folds, and each fold is predicted by a fit to the others.
 
-        Poses at rest are dealt at random (`seed`); motions are cut into stretches. groups: a label for each sample of each
-        measurement, for samples that stay together, such as loading cycles or whole recordings.
+        Equilibria are assigned at random (`seed`); motions are cut into segments. groups: a label for each sample of
+        each measurement, for samples that stay together, such as loading cycles or entire recordings.
         """
         return cross_validate(self._search, self._solution, folds, groups, seed)
 
     def data(self) -> dict[str, Any]:
-        """Everything that was found, for JSON."""
+        """All results, for JSON."""
         found = {f.name: getattr(self, f.name) for f in fields(self) if not f.name.startswith("_")}
         return found | {"errors": [dict(error.__dict__) for error in self.errors]}
 
@@ -167,12 +168,12 @@ def fit(
 ) -> Fit:
     """Fit parameters so that outputs follow one or more recordings, in motion and at rest.
 
-    measurements: recordings, of which `output`, `columns`, `use`, `window` and `rest_at` say what is compared, or `Measurement`s,
-    which say it each for itself. columns: by default those named after the output (`tip.x`), or x, y, z. use: which samples to
-    fit (True) and which to hold out (False); all by default. rest_at: times [s] under whose inputs states at rest are fitted to
-    the recording there, instead of the motion. bounds: per parameter; by default the model's `minimum` and `maximum`, and where it
-    has none, a tenth of and ten times the start value (no bound with a prior). priors: mean and standard deviation of what is known
-    of a parameter beforehand (SI units).
+    measurements: recordings, compared as given by `output`, `columns`, `use`, `window` and `rest_at`, or
+        `Measurement`s with their own settings. columns: by default those named after the output (`tip.x`), or x, y,
+        z. use: which samples to fit (True) and which to hold out (False); all by default. rest_at: times [s] at whose
+        inputs equilibria are fitted to the recording, instead of the motion. bounds: per parameter; by default the
+        model's `minimum` and `maximum`, otherwise a tenth of and ten times the start value (no bound with a prior).
+        priors: mean and standard deviation of the prior of a parameter (SI units).
     """
     check_names("parameter", parameters, eqs.parameters)
     listed = [measurements] if isinstance(measurements, Recording | Measurement) else list(measurements)
@@ -215,7 +216,7 @@ def _unknowns(
     eqs: Equations, parameters: Sequence[str], given: Sequence[Measurement], bounds: Mapping[str, tuple[float, float]],
     priors: Mapping[str, tuple[float, float]],
 ) -> tuple[Unknowns, list[dict[str, int]]]:  # fmt: skip
-    """What is fitted, and for each measurement where its parameters stand among it."""
+    """The unknowns of the fit, and for each measurement the indices of its parameters among them."""
     check_names("fitted parameter", [*bounds, *priors], parameters)
     labels: list[str] = []
     origin: list[str] = []
@@ -225,7 +226,7 @@ def _unknowns(
         place = {}
         for name in parameters:
             if name in one.parameters:
-                raise RecordingError(f"'{name}' is fitted, and a measurement gives it a value; leave out one of them")
+                raise RecordingError(f"'{name}' is fitted, but a measurement also gives it a value; remove one of them")
             label = f"{name}@{_label(one, k)}" if name in one.own else name
             if label not in labels:
                 labels.append(label)
@@ -235,7 +236,7 @@ def _unknowns(
     start = np.array([eqs.parameters[name] for name in origin])
     mean, deviation = np.array([priors.get(name, (0.0, np.inf)) for name in origin]).T
     if np.any(deviation <= 0):
-        raise RecordingError("the deviation of a prior must be above zero; to hold a parameter, do not fit it")
+        raise RecordingError("the deviation of a prior must be above zero; to fix a parameter, do not fit it")
     if np.any((start == 0) & ~np.isfinite(deviation)):
         raise RecordingError("a parameter to fit must not start at zero: its scale is not known. Give it a prior")
     scale = np.where(np.isfinite(deviation), deviation, np.abs(start))

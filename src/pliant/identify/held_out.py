@@ -40,14 +40,14 @@ class HeldOut:
 
 @dataclass(frozen=True, repr=False)
 class Profile:
-    """How much worse a fit gets with one parameter held, all others fitted anew.
+    """Profile of a fit: one parameter fixed, all others refitted.
 
     Attributes:
         name: the parameter.
-        values: at which it was held (SI units), increasing.
+        values: at which it was fixed (SI units), increasing.
         rise: of the sum of squares above the best fit's, in units of the deviations (twice the drop of the log-likelihood).
-        interval: 95 % confidence interval, where the rise reaches the quantile; infinite on a side where it does not within the
-            values.
+        interval: 95 % confidence interval, where the rise reaches the quantile; infinite on a side where it is not
+            reached within the values.
     """
 
     name: str
@@ -63,8 +63,8 @@ class Profile:
 def folds_of(search: Search, folds: int, groups: Sequence[np.ndarray] | None, seed: int) -> list[np.ndarray]:
     """The fold of every sample of each target; -1 where it is not fitted.
 
-    Poses at rest are dealt out at random, and motions are cut into stretches, for neighbouring samples err alike. groups: labels
-    per sample of each measurement; those of one label stay together.
+    Equilibria are assigned at random, and motions are cut into segments, because neighbouring samples have correlated
+    errors. groups: labels per sample of each measurement; those of one label stay together.
     """
     if groups is not None and len(groups) != len(search.targets):
         raise RecordingError(f"give groups for each of the {len(search.targets)} measurements")
@@ -118,7 +118,7 @@ def cross_validate(
 
 
 def profile(search: Search, best: Solution, name: str, values: np.ndarray | None) -> Profile:
-    """Hold one parameter at values around the best, and fit the others; deviations stay those of the best fit."""
+    """Fix one parameter at values around the best, and fit the others; deviations are those of the best fit."""
     k = search.unknowns.labels.index(name)
     place = list(best.free).index(k)
     at, deviation = float(best.x[k]), float(np.sqrt(best.covariance[place, place]))
@@ -139,7 +139,7 @@ def profile(search: Search, best: Solution, name: str, values: np.ndarray | None
 
 
 def _outward(search: Search, k: int, at: float, step: float, values: np.ndarray | None) -> list[float]:
-    """Where to hold a parameter on one side of its best value, the nearest first."""
+    """Values of a parameter on one side of its best value, the nearest first."""
     if values is not None:
         side = values[(values - at) * step > 0]
         return [float(value) for value in side[np.argsort(np.abs(side - at))]]

@@ -1,4 +1,4 @@
-"""What a fit compares: a recording, outputs of the model with the recording's columns of them, in motion or at rest."""
+"""Data of a fit: a recording, and outputs of the model with the recording's columns, in motion or at rest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TIP: Mapping[str, Sequence[str] | None] = {"tip": None}
 
 @dataclass(frozen=True)
 class Measurement:
-    """One recording of a fit, and what of it is compared with the model.
+    """One recording of a fit, and how it is compared with the model.
 
     Attributes:
         recording: inputs and outputs over time. Its columns named like inputs drive the model.

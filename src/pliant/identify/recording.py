@@ -71,7 +71,7 @@ def _unused_loads(model: Model, recording: Recording, used: Sequence[str]) -> It
     ]
     if unused:
         names = ", ".join(unused)
-        yield f"the columns {names} of {recording.file} drive nothing: the model has no inputs of these names"
+        yield f"the columns {names} of {recording.file} are not used: the model has no inputs of these names"
 
 
 def _assumed_units(recording: Recording, used: Sequence[str]) -> Iterator[str]:

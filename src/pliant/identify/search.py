@@ -15,13 +15,13 @@ from pliant.language.recording import RecordingError
 # Without exact derivatives parameters are varied by this share of their scale: far above the error of a simulation, far below
 # what matters.
 DIFFERENCE = 1e-3
-# The search ends when a step changes parameters or the sum of squares by less than this share: what they are known to is more.
+# The search ends when a step changes parameters or the sum of squares by less than this fraction, below their uncertainty.
 TOLERANCE = 1e-5
-# Deviations that are estimated from what a fit leaves over, and the fit that they weigh, are repeated until they agree to this.
+# Deviations estimated from the residuals of a fit, and the fit weighted by them, are repeated until they agree to this.
 SETTLED, ROUNDS = 0.02, 8
-# Evaluations that are kept: those of one step are asked for again and again, those of long ago hardly ever.
+# Cached evaluations: those of one step are used repeatedly, older ones hardly ever.
 REMEMBERED = 64
-# What stands for a simulation that breaks down, in units of the deviation: worse than any other.
+# Residual of a failed simulation, in units of the deviation: worse than any other.
 BROKEN = 1e6
 
 
@@ -37,8 +37,8 @@ ENDED = {
 
 @dataclass(frozen=True)
 class Unknowns:
-    """What is fitted: names, start values, units in which the search counts, bounds, and priors (means and deviations; the latter
-    infinite where there is none)."""
+    """Unknowns of a fit: names, start values, scales of the search, bounds, and priors (means and deviations; the
+    latter infinite without a prior)."""
 
     labels: tuple[str, ...]
     start: np.ndarray
@@ -60,8 +60,8 @@ class Unknowns:
 
 @dataclass(frozen=True)
 class Target:
-    """A measurement made ready: its samples, what predicts them, which parameters of the model the prediction takes and where among
-    the unknowns they stand, and deviations that are known [SI], by output."""
+    """A prepared measurement: its samples, their prediction, the parameters of the prediction with their indices
+    among the unknowns, and known deviations [SI], by output."""
 
     label: str
     samples: Samples
@@ -78,10 +78,10 @@ class Target:
 
 @dataclass(frozen=True)
 class Solution:
-    """Values found, with everything that confidence follows from.
+    """Solution of a fit, with the data for confidence intervals.
 
     x: values of all unknowns [SI]; residual, jacobian: of samples and priors in units of their deviations, by the free unknowns
-    [SI]; cost: sum of squares; deviations: per target and output [SI]; independent: number of residuals that tell something new.
+    [SI]; cost: sum of squares; deviations: per target and output [SI]; independent: effective number of independent residuals.
     """
 
     x: np.ndarray
@@ -212,8 +212,8 @@ class Search:
     def _scatter(
         self, x: np.ndarray, chosen: Masks, free: int, persistence: dict[tuple[int, str], float]
     ) -> dict[tuple[int, str], float]:
-        """Deviations of what is left over by target and output, as if samples were independent that are not; notes how many
-        neighbours err alike in `persistence`."""
+        """Deviations of the residuals by target and output, as if samples were independent; stores their correlation
+        length in `persistence`."""
         paths = self.values(x)
         total = sum(int(mask.sum()) * t.samples.measured.shape[1] for mask, t in zip(chosen, self.targets, strict=True))
         share = max(1.0 - free / max(total, 1), 1.0 / max(total, 1))
@@ -349,7 +349,7 @@ def mean_distances(targets: Sequence[Target], paths: Sequence[np.ndarray], masks
 
 
 def persistence_of(left: np.ndarray) -> float:
-    """How many neighbouring samples err alike, from the autocorrelation of what is left over (samples x components)."""
+    """Number of correlated neighbouring samples, from the autocorrelation of the residuals (samples x components)."""
     left = left - left.mean(axis=0)
     power = np.sum(left * left)
     found = 1.0

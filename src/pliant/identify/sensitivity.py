@@ -1,8 +1,8 @@
-"""How outputs change with parameters, along motions and at rest: forward, one column of derivatives per parameter.
+"""Forward sensitivities of outputs with respect to parameters, along motions and at rest: one column of derivatives per parameter.
 
-A fit has many residuals and few parameters, so these go forward: the variational equations beside a motion
-(`runtime/sensitivity.c`), and the implicit function theorem at rest. For one number that depends on many things see
-`pliant.gradient`, whose differences by parameters serve here too.
+A fit has many residuals and few parameters, so forward mode is used: the variational equations along a motion
+(`runtime/sensitivity.c`), and the implicit function theorem at rest. For one number that depends on many parameters
+see `pliant.gradient`, whose parameter differences are also used here.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def why_not(eqs: Equations, outputs: Sequence[str], *, at_rest: bool = False) ->
     if eqs.model.followed or (eqs.model.system.rows and not at_rest):
         return "the model has constraints"
     if eqs.model.system.contacts.laws:
-        return "the model has contacts, which remember how they came to where they are"
+        return "the model has contacts, whose forces depend on their history"
     for output in outputs:
         spec = eqs.model.spec.outputs.get(output)
         if spec is None or not spec.is_of_positions_and_velocities:
-            return f"the output '{output}' is no smooth function of positions and velocities, without accelerations and forces"
+            return f"the output '{output}' is not a smooth function of positions and velocities"
     return ""
 
 

@@ -58,12 +58,12 @@ class Sine(Part):
 
 
 class Piece(Part):
-    """One stretch of a piecewise signal."""
+    """One piece of a piecewise signal."""
 
     value: AnySignal
-    """Value or expression of `t` on this stretch [unit of the parameter]."""
+    """Value or expression of `t` in this piece [unit of the parameter]."""
     until: Time | None = None
-    """End of the stretch [s]; left out in the last piece."""
+    """End of the piece [s]; omitted in the last piece."""
 
 
 class Series(Part):
@@ -78,11 +78,11 @@ class Series(Part):
     values: tuple[Value, ...] | None = Field(default=None, min_length=1)
     """The values at these times [unit of the parameter]."""
     time_column: str | None = None
-    """Name of the column with the times, which must increase; otherwise the one called `t` or `time`."""
+    """Name of the column with the times, which must increase; default: `t` or `time`."""
     time_unit: str | None = None
-    """Unit of the times, where the heading has none; otherwise s."""
+    """Unit of the times, if the heading has none; default: s."""
     unit: str | None = None
-    """Unit of the values, where the heading has none; otherwise SI."""
+    """Unit of the values, if the heading has none; default: SI."""
     scale: Value = 1
     """Factor on the values in the file [-]."""
     interpolation: Literal["linear", "previous", "cubic"] = "linear"
@@ -138,7 +138,7 @@ class PiecewiseInput(Part):
             if piece.until is None and not last:
                 yield place, "only the last piece may have no `until`", "add `until`"
             elif piece.until is not None and last:
-                yield ((*place, "until"), "the last piece goes on for ever", "remove its `until`, or add a piece")
+                yield ((*place, "until"), "the last piece has no end", "remove its `until`, or add a piece")
             elif piece.until is not None and value(piece.until) <= before:
                 yield (*place, "until"), "the times of the pieces must increase", ""
             before = value(piece.until) if piece.until is not None else before

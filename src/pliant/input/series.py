@@ -50,8 +50,8 @@ def _in_si(column: Column, key: str, given: str | None) -> tuple[np.ndarray, Uni
     except UnitError as error:
         raise FileProblem(f"in {key}: {error}", error.hint) from None
     if column.unit is None:
-        with np.errstate(over="ignore"):  # numbers that leave no room for a polynomial are refused where one is made
+        with np.errstate(over="ignore"):  # numbers that overflow a polynomial are rejected where it is created
             return column.values * unit.factor, unit
     if unit != column.unit:
-        raise FileProblem(f"`{key}` is {given}, but the file says '{column.heading}'", f"remove `{key}`")
+        raise FileProblem(f"`{key}` is {given}, but the heading in the file is '{column.heading}'", f"remove `{key}`")
     return column.values, unit

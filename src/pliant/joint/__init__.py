@@ -1,4 +1,4 @@
-"""Joints, one kind per file. A new kind is one more file and one more name in `Joint`."""
+"""Joints, one type per file. A new type is one more file and one more name in `Joint`."""
 
 from typing import Annotated, TypeAlias
 

@@ -1,4 +1,4 @@
-"""What all joints share: what they connect, where they sit, and how their coordinates are found."""
+"""Base of all joints: the frames they connect, their placement, and their coordinates."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ class Step:
 
 
 class JointBase(Placement):
-    """Common part of the joints: holds `child` to `parent`, at a place in the parent frame."""
+    """Base of the joints: connects `child` to `parent`, at a placement in the parent frame."""
 
     parent: FrameName = "world"
-    """Frame that the joint sits on."""
+    """Frame that the joint is placed in."""
     child: FrameName
-    """Body that the joint carries, by its own frame (`bar`) or by another one of its frames (`bar.tip`)."""
+    """Body attached by the joint, at its own frame (`bar`) or at another of its frames (`bar.tip`)."""
     first_parent: FrameName | None = None
-    """Parent of the first instance, where the child is repeated and the parent is the instance before."""
+    """Parent of the first instance, if the child is repeated and the parent is the previous instance."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     def coordinates(self) -> dict[str, Coordinate | Orientation]:
         """The free motions in order, by the field they are given in (`angle`, `x`, ...)."""

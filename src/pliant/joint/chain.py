@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 LengthEntry: TypeAlias = Annotated[Length | LengthCoordinate, ValueOrPart()]
-"""A fixed length, the word `free`, or a coordinate."""
+"""A fixed length, the keyword `free`, or a coordinate."""
 
 AngleEntry: TypeAlias = Annotated[Angle | AngleCoordinate, ValueOrPart()]
-"""A fixed angle, the word `free`, or a coordinate."""
+"""A fixed angle, the keyword `free`, or a coordinate."""
 
 QuaternionEntry: TypeAlias = Annotated[tuple[Number, Number, Number, Number] | Orientation, ValueOrPart()]
-"""Four fixed numbers w, x, y, z, the word `free`, or a free orientation."""
+"""Four fixed numbers w, x, y, z, the keyword `free`, or a free orientation."""
 
 QuaternionVectorEntry: TypeAlias = Annotated[tuple[Number, Number, Number] | Orientation, ValueOrPart()]
-"""Three fixed numbers x, y, z, the word `free`, or a free orientation."""
+"""Three fixed numbers x, y, z, the keyword `free`, or a free orientation."""
 
 Entries: TypeAlias = tuple[tuple[str, object], ...]
 """Entries of a transform that may be free, with the labels of their coordinates."""
@@ -51,8 +51,8 @@ class AxisTurn(Part):
 class VectorTurn(Part):
     """Rotation vector (bend, bend, twist), by the exponential map; each of its entries is fixed or free.
 
-    A single free entry beside zeros is a turn about that axis. Beside other fixed entries the axis of the rotation tilts as
-    the free ones grow.
+    A single free entry with zeros otherwise is a rotation about that axis. With other fixed entries the axis of the rotation
+    tilts as the free ones grow.
     """
 
     vector: tuple[AngleEntry, AngleEntry, AngleEntry]
@@ -102,7 +102,7 @@ Turn: TypeAlias = Annotated[
 
 
 class Translate(Part):
-    """A move along the axes reached so far."""
+    """A translation along the axes reached so far."""
 
     translate: tuple[LengthEntry, LengthEntry, LengthEntry]
     """Components along x, y, z [m]: values, `free`, or coordinates."""
@@ -131,7 +131,7 @@ class Chain(JointBase):
 
     Its coordinates are called joint.x, joint.y, joint.z (translations), joint.rx, joint.ry, joint.rz
     (rotations about an axis or by a vector; joint.angle about a skew axis) and joint.orientation
-    (quaternions), with _2, _3 and so on added where one comes again; a single one has the joint's name.
+    (quaternions), with _2, _3 and so on added if one is repeated; a single one has the joint's name.
     """
 
     type: Literal["chain"] = "chain"

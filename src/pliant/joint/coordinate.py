@@ -87,7 +87,7 @@ class LengthDamper(Part):
     odd_below_zero: ClassVar[Mapping[str, str]] = {"coefficient": DRIVES}
 
     coefficient: StateDamping
-    """Force per speed to the power [N (s/m)^power]; it may depend on the state as a stiffness may."""
+    """Force per speed to the power [N (s/m)^power]; it may depend on the state like a stiffness."""
     power: Number = 1
     """Power of the speed, 1 for a viscous damper [-]."""
 
@@ -134,14 +134,14 @@ class EqualTo(Part):
 
 
 class Coordinate(Part):
-    """A free motion. All keys are optional: `{}`, or the word `free`, starts at zero."""
+    """A free motion. All keys are optional: `{}`, or the keyword `free`, starts at zero."""
 
     empty_word: ClassVar[str | None] = "free"
 
     name: Name | None = None
-    """Its name; otherwise the joint's name, or joint.x and so on where the joint has several coordinates."""
+    """Its name; default: the joint's name, or joint.x and so on if the joint has several coordinates."""
     direction: Literal["both", "positive", "negative"] = "both"
-    """Where spring, damper and input act: always, only above the spring's rest value, or only below it."""
+    """When spring, damper and input act: always, only above the spring's rest value, or only below it."""
     equal_to: EqualTo | None = None
     """Another coordinate that this one is tied to; it is then no longer free."""
 
@@ -234,13 +234,13 @@ class Orientation(Part):
     odd_below_zero: ClassVar[Mapping[str, str]] = {"damper": DRIVES}
 
     name: Name | None = None
-    """Its name; otherwise the joint's name, or joint.orientation where the joint has other coordinates."""
+    """Its name; default: the joint's name, or joint.orientation if the joint has other coordinates."""
     initial: Rotations = ()
     """Rotation at the start: one rotation, or a list applied in turn."""
     rate: AngularSpeedVector = (0, 0, 0)
     """Angular velocity at the start, in the axes of the moving frame [rad/s]."""
     spring: OrientationSpring | None = None
-    """Spring against the rotation vector from the unturned pose: a stiffness, or three about x, y and z [N m/rad], or a
+    """Spring on the rotation vector from the zero orientation: a stiffness, or three about x, y and z [N m/rad], or a
     mapping."""
     damper: ThreeDampings = (0, 0, 0)
     """Damping of the angular velocity about the axes x, y and z of the moving frame, or one for all [N m s/rad]."""

@@ -47,7 +47,7 @@ ORIENTATION = Fields("stiffness:3", "damping:3", "rest:4")
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a coefficient sees of a joint: its coordinates from some place on, and where in them is what.
+    """Coordinates of a joint that a coefficient depends on, and their indices.
 
     parts: of all that is seen; own: place of the coordinate itself in q and in v; names: of all by name.
     """

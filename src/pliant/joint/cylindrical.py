@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Cylindrical(JointBase):
-    """A shaft in a sleeve: the child turns about an axis and moves along it."""
+    """A shaft in a sleeve: the child rotates about an axis and moves along it."""
 
     type: Literal["cylindrical"] = "cylindrical"
     axis: Axis = "z"

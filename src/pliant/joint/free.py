@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Free(JointBase):
-    """No restriction at all: the child moves and turns freely; it carries a floating body."""
+    """Six degrees of freedom: the child moves and rotates freely, as a floating body."""
 
     type: Literal["free"] = "free"
     x: LengthCoordinate = LengthCoordinate()

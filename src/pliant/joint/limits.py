@@ -22,12 +22,12 @@ class Limits(Part):
         lower, upper = self._ends
         for field in ("stiffness", "dissipation"):
             if value(getattr(self, field)) < 0:
-                yield (field,), f"{field} must not be below zero, but it is {value(getattr(self, field)):g}", ""
+                yield (field,), f"{field} must not be negative, but it is {value(getattr(self, field)):g}", ""
         if lower is None and upper is None:
             yield (), "the limits have neither a minimum nor a maximum", "give one of them, or both"
         elif lower is not None and upper is not None and value(lower) >= value(upper):
             text = f"the minimum {value(lower):g} is not below the maximum {value(upper):g}"
-            yield ("minimum",), text, "exchange them, or leave one out"
+            yield ("minimum",), text, "swap them, or omit one"
 
     @property
     def _ends(self) -> tuple[Any, Any]:
@@ -54,7 +54,7 @@ class LengthLimits(Limits):
     maximum: Length | None = None
     """Largest value [m]."""
     stiffness: Stiffness
-    """Force of a stop per depth beyond it [N/m]; 0 is for none."""
+    """Force of a stop per depth beyond it [N/m]; 0 for none."""
     dissipation: Slowness = "50 s/m"
     """Loss of a stop per rate of depth [s/m]."""
 
@@ -67,6 +67,6 @@ class AngleLimits(Limits):
     maximum: Angle | None = None
     """Largest value [rad]."""
     stiffness: AngularStiffness
-    """Torque of a stop per angle beyond it [N m/rad]; 0 is for none."""
+    """Torque of a stop per angle beyond it [N m/rad]; 0 for none."""
     dissipation: Time = "5 s"
     """Loss of a stop per rate of the angle beyond it [s/rad]."""

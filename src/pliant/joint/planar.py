@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Planar(JointBase):
-    """Motion in the x-y plane of the joint frame: the child moves along x and y, then turns about z.
+    """Motion in the x-y plane of the joint frame: the child moves along x and y, then rotates about z.
 
     For another plane, turn the joint frame with `rotation`.
     """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Revolute(JointBase):
-    """A hinge: the child turns about an axis of the joint frame."""
+    """A hinge: the child rotates about an axis of the joint frame."""
 
     type: Literal["revolute"] = "revolute"
     axis: Axis = "z"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Spherical(JointBase):
-    """A ball joint: the child turns freely about the joint's origin."""
+    """A ball joint: the child rotates freely about the joint's origin."""
 
     type: Literal["spherical"] = "spherical"
     orientation: Orientation = Orientation()

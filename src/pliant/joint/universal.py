@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class Universal(JointBase):
-    """A cardan joint: the child turns about a first axis, then about a second one that turns with it."""
+    """A cardan joint: the child rotates about a first axis, then about a second one that rotates with it."""
 
     type: Literal["universal"] = "universal"
     axis1: Axis = "x"
     """First axis, fixed in the joint frame."""
     axis2: Axis = "y"
-    """Second axis, fixed in the frame that the first rotation turns."""
+    """Second axis, fixed in the frame after the first rotation."""
     angle1: AngleCoordinate = AngleCoordinate()
     """The angle about the first axis."""
     angle2: AngleCoordinate = AngleCoordinate()

@@ -1,1 +1,1 @@
-"""The model language: values, units, expressions, names, faults and text. It knows no robot."""
+"""The model language: values, units, expressions, names, faults and text. Independent of robots."""

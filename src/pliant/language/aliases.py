@@ -1,4 +1,4 @@
-"""Short names of rod models: those of the papers that compare them. Each stands for the name that the field uses."""
+"""Short names of rod models, from the papers that compare them, as aliases of the names common in the literature."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ ALIASES = {
 
 
 def canonical(kind: Any) -> Any:
-    """The name that an alias stands for; anything else unchanged."""
+    """Resolve an alias; other names are returned unchanged."""
     return ALIASES.get(kind, kind) if isinstance(kind, str) else kind

@@ -1,4 +1,4 @@
-"""What callers hand to the package, checked in one place: what is wrong, where, and what to do about it."""
+"""Checks of arguments: messages with the error, its location and a fix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Called = TypeVar("Called", bound=Callable[..., Any])
 
 
 class ArgumentError(ValueError):
-    """A value that a function cannot use; `hint` says what to do."""
+    """An invalid argument; `hint` suggests a fix."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(f"{message} ({hint})" if hint else message)
@@ -29,7 +29,7 @@ def is_number(value: object) -> bool:
         return False
     try:
         return math.isfinite(value)
-    except OverflowError:  # a whole number that has no room among the others
+    except OverflowError:  # an integer that has no room among the others
         return False
 
 
@@ -71,14 +71,14 @@ def positive(where: str, value: Any, hint: str = "") -> float:
 
 
 def whole(where: str, value: Any, *, least: int, hint: str = "") -> int:
-    """A whole number of at least `least`."""
+    """An integer of at least `least`."""
     if not is_number(value) or value != int(value) or value < least:
-        raise ArgumentError(f"{where} must be a whole number of at least {least}, not {describe(value)}", hint)
+        raise ArgumentError(f"{where} must be an integer of at least {least}, not {describe(value)}", hint)
     return int(value)
 
 
 def choice(what: str, value: Any, known: Iterable[str]) -> str:
-    """One of some words."""
+    """Check that a value is one of several keywords."""
     words = tuple(known)
     if isinstance(value, str) and value in words:
         return value
@@ -115,12 +115,12 @@ def vector(where: str, value: Any, size: int) -> np.ndarray:
 
 
 def name_tuple(value: Any) -> tuple[str, ...] | None:
-    """Names as a tuple; one that stands alone will do, and None stays None."""
+    """Names as a tuple; a single name is accepted, and None is returned unchanged."""
     return None if value is None else (value,) if isinstance(value, str) else tuple(value)
 
 
 def known_keywords(renamed: Mapping[str, str]) -> Callable[[Called], Called]:
-    """Decorator of a function or class that refuses keywords it does not have, with the new name of a renamed one as the hint."""
+    """Decorator of a function or class that rejects unknown keywords, with the new name of a renamed one as the hint."""
 
     def decorate(called: Called) -> Called:
         known = tuple(inspect.signature(called).parameters)
@@ -156,6 +156,6 @@ class RenamedAttribute:
 
 
 def need_equations(value: Any) -> None:
-    """Refuse a robot whose equations have not been derived: the name of a model, say."""
+    """Reject robots whose equations have not been derived, such as the name of a model."""
     if not hasattr(value, "forward_dynamics"):
         raise ArgumentError(f"an analysis needs equations, not {describe(value)}", "write pliant.derive(robot) first")

@@ -1,4 +1,4 @@
-"""Small things about arrays of numbers, as NumPy has them but for what it imports: its own load numpy.ma, which takes 15 ms."""
+"""Array functions equivalent to NumPy's, without the import of numpy.ma, which takes 15 ms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def distinct(values: np.ndarray) -> np.ndarray:
 
 
 def others(count: int, taken: np.ndarray) -> np.ndarray:
-    """The whole numbers from 0 up to `count` that are not among `taken` (`np.setdiff1d`)."""
+    """The integers from 0 up to `count` that are not among `taken` (`np.setdiff1d`)."""
     free = np.ones(count, dtype=bool)
     free[taken] = False
     return np.flatnonzero(free)

@@ -1,4 +1,4 @@
-"""What all parts of the language share: immutability, short forms, choice by `type` or by key."""
+"""Base of all parts of the language: immutability, short forms, selection by `type` or by key."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def not_negative(part: Part, value: Callable[[Any], float], *fields: str) -> Ite
     """The problem of each of the fields that is below zero."""
     for field in fields:
         if value(getattr(part, field)) < 0:
-            yield (field,), f"{field} must not be below zero, but it is {value(getattr(part, field)):g}", ""
+            yield (field,), f"{field} must not be negative, but it is {value(getattr(part, field)):g}", ""
 
 
 PUSHES_AWAY = "it pushes away from its rest"
@@ -61,31 +61,31 @@ def fault(kind: str, message: str, *, hint: str = "", key: str = "") -> Pydantic
 
 
 class Part(BaseModel):
-    """Base of every part of a model: immutable, refuses unknown keys, and may have a short form."""
+    """Base of every part of a model: immutable, rejects unknown keys, and may have a short form."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     short_form: ClassVar[str | None] = None
-    """The field that a bare value stands for: with `coefficient`, `spring: 5` means `{coefficient: 5}`."""
+    """The field that a bare value sets: with `coefficient`, `spring: 5` means `{coefficient: 5}`."""
 
     empty_word: ClassVar[str | None] = None
-    """The word that stands for the part with nothing said about it: `free` for a coordinate."""
+    """The keyword for the part with all defaults: `free` for a coordinate."""
 
     example: ClassVar[str] = ""
     """A complete small model that uses this part, shown in the language reference and loaded by the tests."""
 
     odd_below_zero: ClassVar[Mapping[str, str]] = {}
-    """Fields whose values may be below zero, though that is seldom meant, with what it does: such values get a remark."""
+    """Fields whose values may be negative but rarely are, with the effect of a negative value, which produces a remark."""
 
     renamed: ClassVar[Mapping[str, str]] = {}
-    """New names of keys that were called differently before: old ones in texts are read with a warning, where they stand for one
-    key, and are hints where they are refused."""
+    """New names of renamed keys: old names in model files are read with a warning if they map to one key, and
+    otherwise produce hints."""
 
     @classmethod
     @cache
     def field_texts(cls) -> dict[str, str]:
-        """The docstrings below the fields, by field. They are read from the source when asked for: that takes time, and only
-        help, reference and editors need them."""
+        """The docstrings below the fields, by field. They are read from the source on demand, which is slow and
+        needed only for help, reference and editors."""
         texts: dict[str, str] = {}
         for base in reversed([base for base in cls.__mro__ if issubclass(base, Part) and base is not Part]):
             (tree,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
@@ -110,7 +110,7 @@ class Part(BaseModel):
         return {}
 
     def problems(self, value: Callable[[Any], float]) -> Iterator[Problem]:
-        """What is wrong with the values of this part together; `value` evaluates one of them."""
+        """Problems with the values of this part; `value` evaluates one of them."""
         yield from ()
 
     @model_validator(mode="wrap")
@@ -155,7 +155,7 @@ class Part(BaseModel):
 def with_known_keys(error: ValidationError, part: type[BaseModel]) -> ValidationError:
     """The same error, with the part's valid keys in the faults about unknown ones.
 
-    Only the part itself knows its keys, so the suggestion is made here and not where faults are printed.
+    The keys are available only here, so the suggestion is made here and not where faults are printed.
     """
     details: list[InitErrorDetails] = []
     for item in error.errors(include_url=False):
@@ -174,9 +174,9 @@ def with_known_keys(error: ValidationError, part: type[BaseModel]) -> Validation
 
 
 class Framed(Part):
-    """A part that has frames: its own, called as it is (`bar`), and named ones (`bar.tip`).
+    """A part with frames: its own, which has its name (`bar`), and named ones (`bar.tip`).
 
-    With a key `parent`, it sits on that frame; otherwise a joint carries it.
+    With a key `parent`, it is fixed to that frame; otherwise it is the child of a joint.
     """
 
     @abstractmethod
@@ -185,11 +185,11 @@ class Framed(Part):
 
 
 class FromFiles(Part):
-    """A part that files, or values of parameters, say more about than stands in the model: known once it is flat."""
+    """A part that depends on files or on values of parameters, which are known when the model is flattened."""
 
     @abstractmethod
     def with_files(self, source: Source, value: Callable[[Any], float]) -> Self:
-        """The part with what its files say; raises FileProblem. `value` evaluates one of its values."""
+        """The part with the content of its files; raises FileProblem. `value` evaluates one of its values."""
 
     def values_read(self) -> tuple[Any, ...]:
         """Its values that this makes numbers of: parameters in them cannot change later."""
@@ -206,9 +206,9 @@ class FromFiles(Part):
 
 
 class Choice(ABC):
-    """Annotation of a union of parts: which member is meant is told by the data, never guessed by trying.
+    """Annotation of a union of parts: the member is selected by the data, never by trial.
 
-    The chosen tag appears in the locations of faults as `<tag>`, so that it can be told from a real key.
+    The selected tag appears in the locations of faults as `<tag>`, which distinguishes it from a key.
     """
 
     def __init__(self, what: str) -> None:
@@ -247,7 +247,7 @@ class Choice(ABC):
 
 
 class ByType(Choice):
-    """Choice by the word under one key, as in `joints: {hinge: {type: revolute, ...}}`."""
+    """Selection by the value of one key, as in `joints: {hinge: {type: revolute, ...}}`."""
 
     def __init__(
         self, what: str, *, key: str = "type", default: str | None = None, aliases: Mapping[str, str] | None = None
@@ -259,7 +259,7 @@ class ByType(Choice):
         return {str(member.model_fields[self.key].default): member for member in members}
 
     def canonical(self, data: Any) -> Any:
-        """The data with the word itself for an alias of it."""
+        """The data with aliases resolved."""
         given = data.get(self.key) if isinstance(data, Mapping) else None
         return {**data, self.key: self.aliases[given]} if isinstance(given, str) and given in self.aliases else data
 
@@ -325,7 +325,7 @@ def _required(part: type[Part]) -> Iterator[str]:
 
 
 class RenamedWords:
-    """Annotation of a field with words that were called differently before: the old ones are read with a warning."""
+    """Annotation of a field with renamed keywords: old ones are read with a warning."""
 
     def __init__(self, **words: str) -> None:
         self.words = words
@@ -341,7 +341,7 @@ class RenamedWords:
 
 
 class WordOrList:
-    """Annotation of a union of words and a list: text must be one of the words, anything else the list."""
+    """Annotation of a union of keywords and a list: text must be a keyword, anything else is the list."""
 
     tags = "<word>", "<list>"
 
@@ -353,7 +353,7 @@ class WordOrList:
 
 
 class WordOrMapping(WordOrList):
-    """Annotation of a union of words and a mapping: text must be one of the words, anything else the mapping."""
+    """Annotation of a union of keywords and a mapping: text must be a keyword, anything else is the mapping."""
 
     tags = "<name>", "<mapping>"
 
@@ -376,7 +376,7 @@ class OneOrList:
 
 
 class ValueOrPart:
-    """Annotation of a union of a value and a part: a mapping (or the part's word) is the part."""
+    """Annotation of a union of a value and a part: a mapping (or the part's keyword) is the part."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         value, part = get_args(source)

@@ -1,6 +1,6 @@
-"""The collections of a model: its keys that hold parts by name, as the schema declares them.
+"""The collections of a model: its keys with parts by name, as declared by the schema.
 
-Reading, checking, flattening and showing all go through this list, so a new collection is one more field of RobotSpec.
+Reading, checking, flattening and display all use this list, so a new collection is one more field of RobotSpec.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pliant.language.base import ByType, Part, part_classes
 
 @cache
 def collections(model: type[BaseModel]) -> tuple[str, ...]:
-    """Keys of the model that hold parts by name, in the order of the schema."""
+    """Keys of the model with parts by name, in the order of the schema."""
     found = []
     for name, field in model.model_fields.items():
         if get_origin(field.annotation) is dict and any(part_classes(get_args(field.annotation)[1])):
@@ -25,15 +25,15 @@ def collections(model: type[BaseModel]) -> tuple[str, ...]:
 
 @cache
 def with_defaults(model: type[BaseModel]) -> tuple[str, ...]:
-    """Those collections whose entries can have defaults: of one kind, or of kinds told by one key."""
+    """Collections whose entries can have defaults: of one type, or of types selected by one key."""
     return tuple(name for name in collections(model) if name != "attach" and kinds(model, name)[1])
 
 
 @cache
 def kinds(model: type[BaseModel], collection: str) -> tuple[ByType | None, dict[str, type[Part]]]:
-    """How the kind of an entry is told in a collection such as `joints`, and the part of each kind.
+    """The key that selects the type of an entry in a collection such as `joints`, and the part class of each type.
 
-    A collection of one kind has the kind "", one whose entries are told apart by which key they have has none.
+    A collection of one type has the type "", one whose entries are distinguished by their keys has none.
     """
     entry: Any = get_args(model.model_fields[collection].annotation)[1]
     if get_origin(entry) is not Annotated:

@@ -1,7 +1,7 @@
-"""A limit on the time that something may take: analyses stop by themselves, with what they have; commands end in any case.
+"""Time limits: analyses stop with their results so far; commands are ended in any case.
 
-Whatever computes for long asks `time_is_up` now and then and stops in good order. A command sets an alarm besides, for all that
-does not ask: reading, deriving, compiling, linear algebra. It ends them as Ctrl-C would.
+Long computations call `time_is_up` regularly and stop cleanly. A command also sets an alarm for everything that does
+not: reading, deriving, compiling, linear algebra. It interrupts them like Ctrl-C.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def time_is_up() -> str:
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[Deadline | None]:
-    """Limit what is done inside to so many seconds of real time; None: no limit. An earlier limit around it stays in force."""
+    """Limit the enclosed code to a number of seconds of real time; None: no limit. An enclosing limit remains in force."""
     around = _current.get()
     if seconds is None or (around is not None and around.end <= time.monotonic() + seconds):
         yield around

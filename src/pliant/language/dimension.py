@@ -1,4 +1,4 @@
-"""Physical dimensions: what kind of quantity a value is, as exponents of the base units.
+"""Physical dimensions as exponents of the base units.
 
 An angle has no dimension (a degree is a number, 0.01745), so `N*m/rad` and `N*m` are the same.
 """

@@ -1,8 +1,8 @@
-"""How robots and results show themselves, without knowing what draws them.
+"""Display of robots and results, independent of the drawing code.
 
-Tables, pages and plots are made in layers above the things they show. Each thing asks for its display by name, and the top of the
-package says here which function gives it (`pliant/__init__.py`). Functions are named, not handed over: what draws is imported
-when something is drawn.
+Tables, pages and plots are implemented in layers above the objects that they show. Each object looks up its display
+by name, and `pliant/__init__.py` registers the functions here. Functions are registered by name, so that the drawing
+code is imported only when it is used.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _functions: dict[str, str] = {}
 
 
 def show_by(functions: Mapping[str, str]) -> None:
-    """Say which functions give displays: `module:function` by `Thing.display`."""
+    """Register the functions of displays: `module:function` by `Class.display`."""
     _functions.update(functions)
 
 
 def shown(display: str, thing: object, *arguments: Any, **options: Any) -> Any:
-    """A display of a thing, as in `shown("Modes.html", found)`."""
+    """A display of an object, as in `shown("Modes.html", found)`."""
     module, _, function = _functions[display].partition(":")
     return getattr(import_module(module), function)(thing, *arguments, **options)

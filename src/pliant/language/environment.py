@@ -81,7 +81,7 @@ class Environment:
         self._put(dict(values or {}))
 
     def _put(self, given: Mapping[str, Any]) -> None:
-        """Evaluate all parameters, with the given ones in place of their own values."""
+        """Evaluate all parameters, with the given values instead of those of the model."""
         self._refuse(given)
         self.values: dict[str, Any] = {}
         for name, node in self._nodes.items():

@@ -1,6 +1,6 @@
-"""What an expression means: its value, and its dimension.
+"""Evaluation of expressions: value and dimension.
 
-Values may be numbers, NumPy arrays or CasADi symbols; the functions follow the type of what they are given,
+Values may be numbers, NumPy arrays or CasADi symbols; the functions follow the type of their arguments,
 and CasADi is not imported unless one of its symbols is passed in.
 """
 
@@ -87,7 +87,7 @@ def _value(node: Node, values: Mapping[str, Any]) -> Any:
 
 def unknown_item(node: Item) -> ExpressionError:
     """The fault of an expression that names an instance of something repeated where there are none."""
-    hint = "the index may use `i` in repeated things, and constant parameters"
+    hint = "the index may use `i` in repeated parts, and constant parameters"
     return ExpressionError(f"cannot tell which instance {to_text(node)[1:]} is", hint)
 
 
@@ -100,7 +100,7 @@ def _lookup(name: str, values: Mapping[str, Any]) -> Any:
 
 
 def unknown_name(name: str, known: Mapping[str, Any]) -> ExpressionError:
-    """The fault of an expression that uses a name nobody defined."""
+    """The fault of an expression with an undefined name."""
     listed = "known parameters: " + ", ".join(list(known)[:12])
     hint = suggestion(name, known, listed if known else f"define it: parameters: {{{name}: ...}}")
     return ExpressionError(f"unknown parameter '{name}'", hint, name=name)

@@ -1,4 +1,4 @@
-"""Values against what is expected of them: dimension and bounds."""
+"""Checks of values: dimension and bounds."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def bounds_problems(
     known: Mapping[str, Dimension | OpenDimension],
     number: Callable[[Scalar], float],
 ) -> Iterator[Problem]:
-    """What is wrong with a parameter's value within its bounds, and with the bounds themselves."""
+    """Problems of a parameter's value relative to its bounds, and of the bounds themselves."""
     for key, sign, word in (("minimum", 1, "below its minimum"), ("maximum", -1, "above its maximum")):
         bound = getattr(parameter, key)
         if bound is None:

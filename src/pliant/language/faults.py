@@ -1,4 +1,4 @@
-"""Faults: what is wrong with a model, where, and what to do about it."""
+"""Faults: errors in a model, with location and suggested fix."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong.
+    """One error in a model.
 
     message: what is wrong; hint: what to do; path: where in the model (`joints.hinge.axis`); file and line
     (from 1): where in the text, None for a model built in Python.
@@ -56,9 +56,9 @@ def gathered(notes: Sequence[Fault], where: str = "; pliant import lists them") 
 
 
 class SpecError(Exception):
-    """A model with faults; `faults` holds all that were found.
+    """A model with faults; `faults` lists all of them.
 
-    Not a ValueError, because the schema library would take those for faults of a single field.
+    Not a ValueError, because the schema library would treat that as a fault of a single field.
     """
 
     def __init__(self, faults: Sequence[Fault], model: str = "") -> None:
@@ -73,7 +73,7 @@ class SpecError(Exception):
 
 
 def path_text(path: KeyPath) -> str:
-    """A path as people write it: `joints.arm.transforms[1].rotate`."""
+    """A path as text: `joints.arm.transforms[1].rotate`."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)

@@ -16,10 +16,10 @@ ABANDONED = 3600.0
 
 
 def write_whole(target: Path, *content: bytes | memoryview) -> None:
-    """Write a file so that it is complete or not there; an older one is replaced only at the end, and keeps its permissions.
+    """Write a file atomically; an existing one is replaced only at the end, and keeps its permissions.
 
-    A link stays one, and what it points to is written; devices and pipes get the content as it comes. A process that is killed
-    while it writes leaves nothing where the system has files without a name (Linux). Elsewhere it may leave a hidden
+    Links are preserved and their target is written; devices and pipes are written directly. A process that is killed
+    while writing leaves nothing behind if the system has unnamed files (Linux). Elsewhere it may leave a hidden
     `.NAME.*.part`, which is removed when NAME is written an hour later or more.
     """
     if target.exists() and not target.is_file():

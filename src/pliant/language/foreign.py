@@ -48,7 +48,7 @@ BY_START = (
     (b"solid ", "an STL mesh", ""),
     (b"ply", "a PLY mesh", ""),
 )
-"""First bytes, what a file is that begins with them, and what to do; meshes without more."""
+"""First bytes, the format of a file that begins with them, and a hint; none for meshes."""
 
 BY_SUFFIX = {
     ".py": ("Python code", "run it with python; pliant.load(...) in it reads model files"),
@@ -67,11 +67,11 @@ BY_SUFFIX = {
 }
 """What files with these endings are, and what to do; meshes without more."""
 
-MESH = "pliant mesh FILE says what is in it; a model uses it in meshes (`drawing`) or surfaces (`type: mesh`)"
+MESH = "pliant mesh FILE summarizes it; a model uses it in meshes (`drawing`) or surfaces (`type: mesh`)"
 
 
 def foreign(path: FilePath, data: bytes) -> tuple[str, str] | None:
-    """What a file is that is no model, and what to do with it; None where nothing speaks against a model."""
+    """The format of a file that is not a model, and a hint; None if it may be a model."""
     start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith(b"<"):
         return _markup(start)
@@ -102,4 +102,4 @@ def _json(data: bytes) -> tuple[str, str] | None:
         return None
     if "status" in content and "model" in content:
         return "what a command printed with --json", f"its model is {content['model']}"
-    return "JSON that is no model", 'a model begins with `pliant: 1`, in JSON with {"pliant": 1, ...}'
+    return "JSON that is not a model", 'a model begins with `pliant: 1`, in JSON with {"pliant": 1, ...}'

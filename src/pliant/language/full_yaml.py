@@ -1,4 +1,4 @@
-"""YAML in full, read by ruamel.yaml: texts that hold more than `plain_yaml.py` knows, and texts with faults."""
+"""Full YAML, read by ruamel.yaml: texts with more than the subset of `plain_yaml.py`, and texts with faults."""
 
 from __future__ import annotations
 

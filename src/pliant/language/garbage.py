@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Do without the search for garbage inside: where hundreds of thousands of objects are made that all stay, it goes through them
-    again and again, and takes as long as the work. Also a decorator. The setting is the process's: what was off stays off, and
-    where threads overlap, the one that found it on turns it on again."""
+    """Disable garbage collection in the enclosed code: when hundreds of thousands of persistent objects are created,
+    repeated collections take as long as the work itself. Also a decorator. The setting is per process: if it was off
+    it stays off, and if threads overlap, the one that found it on restores it."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -51,6 +51,6 @@ def si_unit(text: str) -> str:
 
 
 def dimension_of(unit: str) -> Dimension | None:
-    """What kind of quantity an SI unit measures; None where it says nothing."""
+    """The quantity that an SI unit measures; None if it is unknown."""
     found = read_unit(unit) if unit else None
     return None if found is None else found.dimension

@@ -1,7 +1,7 @@
-"""Limits on what is read and computed: one list, with values that no honest model meets, changed by `PLIANT_LIMITS`.
+"""Limits on sizes and computations, with defaults that ordinary models do not reach, changed by `PLIANT_LIMITS`.
+`PLIANT_LIMITS="elements=20000,memory=2GB,time=30"` is for running untrusted models.
 
-`PLIANT_LIMITS="elements=20000,memory=2GB,time=30"` is for those who run strangers' models. Sizes are bytes, with kB, MB or GB
-behind the number if wanted; `memory` and `time` are off unless they are given, and hold for commands.
+Sizes are in bytes, optionally with kB, MB or GB; `memory` and `time` are off by default, and apply to commands.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _read(text: str) -> Limits:
         match = _NUMBER.fullmatch(value)
         if name not in known:
             hint = suggestion(name, known, f"known: {', '.join(known)}")
-            raise SpecError([Fault(f"there is no limit '{name}'", hint)], VARIABLE)
+            raise SpecError([Fault(f"unknown limit '{name}'", hint)], VARIABLE)
         if match is None or float(match[1]) <= 0:
             hint = f"write {name}= and a number above zero, or a size such as 50MB"
             raise SpecError([Fault(f"cannot read '{entry}'", hint)], VARIABLE)
@@ -70,4 +70,4 @@ def most(name: str) -> str:
     """A limit as hints state it, with the way to change it."""
     value = getattr(limits(), name)
     shown = f"{value / 1e6:g} MB" if name in ("model", "drawing", "table", "recording", "memory") else f"{value:.0f}"
-    return f"at most {shown}, unless {VARIABLE}={name}=... says otherwise"
+    return f"at most {shown}, unless {VARIABLE}={name}=... sets another limit"

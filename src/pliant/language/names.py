@@ -1,4 +1,4 @@
-"""Names of things and references to them.
+"""Names of parts and references to them.
 
 A name is a plain word. Flattening adds two forms that no file may define itself: `link[3]` (the third
 instance of a repeated body) and `left/bar` (the body `bar` of the model attached as `left`). Only the text of a flat
@@ -27,7 +27,7 @@ FUNCTIONS = (
 """Functions of the expression language."""
 
 RESERVED = frozenset({"world", "t", "i", "pi", "e", "free", *FUNCTIONS}) - {"floor"}
-"""Words with a meaning of their own, which cannot be names."""
+"""Reserved words, which cannot be names."""
 
 _NAME = re.compile(WORD)
 _NUMBERED = r"\[[1-9][0-9]*\]"
@@ -36,7 +36,7 @@ LONGEST_FLAT_NAME = 1000
 
 
 def read_name(value: Any) -> str:
-    """Check that `value` may be the name of a thing."""
+    """Check that `value` may be the name of a part."""
     if not isinstance(value, str):
         raise fault("bad_name", f"expected a name, got {describe(value)}", hint="a name begins with a letter")
     if value in RESERVED:
@@ -59,7 +59,7 @@ def _is_flat_name(value: Any, info: ValidationInfo) -> bool:
 
 
 class NameMarker:
-    """Annotation of the name of a thing."""
+    """Annotation of the name of a part."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.with_info_plain_validator_function(self._read)
@@ -88,7 +88,7 @@ class InputKeyMarker:
 
 
 class Reference:
-    """Annotation of a reference to a thing by its name: `rope`, `link[i-1].tip`, `left/bar`."""
+    """Annotation of a reference to a part by its name: `rope`, `link[i-1].tip`, `left/bar`."""
 
     def __init__(self, kind: str, pattern: str, hint: str) -> None:
         self.kind, self.pattern, self.hint = kind, re.compile(pattern), hint
@@ -113,7 +113,7 @@ _DOTTED = rf"{_INSTANCE}(\.{WORD}{_INDEX})?"
 _COORDINATE = rf"{_INSTANCE}(\.{WORD}{_INDEX})*"
 
 Name: TypeAlias = Annotated[str, NameMarker()]
-"""The name of a thing: letters, digits, underscores."""
+"""The name of a part: letters, digits, underscores."""
 
 FrameName: TypeAlias = Annotated[
     str, Reference("frame", _DOTTED, "write world, body, body.frame, link[2].tip or left/bar.tip")

@@ -40,11 +40,11 @@ class Parameter(Repeated):
     input: StrictBool = False
     """True if the value varies in time; it can then be used only where a value may vary."""
     minimum: Value | None = None
-    """Smallest value that makes sense."""
+    """Smallest allowed value."""
     maximum: Value | None = None
-    """Largest value that makes sense."""
+    """Largest allowed value."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     example: ClassVar[str] = """\
 pliant: 1

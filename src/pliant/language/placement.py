@@ -49,20 +49,20 @@ class EulerRotation(Part):
     euler: tuple[Angle, Angle, Angle]
     """The three angles, in the order of `order` [rad]."""
     order: Literal["xyz", "xzy", "yxz", "yzx", "zxy", "zyx", "xyx", "xzx", "yxy", "yzy", "zxz", "zyz"] = "xyz"
-    """The axes turned about, each one as moved by the rotations before it."""
+    """The axes of rotation, each as rotated by the previous rotations."""
 
 
 class DirectionRotation(Part):
     """The shortest rotation that turns the z axis to a direction: `{z_along: [10 cm, 0, 40 cm]}`."""
 
     z_along: tuple[Length, Length, Length]
-    """The direction, of any length but zero [m]; not that of -z, to which no rotation is the shortest."""
+    """The direction, of any nonzero length [m]; not that of -z, for which the shortest rotation is not unique."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """The direction is one, and has a shortest rotation."""
         x, y, z = map(value, self.z_along)
         if x == y == 0 and z <= 0:
-            what = "is zero" if z == 0 else "is that of -z, to which many rotations are the shortest"
+            what = "is zero" if z == 0 else "is that of -z, for which the shortest rotation is not unique"
             yield ("z_along",), f"the direction {what}", "turn by an angle: {axis: x, angle: 180 deg}"
 
 
@@ -76,21 +76,21 @@ Rotations: TypeAlias = Annotated[tuple[Rotation, ...], OneOrList()]
 
 
 class Around(Part):
-    """Instances of something repeated around an axis of the frame that it is placed in: `around: z`."""
+    """Arrangement of instances of a repeated part around an axis of the frame that it is placed in: `around: z`."""
 
     short_form: ClassVar[str | None] = "axis"
 
     axis: Axis
     """The axis through the origin: x, y, z, or three numbers."""
     angle: Angle | None = None
-    """Angle by which an instance is turned about it [rad]; otherwise they stand evenly around, the first at zero, or mirrored pairs
-    of them do."""
+    """Angle of an instance about the axis [rad]; default: instances (or mirrored pairs) are distributed evenly, the
+    first at zero."""
 
 
 class Placement(Part):
-    """Where a frame sits in another one: moved by `position`, then turned by `rotation`.
+    """Placement of a frame in another one: translated by `position`, then rotated by `rotation`.
 
-    With `mirror` and `around` the frame so placed is then mirrored, and then carried around an axis. So `count: 3`,
+    With `mirror` and `around` this frame is then mirrored, and then rotated about an axis. For example, `count: 3`,
     `around: z` and `position: [5 cm, 0, 0]` make three frames on a circle, whose x axes point outwards.
     """
 
@@ -99,14 +99,15 @@ class Placement(Part):
     rotation: Rotations = ()
     """Rotation to the frame's axes: one rotation, or a list applied in turn."""
     mirror: AxisLetter | None = None
-    """Mirrors the place at the plane x = 0, y = 0 or z = 0: of instances 2, 4, ... of something repeated, otherwise of the thing
-    itself. The frame's axes are mirrored too, and the one that is called as here is reversed, to make them right-handed again."""
+    """Mirrors the position at the plane x = 0, y = 0 or z = 0: for instances 2, 4, ... of a repeated part, otherwise
+    for the part itself. The frame's axes are mirrored too, and the named axis is reversed to make them right-handed
+    again."""
     around: Around | None = None
-    """Axis that instances of something repeated stand around."""
+    """Axis around which instances of a repeated part are arranged."""
 
 
 class Attachment(Placement):
-    """A frame of the robot, perhaps with an offset: `bar.tip`, `{frame: bar.tip, position: [0, 0, 1 cm]}`."""
+    """A frame of the robot, optionally with an offset: `bar.tip`, `{frame: bar.tip, position: [0, 0, 1 cm]}`."""
 
     short_form: ClassVar[str | None] = "frame"
 

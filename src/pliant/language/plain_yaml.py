@@ -1,4 +1,4 @@
-"""The plain part of YAML, in which nearly all models are written, read many times faster than by a reader of all of it.
+"""A reader of the common subset of YAML, many times faster than a reader of full YAML.
 
 Plain are block mappings and lists, `[...]` and `{...}` over any number of lines, text on one line with or without quotes,
 paragraphs (`>` and `|`), anchors of the values of keys, and comments. Whatever else stands in a text, and whatever is wrong with
@@ -43,7 +43,7 @@ class NotPlain(Exception):
 
 
 def read_plain(text: str, builder: Builder) -> None:
-    """Hand a text to a builder, part by part. Raises NotPlain where it holds more than plain YAML."""
+    """Pass a text to a builder, part by part. Raises NotPlain if it is not plain YAML."""
     text = text.replace("\r\n", "\n")
     if _STRANGE.search(text):
         raise NotPlain
@@ -162,7 +162,7 @@ class _Reader:
         self.skip(_REST)
         self.next_content()
         if self.column > column:
-            raise NotPlain  # text that goes on, or a fault
+            raise NotPlain  # text that continues, or a fault
 
     def single_value(self) -> None:
         """A list or mapping in brackets, a text, or what an anchor names."""

@@ -28,7 +28,7 @@ FILL = "fill the gap or drop these rows (`interpolate`, `dropna` of pandas)"
 
 
 class RecordingError(ValueError):
-    """A recording that cannot be used, with the place and the way out."""
+    """A recording that cannot be used; the message gives the location and a fix."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,7 +72,7 @@ class Recording:
         return self.time, self.column(name)
 
     def dimension(self, name: str) -> Dimension | None:
-        """What kind of quantity a column holds; None where its unit is not known."""
+        """The quantity of a column; None if its unit is unknown."""
         return dimension_of(self.units.get(name, ""))
 
     def window(self, begin: float, end: float) -> Recording:
@@ -83,7 +83,7 @@ class Recording:
         return replace(self, time=self.time[inside], columns={k: v[inside] for k, v in self.columns.items()})
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a .csv, .parquet or .mat file, whole or not at all; `read_recording` reads the same back."""
+        """Write a .csv, .parquet or .mat file atomically; `read_recording` reads it back."""
         time = {"time": ("s", np.asarray(self.time, dtype=float))}
         others = {name: (self.units.get(name, ""), np.asarray(x, dtype=float)) for name, x in self.columns.items()}
         try:
@@ -170,7 +170,7 @@ def _named_time(columns: Mapping[str, Column], shown: str) -> Column:
 
 
 def find_column(columns: Mapping[str, Column], name: str, shown: str) -> Column:
-    """A column by its name or by its whole heading; raises FileProblem where there is none."""
+    """A column by its name or by its complete heading; raises FileProblem if there is none."""
     if name in columns:
         return columns[name]
     for column in columns.values():

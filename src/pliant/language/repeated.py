@@ -1,4 +1,4 @@
-"""Things that a model writes once and has several times."""
+"""Repeated parts: written once in a model, with several instances."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ class Repeated(Part):
     """A part that may be repeated: with `count: 3`, `link` becomes `link[1]`, `link[2]` and `link[3]`."""
 
     count: Count | None = None
-    """Number of instances, where it is repeated; values and references may then use `i` (1, 2, ...) and `count`, and values may be
-    listed with `each`."""
+    """Number of instances of a repeated part; values and references may then use `i` (1, 2, ...) and `count`, and
+    values may be listed with `each`."""

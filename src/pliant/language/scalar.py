@@ -1,7 +1,7 @@
-"""Values as people write them: `0.05`, `50 mm`, `=length/2`, or one per instance.
+"""Values as written in a model: `0.05`, `50 mm`, `=length/2`, or one per instance.
 
 A value stays in the spec as it was written, so that a spec writes back to the same text. Its dimension is
-part of the type of the field, so that the schema alone says what a field may hold.
+part of the type of the field, so that the schema alone defines the values of a field.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pliant.language.words import describe
 
 
 class Each(Part):
-    """One value per instance of a repeated thing: `mass: {each: [1 kg, 2 kg, 3 kg]}`."""
+    """One value per instance of a repeated part: `mass: {each: [1 kg, 2 kg, 3 kg]}`."""
 
     each: tuple[Annotated[float | str, PlainScalar()], ...]
     """The values, one for each instance in order."""
@@ -38,7 +38,7 @@ TOO_LARGE = "too large to compute with", f"values are at most {LARGEST:g} in SI 
 """What is said of a larger one, and the hint."""
 
 AS_AT_START = "as at start"
-"""The word for a rest value that is measured on the robot's initial pose."""
+"""The keyword for a rest value that is measured in the robot's initial pose."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class PlainScalar:
 
 
 def read_scalar(value: Any, words: tuple[str, ...] = ()) -> float | str:
-    """Check how a value is written (not yet what it means); returns it unchanged."""
+    """Check the syntax of a value (not its meaning); returns it unchanged."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         message = f"expected a value (a number, a number with a unit, or =expression), got {describe(value)}"
         raise fault("not_a_value", message)
@@ -112,7 +112,7 @@ def read_scalar(value: Any, words: tuple[str, ...] = ()) -> float | str:
 
 
 def read_count(value: Any) -> int | str:
-    """Check how a number of instances is written: a whole number, or an expression of parameters."""
+    """Check how a number of instances is written: an integer, or an expression of parameters."""
     if isinstance(value, str) and value.startswith("="):
         read_scalar(value)
         return value
@@ -153,7 +153,7 @@ Formula: TypeAlias = Annotated[str, FormulaMarker()]
 """An expression of outputs, parameters and the time."""
 
 Count: TypeAlias = Annotated[int | str, CountMarker()]
-"""How many instances of a repeated thing there are."""
+"""Number of instances of a repeated part."""
 
 # Values that do not change in time.
 Value: TypeAlias = Annotated[Scalar, Quantity(None)]

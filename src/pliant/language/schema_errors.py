@@ -1,4 +1,4 @@
-"""Errors of the schema library in the words of the language."""
+"""Errors of the schema library, converted to messages of the language."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def read_errors(error: ValidationError) -> Iterable[tuple[KeyPath, str, str]]:
 
 
 def _common(one: tuple[int | str, ...], other: tuple[int | str, ...]) -> int:
-    """How many steps two locations share."""
+    """Number of leading steps that two locations have in common."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((k for k, (first, second) in pairs if first != second), min(len(one), len(other)))
 
 
 UNKNOWN_KEY = ("extra_forbidden", "unknown_key")
-"""Errors about a key that is not known, in the schema library's words and in ours."""
+"""Error types of unknown keys, of the schema library and ours."""
 
 
 def _is_tag(step: int | str) -> bool:
@@ -44,13 +44,13 @@ def _is_tag(step: int | str) -> bool:
 
 
 TRUTHS = {"on": "true", "yes": "true", "off": "false", "no": "false"}
-"""Words that other languages have for true and false."""
+"""Words for true and false in other languages."""
 
 _EXPECTED = {
     "string_type": "text",
     "bool_type": "true or false",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
+    "int_type": "an integer",
+    "int_from_float": "an integer",
     "tuple_type": "a list",
     "dict_type": "a mapping (key: value)",
     "model_type": "a mapping (key: value)",
@@ -59,7 +59,7 @@ _EXPECTED = {
 
 
 def _words(kind: str, value: Any, path: KeyPath, context: dict[str, Any], fallback: str) -> tuple[str, str]:
-    """Message and hint of a fault in the words of the language instead of the schema library's."""
+    """Message and hint of a fault, instead of those of the schema library."""
     if "text" in context:
         return context["text"], context["hint"]
     last = path[-1] if path else ""

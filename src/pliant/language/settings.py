@@ -18,9 +18,9 @@ from pliant.language.words import describe, suggestion
 
 
 def setting_faults(tree: Tree, values: Mapping[str, float | str]) -> list[Fault]:
-    """Values of another dimension than the parameters of a model have. Otherwise everything that uses them would be blamed.
+    """Values of another dimension than the parameters of a model have. Otherwise everything that uses them would be reported.
 
-    What cannot be read, here or in the model, is left to the checks of the whole.
+    Unreadable values, here or in the model, are left to the checks of the complete model.
     """
     section = tree.value.get("parameters") if isinstance(tree.value, dict) else None
     known: dict[str, Parameter] = {}

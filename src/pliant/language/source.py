@@ -75,7 +75,7 @@ class Source:
             raise FileProblem(f"{describe(name)} is outside the folder of the model", hint)
         if not exists:
             names = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
-            hint = suggestion(path.name, names, "it is looked for in the folder of the model")
+            hint = suggestion(path.name, names, "files are searched in the folder of the model")
             raise FileProblem(f"there is no file {describe(name)}", hint)
         if not path.is_file():
             raise FileProblem(f"cannot read {describe(name)}: it is {file_kind(path.stat().st_mode)}", "name a file")
@@ -91,11 +91,11 @@ class Imported:
 
 
 SET_FILE = "set"
-"""Where faults of values stand that were set from outside of the model's file."""
+"""Location of faults of values that were set outside of the model file."""
 
 
 class FileProblem(ValueError):
-    """A file that cannot be used; `hint` says what to do, `path` which key of the part that names it is to blame."""
+    """A file that cannot be used; `hint` suggests a fix, `path` is the key of the part that refers to it."""
 
     def __init__(self, message: str, hint: str = "", path: KeyPath = ()) -> None:
         super().__init__(message)
@@ -103,7 +103,7 @@ class FileProblem(ValueError):
 
 
 def check_file(path: FilePath, what: str, limit: str) -> None:
-    """Refuse what cannot be read to its end, or has more bytes than the limit of that name; raises FileProblem.
+    """Reject files that are not regular or exceed the limit of that name; raises FileProblem.
 
     what: the file as messages name it.
     """
@@ -121,7 +121,7 @@ def check_kind(path: FilePath, what: str) -> int:
     if not stat.S_ISREG(found.st_mode):
         raise FileProblem(f"cannot read {what}: it is {file_kind(found.st_mode)}", "give a file")
     if not os.access(path, os.R_OK):
-        raise FileProblem(f"cannot read {what}: you may not read it", "change its permissions")
+        raise FileProblem(f"cannot read {what}: permission denied", "change its permissions")
     return found.st_size
 
 
@@ -140,7 +140,7 @@ def locate(model: str) -> FilePath:
     """The file of a model given as a path or as the name of a bundled robot."""
     path = FilePath(model)
     if "\0" in model:
-        raise SpecError([Fault("a file name cannot hold a zero character")], describe(model))
+        raise SpecError([Fault("a file name cannot contain a zero character")], describe(model))
     if model in bundled():
         return MODEL_FOLDER / f"{model}.yaml"
     try:
@@ -241,7 +241,7 @@ def _own(source: Source) -> tuple[FilePath, ...]:
 
 
 def shown_beside(path: FilePath, source: Source) -> str:
-    """The file as shown in messages: beside its model if that was given by a short path."""
+    """The file as shown in messages: relative to its model if that was given by a short path."""
     folder = source.folder.resolve() if source.folder else path.parent
     beside = FilePath(source.file).parent
     return str(beside / path.relative_to(folder)) if path.is_relative_to(folder) else str(path)

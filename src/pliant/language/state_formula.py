@@ -38,7 +38,7 @@ class StateFormula:
 
     @property
     def word(self) -> str:
-        """A word that tells it from others, for names of kernels."""
+        """A unique key, for names of kernels."""
         return hashlib.sha256(to_text(self.node).encode()).hexdigest()[:12]
 
 
@@ -67,7 +67,7 @@ def coefficient(scalar: Scalar, state: Collection[str], values: Mapping[str, Any
 
 
 def is_state(name: str, state: Collection[str], parameters: Collection[str]) -> bool:
-    """Whether a name in an expression stands for a quantity of the state; parameters of that name come first."""
+    """Whether a name in an expression is a quantity of the state; parameters of that name take precedence."""
     return name.removeprefix(THIS) in state and (name.startswith(THIS) or name not in parameters)
 
 
@@ -105,7 +105,7 @@ def sizes(formulas: Sequence[StateFormula | None]) -> int:
 
 
 def words(formulas: Sequence[StateFormula | None]) -> str:
-    """What tells formulas apart, for names of kernels; empty where there are none."""
+    """A key of the formulas, for names of kernels; empty if there are none."""
     if all(formula is None for formula in formulas):
         return ""
     text = " ".join("-" if formula is None else formula.word for formula in formulas)

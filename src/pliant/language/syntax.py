@@ -25,9 +25,9 @@ ARGUMENTS = {"atan2": (2, 2), "min": (2, 8), "max": (2, 8), "if": (3, 3)}
 
 
 class ExpressionError(ValueError):
-    """A value or expression that cannot be read or has no meaning.
+    """An invalid value or expression.
 
-    `hint` says what to do; `name` is the unknown name, if that is the reason.
+    `hint` suggests a fix; `name` is the unknown name, if that is the reason.
     """
 
     def __init__(self, message: str, hint: str = "", *, name: str = "") -> None:
@@ -91,7 +91,7 @@ class Call:
 Node: TypeAlias = Number | Symbol | Item | Negative | Binary | Call
 
 _UNCLOSED = "add the closing one; inside { } or [ ], text with commas needs quotes"
-_KNOWN = "an expression has numbers with units, parameters, + - * / ^ and functions such as sqrt(...)"
+_KNOWN = "expressions consist of numbers with units, parameters, + - * / ^ and functions such as sqrt(...)"
 
 COMPARISONS = ("<=", ">=", "==", "!=", "<", ">")
 
@@ -177,7 +177,7 @@ class _Parser:
 
     def whole(self) -> Node:
         if self.kind == "end":
-            raise ExpressionError("the expression after = is empty")
+            raise ExpressionError("the expression is empty")
         node = self.comparison()
         if self.kind != "end":
             raise self.unexpected()
@@ -303,7 +303,7 @@ class _Parser:
         return Call(name, tuple(arguments))
 
     def item(self, name: str) -> Node:
-        """An instance of something repeated: a name of its own where its index is a number."""
+        """An instance of a repeated part: a name if its index is a number."""
         index = self.comparison()
         if not (self.kind == "operator" and self.token == "]"):
             raise (self.error("a bracket is not closed", _UNCLOSED) if self.kind == "end" else self.unexpected())
@@ -317,7 +317,7 @@ class _Parser:
 
 
 def instance_name(name: str, index: int) -> str:
-    """The name of one instance of a repeated thing."""
+    """The name of one instance of a repeated part."""
     return f"{name}[{index}]"
 
 

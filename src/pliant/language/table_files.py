@@ -1,4 +1,4 @@
-"""Tables of numbers with named columns in files: CSV, Parquet and MAT, read and written alike."""
+"""Reading and writing of tables with named columns: CSV, Parquet and MAT files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Column:
 
 @dataclass(frozen=True)
 class _Raw:
-    """What a format gives: headings, units where it keeps them apart, columns of numbers, and flaws by column."""
+    """Content of a file: headings, units if stored separately, columns of numbers, and flaws by column."""
 
     headings: list[str]
     units: list[str]
@@ -78,7 +78,7 @@ def _column(raw: _Raw, k: int) -> Column:
 
 
 def write_columns(path: Path, columns: Mapping[str, tuple[str, np.ndarray]]) -> None:
-    """Write columns (SI unit and values by name), whole or not at all. Raises FileProblem."""
+    """Write columns (SI unit and values by name) atomically. Raises FileProblem."""
     if path.suffix not in FORMATS:
         raise FileProblem(f"cannot tell the format of '{path.name}'", f"end it in {endings()}")
     content = FORMATS[path.suffix][1](columns)
@@ -92,7 +92,8 @@ def write_columns(path: Path, columns: Mapping[str, tuple[str, np.ndarray]]) -> 
 
 
 def _read_csv(path: Path, shown: str) -> _Raw:
-    """The first line names the columns; a second one may hold their units. Columns may be parted by semicolons or tabs."""
+    """The first line contains the names of the columns; a second one may contain units. Columns may be separated by
+    semicolons or tabs."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         first = text.partition("\n")[0]
@@ -113,7 +114,7 @@ def _read_csv(path: Path, shown: str) -> _Raw:
 
 
 def _is_units(row: Sequence[str]) -> bool:
-    """Whether a row holds units: nothing that is a number but `1`, and a unit at least once."""
+    """Whether a row contains units: no numbers except `1`, and at least one unit."""
     cells = [cell.strip() for cell in row if cell.strip()]
     return any(cell != "1" for cell in cells) and all(
         read_unit(cell) is not None and math.isnan(_number(cell) if cell != "1" else math.nan) for cell in cells
@@ -123,7 +124,7 @@ def _is_units(row: Sequence[str]) -> bool:
 def _cells(
     header: list[str], lines: list[tuple[int, list[str]]], shown: str, *, decimal_comma: bool
 ) -> tuple[list[np.ndarray], dict[int, str]]:
-    """Numbers by column, and where the first entry of each stands that is none."""
+    """Numbers by column, and the location of the first entry of each that is not a number."""
     texts = [row for _, row in lines]
     if decimal_comma:
         texts = [[cell.replace(",", ".") for cell in row] for row in texts]
@@ -175,7 +176,7 @@ def _read_parquet(path: Path, shown: str) -> _Raw:
         ) from None
     except OSError:
         raise
-    except Exception:  # whatever the package says of a damaged file
+    except Exception:  # any error of the package for a damaged file
         raise FileProblem(f"{shown} is not a Parquet file") from None
     if frame.index.name is not None:  # a table that was saved with its times as index
         frame = frame.reset_index()
@@ -230,7 +231,7 @@ def _write_mat(columns: Mapping[str, tuple[str, np.ndarray]]) -> bytes:
 
 
 def _from_arrays(arrays: Mapping[str, np.ndarray], units: Mapping[str, str], shown: str) -> _Raw:
-    """Columns of a format that holds arrays; what is no number in them becomes NaN."""
+    """Columns of a format with arrays; entries that are not numbers become NaN."""
     columns, flaws = [], {}
     for k, (name, values) in enumerate(arrays.items()):
         try:
@@ -253,6 +254,6 @@ FORMATS: dict[str, tuple[Callable[[Path, str], _Raw], Callable[[Mapping[str, tup
 
 
 def endings() -> str:
-    """The endings of tables, in words."""
+    """The file endings of tables, as text."""
     *first, last = FORMATS
     return f"{', '.join(first)} or {last}"

@@ -1,8 +1,8 @@
-"""Checks written for one case, made for many at once.
+"""Checks written for one case, evaluated for many at once.
 
-A check compares values and says what is wrong. With a `Together` in place of each value the same code looks at all cases in one
-go, as long as all of them take the same way through it; where they would part, `Differ` says who goes where, and each part is
-looked at by itself.
+A check compares values and reports errors. With a `Together` instead of each value the same code checks all cases at
+once, as long as all of them take the same branches; where they differ, `Differ` reports the split, and each group is
+checked separately.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 Refusals = list[Exception | None]
-"""What is wrong with each case."""
+"""Errors of each case."""
 
 
 class Differ(Exception):
-    """Cases that would take different ways; `who`: truth values, those of the first way."""
+    """Cases that would take different branches; `who`: true for those of the first branch."""
 
     def __init__(self, who: np.ndarray) -> None:
         super().__init__("cases differ")
@@ -46,10 +46,10 @@ def refusals(
     check: Callable[[Mapping[str, Any]], object],
     refuse: Callable[[Mapping[str, float]], Exception | None],
 ) -> Refusals:
-    """What is wrong with each of several cases, given by the values of some names in all of them.
+    """Errors of each of several cases, given by the values of some names in all of them.
 
-    check: raises something where a group of cases (with a `Together` for each name) is not all right. refuse: what is wrong with
-    one case; it has the last word, and is asked of those that no group passes with.
+    check: raises an exception if a group of cases (with a `Together` for each name) is not valid. refuse: errors of a
+    single case; it decides for cases that pass in no group.
     """
     count = len(next(iter(values.values()), np.zeros(1)))
     found: Refusals = [None] * count

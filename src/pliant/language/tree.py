@@ -1,7 +1,7 @@
-"""The text of a model as a tree that knows its places: YAML reading with limits, merging, lookup.
+"""The text of a model as a tree with locations: YAML reading with limits, merging, lookup.
 
-Only plain YAML is read: mappings, lists, text, numbers, true, false, null. Tags are refused, and
-files are limited in size, depth and number of values: a stranger's file can neither run code nor fill memory.
+Only plain YAML is read: mappings, lists, text, numbers, true, false, null. Tags are rejected, and files are limited
+in size, depth and number of values: an untrusted file can neither run code nor exhaust memory.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ MAX_NESTING = 40
 MAX_TEXT = 20_000
 
 WHOLE = ("rotation", "inertia", "shape", "motion")
-"""Mappings that are replaced as a whole when merged, because one of several forms is chosen in them."""
+"""Mappings that are replaced completely when merged, because they select one of several forms."""
 
 WHOLE_ENTRIES = ("inputs", "outputs")
 """Mappings whose entries are so replaced."""
 
 SHORT = {"spring": "coefficient", "damper": "coefficient"}
-"""Keys of which a bare value stands for a mapping, and the key that it then has."""
+"""Keys whose bare value is short for a mapping, and the key of that value."""
 
 SHORT_ENTRIES = {"parameters": "value"}
 """Mappings whose entries are so written."""
@@ -51,16 +51,16 @@ class Tree:
         return self.value
 
     def find(self, path: KeyPath) -> tuple[KeyPath, Place | None]:
-        """A path as it is in the text, and its place.
+        """A path as written in the text, and its location.
 
         A short form has fewer steps in the text than in the model: with `spring: 5`, the path
-        `spring.coefficient` is found at `spring`. What is missing is found at the mapping that lacks it.
+        `spring.coefficient` is found at `spring`. Missing keys are located at the mapping that lacks them.
         """
         tree, place, found = self, self.place, list[str | int]()
         for position, step in enumerate(path):
             child = tree.child(step)
             if step == 0 and tree.is_only_entry(path[position + 1 :]):
-                continue  # a single value, or list, that stands for a list of one
+                continue  # a single value or list that is short for a list of one
             if child is None:
                 if not isinstance(tree.value, (str, int, float, type(None))):
                     found.extend(path[position:])
@@ -70,7 +70,7 @@ class Tree:
         return tuple(found), place
 
     def is_only_entry(self, rest: KeyPath) -> bool:
-        """Whether this stands for a list of one that it is the entry of; `rest` is how a path goes on in that entry."""
+        """Whether this value is short for a list with itself as the only entry; `rest` is the remaining path in that entry."""
         if not isinstance(self.value, list):
             return True
         return isinstance(next(iter(rest), None), int) and not any(isinstance(x.value, list) for x in self.value)
@@ -94,16 +94,17 @@ def from_plain(data: Any, place: Place | None = None) -> Tree:
 
 
 def _canonical(key: Any, value: Any) -> Any:
-    """The value under a key: a `kind` by its one name, so that merging and writing see no aliases."""
+    """The value of a key, with aliases of a `kind` resolved, so that merging and writing do not depend on aliases."""
     return canonical(value) if key == "kind" else value
 
 
 def merge(under: Tree, over: Tree, *, whole: bool = False, entries: str | None = None) -> Tree:
     """`over` laid on `under`: mappings are merged, `null` removes a key, anything else replaces.
 
-    A mapping of another `kind` (a rod's model) replaces too: the options of one kind mean nothing to the other. A bare value that
-    stands for a mapping (`length: 30 cm` for `length: {value: 30 cm}`) is merged as one, so that the other keys stay.
-    With `whole`, the entries of the two mappings are not merged but replaced; `entries` is the key that their bare values have.
+    A mapping of another `kind` (a rod's model) replaces too: the options of one kind mean nothing to the other. A
+    bare value that is short for a mapping (`length: 30 cm` for `length: {value: 30 cm}`) is merged as one, so that
+    the other keys are kept. With `whole`, the entries of the two mappings are not merged but replaced; `entries` is
+    the key that their bare values have.
     """
     if not (isinstance(under.value, dict) and isinstance(over.value, dict)):
         return over
@@ -121,7 +122,7 @@ def merge(under: Tree, over: Tree, *, whole: bool = False, entries: str | None =
 
 
 def _both_mappings(under: Tree, over: Tree, short: str | None) -> tuple[Tree, Tree]:
-    """Both as mappings, where one is and the other is a bare value that stands for the key `short` of one."""
+    """Both as mappings, if one is and the other is a bare value for its key `short`."""
     pair = (under, over)
     if short is None or isinstance(under.value, dict) == isinstance(over.value, dict):
         return pair
@@ -199,7 +200,7 @@ class Builder:
             raise self.fail("a text is too long", f"at most {MAX_TEXT} characters", line)
         if not text.isascii() and _HALF.search(text):
             hint = "write the character itself, or \\U and its eight digits"
-            raise self.fail(f"the text {describe(text)} holds half of a character", hint, line)
+            raise self.fail(f"the text {describe(text)} contains half of a character", hint, line)
 
     def alias(self, anchor: str, line: int | None) -> None:
         """What an anchor names, once more."""
@@ -213,7 +214,7 @@ class Builder:
         self.values += number
         if self.values > self.most_values:
             hint = f"anchors count each time they are used; {most('values')}"
-            raise self.fail("the file holds too many values", hint, line)
+            raise self.fail("the file contains too many values", hint, line)
 
     def _add(self, value: Any, place: Place, anchor: str | None) -> None:
         self._count(1, place.line)
@@ -231,10 +232,10 @@ class Builder:
                 raise self.fail("a key must be text", "put text with { or [ in quotes", place.line)
             if value in parent.children:
                 hint = "remove or rename one of the two"
-                raise self.fail(f"the key {describe(value)} is there twice", hint, place.line)
+                raise self.fail(f"the key {describe(value)} occurs twice", hint, place.line)
             parent.key, parent.key_place = value, place
         else:
-            # The line of the key is where a person looks for the value.
+            # Users look for a value on the line of its key.
             parent.children[parent.key] = Tree(_canonical(parent.key, value), parent.key_place)
             parent.key_place = None
 
@@ -246,7 +247,7 @@ def _size(tree: Tree) -> int:
 
 
 _HALF = re.compile("[\ud800-\udfff]")
-"""Surrogates, two of which stand for one character in other encodings; no text can be written with one of them."""
+"""Surrogates, pairs of which encode one character elsewhere; a single one cannot be written as text."""
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _WHOLE_NUMBER = re.compile(r"[-+]?[0-9]{1,18}")
 _WORDS: dict[str, Any] = {

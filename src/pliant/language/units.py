@@ -36,7 +36,7 @@ class Unit:
 
 
 class UnitError(ValueError):
-    """A unit that cannot be read; `hint` says what to do."""
+    """A unit that cannot be read; `hint` suggests a fix."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)

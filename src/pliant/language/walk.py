@@ -1,7 +1,7 @@
-"""Walking through a spec: every value, name and reference in it, with what the schema says about it.
+"""Traversal of a spec: every value, name and reference in it, with its schema annotation.
 
-The annotations of the schema are the one place that says what a field holds; checks, flattening and
-evaluation find the leaves through this module, so a new kind of part needs no change in any of them.
+The annotations of the schema are the only definition of the contents of fields; checks, flattening and evaluation
+find the leaves through this module, so a new type of part requires no change in any of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Marker: TypeAlias = Quantity | CountMarker | FormulaMarker | Reference | NameMar
 class Leaf:
     """A value in a spec: what it is, where, and the part it belongs to (`field` is its path in that part).
 
-    in_list: whether it is an entry of a list that may have any length, or a field of such an entry: `Several` may stand for it.
+    in_list: whether it is an entry of a list that may have any length, or a field of such an entry: `Several` may replace it.
     """
 
     value: Any
@@ -128,7 +128,7 @@ def _map(
 
 @dataclass(frozen=True)
 class Hint:
-    """What an annotation says about a value: the marker of a leaf, and the hints of what it holds.
+    """Content of an annotation: the marker of a leaf, and the hints of its content.
 
     elements: of a list of fixed length. every: of all entries of any other list. values: of a mapping.
     """

@@ -1,6 +1,6 @@
-"""Words for messages: suggestions, descriptions of wrong values, safe printing.
+"""Text of messages: suggestions, descriptions of wrong values, safe printing.
 
-This module imports nothing heavy, so that the command line can complain without reading the schema.
+This module has no slow imports, so that the command line can report errors without loading the schema.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ KeyPath: TypeAlias = tuple[str | int, ...]
 
 
 def nearest(word: object, choices: Iterable[str]) -> str | None:
-    """The choice most like `word`, or None when nothing is similar."""
+    """The choice most similar to `word`, or None if nothing is similar."""
     found = difflib.get_close_matches(str(word)[:80], list(choices)[:2000], n=1, cutoff=0.6)
     return found[0] if found else None
 
 
 def suggestion(word: object, choices: Iterable[str], otherwise: str = "") -> str:
-    """A hint that names the choice most like `word`, or `otherwise` when nothing is similar."""
+    """A hint with the choice most similar to `word`, or `otherwise` if nothing is similar."""
     match = nearest(word, choices)
     return f"did you mean '{match}'?" if match else otherwise
 
 
 def renamed_hint(name: object, renamed: Mapping[str, str]) -> str:
-    """A hint that tells the new name of what was called differently before; empty where it was not."""
+    """A hint with the new name of a renamed keyword; empty if it was not renamed."""
     return f"write {renamed[str(name)]}" if str(name) in renamed else ""
 
 

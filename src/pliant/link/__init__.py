@@ -1,4 +1,4 @@
-"""Links: force elements between two frames, one kind per file. A new kind is one more name here."""
+"""Links: force elements between two frames, one type per file. A new type is one more name here."""
 
 from typing import Annotated, TypeAlias
 

@@ -65,7 +65,7 @@ class Axial(LinkBase):
     input: ForceSignal = 0
     """Force that pulls the two ends together, which may vary in time [N]."""
     direction: Literal["both", "tension", "compression"] = "both"
-    """Where it acts: always, only while longer than the rest length, or only while shorter."""
+    """When it acts: always, only while longer than the rest length, or only while shorter."""
     smoothing: Length = 0
     """Width of length over which a one-sided link fades in [m]; 0 switches sharply."""
 
@@ -200,7 +200,7 @@ def rope_force() -> FrameForce:
 
 @cache
 def driven_rope_force(*, with_input: bool) -> FrameForce:
-    """A rope with a damper of its own and, as an input, a force that pulls its ends together. Neither acts while it is slack."""
+    """A rope with a damper and, as an input, a force that pulls its ends together. Neither acts while it is slack."""
 
     def law(length: Any, rate: Any, c: Any, signal: Any) -> Effect:
         at = DRIVEN_ROPE.read(c)

@@ -1,4 +1,4 @@
-"""What all links share: the two frames they connect."""
+"""Base of all links: the two frames they connect."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class LinkBase(Repeated):
     """Common part of the links: a force element between two frames."""
 
     quantities: ClassVar[dict[str, str]]
-    """What outputs can ask for, with its unit; empty where the components differ in unit."""
+    """Quantities available as outputs, with their units; empty if the components differ in unit."""
 
     between: tuple[Attachment, Attachment]
     """The two frames, each a reference (`bar.tip`) or a reference with an offset."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     @abstractmethod
     def deformation(self, poses: Any, constants: Any) -> Any:

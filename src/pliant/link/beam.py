@@ -74,20 +74,20 @@ class Beam(LinkBase):
     compression: SixNumbers = (1,) * 6
     """Factors on the rest values, one for all components or six [-]."""
     direction: SixWays = ("both",) * 6
-    """Where each component acts: always, only above its rest value, or only below; one word or six."""
+    """When each component acts: always, only above its rest value, or only below; one keyword or six."""
     x_axis: Vector | None = None
-    """Direction of the section's x axis in the first frame; otherwise that frame's axes are the beam's."""
+    """Direction of the section's x axis in the first frame; default: the axes of that frame."""
     map: Map | None = None
     """How deformations are measured: displacements in the frame half-way between the ends and the rotation vector
-    (`midpoint`), displacements in the first frame and the rotation vector (`first`), or displacements in the first frame and
-    twice the quaternion's vector part (`published`). Otherwise `midpoint`, which treats both ends alike, or `first` where a
-    component acts on one side only: the axes along which a stop acts then do not turn with what is stopped."""
+    (`midpoint`), displacements in the first frame and the rotation vector (`first`), or displacements in the first
+    frame and twice the quaternion's vector part (`published`). Default: `midpoint`, which treats both ends equally,
+    or `first` if a component acts on one side only: the axes of a stop then do not rotate with the stopped body."""
     input: tuple[ForceSignal, ForceSignal, ForceSignal, TorqueSignal, TorqueSignal, TorqueSignal] = (0,) * 6
     """Forces and torques along the six components, which may vary in time: three [N], three [N m]."""
 
     @property
     def measure(self) -> Map:
-        """How deformations are measured: the `map`, or what it is by default."""
+        """The `map` that measures deformations, or its default."""
         one_way = any(way != "both" for way in self.direction)
         return self.map or ("first" if one_way else "midpoint")
 
@@ -179,7 +179,7 @@ def _section_axes(along: Any, x_axis: Any) -> Any:
 
 
 def beam_deformation(p: Any, turn: Any, map: Map) -> Any:
-    """Six components of the pose of the second end in the first: its position and rotation vector, as the map sees them."""
+    """Six components of the pose of the second end in the first: its position and rotation vector, according to the map."""
     if map == "published":
         # twice the quaternion's vector part
         return ca.vertcat(p, so3.sinc(ca.dot(turn, turn) / 4) * turn)

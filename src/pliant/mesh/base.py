@@ -43,31 +43,31 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
     """
 
     drawing: MeshDrawing
-    """Nodes and edges: a `file`, a `rectangle`, a `block` or a `web`."""
+    """Nodes and edges, from a `file`, a `rectangle`, a `block` or a `web`."""
     parent: FrameName = "world"
     """Frame that the drawing is placed in."""
     sets: dict[Name, NodeSet] = Field(default_factory=dict)
     """Sets of nodes by name: in a `box`, on a `plane`, `nearest` to points, `nodes` by number, or by a `label` of the file.
-    Besides, every mesh has the sets `all` and `ends` (nodes with one edge)."""
+    In addition, every mesh has the sets `all` and `ends` (nodes with one edge)."""
     held: dict[Name, FrameName] = Field(default_factory=dict)
-    """Frames that hold sets of nodes, by the name of the set: its nodes are points of that frame, where they start."""
+    """Frames that sets of nodes are fixed to, by the name of the set, at their initial positions."""
     ends: Literal["held", "free"] = "held"
-    """Whether nodes with one edge are points of the parent frame, or free."""
+    """Whether nodes with one edge are fixed to the parent frame, or free."""
     mass: Mass | None = None
-    """Mass of the whole mesh, spread by the length of edges [kg]; otherwise from section and material."""
+    """Mass of the entire mesh, distributed by the length of edges [kg]; default: from section and material."""
     node_mass: Mass | None = None
     """Mass of every node instead [kg]."""
     section: SectionName | None = None
-    """Cross-section of what stands for each edge, by name."""
+    """Cross-section of the edges, by name."""
     surface: Literal["faces", "nodes"] = "faces"
-    """What of it touches other things in contacts: its triangles, and edges that belong to none; or its nodes alone, for coarse
-    meshes whose straight edges cut through the round things they lie on."""
+    """Contact surface: its triangles, and edges that belong to none; or only its nodes, for coarse meshes whose
+    straight edges would cut through round parts."""
     material: MaterialName | None = None
     """Material of the edges, by name; sections of given stiffness need none."""
     damping_time: Time = 0
-    """Damping as a share of stiffness: every damper is its spring times this time [s]."""
+    """Stiffness-proportional damping: every damper is its spring times this time [s]."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     _lattice: Lattice | None = PrivateAttr(default=None)
     _members: Mapping[str, np.ndarray] = PrivateAttr(default_factory=dict)
@@ -206,7 +206,7 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
         if value(self.damping_time) < 0:
             yield (
                 ("damping_time",),
-                f"damping_time must not be below zero, but it is {value(self.damping_time):g} s",
+                f"damping_time must not be negative, but it is {value(self.damping_time):g} s",
                 "",
             )
         if self.section is None and self.material is not None:

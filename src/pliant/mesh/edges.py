@@ -22,18 +22,18 @@ class EdgesBase(Part):
     """Values of the edges of a set of nodes; what is not given is that of `all`, or of the mesh."""
 
     damping_time: Time | None = None
-    """Damping as a share of stiffness, in place of the mesh's [s]."""
+    """Stiffness-proportional damping, instead of the mesh's [s]."""
     viscosity: Viscosity | None = None
-    """Damping along the edge, beside `damping_time`: force per rate of strain [N s]; with a power p, N s^p."""
+    """Damping along the edge, in addition to `damping_time`: force per rate of strain [N s]; with a power p, N s^p."""
     damping_power: Number | None = None
-    """Power of the rate of strain in the force of `viscosity`, 1 by default [-]. With another one `viscosity` takes the place of
-    `damping_time` along the edge."""
+    """Power of the rate of strain in the force of `viscosity`, 1 by default [-]. With another one `viscosity`
+    replaces `damping_time` along the edge."""
     input: ForceSignal | None = None
     """Force that pulls the ends of every edge together, which may vary in time [N]."""
     rest: Length | None = None
     """Length of every edge without tension [m]."""
     tightness: Number | None = None
-    """Instead: this length as a share of that in the drawing [-]; below 1 the edges are stretched at the start."""
+    """Alternatively, this length relative to that in the drawing [-]; below 1 the edges are stretched at the start."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Numbers in their ranges, said once."""
@@ -41,7 +41,7 @@ class EdgesBase(Part):
         for field in ("damping_time", "viscosity"):
             given = getattr(self, field)
             if given is not None and value(given) < 0:
-                yield (field,), f"{field} must not be below zero, but it is {value(given):g}", ""
+                yield (field,), f"{field} must not be negative, but it is {value(given):g}", ""
         if self.rest is not None and self.tightness is not None:
             yield ("tightness",), "`rest` and `tightness` say the same thing twice", "keep one of them"
 
@@ -86,7 +86,7 @@ class MembraneEdges(EdgesBase):
     """Values of the edges of a set of nodes in a membrane: of edges with both ends in it."""
 
     stiffness: Annotated[Scalar, Quantity(dim.FORCE)] | None = None
-    """Force per unit of strain, in place of the mesh's [N]."""
+    """Force per unit of strain, instead of the mesh's [N]."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -115,8 +115,8 @@ class ShellEdges(EdgesBase):
     """Values of the edges of a set of nodes in a shell: of edges with both ends in it."""
 
     model: RodModel | None = None
-    """Rod model that stands for every edge in place of a beam: the rod begins at one node, and constraints close it at the other.
-    Its mass is spread along it."""
+    """Rod model of every edge instead of a beam: the rod begins at one node, and constraints connect it to the other.
+    Its mass is distributed along it."""
 
     example: ClassVar[str] = """\
 pliant: 1

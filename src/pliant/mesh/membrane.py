@@ -33,13 +33,13 @@ class Membrane(MeshBase):
 
     type: Literal["membrane"] = "membrane"
     stiffness: Force | None = None
-    """Force per unit of strain of an edge [N]; otherwise Young's modulus times the section's area."""
+    """Force per unit of strain of an edge [N]; default: Young's modulus times the section's area."""
     direction: Literal["tension", "both"] = "tension"
-    """Whether edges go slack when they get shorter than at rest, or push back."""
+    """Whether edges go slack when they are shorter than at rest, or resist compression."""
     fading: Number = 1e-3
-    """Strain over which a slack edge becomes taut [-]: its tension rises from zero as a parabola up to there."""
+    """Strain over which a slack edge becomes taut [-]: its tension rises from zero as a parabola up to this strain."""
     tightness: Number = 1
-    """Rest lengths as a share of the lengths in the drawing [-]; below 1 the membrane is stretched at the start."""
+    """Rest lengths relative to the lengths in the drawing [-]; below 1 the membrane is stretched at the start."""
     edges: dict[Name, MembraneEdges] = Field(default_factory=dict)
     """Values of edges that differ, by the name of a set of nodes: of the edges with both ends in it. `all` are all edges, whose
     values those of other sets replace one by one. A single edge is the set of its two nodes."""

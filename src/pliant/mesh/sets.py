@@ -62,11 +62,11 @@ meshes:
 """
 
     plane: Axis
-    """Direction that the plane is square to: x, y, z, or three numbers."""
+    """Normal of the plane: x, y, z, or three numbers."""
     through: LengthVector = (0, 0, 0)
     """A point of the plane [m]."""
     within: Length = 0
-    """Nodes up to this far off count too [m]."""
+    """Largest distance of nodes from the plane [m]."""
 
     def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
         """Nodes near the plane."""

@@ -42,16 +42,16 @@ PARALLEL = 1e-6
 class Shell(MeshBase):
     """Cloth, plates and blocks: every node is a free frame, every edge a beam with its section and material.
 
-    A beam alone gives the exact answers of a straight Timoshenko beam to loads at its ends. A grid of beams is not a
-    plate, though: it has no Poisson's effect, and twists more easily.
+    A single beam is exact for a straight Timoshenko beam with loads at its ends. A grid of beams is not a plate,
+    though: it has no Poisson effect, and a different torsional stiffness.
     """
 
     type: Literal["shell"] = "shell"
     normal: Axis = "z"
     """Direction that the y axis of the edges' sections is nearest to, in the drawing's axes; for edges along it, x or y."""
     node_inertia: tuple[Inertia, Inertia, Inertia] | None = None
-    """Rotary inertia of every node about its own x, y and z axes, those of the drawing at the start, beside that of the edges
-    [kg m^2]."""
+    """Rotary inertia of every node about its own x, y and z axes, those of the drawing at the start, in addition to
+    that of the edges [kg m^2]."""
     edges: dict[Name, ShellEdges] = Field(default_factory=dict)
     """Values of edges that differ, by the name of a set of nodes: of the edges with both ends in it. `all` are all edges, whose
     values those of other sets replace one by one. A single edge is the set of its two nodes."""

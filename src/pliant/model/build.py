@@ -93,12 +93,11 @@ class Build:
         return self.environment.value(scalar)
 
     def coefficient(self, scalar: Scalar, state: Mapping[str, Any], path: str) -> Coefficient:
-        """A coefficient that may use quantities of the state by name, of which `state` has the values at the start; `path` is where
-        it stands."""
+        """A coefficient that may use quantities of the state by name, with initial values `state`; `path` is its location."""
         found = coefficient(scalar, state, self.environment.values)
         if found.formula is not None and not np.isfinite(self.nominal(found.at(state))):
             message = f"the value of {scalar} is not a finite number at the start"
-            raise SpecError([Fault(message, "check what it divides by, and its roots and logarithms", path)])
+            raise SpecError([Fault(message, "check its divisions, roots and logarithms", path)])
         return found
 
     def direction(self, axis: Axis) -> tuple[Any, Any, Any]:
@@ -135,7 +134,7 @@ class Build:
         return {name: entry for name, entry in self._frames.items() if name not in reserved}
 
     def reserve_frame(self, rod: str, name: str, arc_length: Any) -> None:
-        """Ask for a frame of a rod at an arc length [m] that the model does not name; before the rod is added.
+        """Request a frame of a rod at an arc length [m] that has no name in the model; before the rod is added.
 
         The name must be one that a model cannot use; equal names are one frame.
         """
@@ -146,11 +145,11 @@ class Build:
         return self._reserved.get(rod, {})
 
     def reserve_cut(self, collection: str, name: str) -> None:
-        """Ask that what holds a joint's child or a rod be counted by itself; before the joint or rod is added."""
+        """Request a separate node for the reaction of a joint or rod; before the joint or rod is added."""
         self._cuts.add((collection, name))
 
     def hold(self, collection: str, name: str, node: int, placement: Pose) -> tuple[int, Pose]:
-        """Where a part sits that is fixed to a node without coordinates: there, or on a node of its own if it was reserved."""
+        """Node of a part that is fixed to a node without coordinates: that node, or a separate one if it was reserved."""
         if (collection, name) not in self._cuts:
             return node, placement
         return self.element(node, [self.plan(FIXED, placement)]).nodes[0], se3.identity()
@@ -197,7 +196,7 @@ class Build:
         return twist
 
     def carry(self, node: int, carrier: int) -> None:
-        """Note that a node with a pose of its own moves with another one at the start."""
+        """Record that a node with its own pose moves with another one at the start."""
         if carrier:
             self.carried.append(Carried(node, carrier))
 
@@ -279,14 +278,15 @@ class Build:
         return np.array(ca.Function("nominals", [self.parameters], [ca.SX(matrix)])(self._nominal_parameters))
 
     def require(self, amount: Any, path: str, message: str, hint: str) -> None:
-        """Refuse the model, and later values of its parameters, where an amount is below zero: with a fault at that path."""
+        """Require an amount to be nonnegative, in the model and for later values of its parameters; otherwise a fault
+        at that path."""
         if self.nominal(amount) < 0:
             raise SpecError([Fault(message, hint, path)])
         if not ca.SX(amount).is_constant():
             self._required.append((amount, Requirement(path, message, hint)))
 
     def requirements(self) -> tuple[ca.Function | None, tuple[Requirement, ...]]:
-        """What must not fall below zero as a function of the parameters, and what is wrong with those values where it does."""
+        """Amounts that must be nonnegative as a function of the parameters, and the problem otherwise."""
         if not self._required:
             return None, ()
         amounts = ca.vertcat(*(ca.SX(amount) for amount, _ in self._required))
@@ -299,7 +299,7 @@ class Build:
         return [float(values.values[name]) for name in values.independent]
 
     def at_start(self, signal: Scalar) -> tuple[Any, Any]:
-        """Value and rate of a signal at time zero, with inputs at the values that the model holds them at."""
+        """Value and rate of a signal at time zero, with inputs at their values in the model."""
         t = ca.SX.sym("t")
         expression = ca.SX(self._held.signal(signal, t))
         found = (ca.substitute(x, t, ca.SX(0)) for x in (expression, ca.jacobian(expression, t)))
@@ -374,7 +374,7 @@ class Build:
         self._initial_v.extend(rates)
 
     def start_coordinates(self, owner: str, initial: Mapping[str, Scalar], rates: Mapping[str, Scalar]) -> None:
-        """Values and rates that coordinates `owner.name`, still to be added, start with instead of their own."""
+        """Initial values and rates of coordinates `owner.name`, to be added later, instead of their own."""
         self.stated |= {f"{owner}.{name}" for name in initial} | {f"d({owner}.{name})/dt" for name in rates}
         self._started |= {f"{owner}.{name}": self.value(value) for name, value in initial.items()}
         self._moving |= {f"{owner}.{name}": self.value(value) for name, value in rates.items()}
@@ -411,7 +411,7 @@ class Build:
         self._rod_pieces.setdefault(rod, []).append(RodPiece(node, placement, length, x))
 
     def later_rod_pieces(self, rod: str, pieces: Callable[[], Iterable[tuple[int, Pose, Any, float]]]) -> None:
-        """Note pieces of rod that are worked out if something asks for them, each as `rod_piece` takes it."""
+        """Record pieces of a rod that are computed on demand, each as an argument of `rod_piece`."""
         self._later_pieces[rod] = pieces
 
     def rod_pieces(self, rod: str) -> list[RodPiece]:
@@ -432,7 +432,7 @@ class Build:
             self.stations.setdefault(rod, []).append(RodStation(node, self._placements[key], x))
 
     def rod_strains(self, rod: str, sample: StrainSample) -> None:
-        """Note where the model of a rod knows its strains and what its section carries, for outputs."""
+        """Record where the model of a rod provides strains and section forces, for outputs."""
         self.strain_samples.setdefault(rod, []).append(sample)
 
     def limit_turn(self, rod: str, first: tuple[int, Pose], second: tuple[int, Pose], angle: float, hint: str) -> None:

@@ -12,7 +12,7 @@ import casadi as ca
 class Column:
     """Grows at its end: by scalars (floats or expressions), or by many entries at once as a matrix.
 
-    Thousands of scalars take CasADi long to stack; a matrix is kept as it is.
+    Thousands of scalars take CasADi long to stack; a matrix is kept unchanged.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What a build notes on its way: coordinates, arcs, pieces and turns of rods, nodes to be moved."""
+"""Records of a build: coordinates, arcs, pieces and turns of rods, carried nodes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pliant.motion.base import Motion
 
 @dataclass(frozen=True)
 class CoordinateEntry:
-    """Where a named coordinate stands: `q[q_at]`, `v[v_at]`; a free rotation takes four and three places. `unit` is its SI unit,
-    empty where it was not said."""
+    """Index of a named coordinate: `q[q_at]`, `v[v_at]`; a free rotation has four and three entries. `unit` is its SI
+    unit, empty if unknown."""
 
     name: str
     q_at: int
@@ -53,7 +53,7 @@ class NodePlan:
 
 @dataclass(frozen=True)
 class Carried:
-    """A node with a pose of its own against the world, and the node that carries it: at the start it moves with that one."""
+    """A node with its own pose relative to the world, and its carrier: at the start it moves with that node."""
 
     node: int
     carrier: int
@@ -61,7 +61,7 @@ class Carried:
 
 @dataclass(frozen=True)
 class Requirement:
-    """Something that must hold at all values of the parameters: where it is in the model, what is wrong otherwise, the way out."""
+    """A condition on the values of the parameters: its location in the model, the message if it is violated, a hint."""
 
     path: str
     message: str
@@ -89,9 +89,9 @@ class RodStation:
 
 @dataclass(frozen=True)
 class TurnLimit:
-    """How far a node of a rod may turn against another one (or against a frame on it) before its states lose count.
+    """How far a node of a rod may turn against another one (or against a frame on it) before its states are no longer unique.
 
-    constants: where the frame's placement on the first node stands; angle: the limit [rad]; hint: the way out.
+    constants: where the frame's placement on the first node stands; angle: the limit [rad]; hint: suggested fix.
     """
 
     rod: str

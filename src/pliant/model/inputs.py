@@ -17,7 +17,7 @@ from pliant.model.signals import SignalTable, switch_times
 from pliant.model.time_series import TimeSeries, interpolated
 
 HELD, EXPRESSION, SERIES = 0, 1, 2
-"""Kinds of inputs in the tables of the runtime."""
+"""Types of inputs in the tables of the runtime."""
 
 
 @dataclass(frozen=True)

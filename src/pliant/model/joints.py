@@ -74,7 +74,7 @@ def add_joint(build: Build, name: str) -> None:
         node, at = build.hold("joints", name, node, at)
     body, _, held = joint.child.partition(".")
     if held:
-        # the joint holds the child by another of its frames: the body's own frame stands off from it
+        # the joint is at another frame of the child: the body's own frame is offset from it
         at = se3.compose(at, se3.inverse(build.placement(build.robot.bodies[body].frames[held])))
     add_body(build, body, node, at)
 

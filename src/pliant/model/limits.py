@@ -28,8 +28,8 @@ def declared_bounds(model: Model, name: str, environment: Environment) -> tuple[
 
 
 def check_values(model: Model, parameters: Mapping[str, float], changed: Collection[str]) -> None:
-    """Refuse values of parameters (SI units) that the text would be refused for: beyond their limits, which may depend on others,
-    or such that a part cannot be made with them. Looks at what depends on those that are `changed` only."""
+    """Reject values of parameters (SI units) that a model file could not have: beyond their limits, which may depend
+    on others, or such that a part cannot be built. Checks only what depends on those that are `changed`."""
     environment = model.environment_with(parameters)
     found = _problems(model, environment, changed)
     if not found and model.required is not None:
@@ -70,11 +70,11 @@ def refused_cases(model: Model, parameters: Mapping[str, float], changed: Mappin
 
 
 _ALLOWED = ""
-"""Stands for what `Build.require` asks for among the values of cases."""
+"""Placeholder for the conditions of `Build.require` among the values of cases."""
 
 
 def _problems(model: Model, environment: Environment, changed: Collection[str]) -> list[str]:
-    """What is wrong with what depends on changed parameters, in sentences; values beyond their limits raise ArgumentError."""
+    """Problems of everything that depends on changed parameters, as text; values beyond their limits raise ArgumentError."""
     try:
         _check_limits(model, environment, changed)
         checks: ValueChecks = model.once("value_checks", lambda: ValueChecks(model.compiled, model.environment))
@@ -87,7 +87,7 @@ def _problems(model: Model, environment: Environment, changed: Collection[str]) 
 
 
 def _check_limits(model: Model, environment: Environment, changed: Collection[str]) -> None:
-    """Refuse values beyond their declared limits; also limits and values of others that depend on the changed ones."""
+    """Reject values beyond their declared limits; also limits and values of others that depend on the changed ones."""
     for name, used in model.once("names_behind_parameters", lambda: _names_behind(model)).items():
         if used.isdisjoint(changed):
             continue

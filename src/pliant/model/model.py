@@ -48,7 +48,7 @@ class FrameEntry:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A robot ready for its equations. It is pickled as its spec, and compiled again on the other side.
+    """A compiled robot. It is pickled as its spec, and compiled again when unpickled.
 
     Attributes:
         spec: the flat robot, as it was written.
@@ -124,7 +124,7 @@ class Model:
         return _restored, (key, self.compiled, self.structural, self.spec)
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """Something that follows from the model, under a name of its own: made by the first call, in whichever thread."""
+        """An object derived from the model, cached by name: created by the first call, in any thread."""
         try:
             return self._made[name]
         except KeyError:
@@ -207,7 +207,7 @@ class Model:
         own, at = self.parameter_defaults
         given, out = mapping("parameters", values or {}), own.copy()
         if not given.keys() <= at.keys():
-            self.environment_with(given)  # refuses what is neither a parameter of its own nor an input
+            self.environment_with(given)  # rejects names that are neither independent parameters nor inputs
         for name, value in given.items():
             if name in at:
                 out[at[name]] = number(f"the parameter '{name}'", value, hint=SI_HINT)
@@ -215,7 +215,7 @@ class Model:
 
     @cached_property
     def parameter_defaults(self) -> tuple[np.ndarray, dict[str, int]]:
-        """Values of the independent parameters as the model gives them, and where each stands."""
+        """Values of the independent parameters in the model, and the index of each."""
         own = np.array([float(self.environment.values[name]) for name in self.parameter_names])
         return own, {name: i for i, name in enumerate(self.parameter_names)}
 
@@ -271,7 +271,7 @@ def self_contained(flat: RobotSpec) -> RobotSpec:
 
 
 _known: WeakValueDictionary[str, Model] = WeakValueDictionary()
-"""Models that have been pickled or unpickled here: what comes back from another process is what was sent there."""
+"""Models that were pickled or unpickled here, so that a model returned by another process is recognized."""
 
 
 def _restored(key: str, compiled: RobotSpec, structural: frozenset[str], written: RobotSpec) -> Model:
@@ -368,10 +368,9 @@ def _frames(build: Build) -> dict[str, FrameEntry]:
 
 
 def tree_order(flat: RobotSpec) -> list[str]:
-    """Joints, rods and meshes so that what each hangs on comes before it; siblings as they stand in the file.
+    """Joints, rods and meshes ordered so that parents come first; siblings in the order of the file.
 
-    Depth first, so that the coordinates of a chain are neighbours; meshes wait until the rest is there, as any frame may
-    hold their nodes.
+    Depth first, so that the coordinates of a chain are neighbours; meshes come last, as their nodes may be fixed to any frame.
     """
     carries = {name: joint.child.partition(".")[0] for name, joint in flat.joints.items()}
     carries |= {name: name for name in (*flat.rods, *flat.meshes)}

@@ -44,7 +44,7 @@ def _smooth(recording: Recording, column: str) -> TimeSeries:
 
 
 def check_dimension(recording: Recording, name: str, expected: Dimension | None, words: str) -> None:
-    """Refuse a column whose unit does not measure what is expected; `words` say what that is."""
+    """Reject a column whose unit has the wrong dimension; `words` describes the expected one."""
     found = recording.dimension(name)
     if expected is not None and found is not None and found != expected:
         raise RecordingError(f"the column '{name}' of {recording.file} is in a unit of {found}, but {words}")

@@ -55,7 +55,7 @@ class SignalTable:
         self._expressions.append(ca.SX(expression))
 
     def add_followed_input(self, row: int, signal: int, order: int) -> None:
-        """Append a signal that is an input of its own: the position that a prescribed rate (order 1) or acceleration (2) leads to.
+        """Append a signal that is a hidden input: the position that results from a prescribed rate (order 1) or acceleration (2).
 
         A run integrates it; at rest it stays zero. Its derivative of that order is the other signal, whatever the input does.
         """

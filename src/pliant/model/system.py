@@ -1,8 +1,8 @@
 """The mechanical system under a robot: elements, nodes, masses, forces and constraints, by index.
 
-A `System` knows nothing of the model language; it is what the equations are assembled from. Node 0 is the world.
-An element owns coordinates and the nodes that move with them: a joint has one node, a rod segment several. Elements
-stand in an order in which every base comes before what hangs on it.
+A `System` is independent of the model language; the equations are assembled from it. Node 0 is the world. An element
+owns coordinates and the nodes that move with them: a joint has one node, a rod segment several. Elements are ordered
+so that every base comes before the elements attached to it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Element(OfParts):
 
 @dataclass(frozen=True)
 class FrameForceInstance:
-    """A force between frames: `nodes` it acts on, where its constants and signals start, who it belongs to."""
+    """A force between frames: `nodes` it acts on, where its constants and signals start, its owner."""
 
     kind: FrameForce
     nodes: tuple[int, ...]
@@ -88,7 +88,7 @@ class InertiaInstance:
 
     @property
     def own_constants(self) -> int:
-        """Where the kind's constants start."""
+        """Index of the first constant of the kind."""
         return self.constants + PLACEMENT_SIZE * len(self.nodes)
 
     @property
@@ -151,7 +151,7 @@ class LinearConstraint:
 
 @dataclass
 class Tracked:
-    """What a part added to the system, by index; masses are nodes and where in the constants their ten numbers stand."""
+    """Contributions of a part to the system, by index; masses are nodes and the indices of their ten constants."""
 
     masses: list[tuple[int, int]] = field(default_factory=list)
     inertias: list[int] = field(default_factory=list)
@@ -160,7 +160,7 @@ class Tracked:
     routes: list[int] = field(default_factory=list)
 
     def nodes(self, system: System) -> set[int]:
-        """All nodes that it stands on or acts on."""
+        """All nodes that it is attached to or acts on."""
         found = {node for node, _ in self.masses}
         for members, indices in (
             (system.inertias, self.inertias),
@@ -253,12 +253,12 @@ class System:
         bases = [element.base for element in self.elements]
         depths = [0] * len(self.nodes)
         for number, node in enumerate(self.nodes):
-            if node is not None:  # what a node hangs on was there before it
+            if node is not None:  # the base of a node comes before it
                 depths[number] = 1 + depths[bases[node.element]]
         return np.array(depths)
 
     def quaternions(self) -> list[tuple[int, int]]:
-        """Where in q and v each free rotation stands."""
+        """Indices of each free rotation in q and v."""
         out = []
         for element in self.elements:
             q, v = element.q_at, element.v_at
@@ -302,11 +302,11 @@ class SystemBuilder:
     owner: tuple[str, str] = ("", "")
     """Collection and name of the part that is being added."""
     tracked: dict[tuple[str, str], Tracked] = field(default_factory=dict)
-    """What is known of the parts that were asked for."""
+    """Records of the tracked parts."""
     _own_masses: list[tuple[tuple[str, str], int, Any]] = field(default_factory=list)
 
     def track(self, collection: str, name: str) -> None:
-        """Ask for a record of what a part adds; before it is added."""
+        """Track the contributions of a part; before it is added."""
         self.tracked.setdefault((collection, name), Tracked())
 
     def _note(self, kind: str, index: int) -> None:
@@ -499,7 +499,7 @@ class SystemBuilder:
         )
 
     def _freeze_constants(self) -> Constants:
-        # there may be a million: lists are gone through as a whole
+        # there may be a million: lists are processed at once
         matrices = {kind for kind in set(map(type, self._values)) if issubclass(kind, ca.SX | ca.DM)}
         where = [i for i, value in enumerate(self._values) if type(value) in matrices] if matrices else []
         plain = list(self._values)

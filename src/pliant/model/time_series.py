@@ -1,4 +1,4 @@
-"""Functions of time as piecewise polynomials: recorded, sampled from a function, integrated, or led to a command."""
+"""Functions of time as piecewise polynomials: recorded, sampled from a function, integrated, or interpolated to a command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SMOOTH, NOISE = 1e-5, np.array([1e-9, 1e-8, 1e-7])
 
 @dataclass(frozen=True, eq=False)
 class TimeSeries:
-    """An input over time as a piecewise polynomial; before and after its times the end values hold.
+    """An input over time as a piecewise polynomial, constant before and after its times.
 
     time: n times [s], increasing. poly: coefficients of (t - time[i])^k from time[i] on, constant term first, n x 6 (those of
     higher terms may be left out).
@@ -87,13 +87,13 @@ def piece_ends(poly: np.ndarray, h: np.ndarray) -> np.ndarray:
 
 
 def interpolated(time: np.ndarray, values: np.ndarray, interpolation: str) -> TimeSeries:
-    """A piecewise polynomial through samples: "previous" holds them, "linear" and "cubic" (a spline) lead from one to the next.
+    """A piecewise polynomial through samples: "previous" (zero-order hold), "linear" or "cubic" (a spline).
 
-    Raises ArgumentError where its coefficients are no finite numbers.
+    Raises ArgumentError if its coefficients are not finite.
     """
     poly = np.zeros((len(time), 4))
     poly[:, 0] = values
-    with np.errstate(all="ignore"):  # looked at below
+    with np.errstate(all="ignore"):  # checked below
         steps = np.diff(values) / np.diff(time)
         if interpolation == "linear" or (interpolation == "cubic" and len(time) == 2):
             poly[:-1, 1] = steps
@@ -174,9 +174,9 @@ FIRST_PIECES = 128
 """Pieces that a span is divided into at first: what happens between two of the samples in them may be missed."""
 MOST_PIECES = 100_000
 SAMPLING_ERROR = 1e-10
-"""Largest error of a sampled function, as a share of its range."""
+"""Largest error of a sampled function, relative to its range."""
 NARROWEST = 2.0**-20
-"""A span that is this share of the whole and still not smooth holds a jump or a bend."""
+"""An interval of this fraction of the range that is still not smooth contains a jump or a kink."""
 NODES = 0.5 - 0.5 * np.cos(np.pi * np.arange(TERMS) / (TERMS - 1))
 TO_TERMS = np.linalg.inv(NODES[:, None] ** np.arange(TERMS))
 TRIED = np.array([0.047, 0.23, 0.49, 0.76, 0.951])

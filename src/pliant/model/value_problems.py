@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec
 
 Finding = tuple[str, str, KeyPath, str, str]
-"""Collection, name of the thing in it, path in the thing, message, hint."""
+"""Collection, name of the part in it, path in the part, message, hint."""
 
 Key = tuple[str, str]
-"""A thing: its collection and its name."""
+"""A part: its collection and its name."""
 
 
 def part_problems(thing: Part, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-    """What is wrong with the values of a thing by itself."""
+    """Problems of the values of a single part."""
     yield from _problems_of(parts(thing), value)
 
 
@@ -37,7 +37,7 @@ def _problems_of(listed: Iterable[tuple[Part, KeyPath]], value: Callable[[Scalar
             for rest, message, hint in (*part.problems(value), *_zero_axes(part, value)):
                 yield path + rest, message, hint
         except (ExpressionError, OverflowError):
-            continue  # reported where the value stands
+            continue  # reported at the value
 
 
 def _zero_axes(part: Part, value: Callable[[Scalar], float]) -> Iterable[Problem]:
@@ -63,7 +63,7 @@ def _eyelets(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Find
             try:
                 problems = list(item.beyond(value, value(flat.rods[item.rod].length)))
             except ExpressionError:
-                continue  # reported where the value stands
+                continue  # reported at the value
             for path, message, hint in problems:
                 yield "tendons", name, ("through", index, *path), message, hint
 
@@ -79,21 +79,21 @@ def _tables(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Findi
         try:
             last, length = value(stations[-1][0]), value(rod.length)
         except ExpressionError:
-            continue  # reported where the value stands
+            continue  # reported at the value
         if abs(last - length) > 1e-9 * abs(length):
             message = f"the table '{rod.section[0]}' ends at {last:g} m, but the rod's length is {length:g} m"
             yield "rods", name, ("section", 0), message, "end the table at the rod's length"
 
 
 def _places(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
-    """The places that outputs of rods ask for are on their rods."""
+    """Check that the arc lengths of outputs are on their rods."""
     for name, output in flat.outputs.items():
         if not isinstance(output, RodOutput) or output.at is None or output.rod not in flat.rods:
             continue
         try:
             at, length = value(output.at), value(flat.rods[output.rod].length)
         except ExpressionError:
-            continue  # reported where the value stands
+            continue  # reported at the value
         if not is_on_rod(at, length):
             message = f"the place at {at:g} m is off the rod '{output.rod}' (0 to {length:g} m)"
             yield "outputs", name, ("at",), message, "give an arc length between 0 and the rod's length"
@@ -109,7 +109,7 @@ def _masses(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Findi
         try:
             finite = is_finite(body.total_mass(value, flat.materials))
         except ExpressionError:
-            continue  # reported where the value stands
+            continue  # reported at the value
         except OverflowError:
             finite = False
         if not finite:
@@ -140,7 +140,7 @@ class ValueChecks:
             try:
                 names = environment.uses(value)
             except ExpressionError:
-                continue  # a word
+                continue  # a keyword
             used |= names
             if "t" not in names and not (leaf.marker.of_state and names - environment.values.keys()):
                 for name in names:
@@ -149,7 +149,7 @@ class ValueChecks:
             self.users.setdefault(name, []).append((key, thing))
 
     def problems(self, changed: Collection[str], value: Callable[[Scalar], float]) -> Iterator[Finding]:
-        """What is wrong with everything that depends on some parameters, at the values that `value` evaluates."""
+        """Problems of everything that depends on some parameters, at the values of `value`."""
         affected = {key: thing for name in changed for key, thing in self.users.get(name, ())}
         found = False
         for name in changed:

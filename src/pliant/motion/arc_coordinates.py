@@ -28,7 +28,7 @@ UNITS: dict[Option, tuple[str, str, str]] = {
 }
 
 STRAINS: dict[Option, tuple[int, ...]] = {"bending": (4, 3, 2), "strains": (3, 4, 2)}
-"""The strain that each coordinate stands for, in the order stretch 2, bend_x 3, bend_y 4 among the six of a rod."""
+"""The strain of each coordinate, in the order stretch 2, bend_x 3, bend_y 4 among the six of a rod."""
 
 FREE = (2, 3, 4)
 """The strains of an arc."""
@@ -41,8 +41,8 @@ CONSTANTS = Fields("offset", "undeformed", "per_radius")
 class ArcCoordinates:
     """Coordinates q of an arc: `(w_x, w_y, L) = A q + (0, 0, offset)`, with w its rotation vector and L its length.
 
-    `free`: the strains that it has, of `FREE`; each coordinate but a muscle's length stands for one of them. A length that
-    is not free stays as it is at the start, a bend that is not free is zero.
+    `free`: the strains that it has, of `FREE`; each coordinate except a muscle's length corresponds to one of them. A
+    length that is not free keeps its initial value, a bend that is not free is zero.
     """
 
     option: Option
@@ -62,7 +62,7 @@ class ArcCoordinates:
 
     @property
     def name(self) -> str:
-        """Tells kinds of kernels apart."""
+        """Key in the names of kernels."""
         reduced = "" if self.free == FREE else "_" + "".join(map(str, self.free))
         return f"{self.option}_{self.size}{reduced}"
 

@@ -1,4 +1,4 @@
-"""What a motion is: coordinates in parts (plain vectors, unit quaternions) and a pose formula."""
+"""Definition of a motion: coordinates in parts (plain vectors, unit quaternions) and a pose formula."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Part = Vector | Quaternion
 
 
 class OfParts:
-    """What has coordinates, in `parts`."""
+    """Base of everything with coordinates, in `parts`."""
 
     parts: tuple[Part, ...]
 
@@ -73,15 +73,15 @@ class OfParts:
 
 @dataclass(frozen=True)
 class Functions:
-    """Functions y of one number s that plain coordinates z give, whose derivatives are known.
+    """Functions y of one number s that depends on plain coordinates z, with known derivatives.
 
-    Formulas that are stated in y are differentiated by y and never through it, which is shorter where y is long to write down.
+    Formulas in y are differentiated with respect to y and never through it, which is shorter if y is a long expression.
 
     Attributes:
         size: how many.
         values: `(z, constants) -> y`.
-        slopes: `(z, constants, y) -> (dy/ds, ds/dz)`, a column and a row. Those of functions that nobody differentiates may be
-            not-a-number.
+        slopes: `(z, constants, y) -> (dy/ds, ds/dz)`, a column and a row. Those of functions that are never
+            differentiated may be NaN.
     """
 
     size: int

@@ -1,6 +1,6 @@
-"""Motion in a plane of the base frame that holds its z axis: two displacements [m], then a turn about the normal [rad].
+"""Motion in a plane of the base frame that contains its z axis: two displacements [m], then a rotation about the normal [rad].
 
-The angle is a plain number, so it counts turns.
+The angle is a plain number, so it is not limited to one turn.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What every kind of output says: its unit, and its value in a state.
+"""Base of all outputs: unit, and value in a state.
 
-An output is a function of the state in CasADi's symbols, so that it has exact derivatives. Two things in that state are counted
-by the runtime and enter as numbers: the wrenches that nodes carry, and the energies of the whole robot.
+An output is a function of the state in CasADi's symbols, so that it has exact derivatives. Two quantities of that
+state are computed by the runtime and enter as numbers: the wrenches carried by nodes, and the energies of the entire
+robot.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ CONTACT_SUMS = {
     "force": (0, 3), "friction_force": (3, 3), "place": (6, 3), "normal_force": (9, 1), "gap": (10, 1),
     "sliding_speed": (11, 1), "count": (12, 1), "energy": (13, 1),
 }  # fmt: skip
-"""Where each quantity of contacts in sum stands, and how many numbers it has: `PL_SUM_...` in `runtime/contact.h`."""
+"""Index and size of each sum over contacts: `PL_SUM_...` in `runtime/contact.h`."""
 
 
 class ContactQuestion(NamedTuple):
-    """What an output asks of contacts: of which contact of the model, between which two of its things (all where there are none),
-    and whether it needs the gap, which takes a search of its own."""
+    """Request of an output for contacts: the contact of the model, two of its parts (None for all), and whether it
+    needs the gap, which takes a separate search."""
 
     contact: str
     of: tuple[str, ...] = ()
@@ -79,7 +80,7 @@ class Symbols(Protocol):
         """Wrenches of a force on its nodes, one under the other."""
 
     def carried(self, node: int) -> Any:
-        """The wrench that what holds a node exerts on it, in world axes about the world's origin."""
+        """The wrench exerted on a node by its base, in world axes about the world's origin."""
 
     def contact(self, question: ContactQuestion, quantity: str) -> Any:
         """A quantity of contacts in sum: one of `CONTACT_SUMS`."""
@@ -98,7 +99,7 @@ class Symbols(Protocol):
         """The value of another output."""
 
     def section(self, sample: StrainSample) -> SectionState:
-        """A section of a rod where its model knows its strains."""
+        """A section of a rod where its model provides strains."""
 
     def part_energies(self, collection: str, name: str) -> tuple[Any, Any, Any]:
         """Kinetic, gravity and elastic energy of a part that was tracked [J]."""
@@ -114,7 +115,7 @@ class Symbols(Protocol):
 
 
 class OutputBase(Repeated):
-    """A named quantity. Final classes add the key that tells them apart as their first field."""
+    """A named quantity. Final classes add their distinguishing key as their first field."""
 
     @property
     def is_of_whole_robot(self) -> bool:
@@ -129,7 +130,7 @@ class OutputBase(Repeated):
         """
 
     def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
-        """What it asks for and the robot lacks; missing names are reported elsewhere."""
+        """Requested quantities that the robot lacks; missing names are reported elsewhere."""
         yield from ()
 
     def components(self, robot: RobotSpec) -> tuple[str, ...]:
@@ -137,10 +138,10 @@ class OutputBase(Repeated):
         return ()
 
     def reserve(self, build: Build) -> None:
-        """Ask for what the robot has to be built with; before any of its parts is added."""
+        """Request what the robot has to be built with; before any of its parts is added."""
 
     def prepare(self, build: Build) -> Any:
-        """What it has to remember of the robot when that has been built, given back as `Symbols.prepared`."""
+        """Data of the built robot that the output needs, available as `Symbols.prepared`."""
         return None
 
     @property
@@ -157,7 +158,7 @@ class OutputBase(Repeated):
         return set()
 
     def touching(self, model: Model) -> set[ContactQuestion]:
-        """What it asks of contacts."""
+        """Its request for contacts."""
         return set()
 
     def arc_lengths(self, prepared: Any, constants: Any) -> Any:

@@ -19,9 +19,9 @@ class ConstraintOutput(OutputBase):
     constraint: ConstraintName
     """The constraint."""
     component: Literal["x", "y", "z", "rx", "ry", "rz"] | None = None
-    """One of its components; otherwise all [N or N m]."""
+    """One of its components; default: all [N or N m]."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
         rows: tuple[str, ...] = (self.component,) if self.component else ()
@@ -34,8 +34,8 @@ class ConstraintOutput(OutputBase):
         if self.constraint in robot.constraints and self.component is not None:
             rows = robot.constraints[self.constraint].rows
             if self.component not in rows:
-                message = f"the constraint '{self.constraint}' does not hold {self.component}"
-                yield ("component",), message, f"it holds {', '.join(rows)}"
+                message = f"the constraint '{self.constraint}' does not constrain {self.component}"
+                yield ("component",), message, f"it constrains {', '.join(rows)}"
 
     def components(self, robot: RobotSpec) -> tuple[str, ...]:
         rows = robot.constraints[self.constraint].rows

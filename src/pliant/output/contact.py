@@ -20,21 +20,21 @@ UNITS: dict[Quantity, str] = {
 
 
 class ContactOutput(OutputBase):
-    """What a contact does: `{contact: ground, component: z}`, `{contact: grip, quantity: gap, of: [finger, ball]}`."""
+    """State of a contact: `{contact: ground, component: z}`, `{contact: grip, quantity: gap, of: [finger, ball]}`."""
 
     contact: ContactName
-    """The contact; all places where its things touch count together."""
+    """The contact; all of its contact points are combined."""
     quantity: Quantity = "force"
-    """What is recorded: the `force` on the things that `between` names first, or the part of it along the surfaces,
-    `friction_force` [N]; the `normal_force`, whatever the directions of the surfaces [N]; the smallest `gap` between the surfaces,
-    below zero where they overlap [m]; the largest `sliding_speed` [m/s]; the `count` of places where they touch; the `place` where
-    they do, in the mean of the normal forces [m], not a number where nothing touches."""
+    """What is recorded: the `force` on the first entry of `between`, or its tangential part, `friction_force` [N];
+    the `normal_force`, summed regardless of direction [N]; the smallest `gap` between the surfaces, negative where
+    they overlap [m]; the largest `sliding_speed` [m/s]; the `count` of contact points; the `place` of contact,
+    averaged with the normal forces as weights [m], NaN if nothing touches."""
     of: tuple[ThingName, ThingName] | None = None
-    """Two of its things, where it has more: `[finger1, ball]`. The force is then that on the first of them."""
+    """Two of its parts, if it has more: `[finger1, ball]`. The force is then that on the first of them."""
     component: Literal["x", "y", "z", "norm"] | None = None
-    """Of a force or place: one component in world axes, or `norm` for the length of the vector; otherwise all."""
+    """One component of a force or place in world axes, or `norm` for the length of the vector; default: all."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
         return UNITS[self.quantity]
@@ -44,14 +44,14 @@ class ContactOutput(OutputBase):
 
     def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
         if self.component is not None and not self._is_vector:
-            yield ("component",), f"the {self.quantity} is one number and has no components", "leave `component` out"
+            yield ("component",), f"the {self.quantity} is one number and has no components", "omit `component`"
         if self.of is None or self.contact not in robot.contacts:
             return
         sides = robot.contacts[self.contact].between
         things = [name for side in sides for name in side]
         for name in self.of:
             if name == "all" or (name not in things and "all" not in things):
-                hint = f"it has {', '.join(dict.fromkeys(things))}" if "all" not in things else "name two things"
+                hint = f"it has {', '.join(dict.fromkeys(things))}" if "all" not in things else "give two parts"
                 yield ("of",), f"the contact '{self.contact}' is not one of '{name}'", hint
 
     def touching(self, model: Model) -> set[ContactQuestion]:

@@ -22,9 +22,9 @@ class CoordinateOutput(OutputBase):
     coordinate: CoordinateName
     """The coordinate."""
     quantity: Literal["value", "rate", "acceleration", "force"] = "value"
-    """What is recorded; `force` is that of its spring, damper and input together."""
+    """What is recorded; `force` is the sum of spring, damper and input."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     @property
     def is_of_positions_and_velocities(self) -> bool:

@@ -1,4 +1,4 @@
-"""Energy of the whole robot, or of a part of it."""
+"""Energy of the entire robot, or of a part."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ RIGID: Of = "body"
 
 
 class EnergyOutput(OutputBase):
-    """Energy of the whole robot, or of a part of it: `{energy: total}`, `{energy: elastic, part: arm}`."""
+    """Energy of the entire robot, or of a part: `{energy: total}`, `{energy: elastic, part: arm}`."""
 
     energy: Literal["kinetic", "potential", "total", "dissipated", "elastic", "gravity"]
-    """Which energy [J]. `potential` is that of gravity and of everything elastic, `total` the kinetic energy as well; of a part
-    also `elastic` and `gravity` each by itself. `dissipated`, which adds up along a motion, is the whole robot's alone."""
+    """Which energy [J]. `potential` is that of gravity and elasticity, `total` includes the kinetic energy; for a
+    part, `elastic` and `gravity` are also available separately. `dissipated`, which accumulates along a motion, is
+    available for the entire robot only."""
     part: PartName | None = None
-    """Body, joint (its springs), rod, mesh, link, tendon or contact; otherwise the whole robot."""
+    """Body, joint (its springs), rod, mesh, link, tendon or contact; default: the entire robot."""
     of: Of | None = None
-    """What the part is, where two of them have the same name."""
+    """Type of the part, if two parts have the same name."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     @property
     def is_of_whole_robot(self) -> bool:
@@ -52,8 +53,8 @@ class EnergyOutput(OutputBase):
     def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
         if self.part is None:
             if self.energy in ("elastic", "gravity"):
-                text = f"the {self.energy} energy is one of a part"
-                yield ("energy",), text, "name the `part`, or ask for the robot's `potential` energy"
+                text = f"the {self.energy} energy is available for parts only"
+                yield ("energy",), text, "give a `part`, or use the `potential` energy of the robot"
             return
         found = self._found(robot)
         if not found:
@@ -63,11 +64,11 @@ class EnergyOutput(OutputBase):
             return
         if self.of is None and len(found) > 1:
             text = f"both a {' and a '.join(found)} are called '{self.part}'"
-            yield ("part",), text, f"say which is meant: `of: {found[0]}`"
+            yield ("part",), text, f"add `of: {found[0]}`"
             return
         of = self.of or found[0]
         if self.energy == "dissipated":
-            text = "dissipated energy adds up along a motion and is counted for the whole robot alone"
+            text = "dissipated energy accumulates along a motion and is available for the entire robot only"
             yield ("part",), text, "remove `part`"
         elif self.energy in ("kinetic", "gravity") and of not in MOVING:
             text = f"the {of} '{self.part}' has no mass, so it has no {self.energy} energy"

@@ -1,4 +1,4 @@
-"""A quantity that is worked out from other outputs."""
+"""A quantity computed from other outputs."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 class ExpressionOutput(OutputBase):
-    """A number worked out from other outputs, parameters and the time: `{expression: =0.5*(left - right)/width}`.
+    """A number computed from other outputs, parameters and the time: `{expression: =0.5*(left - right)/width}`.
 
-    A component of a vector is written `pull.x`, its length `pull.norm`; an output of an attached model stands in backticks,
+    A component of a vector is written `pull.x`, its length `pull.norm`; an output of an attached model is written in backticks,
     `` `leg1/pull.x` ``.
     """
 
     expression: Formula
-    """The expression, beginning with =; units have to fit, as in all expressions."""
+    """The expression, beginning with =; units are checked as in all expressions."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
         try:
@@ -40,13 +40,13 @@ class ExpressionOutput(OutputBase):
         unit = "-" if found.is_number else found.unit.replace("*", " ")
         try:
             return unit if found.is_number or parse_unit(unit).dimension == found else ""
-        except UnitError:  # powers that are no whole numbers
+        except UnitError:  # noninteger powers
             return ""
 
     def result_dimension(
         self, robot: RobotSpec, coordinates: Mapping[str, str], above: tuple[str, ...]
     ) -> Dimension | OpenDimension:
-        """Its dimension; `above` are outputs that are being worked out. Raises ExpressionError where units do not fit."""
+        """Its dimension; `above` are outputs being evaluated. Raises ExpressionError if units do not match."""
         node = parse(self.expression)
         known = {**parameter_dimensions(robot.parameters)[0], TIME: parse_unit("s").dimension}
         for name in symbols(node):
@@ -87,7 +87,7 @@ class ExpressionOutput(OutputBase):
 def _dimension(
     robot: RobotSpec, coordinates: Mapping[str, str], name: str, above: tuple[str, ...]
 ) -> Dimension | OpenDimension:
-    """Dimension of an output; unknown within a circle, which is reported by itself."""
+    """Dimension of an output; unknown within a circular reference, which is reported separately."""
     output = robot.outputs[name]
     if isinstance(output, ExpressionOutput):
         return UNKNOWN if name in above else output.result_dimension(robot, coordinates, (*above, name))

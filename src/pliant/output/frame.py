@@ -36,11 +36,11 @@ class FrameOutput(OutputBase):
     )
     """What is recorded [m, m/s, m/s^2, rad, -, rad/s]."""
     component: Literal["w", "x", "y", "z", "norm"] | None = None
-    """One component, or `norm` for the length of the vector; otherwise all components."""
+    """One component, or `norm` for the length of the vector; default: all components."""
     relative_to: FrameName = "world"
-    """Frame that the motion is measured against, and in whose axes."""
+    """Frame relative to which, and in whose axes, the motion is measured."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     @property
     def is_of_positions_and_velocities(self) -> bool:

@@ -25,7 +25,7 @@ class LinkOutput(OutputBase):
     quantity: Literal["length", "rate", "force", "deformation"] = "force"
     """What is recorded: `length` and `rate` of an axial link [m, m/s], `deformation` of a beam, `force`."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
         return robot.links[self.link].quantities.get(self.quantity, "") if self.link in robot.links else ""

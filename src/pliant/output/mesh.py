@@ -33,7 +33,7 @@ class MeshOutput(OutputBase):
     """What is recorded: the `force` along the line between the nodes, positive where it pulls them together [N], their distance
     (`length`) [m], or the `rate` of it [m/s]."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
         return UNITS[self.quantity]
@@ -61,7 +61,7 @@ class MeshOutput(OutputBase):
         assert number is not None, "checked when the model was read"
         if ends[number][0] == ends[number][1]:
             path = next(f"outputs.{name}.edge" for name, output in build.robot.outputs.items() if output is self)
-            text = f"both ends of this edge of the mesh '{self.mesh}' are held by the same body, so it carries nothing"
+            text = f"both ends of this edge of the mesh '{self.mesh}' are fixed to the same body, so it has no force"
             raise SpecError([Fault(text, "choose another edge", path)])
         assert sum(a != b for a, b in ends) == len(forces), "one force for each edge"
         return forces[sum(a != b for a, b in ends[:number])]

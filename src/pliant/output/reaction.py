@@ -1,4 +1,4 @@
-"""What a joint, a weld, a rod's base or a constraint carries."""
+"""Reactions of joints, welds, rod bases and constraints."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ UNITS = {"force": "N", "moment": "N m", "wrench": ""}
 
 
 class ReactionOutput(OutputBase):
-    """What a joint, a weld, a rod's base or a constraint carries: `{reaction: hinge, quantity: moment, component: y}`.
+    """Reaction of a joint, a weld, a rod's base or a constraint: `{reaction: hinge, quantity: moment, component: y}`.
 
-    It is the force that the parent exerts on the child, and the moment about the origin of the child's frame that the joint
-    holds: everything that goes through the joint, what its springs, dampers and inputs do along its free axes included. Of a rod
-    it is what its parent exerts on it, about the centre of its base section; of a constraint what the first of its frames exerts
-    on the second, about the origin of that one. `NAME/world` is the weld that holds the model attached as NAME.
+    It is the force exerted by the parent on the child, and the moment about the origin of the child frame at the joint: the total
+    load transmitted by the joint, including its springs, dampers and inputs along its free axes. For a rod it is exerted by its
+    parent, about the centre of its base section; for a constraint by the first of its frames on the second, about the origin of
+    the second. `NAME/world` is the weld that supports the model attached as NAME.
     """
 
     reaction: HeldName
-    """The joint (a weld among them), rod or constraint."""
+    """The joint (including welds), rod or constraint."""
     quantity: Literal["force", "moment", "wrench"] = "force"
     """What is recorded: the `force` [N], the `moment` [N m], or both, x, y, z, rx, ry, rz (`wrench`)."""
     component: Literal["x", "y", "z", "norm"] | None = None
-    """One component of the force or moment, or `norm` for its length; otherwise all."""
+    """One component of the force or moment, or `norm` for its length; default: all."""
     expressed_in: FrameName | None = None
-    """Frame whose axes the components are taken along; otherwise the child's frame that the joint holds, the rod's base, or the
+    """Frame in whose axes the components are expressed; default: the child frame at the joint, the rod's base, or the
     axes of the constraint."""
     of: Of | None = None
-    """Which is meant where a joint, a rod and a constraint have the same name."""
+    """Type of the part, if a joint, a rod and a constraint have the same name."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
         return UNITS[self.quantity]
@@ -53,9 +53,9 @@ class ReactionOutput(OutputBase):
             yield ("of",), f"'{self.reaction}' is a {found[0]}, not a {self.of}", "remove `of`"
         if self.of is None and len(found) > 1:
             text = f"both a {' and a '.join(found)} are called '{self.reaction}'"
-            yield ("reaction",), text, f"say which is meant: `of: {found[0]}`"
+            yield ("reaction",), text, f"add `of: {found[0]}`"
         if self.quantity == "wrench" and self.component is not None:
-            text = "a wrench has a force and a moment, so `component` does not say of which"
+            text = "a wrench has a force and a moment, so `component` is ambiguous"
             yield ("component",), text, "choose the quantity `force` or `moment`"
 
     def components(self, robot: RobotSpec) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ class ReactionOutput(OutputBase):
         return COLLECTIONS[self.of or self._found(robot)[0]]
 
     def _frame(self, model: Model) -> str:
-        """The frame that is held: a rod's base, or that of a joint's child."""
+        """The supported frame: a rod's base, or that of a joint's child."""
         if self._collection(model.spec) == "rods":
             return self.reaction
         return model.spec.joints[self.reaction].child

@@ -34,11 +34,11 @@ MEANING = {
 
 
 class RodOutput(OutputBase):
-    """Strains of a rod and what its section carries, `{rod: arm, at: 10 cm, quantity: moment, component: x}`, or as a profile
+    """Strains and section forces of a rod, `{rod: arm, at: 10 cm, quantity: moment, component: x}`, or as a profile
     along it, `{rod: arm, stations: 21, quantity: moment, component: x}`; shape of one arc of a rod of circular arcs,
     `{rod: arm, section: 2, quantity: angle}`.
 
-    All is in the axes of the section, whose z axis is the rod's tangent, and measured against the straight, unstretched rod.
+    Quantities are in the axes of the section, whose z axis is the rod's tangent, and relative to the straight, unstretched rod.
     """
 
     rod: RodName
@@ -46,22 +46,22 @@ class RodOutput(OutputBase):
     quantity: Literal[
         "angle", "plane", "radius", "length", "strain", "curvature", "force", "moment", "material_force", "material_moment"
     ] = "angle"  # fmt: skip
-    """What is recorded. At a place or along the rod: `strain` (shear along x and y, stretch along z) [-], `curvature` (bending
-    about x and y, twist about z) [1/m], `force` and `moment` that the section carries: what the rod beyond it exerts on the rod
-    before it, material and chambers together, as statics has it [N, N m]; `material_force` and `material_moment` are the
-    material's share, elastic and viscous, which also balances the pressure of chambers. Of an arc: the `angle` that it turns
-    [rad], the direction it leans to as an angle from the base's x axis (`plane`) [rad], the `radius` (infinite for a straight
-    arc) or the `length` along its axis [m]."""
+    """What is recorded. At a place or along the rod: `strain` (shear along x and y, stretch along z) [-], `curvature`
+    (bending about x and y, twist about z) [1/m], `force` and `moment` of the section: exerted by the distal part of
+    the rod on the proximal part, by material and chambers together, as in statics [N, N m]; `material_force` and
+    `material_moment` are the contribution of the material, elastic and viscous, which also balances the pressure of
+    chambers. Of an arc: the `angle` that it turns [rad], the direction of bending as an angle from the base's x axis
+    (`plane`) [rad], the `radius` (infinite for a straight arc) or the `length` along its axis [m]."""
     at: Length | None = None
-    """Undeformed arc length of the place, from the base [m]."""
+    """Undeformed arc length from the base [m]."""
     stations: Annotated[int, Field(ge=2, le=1000, strict=True)] | None = None
-    """Number of places at equal distances from base to tip, for a profile along the rod."""
+    """Number of equidistant stations from base to tip, for a profile along the rod."""
     component: Literal["x", "y", "z", "norm"] | None = None
-    """One component, or `norm` for the length of the vector; otherwise all, at a place."""
+    """One component, or `norm` for the length of the vector; default: all, at a single arc length."""
     section: Annotated[int, Field(ge=1, strict=True)] = 1
-    """Which of the arcs of a model such as `pcc`, counted from the base."""
+    """Number of an arc of a model such as `pcc`, counted from the base."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     @property
     def is_of_positions_and_velocities(self) -> bool:
@@ -106,7 +106,7 @@ class RodOutput(OutputBase):
             yield ("section",) if arcs else ("rod",), message, hint
 
     def _unknown(self, held: Free) -> Iterator[Problem]:
-        """Forces that belong to strains that are not free: nothing tells how large they are."""
+        """Forces conjugate to strains that are not free, which are undetermined."""
         if self.quantity in MEANING:
             return
         first = 0 if self.quantity in LINEAR else 3

@@ -21,10 +21,10 @@ class TendonOutput(OutputBase):
     tendon: TendonName
     """The tendon."""
     quantity: Literal["length", "rate", "tension", "end_tension"] = "tension"
-    """What is recorded: its length, the rate of it, the tension at its first point, or that at its last one, which friction makes
-    another [m, m/s, N]."""
+    """What is recorded: its length, its rate, the tension at its first point, or at its last point, which differs
+    because of friction [m, m/s, N]."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
         return UNITS[self.quantity]

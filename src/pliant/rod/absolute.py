@@ -1,4 +1,4 @@
-"""Rods whose sections have poses of their own against the world: where the sections stand, and their coordinates."""
+"""Rods whose sections have absolute poses: arc lengths of the sections, and their coordinates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pliant.rod.rod import Rod
 
 ROUND_OFF = 1e-9
-"""Geometry that agrees up to this share of its size does."""
+"""Relative tolerance of geometric comparisons."""
 
 ANEW = "load the model with these values instead: load(..., set={...})"
 """Way out where other values of parameters would change which part of a rod carries a frame."""
@@ -40,7 +40,7 @@ Place = tuple[int, Pose]
 
 @dataclass(frozen=True)
 class Mesh:
-    """Where the sections of a rod stand, base and tip included.
+    """Arc lengths of the sections of a rod, including base and tip.
 
     Attributes:
         arc_lengths: of all sections, as numbers or expressions [m].
@@ -62,8 +62,8 @@ class Mesh:
 def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
     """Sections with at least that many elements between them; every named frame is a section.
 
-    Elements are equal between neighbouring frames and as equal as possible overall; how many stand where is settled at
-    the model's own parameter values.
+    Elements are equal between neighbouring frames and as equal as possible overall; their distribution is determined
+    at the model's own parameter values.
     """
     stops: dict[float, Any] = {0.0: 0.0, 1.0: rod.length}
     where = {}
@@ -72,7 +72,7 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
         place = next((x for x in stops if abs(x - exact) < 1e-9), exact)
         stops.setdefault(place, at)
         where[name] = place
-        apart = f"the frame '{name}' parts from another one that it stands with in the text"
+        apart = f"the frame '{name}' separates from another one that it coincides with in the model"
         build.require(
             ROUND_OFF * rod.length - ca.fabs(at - stops[place]), f"rods.{rod.name}.frames.{name}", apart, ANEW
         )
@@ -85,12 +85,12 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
     if sum(counts) > elements:
         build.rod_elements[rod.name] = sum(counts)
         build.notes.append(
-            f"the rod '{rod.name}' has {sum(counts)} elements where {elements} were asked for: every frame and eyelet "
+            f"the rod '{rod.name}' has {sum(counts)} elements where {elements} were requested: every frame and eyelet "
             "along it is the end of one"
         )
     arc_lengths, lengths, fractions, index = [stops[0.0]], list[Any](), [0.0], {0.0: 0}
     for a, b, count in zip(places[:-1], places[1:], counts, strict=True):
-        text = "its frames change their order, which settles how its elements stand"
+        text = "its frames change their order, which determines the placement of its elements"
         build.require(stops[b] - stops[a], f"rods.{rod.name}.frames", text, ANEW)
         shares = [j / count for j in range(1, count + 1)]
         # as a column: hundreds of expressions take long to write down one by one
@@ -103,18 +103,18 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
 
 
 def strains_of_sections(free: Free) -> Free:
-    """The free strains of a rod whose sections have poses of their own: all, or those of a plane that they move in."""
+    """The free strains of a rod whose sections have absolute poses: all, or those of the plane in which they move."""
     plane = plane_of(free)
     return ALL if plane is None else IN_PLANE[plane]
 
 
 def plane_problems(rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-    """Rest strains of sections that move in a plane lie in it."""
+    """Check that rest strains of planar sections are in their plane."""
     free = rod.free_strains()
     for k, (label, rest) in enumerate(zip(LABELS, rod.rest, strict=True)):
         if k not in free and value(rest) != 0:
-            text = f"the rest strain {label} is {value(rest):g}, which leads out of the {plane_of(free)} plane"
-            yield ("rest", k), text, "leave out `strains`, or set that strain to zero"
+            text = f"the rest strain {label} is {value(rest):g}, which is out of the {plane_of(free)} plane"
+            yield ("rest", k), text, "omit `strains`, or set that strain to zero"
 
 
 def sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]) -> list[Place]:
@@ -195,7 +195,7 @@ def _refuse_base_out_of_plane(build: Build, rod: RodProperties, base: Pose, norm
     across = [turns[k, j] for k in range(3) for j in range(twists.shape[1]) if k != normal]
     across += [slides[normal, j] for j in range(twists.shape[1])]
     text = f"the rod moves in its {plane} plane, but its parent can leave that plane"
-    hint = "leave out `strains`, or hold the parent by joints that move in the plane"
+    hint = "omit `strains`, or attach the parent by joints that move in the plane"
     for amount in across:
         build.require(ROUND_OFF - ca.fabs(amount), f"rods.{rod.name}.strains", text, hint)
 
@@ -204,7 +204,7 @@ def _refuse_shape_out_of_plane(build: Build, rod: RodProperties, section: Pose, 
     R, p = section
     text = f"the rod moves in its {plane} plane, but its shape leaves that plane"
     for amount in (p[normal] / rod.length, R[normal, normal] - 1):
-        build.require(ROUND_OFF - ca.fabs(amount), f"rods.{rod.name}.strains", text, "leave out `strains`")
+        build.require(ROUND_OFF - ca.fabs(amount), f"rods.{rod.name}.strains", text, "omit `strains`")
 
 
 def name_frames(build: Build, rod: RodProperties, places: Sequence[Place], frames: dict[str, int]) -> None:

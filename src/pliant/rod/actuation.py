@@ -1,4 +1,4 @@
-"""Forces along the strains of a rod from its chambers: signals, and what they make at the present strains.
+"""Forces along the strains of a rod from its chambers: signals, and their effect at the current strains.
 
 A chamber at (x, y) in the section is stretched by `m = n.z` with n = (1, y, -x) and z = (1 + stretch, bend_x, bend_y). What its
 pressure does follows from a potential per length of rod, a polynomial in m: its volume times the pressure if its wall does not
@@ -52,5 +52,5 @@ def actuation(strain: Any, signal: Any) -> Any:
 
 
 def signal_word(signals: int) -> str:
-    """What tells kinds of force with different signals apart, at the end of their names."""
+    """Suffix of the names of force kinds with different signals."""
     return {0: "", STEADY: "_actuated", VARYING: "_chambers"}[signals]

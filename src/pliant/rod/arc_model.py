@@ -49,27 +49,27 @@ class ArcModel(RodModelBase):
     """Circular arcs in a row that stretch and bend but neither shear nor twist. Final classes add `kind` and the mass."""
 
     fineness: ClassVar[str] = "sections"
-    renamed: ClassVar[Mapping[str, str]] = {"extensible": "`strains: inextensible` in the rod, beside its `model`"}
+    renamed: ClassVar[Mapping[str, str]] = {"extensible": "`strains: inextensible` in the rod, next to its `model`"}
 
     sections: Annotated[int, Field(ge=1, le=500, strict=True)] = 1
     """Number of arcs, all of the same undeformed length; of a tapered rod each is as thick as in its middle."""
     coordinates: Option = "bending"
-    """Coordinates of each arc: the way it leans times its angle, `b_x` and `b_y` [rad], and its `length` [m] (`bending`);
-    the strains `bend_x`, `bend_y` [1/m] and `stretch` [-] (`strains`); or by how much the lengths of three muscles
-    differ from the undeformed length, `l1`, `l2`, `l3` [m] (`muscles`), which stand at 0, 120 and 240 degrees from the
-    section's x axis. A strain that is not free takes its coordinate with it: without `bend_y` there is no `b_x`, without
-    `bend_x` no `b_y`, and without `stretch` no `length`. Angle and plane of bending and the radius can be recorded as outputs."""
+    """Coordinates of each arc: its bending angle times the direction of bending, `b_x` and `b_y` [rad], and its
+    `length` [m] (`bending`); the strains `bend_x`, `bend_y` [1/m] and `stretch` [-] (`strains`); or the changes of
+    length of three muscles, `l1`, `l2`, `l3` [m] (`muscles`), at 0, 120 and 240 degrees from the section's x axis. A
+    strain that is not free removes its coordinate: without `bend_y` there is no `b_x`, without `bend_x` no `b_y`, and
+    without `stretch` no `length`. Angle and plane of bending and the radius can be recorded as outputs."""
     muscle_radius: Length | None = None
     """Distance of the muscles from the axis [m], for coordinates `muscles`."""
     muscle_limits: LengthLimits | None = None
     """Range of the length change of each muscle, for coordinates `muscles`."""
     stiffness: Values | None = None
-    """Stiffness of each coordinate of an arc, one for all or one each [N/m, N m/rad, ...]. It then takes the place of
-    what section and material say, and stands for a whole arc, not for a length of it."""
+    """Stiffness of each coordinate of an arc, one for all or one each [N/m, N m/rad, ...]. It replaces the stiffness
+    of section and material, and is that of an entire arc, not per length."""
     damping: Values | None = None
-    """Damping of each coordinate of an arc in the same way [N s/m, ...]."""
+    """Damping of each coordinate of an arc, likewise [N s/m, ...]."""
     names: Annotated[tuple[Name, ...], OneOrList()] | None = None
-    """Names of all coordinates of the rod in order, instead of such as `l1[1]`."""
+    """Names of all coordinates of the rod in order, instead of names like `l1[1]`."""
 
     @classmethod
     def takes(cls, free: Free) -> Free:

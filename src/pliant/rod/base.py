@@ -1,4 +1,4 @@
-"""What every rod model offers: one number that says how fine it is, and a way to add itself to a system."""
+"""Base of all rod models: a number for the resolution, and a method that adds the rod to a system."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 
 class RodModelBase(Part):
-    """A model of a rod. Final classes add `kind`, the field that `fineness` names, and their options."""
+    """A rod model. Final classes add `kind`, the field given by `fineness`, and their options."""
 
     fineness: ClassVar[str] = "elements"
-    """The field that says how fine the model is: the N of `KIND:N`."""
+    """The field of the resolution: the N of `KIND:N`."""
 
     most_joined: ClassVar[int] = 40
     """How many pieces it may have for laws that join all pieces of a rod, which then make one force."""
 
     is_linear: ClassVar[bool] = False
-    """Whether it holds for small deflections only."""
+    """Whether it is valid for small deflections only."""
 
     @classmethod
     def takes(cls, free: Free) -> Free:
-        """The free strains that this kind has where a rod asks for these: the nearest set that it can have, these at best.
+        """The free strains of this model if a rod requests these: the nearest supported set.
 
-        By default all six: the other strains follow from its coordinates and cannot be held.
+        By default all six, for models whose coordinates determine all strains.
         """
         return ALL
 
@@ -50,7 +50,7 @@ class RodModelBase(Part):
         return int(getattr(self, self.fineness))
 
     def arcs(self) -> int:
-        """Number of circular arcs that the rod is made of; 0 for models without."""
+        """Number of circular arcs of the rod; 0 for models without arcs."""
         return 0
 
     @abstractmethod

@@ -19,30 +19,30 @@ if TYPE_CHECKING:
 
 
 class Chamber(Repeated):
-    """One or more chambers or muscles with a common pressure or force, running along the whole rod.
+    """One or more chambers or muscles with a common pressure or force, along the entire rod.
 
-    They push the end sections apart with pressure times area, or with a given force, at their place in the section. Windings
-    around them keep their area, unless they have a `braid_angle` or an `area_growth`.
+    They push the end sections apart with pressure times area, or with a given force, at their position in the section. Windings
+    around them keep their area constant, unless they have a `braid_angle` or an `area_growth`.
     """
 
     pressure: PressureSignal | None = None
     """Pressure above the surroundings, which may vary in time [Pa]."""
     force: ForceSignal | None = None
-    """Force that each pushes with instead, negative for a pull, which may vary in time [N]."""
+    """Force of each instead of a pressure, positive for a push, which may vary in time [N]."""
     radius: Length | None = None
     """Radius of each round chamber [m]."""
     area: Area | None = None
     """Area that the pressure acts on, instead of a radius [m^2]."""
     braid_angle: Angle | None = None
     """Angle between the threads of a braid and the chamber's axis in the undeformed rod, above 0 up to 90 degrees [rad]: a
-    McKibben muscle. Its threads keep their length, so where the chamber is stretched by m its area is
+    McKibben muscle. Its threads keep their length, so if the chamber is stretched by m its area is
     area (1 - m^2 cos^2) / sin^2, and it pushes with pressure * area (1 - 3 m^2 cos^2) / sin^2: below 54.7 degrees it
     contracts, above it extends, at 90 degrees it keeps its area."""
     area_growth: Compliance | None = None
-    """Growth of the area with pressure, relative to the area [1/Pa], where the windings around it give: elastically, and the more
-    the longer the chamber is, as the pressure then acts on more of them. Where the chamber is stretched by m its area is
-    area (1 + area_growth * pressure * m), and it pushes with pressure times that. What the windings store is not counted as
-    supplied."""
+    """Growth of the area with pressure, relative to the area [1/Pa], for elastic windings: the growth is proportional
+    to the stretch, as the pressure then acts on a longer chamber. If the chamber is stretched by m its area is area
+    (1 + area_growth * pressure * m), and it pushes with pressure times that. Energy stored in the windings does not
+    count as supplied."""
     positions: Annotated[tuple[tuple[Length, Length], ...], Field(min_length=1)]
     """Centres of the chambers in the section: x and y of each [m]."""
 
@@ -79,7 +79,7 @@ class Chamber(Repeated):
             text = f"braid_angle must be above 0 and up to 90 deg, but it is {found}"
             yield ("braid_angle",), text, "it is measured from the chamber's axis"
         if self.area_growth is not None and value(self.area_growth) < 0:
-            text = f"area_growth must not be below zero, but it is {value(self.area_growth):g} 1/Pa"
+            text = f"area_growth must not be negative, but it is {value(self.area_growth):g} 1/Pa"
             yield ("area_growth",), text, ""
 
     @property
@@ -88,7 +88,7 @@ class Chamber(Repeated):
         return self.braid_angle is not None or self.area_growth is not None
 
     def signals(self, build: Build) -> list[Any]:
-        """Its share of the rod's signals as expressions of time, inputs and parameters (`rod.actuation`)."""
+        """Its contribution to the rod's signals as expressions of time, inputs and parameters (`rod.actuation`)."""
         coefficients = self._push(build)
         each = [chamber_signals(build.value(x), build.value(y), coefficients) for x, y in self.positions]
         return [sum(parts) for parts in zip(*each, strict=True)]

@@ -1,6 +1,6 @@
 """Rod model `cosserat`: a discrete Cosserat rod, sections with absolute poses and elastic elements between neighbours.
 
-Every section is a free frame of its own, so the equations are sparse and cost grows linearly; strains follow from the
+Every section is a free frame, so the equations are sparse and cost grows linearly; strains follow from the
 relative pose of neighbours, equation (2) of the reference or better.
 """
 
@@ -47,7 +47,7 @@ Map = Literal["logarithm", "midpoint", "published"]
 
 
 class Cosserat(RodModelBase):
-    """Discrete Cosserat rod: sections with absolute poses joined by elastic elements, cheapest where many are needed."""
+    """Discrete Cosserat rod: sections with absolute poses connected by elastic elements; cheapest for large numbers of elements."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -63,12 +63,12 @@ rods:
 
     kind: Literal["cosserat"] = "cosserat"
     elements: Annotated[int, Field(ge=1, strict=True)] = 10
-    """Number of elements. Every named frame of the rod is a section between two of them, and lies on a section exactly;
-    there are more elements than asked for only where there are more frames."""
+    """Number of elements. Every named frame of the rod coincides with a section between two of them; more elements
+    than requested are used only if there are more frames."""
     map: Map = "logarithm"
-    """How strains follow from the poses of an element's ends: exactly for constant strain (`logarithm`), by the
-    displacement seen from half-way (`midpoint`), or seen from the first end (`published`; positions then converge at
-    first order)."""
+    """Map from the poses of an element's ends to strains: exact for constant strain (`logarithm`), by the
+    displacement in the midpoint frame (`midpoint`), or in the frame of the first end (`published`; positions then
+    converge at first order)."""
 
     @classmethod
     def takes(cls, free: Free) -> Free:

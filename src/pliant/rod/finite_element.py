@@ -76,7 +76,7 @@ SHEAR_WITH_BEND = ((0, 4, -1), (1, 3, 1))
 
 
 class FiniteElement(RodModelBase):
-    """Geometrically exact finite elements, two nodes each, of fourth order: most accurate per element, cost linear in
+    """Geometrically exact finite elements of fourth order with two nodes each: most accurate per element, cost linear in
     their number."""
 
     example: ClassVar[str] = """\
@@ -90,19 +90,19 @@ rods:
 """
 
     renamed: ClassVar[Mapping[str, str]] = {
-        "plane": "`strains: planar_xz` or `planar_yz` in the rod, beside its `model`"
+        "plane": "`strains: planar_xz` or `planar_yz` in the rod, next to its `model`"
     }
 
     most_joined: ClassVar[int] = 12
 
     kind: Literal["finite_element"] = "finite_element"
     elements: Annotated[int, Field(ge=1, strict=True)] = 8
-    """Number of elements. Every named frame of the rod is a node; there are more elements than asked for only where
-    there are more frames."""
+    """Number of elements. Every named frame of the rod is a node; more elements than requested are used only if there
+    are more frames."""
     mass: Literal["consistent", "lumped"] = "consistent"
     """Mass along the element's curve between its nodes (`consistent`; modes of bending and torsion are then of fourth
-    order, and weight but for a share as small as shear and stretch), or at the nodes (`lumped`; quicker, and of second
-    order)."""
+    order, and so is weight except for a part as small as shear and stretch), or at the nodes (`lumped`; faster, and
+    of second order)."""
 
     @classmethod
     def takes(cls, free: Free) -> Free:
@@ -245,7 +245,7 @@ def point_state(law: Law, side: int, index: int, elements: int) -> Callable[[Any
             stiffness = middle + (far - near) * (x - 0.5) / GAUSS
             return unloaded + softened.of(compliance(stiffness)) @ (carried - friction)
 
-        # what the far end is held by, in the axes of the near one
+        # wrench on the far end, in the axes of the near one
         held = -element.change.T @ element_effect(e, rate, element.constants, signal, law, mean).force
         x = 0.5 + side * GAUSS / 2
         carried = _along_element(held, strain, at.length, x)
@@ -307,7 +307,7 @@ def element_effect(
     softened = _Softened(law, strain, others, (compliance(mean_stiffness), *(compliance(C) for C in stiffness)))
     middle, near, far = softened.compliances()
     is_linear = law == "linear" and signal.numel() <= STEADY
-    # the strain that this wrench has made, beside what actuators and the law's own curve made
+    # the strain due to this wrench, without those due to actuators and the rest shape of the law
     y = strain - at.rest - middle @ actuation(strain, signal) if is_linear else middle @ wrench
     varied, turned, energy = _varied(strain + STRAIGHT, y, length, (near, far), solve or _solved)
     if (

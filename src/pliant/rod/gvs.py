@@ -53,11 +53,11 @@ class StrainOrders(Part):
 
 
 class Gvs(RodModelBase):
-    """Geometric variable strain: each free strain is a polynomial along the rod, of an order of its own. Few states for
+    """Geometric variable strain: each free strain is a polynomial along the rod, with its own order. Few states for
     smooth loads.
 
     The coordinates of a strain of order n are its values at the n + 1 Gauss points of each element, `bend_x[1]` the
-    nearest to the base. A curved rod starts with the polynomials nearest to the strains of its shape.
+    nearest to the base. A curved rod starts with the best approximation of the strains of its shape.
     """
 
     fineness: ClassVar[str] = "order"
@@ -81,14 +81,14 @@ rods:
 
     kind: Literal["gvs"] = "gvs"
     order: Annotated[Order | StrainOrders, ValueOrPart()] = 2
-    """Order of the strains' polynomials: one for all that are free, or one for each of them by name."""
+    """Order of the polynomials: one for all free strains, or one for each by name."""
     elements: Annotated[int, Field(ge=1, le=500, strict=True)] = 1
-    """Number of elements of equal length, each with polynomials of its own."""
+    """Number of elements of equal length, each with its own polynomials."""
     steps: Annotated[int, Field(ge=1, le=20, strict=True)] | None = None
-    """Steps of fourth order in which a section's pose is integrated from the element's base; otherwise as many as the
-    highest order, at least two (one if all strains are constant)."""
+    """Number of fourth-order steps that integrate a section's pose from the element's base; default: the highest
+    order, at least two (one if all strains are constant)."""
     mass_points: Annotated[int, Field(ge=1, le=40, strict=True)] | None = None
-    """Gauss points of the mass along each element; otherwise the highest order plus two."""
+    """Gauss points of the mass along each element; default: the highest order plus two."""
 
     @classmethod
     def takes(cls, free: Free) -> Free:

@@ -24,12 +24,11 @@ def add_lumped_masses(
     arc_lengths: Sequence[Any],
     fractions: Sequence[float],
 ) -> None:
-    """Put the rod's mass on nodes (with placements) that stand at the given arc lengths [m], base and tip included.
+    """Distribute the rod's mass to nodes (with placements) at the given arc lengths [m], including base and tip.
 
-    `fractions` of the length are where that is at the model's own parameter values.
+    `fractions` are these relative to the length at the model's own parameter values.
 
-    Mass, centre of mass and inertia of the rod are exact in the shape in which it
-    starts. The world's share is left out: it never moves.
+    Mass, centre of mass and inertia of the rod are exact in its initial shape. Mass on the world is omitted: it never moves.
     """
     for piece in lumped_pieces(rod, nodes, arc_lengths, fractions):
         add_piece_of_mass(build, rod, *piece)

@@ -17,7 +17,7 @@ from pliant.rod.arc_model import ArcModel, energy_inertia
 
 
 class Pcc(ArcModel):
-    """Piecewise constant curvature: circular arcs in a row, two or three coordinates each, exact mass, for controllers."""
+    """Piecewise constant curvature: a series of circular arcs, two or three coordinates each, exact mass, for controllers."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -33,8 +33,8 @@ outputs:
 
     kind: Literal["pcc"] = "pcc"
     rotary_inertia: StrictBool = True
-    """Whether the turning of slices counts, besides the motion of their centres. The two diameters of a slice that is not
-    round count with their mean."""
+    """Whether to include the rotary inertia of slices, in addition to the motion of their centres. For a slice that
+    is not round the mean of its two diameters is used."""
 
     def inertia(self, coordinates: ArcCoordinates) -> Inertia:
         """Exact mass of an arc."""

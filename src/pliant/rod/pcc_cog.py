@@ -29,7 +29,7 @@ CONSTANTS_FILE = Path(__file__).with_name("pcc_cog_constants.json")
 
 class PccCog(ArcModel):
     """Piecewise constant curvature with the mass of each arc lumped at its centre of gravity: a published approximation
-    of `pcc`, for comparison. It costs as much as the exact mass in closed form does here."""
+    of `pcc`, for comparison. It costs as much as the exact mass in closed form."""
 
     example: ClassVar[str] = """\
 pliant: 1

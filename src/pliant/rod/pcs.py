@@ -33,13 +33,13 @@ Map = Literal["exponential", "published"]
 
 
 class Pcs(RodModelBase):
-    """Piecewise constant strain: segments in a row, few states, exact for tip moments, cost linear in the number of segments."""
+    """Piecewise constant strain: a series of segments, few states, exact for tip moments, cost linear in the number of segments."""
 
     kind: Literal["pcs"] = "pcs"
     elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 5
     """Number of segments."""
     map: Map = "exponential"
-    """How a segment's end follows from its strains: exactly (`exponential`), or turned at its base only (`published`;
+    """Map from the strains of a segment to its end: exact (`exponential`), or rotated at its base only (`published`;
     positions then converge at first order)."""
     mass_points: Annotated[int, Field(ge=1, le=10, strict=True)] = 2
     """Gauss points of the mass along each segment."""
@@ -86,7 +86,7 @@ class Pcs(RodModelBase):
 def frames_on_segment(build: Build, rod: RodProperties, segment: int, segments: int) -> dict[str, Any]:
     """Named frames on a segment, as fractions of it.
 
-    Which segment carries a frame is settled at the model's own parameter values; the fraction stays an expression.
+    The segment of a frame is determined at the model's own parameter values; the fraction remains an expression.
     """
     found = {}
     for name, at in rod.attachments.items():
@@ -94,7 +94,7 @@ def frames_on_segment(build: Build, rod: RodProperties, segment: int, segments: 
         if min(max(math.ceil(rod.places[name] * segments), 1), segments) == segment + 1:
             fraction = at / rod.length * segments
             found[name] = fraction - segment
-            text = f"the frame '{name}' moves to another segment than it is on in the text"
+            text = f"the frame '{name}' moves to another segment than in the model"
             for amount in (fraction - segment, segment + 1 - fraction):
                 build.require(amount + ROUND_OFF, f"rods.{rod.name}.frames.{name}", text, ANEW)
     return found

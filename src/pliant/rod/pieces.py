@@ -56,8 +56,8 @@ class PieceKind:
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of a rod: its element, constants of its shape, length that it stands for [m], fraction of the rod it is around,
-    and its six strains at the start."""
+    """A piece of a rod: its element, constants of its shape, its length [m], its fraction of the rod, and its six
+    initial strains."""
 
     element: Element
     shape: Sequence[Any]

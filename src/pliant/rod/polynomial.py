@@ -37,9 +37,9 @@ THREE_HINT = "use `orientation: four`"
 
 
 class Polynomial(RodModelBase):
-    """Polynomials along the whole rod for position and orientation: most accurate with few states under smooth loads.
+    """Polynomials along the entire rod for position and orientation: most accurate with few states under smooth loads.
 
-    All six strains follow from these, so none can be left out; `gvs` has polynomials of the strains themselves.
+    All six strains are derived from these, so none can be omitted; `gvs` has polynomials of the strains themselves.
     """
 
     fineness: ClassVar[str] = "order"
@@ -54,9 +54,9 @@ class Polynomial(RodModelBase):
     unstretched (`published`, 6 n rates; at order 1 it then stretches a quarter too little under its weight and a load)."""
     orientation: Orientation = "four"
     """Four polynomials, normalized, through unit quaternions (`four`), or three for the quaternion's vector part
-    (`three`; the rod then cannot turn by pi or more against its base: there an analysis fails)."""
+    (`three`; the rod then cannot rotate by pi or more relative to its base: an analysis fails there)."""
     mass_points: Annotated[int, Field(ge=1, le=40, strict=True)] | None = None
-    """Gauss points of the mass along the rod; otherwise order + 3."""
+    """Gauss points of the mass along the rod; default: order + 3."""
 
     def apply(self, build: Build, rod: RodProperties) -> None:
         """Add the rod's element to the system."""

@@ -1,4 +1,4 @@
-"""What every rod model needs to know of a rod: stiffness, inertia and actuation of its section, per length."""
+"""Properties of a rod for all rod models: stiffness, inertia and actuation of its section, per length."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Station:
-    """What is at a fraction of the length, which is x at the model's own parameter values."""
+    """Value at a fraction of the length, which is x at the model's own parameter values."""
 
     fraction: Any
     x: float
@@ -34,7 +34,7 @@ class Station:
 
 
 Stations = tuple[Station, ...]
-"""From base to tip; one alone holds everywhere, two at the same place make a step."""
+"""From base to tip; a single one applies everywhere, two at the same arc length make a step."""
 
 
 @dataclass(frozen=True)
@@ -106,11 +106,11 @@ class RodProperties:
             found = self._along(self.sections, x, lambda section: section(material).entries())
         return SectionProperties.from_entries(found).scaled(self.stiffness_factors)
 
-    # Expressions of a rod with hundreds of pieces take seconds to write down: what is the same for all is written once.
+    # Expressions of a rod with hundreds of pieces take seconds to create, so common ones are created once.
 
     @cached_property
     def _sections_at(self) -> dict[float, SectionProperties]:
-        """Sections that have been asked for, by their fractions of the length."""
+        """Cache of sections, by their fractions of the length."""
         return {}
 
     @cached_property
@@ -143,13 +143,13 @@ class RodProperties:
         )
         key = (id(length), id(started), 0.0 if uniform else x)
         if key not in self._laws:
-            # with what the key names, which then stays
+            # with what the key names, which is then kept
             self._laws[key] = length, started, self._law_constants(length, x, started)
         return self._laws[key][2]
 
     @cached_property
     def _laws(self) -> dict[tuple[int, int, float], tuple[Any, Sequence[Any], list[Any]]]:
-        """Constants of laws that have been asked for."""
+        """Cache of constants of laws."""
         return {}
 
     def _law_constants(self, length: Any, x: float, started: Sequence[Any]) -> list[Any]:

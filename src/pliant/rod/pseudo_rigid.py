@@ -37,13 +37,14 @@ Map = Literal["midpoint", "published"]
 
 
 class PseudoRigid(RodModelBase):
-    """Pseudo-rigid bodies: rigid links in series with springs in the joints. No turn of a joint may reach a right angle."""
+    """Pseudo-rigid bodies: rigid links in series with springs in the joints. The rotation of each joint must stay
+    below a right angle."""
 
     kind: Literal["pseudo_rigid"] = "pseudo_rigid"
     elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 10
     """Number of segments, each a joint with the free strains as coordinates."""
     map: Map = "midpoint"
-    """Where a segment's joint sits: in its middle (`midpoint`), or at its end (`published`; positions then converge at
+    """Location of a segment's joint: in its middle (`midpoint`), or at its end (`published`; positions then converge at
     first order)."""
 
     @classmethod
@@ -80,7 +81,7 @@ class PseudoRigid(RodModelBase):
 
     def _stays_on_link(self, build: Build, rod: RodProperties, frame: str, place: Any, k: int) -> None:
         """A frame is carried by the same link at all values of the parameters."""
-        text = f"the frame '{frame}' moves to another link than it is on in the text"
+        text = f"the frame '{frame}' moves to another link than in the model"
         before = 0.5 if self.map == "midpoint" else 0.0
         for amount in (place - (k - before), k + 1 - before - place):
             build.require(amount + ROUND_OFF, f"rods.{rod.name}.frames.{frame}", text, ANEW)

@@ -23,17 +23,17 @@ Mode = Annotated[int, Field(ge=1, le=50, strict=True)]
 
 
 class Rayleigh(Part):
-    """Damping that gives two modes of a rod a ratio: forces `alpha` times mass and `beta` times stiffness.
+    """Rayleigh damping with a given ratio of two modes of a rod: forces `alpha` times mass and `beta` times stiffness.
 
-    It acts on the rod's deformation alone: on velocities relative to its base section, and on strain rates. Motions of the
-    whole rod are not damped. With `ratio` z at the frequencies w1 and w2 [rad/s], alpha = 2 z w1 w2 / (w1 + w2) and
+    It acts only on the rod's deformation: on velocities relative to its base section, and on strain rates. Rigid-body motions
+    of the rod are not damped. With `ratio` z at the frequencies w1 and w2 [rad/s], alpha = 2 z w1 w2 / (w1 + w2) and
     beta = 2 z / (w1 + w2); modes between them have less than z, modes outside more.
     """
 
     ratio: Number | None = None
     """Damping ratio of both modes [-]."""
     modes: tuple[Mode, Mode] | None = None
-    """The two modes, counted from 1: of the rod by itself, clamped at its base and free at its tip, at the model's own
+    """The two modes, counted from 1: of the isolated rod, clamped at its base and free at its tip, at the model's own
     parameter values."""
     frequencies: tuple[Frequency, Frequency] | None = None
     """Instead of `modes`: the two frequencies [Hz]."""
@@ -62,7 +62,7 @@ class Rayleigh(Part):
         for key in ("ratio", "alpha", "beta"):
             given = getattr(self, key)
             if given is not None and value(given) < 0:
-                yield (key,), f"{key} cannot be below zero, but it is {value(given):g}", ""
+                yield (key,), f"{key} cannot be negative, but it is {value(given):g}", ""
         for k, given in enumerate(self.frequencies or ()):
             if not value(given) > 0:
                 yield ("frequencies", k), f"a frequency is above zero, but this is {value(given):g}", ""

@@ -1,4 +1,4 @@
-"""A rod in the language: where it sits, what it is made of, and which model describes it."""
+"""A rod in the language: its placement, material, section and rod model."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ class RodFrame(Repeated):
 
 
 class Rod(Framed, Placement, Repeated):
-    """A slender soft part: it bends, twists, shears and stretches. Its z axis is its tangent.
+    """A slender soft part that bends, twists, shears and stretches. Its z axis is its tangent.
 
-    It begins in the parent frame, moved and turned by `position` and `rotation`. Its frames are `rod` (the base),
+    Its base is placed in the parent frame by `position` and `rotation`. Its frames are `rod` (the base),
     `rod.tip` (the end) and those named in `frames`; joints, links, loads, constraints and other rods can use them.
     """
 
@@ -79,64 +79,65 @@ class Rod(Framed, Placement, Repeated):
     parent: FrameName = "world"
     """Frame that the rod's base is fixed to."""
     first_parent: FrameName | None = None
-    """Parent of the first instance, where the rod is repeated and its parent is the instance before."""
+    """Parent of the first instance, if the rod is repeated and its parent is the previous instance."""
     length: Length
     """Undeformed length [m]."""
     section: Sections
-    """Cross-section by name; a list stands for equal distances from base to tip, with stiffness and inertia interpolated
-    in between (taper). A section of shape `table` says where each stands."""
+    """Cross-section by name, or a list for equal distances from base to tip, with stiffness and inertia interpolated
+    in between (taper). A section of shape `table` gives the arc length of each."""
     material: Materials = ()
     """Material by name, or a list for equal distances from base to tip; it needs density, Young's modulus, and Poisson's
     ratio or shear modulus. Sections of shape `stiffness` need none."""
     shape: Shape | None = None
-    """The shape in which it starts, where that is not straight."""
+    """The initial shape, if it is not straight."""
     stress_free: StrictBool = True
-    """Whether it is without stress as it starts. Otherwise `rest` are the strains without stress: a straight rod that is
-    bent into its shape has `stress_free: false` and no `rest`."""
+    """Whether the initial shape is free of stress. Otherwise `rest` gives the stress-free strains: a straight rod
+    that is bent into its shape has `stress_free: false` and no `rest`."""
     law: LawName = "linear"
-    """How the material answers large strains: linear; as an incompressible solid that thins when it is stretched, after
-    neo-Hooke (`neo_hookean`), Mooney and Rivlin (`mooney_rivlin`, with `mooney_ratio` of its material), Gent (`gent`, with
-    `gent_limit`) or Ogden (`ogden`, with `ogden_terms`); or by the published update of stiffness (`mean_stretch`): with the
-    mean stretch x of the whole rod, radii shrink by 1/sqrt(x), E and G by 1/x, lengths grow by x, and chambers keep their
-    radius. The incompressible laws are exact in stretch, and to second order in shear, bend and twist of the stretched rod. The
-    update is a formula of the present strains, which is what updating between ever shorter steps comes to; it joins all pieces of
-    the rod, and has no stored energy, so what it puts in counts as supplied."""
+    """Constitutive law for large strains: linear; incompressible, so that the rod thins when it is stretched:
+    neo-Hookean (`neo_hookean`), Mooney-Rivlin (`mooney_rivlin`, with `mooney_ratio` of its material), Gent (`gent`,
+    with `gent_limit`) or Ogden (`ogden`, with `ogden_terms`); or the published update of stiffness (`mean_stretch`):
+    with the mean stretch x of the entire rod, radii shrink by 1/sqrt(x), E and G by 1/x, lengths grow by x, and
+    chambers keep their radius. The incompressible laws are exact in stretch, and to second order in shear, bend and
+    twist of the stretched rod. The update is a formula of the present strains, which is what updating between ever
+    shorter steps comes to; it joins all pieces of the rod, and has no stored energy, so what it puts in counts as
+    supplied."""
     strains: Strains | None = None
-    """The strains that are free, by name, or words for sets of them: all six where it is not given. The others stay as they
-    are at the start and have neither states nor stiffness, and forces along them do no work. `planar` (or `planar_xz`) is
-    shear_x, stretch and bend_y, `planar_yz` shear_y, stretch and bend_x; `unshearable` is all but the shears,
-    `inextensible` all but stretch, `kirchhoff` both of these: bend_x, bend_y and twist. Of several words those strains are
-    free that all of them have: `[planar, unshearable]` is stretch and bend_y. The models `pcs`, `pseudo_rigid` and `gvs`
-    take any; `cosserat`, `finite_element` and `timoshenko` take `planar`, and their sections then move in the plane of
-    the base's axes as these stand at the start, which what carries the base must not leave; `pcc` and `pcc_cog` take those
-    of stretch, bend_x and bend_y; `polynomial` has all six."""
+    """The free strains, by name, or keywords for sets of them; default: all six. The others keep their initial values
+    and have neither states nor stiffness, and forces along them do no work. `planar` (or `planar_xz`) is shear_x,
+    stretch and bend_y, `planar_yz` shear_y, stretch and bend_x; `unshearable` is all but the shears, `inextensible`
+    all but stretch, `kirchhoff` both of these: bend_x, bend_y and twist. With several keywords the strains common to
+    all of them are free: `[planar, unshearable]` is stretch and bend_y. The models `pcs`, `pseudo_rigid` and `gvs`
+    take any; `cosserat`, `finite_element` and `timoshenko` take `planar`, and their sections then move in the plane
+    of the base's axes as these stand at the start, which what carries the base must not leave; `pcc` and `pcc_cog`
+    take those of stretch, bend_x and bend_y; `polynomial` has all six."""
     stiffness_factors: SixFactors = (1,) * 6
-    """Factors on the stiffness of the six strains shear-x, shear-y, stretch, bend-x, bend-y, twist [-]. To forbid
-    a strain leave it out of `strains`: a large factor makes the equations stiff instead. With the linear law they may depend on the
-    strains `shear_x`, `shear_y`, `stretch` [-], `bend_x`, `bend_y`, `twist` [1/m]: `=1 + 4*stretch^2`. The force along a strain is
-    then its factor times its stiffness times the strain from rest."""
+    """Factors on the stiffness of the six strains shear-x, shear-y, stretch, bend-x, bend-y, twist [-]. To remove a
+    strain omit it from `strains`; a large factor would make the equations stiff. With the linear law they may depend
+    on the strains `shear_x`, `shear_y`, `stretch` [-], `bend_x`, `bend_y`, `twist` [1/m]: `=1 + 4*stretch^2`. The
+    force along a strain is then its factor times its stiffness times the strain from rest."""
     rest: SixValues = (0,) * 6
-    """Strains without stress: three [-], three [1/m]. A rod without `shape` starts with them if it is `stress_free`."""
+    """Stress-free strains: three [-], three [1/m]. A rod without `shape` starts with them if it is `stress_free`."""
     damping: Dampings = ((0,) * 6,)
     """Damping of the six strain rates [N s, N m^2 s for power 1]: one value for all, six, or a list of those for equal
     distances from base to tip."""
     damping_power: SixNumbers = (1,) * 6
     """Power of the strain rates, one for all or six [-]."""
     rayleigh: Rayleigh | None = None
-    """Damping of its deformation by mass and stiffness, beside `damping`; its power is 1."""
+    """Rayleigh damping of its deformation by mass and stiffness, in addition to `damping`; its power is 1."""
     initial: dict[str, Value] = Field(default_factory=dict)
-    """Values at the start of coordinates of its model, by name, where they differ from those of its shape: `bend_x[2]` of
-    a segment's strain [1/m], `section[3].x` of a section's place [m]. `pliant show MODEL` lists them."""
+    """Initial values of coordinates of its model, by name, if they differ from those of its shape: `bend_x[2]` for a
+    strain of a segment [1/m], `section[3].x` for the position of a section [m]. `pliant show MODEL` lists them."""
     rates: dict[str, Value] = Field(default_factory=dict)
-    """Rates at the start of coordinates of its model, by name."""
+    """Initial rates of coordinates of its model, by name."""
     chambers: dict[Name, Chamber] = Field(default_factory=dict)
     """Pneumatic chambers by name."""
     frames: dict[Name, RodFrame] = Field(default_factory=dict)
     """Named frames along the rod, by name: the arc length of each [m]."""
     model: RodModel = Pcs()
-    """The model that describes it, and how fine."""
+    """The rod model and its resolution."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -163,7 +164,7 @@ joints:
     @model_validator(mode="after")
     def _one_rest(self) -> Self:
         if self.shape is not None and self.stress_free and "rest" in self.model_fields_set:
-            message = "`shape` and `rest` both say where the rod is without stress"
+            message = "`shape` and `rest` both define the stress-free shape"
             raise fault("two_rests", message, hint="remove `rest`, or add `stress_free: false`", key="rest")
         return self
 
@@ -183,7 +184,7 @@ joints:
             yield (
                 ("strains",),
                 f"{why}: the rod would be rigid",
-                "name a strain that is free, or use a body instead of a rod",
+                "choose at least one free strain, or use a body instead of a rod",
             )
         elif not found or any(LABELS[k] in self.strains for k in lost):
             text = f"the model `{kind}` has no {named(lost)}"
@@ -217,14 +218,14 @@ joints:
                 f"the law '{self.law}' joins all pieces of a rod into one force, which `{self.model.kind}` does up to "
             )
             text += f"{self.model.most_joined} of them, but it has {pieces}"
-            yield ("law",), text, "take a coarser model, another rod model, or the law `neo_hookean`"
+            yield ("law",), text, "use a coarser model, another rod model, or the law `neo_hookean`"
         for k, factor in enumerate(self.stiffness_factors):
             if depends_on_state(factor, LABELS, value) and (self.law != "linear" or self.model.is_linear):
                 which = f"the law '{self.law}'" if self.law != "linear" else f"the rod model '{self.model.kind}'"
                 text = f"{which} goes with constant stiffness factors, but that of {LABELS[k]} depends on the strains"
                 yield ("stiffness_factors", k), text, "choose the linear law and another rod model, or constant factors"
         if self.rayleigh is not None and any(value(power) != 1 for power in self.damping_power):
-            text = "Rayleigh damping is proportional to strain rates, but `damping_power` says otherwise"
+            text = "Rayleigh damping is proportional to strain rates, but `damping_power` is not 1"
             yield ("damping_power",), text, "remove `damping_power` or `rayleigh`"
         if self.shape is not None and value(self.length) > 0:
             found = self.shape.length_problems(value, value(self.length), stress_free=self.stress_free)

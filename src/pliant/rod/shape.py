@@ -60,7 +60,7 @@ class Arc(ShapeBase):
     angle: Angle | None = None
     """Angle from base to tip [rad]."""
     direction: Angle = 0
-    """Where it bends to: the angle from the section's x axis towards its y axis [rad]."""
+    """Direction of bending: the angle from the section's x axis towards its y axis [rad]."""
 
     @model_validator(mode="after")
     def _one_size(self) -> Self:
@@ -103,7 +103,7 @@ rods:
 class Helix(ShapeBase):
     """A helix around the z axis of the frame that the rod is placed in, given by its pitch or its number of turns.
 
-    It begins at [radius, 0, 0] and winds towards +z. The section's x axis points to the helix's axis all along.
+    It begins at [radius, 0, 0] and winds towards +z. The section's x axis always points to the axis of the helix.
     """
 
     type: Literal["helix"] = "helix"
@@ -114,7 +114,7 @@ class Helix(ShapeBase):
     turns: Number | None = None
     """Number of turns from base to tip [-]."""
     hand: Literal["right", "left"] = "right"
-    """Right-handed as a common screw, or left-handed."""
+    """Right-handed like a common screw, or left-handed."""
 
     @model_validator(mode="after")
     def _one_size(self) -> Self:
@@ -129,7 +129,7 @@ class Helix(ShapeBase):
             yield (
                 ("pitch",),
                 f"pitch must not be negative, but it is {value(self.pitch):g} m",
-                "`hand` says how it winds",
+                "use `hand` for the direction of winding",
             )
 
     def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
@@ -167,9 +167,9 @@ class Helix(ShapeBase):
 
 
 class Points(ShapeBase):
-    """A smooth curve through points (a cubic spline). Sections turn no more than they must along it.
+    """A smooth curve through points (a cubic spline), with minimal rotation of the sections along it.
 
-    The base section's x axis is that of the frame that the rod is placed in, turned with the tangent.
+    The base section's x axis is that of the frame that the rod is placed in, rotated with the tangent.
     """
 
     type: Literal["points"] = "points"
@@ -234,11 +234,11 @@ class PoseAlong(Placement):
 
 
 class Poses(ShapeBase):
-    """Poses of sections along the rod, in order; in between it has constant strains. The base comes first, at 0."""
+    """Poses of sections along the rod, in order, with constant strains in between. The first is the base, at 0."""
 
     type: Literal["poses"] = "poses"
     poses: Annotated[tuple[PoseAlong, ...], Field(min_length=2)]
-    """Sections from 0 to the rod's length, each turned by less than half a turn against the one before it."""
+    """Sections from 0 to the rod's length, each rotated by less than half a turn relative to the previous one."""
 
     def problems(self, value: Value) -> Iterator[Problem]:
         """In the order of arc length, from the base on."""

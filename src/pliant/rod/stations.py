@@ -122,7 +122,7 @@ def station(build: Build, rod: str, arc_length: Any, fraction: Any, path: str, *
     able = [k for k, sample in enumerate(samples) if (sample.of_force if of_force else sample.of_moment)]
     for amount in (fraction, 1 - fraction):
         hint = "give an arc length between 0 and the rod's length"
-        build.require(amount + ROUND_OFF, path, "the place is off the rod", hint)
+        build.require(amount + ROUND_OFF, path, "the arc length is off the rod", hint)
     regions = _regions(samples, able)
     if build.is_settled(fraction):
         x = build.nominal(fraction)

@@ -68,9 +68,9 @@ GAUSS_POINTS, GAUSS_WEIGHTS = (0.5 * (x + y) for x, y in zip(np.polynomial.legen
 
 
 class Timoshenko(RodModelBase):
-    """The linear Timoshenko beam element, for small displacements: teaching, and modes as textbooks have them.
+    """The linear Timoshenko beam element, for small displacements: teaching, and modes as in textbooks.
 
-    Displacements and rotations are against the rod's base. Large ones are as wrong as in any linear beam program; use
+    Displacements and rotations are relative to the rod's base. Large ones are inaccurate as in any linear beam program; use
     `finite_element` for them.
     """
 
@@ -87,13 +87,13 @@ rods:
     is_linear: ClassVar[bool] = True
 
     renamed: ClassVar[Mapping[str, str]] = {
-        "plane": "`strains: planar_xz` or `planar_yz` in the rod, beside its `model`"
+        "plane": "`strains: planar_xz` or `planar_yz` in the rod, next to its `model`"
     }
 
     kind: Literal["timoshenko"] = "timoshenko"
     elements: Annotated[int, Field(ge=1, le=500, strict=True)] = 10
-    """Number of elements. Every named frame of the rod is a node; there are more elements than asked for only where
-    there are more frames."""
+    """Number of elements. Every named frame of the rod is a node; more elements than requested are used only if there
+    are more frames."""
     shear: Shear = "exact"
     """The element that is exact at its nodes (`exact`), or linear shape functions with one-point integration of the
     shear (`reduced`)."""
@@ -101,7 +101,7 @@ rods:
     """Shape functions of the consistent mass: cubic in deflection (`cubic`), or all linear (`linear`); or half of each
     element's mass at either node (`lumped`)."""
     rotary_inertia: StrictBool = True
-    """Whether sections have inertia against turning. Without it some nodes' rotations would have no mass at all unless
+    """Whether sections have rotary inertia. Without it some nodes' rotations would have no mass at all unless
     its `strains` are planar and its mass `cubic`."""
 
     weight: Weight = "consistent"
@@ -128,7 +128,7 @@ rods:
                 yield (
                     (field,),
                     "a linear beam element is straight at rest",
-                    f"use the model `finite_element`, or leave out `{field}`",
+                    f"use the model `finite_element`, or omit `{field}`",
                 )
         if not self.rotary_inertia and (plane_of(rod.free_strains()) is None or self.mass != "cubic"):
             text = "without rotary inertia rotations have no mass here"

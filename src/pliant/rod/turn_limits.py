@@ -28,7 +28,7 @@ def limit_turns(
     limit: float,
     hint: str,
 ) -> None:
-    """Sections may turn by less than `limit` [rad] against the one before: refuse shapes that do, and watch analyses."""
+    """Limit the rotation between neighbouring sections to `limit` [rad]: reject shapes beyond it, and monitor analyses."""
     if rod.curve.straight is None:
         arc_lengths = build.nominals(ca.vertcat(*arc_lengths)).ravel().tolist()
     for (a, b), (begin, end) in zip(pairwise(places), pairwise(arc_lengths), strict=True):
@@ -37,8 +37,8 @@ def limit_turns(
 
 
 def refuse_turn(rod: RodProperties, begin: Any, end: Any, limit: float, hint: str, where: str) -> None:
-    """Refuse a shape that turns too far from one arc length to another [m]."""
+    """Reject a shape that rotates too far from one arc length to another [m]."""
     turn = rod.curve.turn(begin, end)
     if turn >= NEAR * limit:
-        text = f"the shape turns by {math.degrees(turn):.4g} deg {where}; this rod model takes up to {math.degrees(limit):g} deg"
+        text = f"the shape turns by {math.degrees(turn):.4g} deg {where}; this rod model allows up to {math.degrees(limit):g} deg"
         raise SpecError([Fault(text, hint, f"rods.{rod.name}.shape")])

@@ -1,4 +1,4 @@
-"""A stretch of rod whose strains are polynomials along it: its sections' poses, and its section law at a point.
+"""A piece of a rod with polynomial strains: the poses of its sections, and its section law at a point.
 
 Each strain has an order of its own. Its coordinates are its values at the Gauss points of as many as it has, so that its
 polynomial is Lagrange's: as orthogonal as Legendre's polynomials, and every coordinate is the strain at a place.
@@ -56,7 +56,7 @@ class StrainBasis:
 
     @property
     def name(self) -> str:
-        """Tells kinds of kernels apart."""
+        """Key in the names of kernels."""
         orders = str(self.orders[0]) if len(set(self.orders)) == 1 else "".join(map(str, self.orders))
         return f"{orders}{spelled(self.free)}" + ("_held" if self.held else "")
 
@@ -67,7 +67,7 @@ class StrainBasis:
 
     @property
     def fields(self) -> Fields:
-        """What says where a point is: values of the polynomials of each order that occurs, and of the strains held."""
+        """Constants of a point: values of the polynomials of each order that occurs, and of the fixed strains."""
         held = [f"held:{len(held_strains(self.free))}"] if self.held else []
         return Fields(*(f"order_{order}:{order + 1}" for order in self._distinct()), *held)
 

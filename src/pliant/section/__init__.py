@@ -1,4 +1,4 @@
-"""Cross-sections of rods. A new kind is one more file and one more name here."""
+"""Cross-sections of rods. A new type is one more file and one more name here."""
 
 from typing import Annotated, TypeAlias
 

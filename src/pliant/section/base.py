@@ -84,7 +84,7 @@ class SectionBase(Repeated):
 
 
 class OneSection(SectionBase):
-    """A cross-section by itself."""
+    """A single cross-section."""
 
     @abstractmethod
     def properties(self, value: Evaluate, material: MaterialValues | None) -> SectionProperties:
@@ -134,7 +134,7 @@ class GeometricSection(OneSection):
 
 
 class Holes(Part):
-    """Round holes of one size, running along the whole rod."""
+    """Round holes of one size along the entire rod."""
 
     radius: Length
     """Radius of each hole [m]."""
@@ -150,7 +150,7 @@ class HoledSection(GeometricSection):
     """A section with round holes."""
 
     holes: tuple[Holes, ...] = ()
-    """Holes along the rod. Except in a polygon they must leave the section's centre where it is."""
+    """Holes along the rod. Except in a polygon they must not shift the centre of the section."""
 
     @abstractmethod
     def contains(self, value: Evaluate, x: float, y: float, radius: float) -> bool:
@@ -228,7 +228,7 @@ class SectionShape(HoledSection):
 
     @abstractmethod
     def shear_factor(self, value: Evaluate, poissons_ratio: Any) -> Any:
-        """Share of the area that carries shear [-], after Cowper (1966) where he gives it."""
+        """Shear correction factor [-], after Cowper (1966) if available."""
 
     def shear(self, value: Evaluate, poissons_ratio: Any) -> tuple[Any, Any, Any]:
         """The same along both axes."""

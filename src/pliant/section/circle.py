@@ -1,4 +1,4 @@
-"""A full circle."""
+"""A solid circle."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pliant.section.base import Evaluate, SectionShape
 
 
 class Circle(SectionShape):
-    """A full circle."""
+    """A solid circle."""
 
     is_round: ClassVar[bool] = True
 

@@ -31,11 +31,11 @@ class GivenProperties(GeometricSection):
     second_moments: tuple[SecondMoment, SecondMoment]
     """About the section's x axis (integral of y^2) and about its y axis (integral of x^2) [m^4]."""
     product_of_inertia: SecondMoment = 0
-    """Integral of x y, zero where x and y are principal axes [m^4]."""
+    """Integral of x y, zero if x and y are principal axes [m^4]."""
     torsion_constant: SecondMoment
     """Saint-Venant's torsion constant [m^4]."""
     shear_factors: tuple[Number, Number]
-    """Shares of the area that carry shear along x and along y, up to 1 [-]."""
+    """Shear correction factors along x and y, up to 1 [-]."""
 
     def problems(self, value: Evaluate) -> Iterator[Problem]:
         """Everything above zero, and moments that some area can have."""
@@ -46,7 +46,7 @@ class GivenProperties(GeometricSection):
             yield ("second_moments",), text, ""
         elif value(self.torsion_constant) > (about_x + about_y) * (1 + 1e-9):
             text = f"torsion_constant {value(self.torsion_constant):g} m^4 is above the polar moment {about_x + about_y:g} m^4"
-            yield ("torsion_constant",), text, "no section is stiffer in torsion than a round one"
+            yield ("torsion_constant",), text, "a round section has the largest torsion constant"
         yield from share_problems(self.shear_factors, value)
 
     def total_area(self, value: Evaluate) -> Any:
@@ -86,7 +86,7 @@ class GivenStiffness(OneSection):
 
     shape: Literal["stiffness"] = "stiffness"
     stiffness: SixStiffnesses
-    """Of the six strains shear-x, shear-y, stretch [N], bend-x, bend-y, twist [N m^2]."""
+    """Stiffness of the six strains shear-x, shear-y, stretch [N], bend-x, bend-y, twist [N m^2]."""
     mass_per_length: MassPerLength
     """Mass per length of rod [kg/m]."""
     inertia_per_length: tuple[RotaryPerLength, RotaryPerLength, RotaryPerLength] = (0, 0, 0)

@@ -1,4 +1,4 @@
-"""Reusable materials, referred to by name; cross-sections stand in `pliant.section`."""
+"""Reusable materials, referred to by name; cross-sections are in `pliant.section`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OgdenTerms: TypeAlias = Annotated[tuple[tuple[Number, Number], ...], Field(min_l
 
 
 class Material(Repeated):
-    """An isotropic material. Give what is needed: a rigid body uses the density alone."""
+    """An isotropic material. Give only what is needed: a rigid body uses only the density."""
 
     density: Density | None = None
     """Mass per volume [kg/m^3]."""
@@ -25,17 +25,17 @@ class Material(Repeated):
     poissons_ratio: Number | None = None
     """Poisson's ratio, above -1 up to 0.5 [-]; gives the shear modulus."""
     shear_modulus: Pressure | None = None
-    """Shear modulus [Pa]; otherwise from Young's modulus and Poisson's ratio."""
+    """Shear modulus [Pa]; default: from Young's modulus and Poisson's ratio."""
     gent_limit: Number | None = None
-    """Of Gent's law: the largest value of I1 - 3, at which its chains are fully stretched [-]. In uniaxial stretch x, I1 - 3
+    """Gent's law: the largest value of I1 - 3, at which its chains are fully stretched [-]. In uniaxial stretch x, I1 - 3
     is x^2 + 2/x - 3."""
     mooney_ratio: Number | None = None
-    """Of the law of Mooney and Rivlin: C2 / (C1 + C2), from 0 to 1 [-]; Young's modulus is 6 (C1 + C2)."""
+    """Mooney-Rivlin law: C2 / (C1 + C2), from 0 to 1 [-]; Young's modulus is 6 (C1 + C2)."""
     ogden_terms: OgdenTerms | None = None
-    """Of Ogden's law: share and exponent of each of up to three terms [-, -]. With constants mu and a, Young's modulus is
-    1.5 sum(mu a), and the share of a term mu a / sum(mu a)."""
+    """Ogden's law: share and exponent of each of up to three terms [-, -]. With constants mu and a, Young's modulus
+    is 1.5 sum(mu a), and the share of a term is mu a / sum(mu a)."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -61,6 +61,6 @@ joints:
     @model_validator(mode="after")
     def _one_shear_law(self) -> Self:
         if self.poissons_ratio is not None and self.shear_modulus is not None:
-            message = "poissons_ratio and shear_modulus say the same thing twice"
+            message = "poissons_ratio and shear_modulus are redundant"
             raise fault("overdetermined", message, hint="keep one of them", key="shear_modulus")
         return self

@@ -22,11 +22,11 @@ Point = tuple[Any, Any]
 
 
 class Polygon(HoledSection):
-    """A polygon. The rod's axis runs through its centre of area (holes taken out), wherever its vertices are given.
+    """A polygon. The rod's axis runs through its centre of area (excluding holes), independent of the origin of its vertices.
 
     Area and second moments are exact; bending about axes that are not principal ones is coupled. Torsion constant and
     shear factors (Cowper's, in the principal axes) follow from Saint-Venant's warping functions, solved numerically to
-    about 0.1 %, or 0.5 % for strips of twenty times their thickness. Shear and twist are taken to be uncoupled: the
+    about 0.1 %, or 0.5 % for strips of twenty times their thickness. Shear and twist are assumed to be uncoupled: the
     shear centre is on the axis, which is exact for sections with a centre of symmetry.
     """
 
@@ -34,10 +34,9 @@ class Polygon(HoledSection):
     vertices: Annotated[tuple[tuple[Length, Length], ...], Field(min_length=3)]
     """Corners in order, either way around: x and y of each [m]."""
     torsion_constant: SecondMoment | None = None
-    """Torsion constant [m^4], where it is not to be computed; vertices that depend on parameters need it."""
+    """Torsion constant [m^4], instead of a computed one; required if vertices depend on parameters."""
     shear_factors: tuple[Number, Number] | None = None
-    """Shares of the area that carry shear along x and y [-], where they are not to be computed; vertices that depend on
-    parameters need them."""
+    """Shear correction factors along x and y [-], instead of computed ones; required if vertices depend on parameters."""
 
     example: ClassVar[str] = """\
 pliant: 1

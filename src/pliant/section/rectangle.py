@@ -1,4 +1,4 @@
-"""A full rectangle."""
+"""A solid rectangle."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ODD_FIFTHS = 31 / 32 * 1.0369277551433699
 
 
 class Rectangle(SectionShape):
-    """A full rectangle."""
+    """A solid rectangle."""
 
     shape: Literal["rectangle"] = "rectangle"
     width: Length

@@ -25,7 +25,7 @@ class Station(Part):
 
 class Table(SectionBase):
     """Sections by arc length from base to tip. Stiffness and inertia change linearly in between; two stations at the
-    same place make a step."""
+    same arc length make a step."""
 
     needs_material: ClassVar[bool] = False
 

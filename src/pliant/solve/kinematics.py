@@ -49,13 +49,13 @@ class Manipulability:
 
 @dataclass(frozen=True)
 class Reach:
-    """A pose that brings a frame to its target, or as near as the search came.
+    """A pose that brings a frame to its target, or as close as the search came.
 
     Attributes:
         status: "reached" or "not reached".
         q: positions in the order of the model's coordinates.
-        position_error [m], rotation_error [rad]: what is left of the way to the target.
-        at_limits: coordinates that stand on one of their limits.
+        position_error [m], rotation_error [rad]: remaining distance to the target.
+        at_limits: coordinates at one of their limits.
         manipulability: of the frame in this pose.
         iterations: steps of the search.
     """
@@ -131,7 +131,7 @@ def inverse_kinematics(
     tolerance: float | None = None,
     parameters: Values | None = None,
 ) -> list[Reach]:
-    """Poses that bring a frame to a position [m], and to a rotation (matrix 3 x 3 in world axes) where one is given.
+    """Poses that bring a frame to a position [m], and to a rotation (matrix 3 x 3 in world axes) if one is given.
 
     The search is a damped Gauss-Newton method with exact Jacobians on the group of positions, from `start` (the model's by default)
     and from random poses around it (`starts` in all, increments of standard deviation `spread`, as a share of the robot's size or

@@ -1,7 +1,8 @@
-"""Options of the analyses: the one list of their names, for Python, for `analyses` of model files and for the command line.
+"""Options of the analyses: the only list of their names, for Python, for `analyses` of model files and for the command line.
 
-Each class is the schema of one analysis. Functions of the same analysis have these names as keywords (a test compares them), the
-command line makes its options of them (`cli/options.py`), and `renamed` holds names of the past for the hints of all three.
+Each class is the schema of one analysis. Functions of the same analysis have these names as keywords (a test compares
+them), the command line generates its options from them (`cli/options.py`), and `renamed` lists former names for the
+hints of all three.
 """
 
 from __future__ import annotations
@@ -37,19 +38,19 @@ class Options(Part):
 
 
 class EquilibriumOptions(Options):
-    """Find a pose at rest."""
+    """Find an equilibrium."""
 
     renamed: ClassVar[Mapping[str, str]] = {"t": "time", "stay": "stability"}
 
     start: Annotated[Literal["initial"] | Values, WordOrMapping(), RenamedWords(**WORDS)] = "initial"
-    """Pose near which it is searched for: `initial`, or coordinates by name."""
+    """Pose from which the search starts: `initial`, or coordinates by name."""
     time: Time = 0
-    """Time at which inputs are read [s]."""
+    """Time at which inputs are evaluated [s]."""
     tolerance: Number = 1e-10
-    """Largest unbalanced force accepted, relative to the forces in play [-]."""
+    """Largest accepted unbalanced force, relative to the acting forces [-]."""
     stability: Literal["stable", "any"] = "stable"
-    """Which pose is asked for: a stable one (`stable`), or the nearest even if it is unstable, as a controller can hold it
-    (`any`)."""
+    """Requested equilibrium: a stable one (`stable`), or the nearest even if it is unstable (`any`), for instance to
+    stabilize it by a controller."""
 
 
 class ModesOptions(Options):
@@ -58,13 +59,13 @@ class ModesOptions(Options):
     renamed: ClassVar[Mapping[str, str]] = {"t": "time", "at_state": "at"}
 
     count: Annotated[int, Field(ge=1, strict=True)] | None = None
-    """How many modes: those that grow, then the lowest; otherwise all (of more than 1200 rates, 20)."""
+    """Number of modes: growing ones first, then the lowest; default: all (20 if there are more than 1200 rates)."""
     at: Given = "equilibrium"
     """State about which the motion is linearized: `equilibrium`, `initial`, or coordinates by name."""
     undamped: StrictBool = False
-    """Leave out damping and gyroscopic terms: natural frequencies and real mode shapes."""
+    """Omit damping and gyroscopic terms: natural frequencies and real mode shapes."""
     time: Time | None = None
-    """Time at which inputs are read [s]; otherwise that of the state."""
+    """Time at which inputs are evaluated [s]; default: that of the state."""
 
 
 class LinearizeOptions(Options):
@@ -80,17 +81,17 @@ class LinearizeOptions(Options):
     at: Given = "equilibrium"
     """State about which the equations are linearized: `equilibrium`, `initial`, or coordinates and rates by name."""
     time: Time | None = None
-    """Time at which inputs are read [s]; otherwise that of the state."""
+    """Time at which inputs are evaluated [s]; default: that of the state."""
     independent: Names | None = None
-    """Independent coordinates of a robot with closed loops; otherwise chosen for good conditioning."""
+    """Independent coordinates of a robot with closed loops; default: chosen for good conditioning."""
     input_names: Annotated[tuple[InputName, ...], OneOrList()] | None = None
-    """Inputs to take; otherwise all."""
+    """Inputs to use; default: all."""
     output_names: Annotated[tuple[OutputName, ...], OneOrList()] | None = None
-    """Outputs to take; otherwise all."""
+    """Outputs to use; default: all."""
 
 
 class SimulateOptions(Options):
-    """Motion in time from a start."""
+    """Simulate the motion from an initial state."""
 
     renamed: ClassVar[Mapping[str, str]] = {
         "t": "until",
@@ -126,17 +127,17 @@ class SimulateOptions(Options):
     begin: Time = 0
     """Time at which it begins [s]."""
     start: Given | None = None
-    """State at the start: `initial`, `equilibrium`, or coordinates and rates by name; otherwise the model's `start`."""
+    """State at the start: `initial`, `equilibrium`, or coordinates and rates by name; default: the model's `start`."""
     method: Literal["explicit", "implicit", "generalized_alpha", "newmark", "semi_implicit"] | None = None
-    """Integrator: explicit, implicit, generalized_alpha, newmark or semi_implicit; otherwise chosen to suit the model."""
+    """Integrator: explicit, implicit, generalized_alpha, newmark or semi_implicit; default: chosen automatically."""
     step: Time | None = None
     """Fixed time step [s]; without it the step is adapted to the tolerances."""
     rtol: Number | None = None
-    """Error per step relative to the motion of the frames [-]; otherwise 1e-6 of explicit and 1e-3 of implicit methods."""
+    """Error per step relative to the motion of the frames [-]; default: 1e-6 for explicit and 1e-3 for implicit methods."""
     atol: Number | None = None
     """Error per step that is accepted in any case [m and rad]; otherwise a hundred-thousandth of `rtol` of the robot's size."""
     save_every: Time | None = None
-    """Time between saved states [s]; otherwise 200 intervals."""
+    """Time between saved states [s]; default: 200 intervals."""
     save_at: Annotated[tuple[Time, ...], OneOrList()] | None = None
     """Times at which states are saved [s]; steps end exactly there."""
     save_between: StrictBool = False
@@ -144,39 +145,39 @@ class SimulateOptions(Options):
     formulation: Literal["multipliers", "reduced"] = "multipliers"
     """How constraints are treated: multipliers, or reduced to independent coordinates."""
     independent: Names | None = None
-    """Independent coordinates of the reduced formulation; otherwise chosen for good conditioning."""
+    """Independent coordinates of the reduced formulation; default: chosen for good conditioning."""
     controllers: StrictBool = True
-    """Let the model's controllers act."""
+    """Run the model's controllers."""
 
 
 class ContinuationOptions(Options):
-    """Poses at rest while a parameter changes, through limit points and bifurcations."""
+    """Follow equilibria while a parameter changes, through limit points and bifurcations."""
 
     renamed: ClassVar[Mapping[str, str]] = {"t": "time"}
 
     parameter: str
     """Parameter or input to change, from its value in the model."""
     to: Value
-    """Where it goes, with or without a unit."""
+    """Its final value, with or without a unit."""
     start: Given = "equilibrium"
     """Pose near which the path begins: `equilibrium`, `initial`, or coordinates by name."""
     branch: Literal[1, -1] | None = None
-    """Leave the path at a bifurcation, to side 1 or -1: the sign of `by`."""
+    """Switch branches at a bifurcation, to side 1 or -1: the sign of `by`."""
     mode: Annotated[int, Field(ge=1, strict=True)] = 1
-    """Which loss of stiffness to branch off at."""
+    """The loss of stiffness at which to switch branches."""
     by: str | None = None
-    """Output whose sign tells the sides apart; otherwise the coordinate that moves most."""
+    """Output whose sign defines the sides; default: the coordinate that moves most."""
     imperfection: Values = Field(default_factory=dict)
-    """Small generalized forces by rate name [N or N m] that act along the whole path."""
+    """Small generalized forces by rate name [N or N m] that act along the entire path."""
     stop: Values = Field(default_factory=dict)
     """Values of outputs or coordinates at which the path ends [SI]."""
     reverse: StrictBool = False
     """Follow a saved path backwards."""
     time: Time = 0
-    """Time at which inputs are read [s]."""
+    """Time at which inputs are evaluated [s]."""
     max_points: Annotated[int, Field(ge=2, strict=True)] = 500
-    """The most points."""
+    """Maximum number of points."""
     max_step: Number = 0.08
-    """Longest step, as a share of the robot's size and of the parameter's range [-]."""
+    """Longest step, as a fraction of the robot's size and of the parameter's range [-]."""
     tolerance: Number = 1e-10
-    """Largest unbalanced force accepted, relative to the forces in play [-]."""
+    """Largest accepted unbalanced force, relative to the acting forces [-]."""

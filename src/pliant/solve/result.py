@@ -32,7 +32,7 @@ ENERGIES = ("kinetic", "potential", "dissipated", "supplied")
 ADDED = "added"
 """Energy that events and mid-step functions have added by setting the state; present where they did."""
 FRAME_PARTS = {"position": "axis", "quaternion": "quaternion_part", "velocity": "axis", "angular_velocity": "axis"}
-"""What is stored of every frame, and the dimension of its components."""
+"""Quantities stored for every frame, and the dimension of their components."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ KEPT = "what was computed is kept"
 
 
 class Recorded:
-    """What was computed, as labelled arrays; `file_format`: what its files say that they are."""
+    """Results as labelled arrays; `file_format`: the format stated in its files."""
 
     file_format: ClassVar[str]
     recorded: Labelled
@@ -64,9 +64,9 @@ class Recorded:
 
     @property
     def is_partial(self) -> bool:
-        """Whether it has not come to its end: it failed, was ended by Ctrl-C, or was written while it was running.
+        """Whether it is incomplete: it failed, was interrupted by Ctrl-C, or was written while it was running.
 
-        What an event or a controller has ended is whole.
+        A run ended by an event or a controller is complete.
         """
         return self.status == Status.FAILED or self.message.startswith((INTERRUPTED, STILL_RUNNING, STOPPED_BY_TIME))
 
@@ -82,7 +82,7 @@ class Recorded:
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """Named outputs that can be asked for."""
+        """Names of the available outputs."""
         return tuple(name[len("output.") :] for name in self.recorded if name.startswith("output."))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -91,13 +91,13 @@ class Recorded:
 
 
 def kept_at(found: Recorded, path: str | os.PathLike[str]) -> FilePath:
-    """Where a result is kept that is to be `path`: there, or beside it (`NAME.partial.nc`) where it is partial."""
+    """File of a result for `path`: that path, or `NAME.partial.nc` in the same folder if it is partial."""
     return partial_path(path) if found.is_partial else FilePath(path)
 
 
 def keep(found: Recorded, path: str | os.PathLike[str]) -> FilePath:
-    """Save a result where it is to be kept, and return where: a partial one replaces no earlier result, a whole one stands for
-    earlier partial ones as well."""
+    """Save a result and return its file: a partial one replaces no earlier result, a complete one also replaces
+    earlier partial ones."""
     target = kept_at(found, path)
     found.save(target)
     if not found.is_partial:
@@ -106,7 +106,7 @@ def keep(found: Recorded, path: str | os.PathLike[str]) -> FilePath:
 
 
 def said_where(found: Recorded, target: FilePath) -> str:
-    """The message of a partial result, with the file that holds it."""
+    """The message of a partial result, with its file."""
     if KEPT in found.message:
         return found.message.replace(KEPT, f"what was computed is in {target}")
     return f"{found.message} What was computed is in {target}."
@@ -122,16 +122,16 @@ def no_such(what: str, name: str, names: Sequence[str]) -> KeyError:
 class Result(Recorded):
     """A simulated motion.
 
-    `run["bar1.tip"].position` is a frame's path, `run["q1"].values` a coordinate, `run["height"].values` an output: see `Track`.
-    What follows from the saved states (frames, energies, outputs, warnings) is computed when it is first asked for; arrays that
-    are handed out before are not to be written to, and say so.
+    `run["bar1.tip"].position` is a frame's path, `run["q1"].values` a coordinate, `run["height"].values` an output:
+    see `Track`. Quantities derived from the saved states (frames, energies, outputs, warnings) are computed on first
+    access; arrays that they depend on are read-only.
 
     Attributes:
-        status: completed, stopped (event, user or Ctrl-C: what was computed is here) or failed.
+        status: completed, stopped (event, user or Ctrl-C, with the results so far) or failed.
         message: what happened and what to do.
-        recorded: the saved states and all that follows from them, as plain arrays; `dataset` is the same for xarray.
+        recorded: the saved states and derived quantities, as plain arrays; `dataset` is the same for xarray.
         timing: where the time went.
-        method: the integrator that was used, in words.
+        method: description of the integrator.
     """
 
     status: Status
@@ -143,7 +143,7 @@ class Result(Recorded):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the user should know."""
+        """Warnings for the user."""
         return tuple(json.loads(self.recorded.attributes["warnings"]))
 
     @property
@@ -175,8 +175,8 @@ class Result(Recorded):
     def energy(self) -> xarray.Dataset:
         """Kinetic, potential, total (their sum), dissipated and supplied energy [J] over time.
 
-        Where events or mid-step functions have set the state, also the energy that they `added` (negative: taken), so that
-        total + dissipated - supplied - added stays what it is.
+        If events or mid-step functions have set the state, also the energy that they `added` (negative: removed), so
+        that total + dissipated - supplied - added is constant.
         """
         parts = self.dataset[list(self.energy_names)]
         return parts.assign(total=parts["kinetic"] + parts["potential"])
@@ -188,12 +188,12 @@ class Result(Recorded):
 
     @property
     def frame_names(self) -> tuple[str, ...]:
-        """Frames that can be asked for."""
+        """Names of the available frames."""
         return tuple(self.recorded.names("frame"))
 
     @property
     def contacts(self) -> Contacts:
-        """Contacts at all saved times: who touches whom, where and with which force; `contacts.at(t)` at one of them."""
+        """Contacts at all saved times: pairs, positions and forces; `contacts.at(t)` at one of them."""
         return recorded_contacts(self.recorded, self.time)
 
     @property
@@ -248,9 +248,9 @@ class Result(Recorded):
         return [f"{name}.{x}" for x in (self.recorded.names(axis) if axis in self.recorded.labels else numbers)]
 
     def recording(self) -> Recording:
-        """Outputs, inputs, coordinates and energies as columns over time with their units, as a fit or a comparison takes them.
+        """Outputs, inputs, coordinates and energies as columns over time with their units, for fits and comparisons.
 
-        Where two have the same name, the later one says what it is: `input.force`, `coordinate.slide`.
+        If two have the same name, the later one is prefixed with its type: `input.force`, `coordinate.slide`.
         """
         data = self.recorded
         columns: dict[str, np.ndarray] = {}

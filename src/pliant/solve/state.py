@@ -39,14 +39,14 @@ Start: TypeAlias = (
     | np.ndarray
     | None
 )
-"""How a caller gives a state: by name, as a State or what has one (an Equilibrium, a Result), coordinates and rates by name, or
-positions at rest."""
+"""Specification of a state: by keyword, as a State or an object with one (an Equilibrium, a Result), coordinates and
+rates by name, or positions at rest."""
 
 
 def given_state(eqs: Equations, given: Start, time: float, *, where: str) -> State:
-    """The state that a caller gives; one without a time of its own is at `time` [s]. None is the model's initial state.
+    """The given state; one without a time is at `time` [s]. None is the model's initial state.
 
-    Raises EvaluationError where a rod is beyond what its law can describe.
+    Raises EvaluationError if a rod is beyond the limit of its law.
     """
     number("time", time)
     state = _state(eqs, state_of(given), time, where)

@@ -7,20 +7,20 @@ from typing import Any, Literal, Protocol, TypeVar
 
 
 class Status(StrEnum):
-    """How an analysis has ended; each is equal to its text, so that `run.status == "completed"` holds."""
+    """Outcome of an analysis; each member is equal to its text: `run.status == "completed"`."""
 
     CONVERGED = "converged"
     """A solution was found: an equilibrium, a plan, a fit."""
     COMPLETED = "completed"
     """A motion or a path has reached its end."""
     STOPPED = "stopped"
-    """It ended early, for a reason that the message gives; what was computed is there."""
+    """It ended early, see the message; the results so far are available."""
     FAILED = "failed"
-    """It could not go on; the message says what to do."""
+    """It could not continue; the message suggests a fix."""
 
 
 class AnalysisFailed(RuntimeError):
-    """An analysis could not be done, or not to its end; `result` holds what was computed.
+    """An analysis failed; `result` is what was computed so far.
 
     Analyses return it instead of raising with `on_failure="return"`.
     """
@@ -34,7 +34,7 @@ class AnalysisFailed(RuntimeError):
 
 
 class Ended(Protocol):
-    """What an analysis returns: how it ended, in a word and in words."""
+    """Base of the results of analyses: status and message."""
 
     @property
     def status(self) -> Status: ...

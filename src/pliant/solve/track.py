@@ -15,7 +15,7 @@ RENAMED = {"value": "values"}
 
 
 Part = np.ndarray | Callable[[], np.ndarray]
-"""Values, or what gives them when they are asked for."""
+"""Values, or a function that computes them on demand."""
 
 
 class Track(NDArrayOperatorsMixin):
@@ -29,7 +29,7 @@ class Track(NDArrayOperatorsMixin):
         name, kind: what it is of: "coordinate", "rate", "frame", "output" or "input".
         time: saved times [s].
         values: in SI units.
-        unit: of the values; "-" of pure numbers, empty where none is known.
+        unit: of the values; "-" for pure numbers, empty if unknown.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The whole robot: what a model file says as one object, read, checked, flattened, written, and derived."""
+"""The complete robot: the content of a model file as one object; reading, checks, flattening, writing, derivation."""
 
 from pliant.language.environment import Environment
 from pliant.language.faults import Fault, SpecError

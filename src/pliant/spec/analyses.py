@@ -27,7 +27,7 @@ class AnalysisBase(Part):
 
 
 class EquilibriumAnalysis(AnalysisBase):
-    """Find a pose at rest: `{equilibrium: {}}`."""
+    """Find an equilibrium: `{equilibrium: {}}`."""
 
     equilibrium: EquilibriumOptions
     """Its options; `{}` for none."""
@@ -55,7 +55,7 @@ class SimulateAnalysis(AnalysisBase):
 
 
 class PathAnalysis(AnalysisBase):
-    """Poses at rest while a parameter changes: `{path: {parameter: load, to: 5 N}}`."""
+    """Equilibria while a parameter changes: `{path: {parameter: load, to: 5 N}}`."""
 
     path: ContinuationOptions
     """Its options."""
@@ -67,7 +67,7 @@ Analysis: TypeAlias = Annotated[
 
 
 class Analyses(Part):
-    """What `pliant run` does with the model, in order."""
+    """Analyses that `pliant run` performs, in order."""
 
     example: ClassVar[str] = """\
 pliant: 1

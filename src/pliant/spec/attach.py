@@ -13,9 +13,9 @@ from pliant.language.scalar import AnySignal
 
 
 class Attach(Placement, Repeated):
-    """Another model placed on a frame of this one.
+    """Another model attached to a frame of this one.
 
-    The other model's world becomes the placed frame, and its names get this one's name and a slash in front:
+    The other model's world becomes the placed frame, and its names are prefixed with this entry's name and a slash:
     `left/hinge`. Gravity, analyses and outputs of energy are those of this model.
     """
 
@@ -23,13 +23,13 @@ class Attach(Placement, Repeated):
     """The name of a model under `models` or of a bundled robot, or a file, relative to this one, in its folder or below: a model
     file, or a robot in URDF or MJCF."""
     to: FrameName = "world"
-    """Frame that the other model's world is put on."""
+    """Frame that the other model's world is attached to."""
     parameters: dict[ParameterName, AnySignal] = Field(default_factory=dict)
     """Values for the other model's parameters, in terms of this model's."""
     variant: Name | None = None
     """Variant of the other model."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     example: ClassVar[str] = """\
 pliant: 1

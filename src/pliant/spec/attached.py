@@ -58,7 +58,7 @@ def _file(outer: Source, model: str) -> Source:
 
 
 def _within(spec: RobotSpec, model: str) -> Source:
-    """The source of a model that stands in the same text, whose other such models it may attach too."""
+    """The source of a model in the same text, which may also attach other models of that text."""
     outer = spec.source
     here = FilePath(f"{outer.file or 'the model'}: models.{model}")
     _refuse_circle(outer, here)
@@ -72,7 +72,7 @@ def _within(spec: RobotSpec, model: str) -> Source:
 def _refuse_circle(outer: Source, file: FilePath) -> None:
     if file in outer.parents:
         chain = " -> ".join(step.name for step in (*outer.parents, file))
-        raise FileProblem(f"models attach each other in a circle: {chain}", "remove one of them")
+        raise FileProblem(f"circular attachment of models: {chain}", "remove one of them")
 
 
 def overrides_of(inner: RobotSpec, given: Mapping[str, Override], flat: Flat) -> dict[str, Override]:
@@ -101,7 +101,7 @@ def overrides_of(inner: RobotSpec, given: Mapping[str, Override], flat: Flat) ->
 
 
 def _check_overridden(inner: RobotSpec, given: Mapping[str, Override], flat: Flat) -> None:
-    """Note what is wrong with own values of parameters that are overridden here: nothing else evaluates them."""
+    """Record problems of overridden parameter values, which are not evaluated elsewhere."""
     parameters, values = _alone(inner.parameters) if given else {}, dict[str, float]()
     for name in in_order(parameters)[0]:
         try:
@@ -128,7 +128,7 @@ def _alone(parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
 def _override_problem(
     name: str, override: Override, inner: Mapping[str, Parameter], outer: Dimensions, own: Dimensions, flat: Flat
 ) -> tuple[str, str] | None:
-    """What is wrong with a value for an attached model's parameter: its dimension, or its bounds. outer, own: dimensions of the
+    """Problems of a value for a parameter of an attached model: its dimension, or its bounds. outer, own: dimensions of the
     flat model's parameters and of the attached one's."""
     try:
         problem = wrong_dimension(override.node, own[name], {**outer, "t": UNKNOWN})

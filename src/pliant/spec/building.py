@@ -27,9 +27,9 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Broken:
-    """What was left out of a model because it could not be read; what depends on it is not reported.
+    """Entries of a model that were omitted because they could not be read; faults that depend on them are not reported.
 
-    dropped: whole entries, as (`joints`, `hinge`), or whole collections. trimmed: entries that lack a key.
+    dropped: entire entries, as (`joints`, `hinge`), or entire collections. trimmed: entries that lack a key.
     frames: of such bodies and rods, the names of their frames (their own is empty), where those can be read.
     """
 
@@ -81,8 +81,8 @@ def _version(source: Source) -> list[Fault]:
         missing = source.fault((), "`pliant` is missing", "begin the file with `pliant: 1`")
         return [missing] if source.file else []
     if isinstance(given.value, int) and not isinstance(given.value, bool) and given.value > VERSION:
-        message = f"the model is written in version {given.value} of the language, this is version {VERSION}"
-        raise SpecError([source.fault(("pliant",), message, "use a newer pliant")], source.file)
+        message = f"the model uses version {given.value} of the language, but this is version {VERSION}"
+        raise SpecError([source.fault(("pliant",), message, "use a newer version of Pliant")], source.file)
     return []
 
 
@@ -131,7 +131,7 @@ def _remove(tree: Tree, path: KeyPath) -> Tree | None:
     if not path or not isinstance(tree.value, dict):
         return None
     if path[0] not in tree.value:
-        return None if len(path) == 1 else tree  # what holds the key is already gone
+        return None if len(path) == 1 else tree  # the mapping with the key was already removed
     child = _remove(tree.value[path[0]], path[1:])
     kept = {key: value for key, value in tree.value.items() if key != path[0] or child is not None}
     return Tree(kept if child is None else {**kept, path[0]: child}, tree.place)

@@ -1,4 +1,4 @@
-"""Controllers fit the model: dimensions of limits, paths, gains and poses, and who sets which input."""
+"""Checks of controllers against the model: dimensions of limits, paths, gains and poses, and inputs with several controllers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def control_problems(checked: Checked) -> Iterator[Finding]:
-    """Values of controllers have the dimensions of what they are about; no input has two controllers."""
+    """Check the dimensions of values of controllers, and that no input has two controllers."""
     owner: dict[str, str] = {}
     known = _known(checked)
     for name, controller in checked.flat.control.items():
@@ -32,7 +32,7 @@ def control_problems(checked: Checked) -> Iterator[Finding]:
         for input_name in controller.inputs or sorted(checked.inputs):
             if input_name in owner:
                 message = f"the input '{input_name}' is also set by the controller '{owner[input_name]}'"
-                yield "control", name, ("inputs",), message, "list under `inputs` what each controller sets"
+                yield "control", name, ("inputs",), message, "list the inputs of each controller under `inputs`"
             owner.setdefault(input_name, name)
 
 

@@ -1,4 +1,4 @@
-"""Parts of a model as plain data, as a file would hold them."""
+"""Parts of a model as plain data, as in a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pliant.language.collection import kinds, with_defaults
 
 
 def to_data(value: Any, model: type[BaseModel]) -> Any:
-    """A part of such a model as plain data in its shortest form: only what was said, short forms where they suffice."""
+    """A part of a model as plain data in its shortest form: only given values, short forms where possible."""
     if isinstance(value, Part):
         return _part_data(value, model)
     if isinstance(value, dict):
@@ -25,7 +25,7 @@ def to_data(value: Any, model: type[BaseModel]) -> Any:
 
 def _part_data(part: Part, model: type[BaseModel]) -> Any:
     written: dict[str, Any] = {}
-    # The kind comes first: it tells the reader what the other keys mean.
+    # The type comes first, because it defines the other keys.
     fields = sorted(type(part).model_fields.items(), key=lambda item: not tells_kind(*item))
     for name, field in fields:
         if name in part.model_fields_set or (tells_kind(name, field) and type(part) not in default_kinds(model)):
@@ -41,12 +41,12 @@ def _part_data(part: Part, model: type[BaseModel]) -> Any:
 
 
 def tells_kind(name: str, field: FieldInfo) -> bool:
-    """Whether a field tells the kind of its part, as `type` does; it is written even where nobody set it."""
+    """Whether a field selects the type of its part, like `type`; it is written even if it was not set."""
     return name in ("type", "shape", "kind") and get_origin(field.annotation) is Literal
 
 
 @cache
 def default_kinds(model: type[BaseModel]) -> frozenset[type[Part]]:
-    """Parts that an entry without a kind stands for."""
+    """Parts of entries without a type."""
     choices = [kinds(model, collection) for collection in with_defaults(model)]
     return frozenset(parts[choice.default] for choice, parts in choices if choice and choice.default)

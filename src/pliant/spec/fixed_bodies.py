@@ -1,4 +1,4 @@
-"""Bodies that are fixed to something without a joint of the model: a weld of their name holds them."""
+"""Bodies that are fixed without a joint of the model, by a weld of their name."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class StandsAlong:
 
 
 def weld_at(place: Placement, parent: str, child: str) -> Weld:
-    """A weld at a place that was checked: what is checked anew needs its schema, which takes 10 ms to build."""
+    """A weld at a checked placement: checking again would build its schema, which takes 10 ms."""
     where = {key: getattr(place, key) for key in Placement.model_fields}
     return Weld.model_construct(parent=parent, child=child, **where)
 
 
 def fix_along(bodies: Sequence[StandsAlong], source: Source, flat: Flat) -> None:
-    """Weld bodies to the rods that they stand along, now that these are known: the last instance of several to the tip."""
+    """Weld bodies placed `along` rods to these rods, the last of several instances to the tip."""
     rods, joints = flat.things.get("rods", {}), flat.things.get("joints", {})
     for body in bodies:
         rod = rods.get(body.along.rod)
@@ -54,7 +54,7 @@ def fix_along(bodies: Sequence[StandsAlong], source: Source, flat: Flat) -> None
 
 
 def _arc_length(body: StandsAlong, rod: Rod) -> Scalar:
-    """Where it stands: as given, or at its share of the rod."""
+    """Arc length of the body: as given, or at its fraction of the rod."""
     if body.along.at is not None:
         return body.along.at
     share = Binary("/", Number(float(body.instance.index or 1)), Number(float(body.instance.count or 1)))

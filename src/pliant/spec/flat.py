@@ -1,4 +1,4 @@
-"""A flat model in the making: its parts, where they come from, and what is wrong with them."""
+"""A flat model under construction: its parts, their origins, and its faults."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ HOMES = {
         "bodies", "joints", "rods", "meshes", "links", "tendons", "contacts"
     ),
 }  # fmt: skip
-"""The collections that a kind of reference leads to, where it is not the kind's own plural."""
+"""The collections of a type of reference, if it is not the plural of the type."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a flat thing comes from: its source, its path there, and which instance it is."""
+    """Origin of a flat part: its source, its path there, and its instance."""
 
     source: Source
     path: KeyPath
@@ -47,10 +47,10 @@ class Override:
 
 @dataclass
 class Flat:
-    """A flat spec in the making, what is wrong with it, and where everything comes from.
+    """A flat spec under construction, its faults, and the origin of everything.
 
     things: the parts by collection and flat name. counts: number of instances by collection and name.
-    values: numbers of the parameters that have one. structural: parameters that decide a number of instances.
+    values: numbers of the parameters that have one. structural: parameters that determine a number of instances.
     models: attached models that have been read. along: bodies that frames of rods were made for, by rod and frame. unread: what is
     missing. incomplete: parts whose files could not be read, with the fault of that; where one of their values is at fault, the
     file is not to blame. without_effect: world and analyses of attached models, by prefix, whose values are to be right all the
@@ -81,7 +81,7 @@ class Flat:
         self.faults.append(source.fault(path, message, hint))
 
     def room(self, number: int, source: Source, path: KeyPath) -> bool:
-        """Whether that many more things fit; a fault is noted once when they do not."""
+        """Whether that many more parts are allowed; otherwise a fault is recorded once."""
         if sum(map(len, self.things.values())) + number <= limits().parts:
             return True
         if not self.full:
@@ -93,12 +93,12 @@ class Flat:
 
 
 INSTANCE_NAMES = ("i", "count")
-"""Which instance of a repeated thing this is, and how many there are, in expressions."""
+"""Number of an instance of a repeated part and number of instances, for expressions."""
 
 
 @dataclass(frozen=True)
 class Instance:
-    """Which instance of a repeated thing is being made; None, None for a thing that is not repeated."""
+    """The instance of a repeated part being created; None, None for a part that is not repeated."""
 
     index: int | None = None
     count: int | None = None

@@ -1,8 +1,8 @@
-"""Flattening: a model without attached models and repeats, every body, joint, link, ... standing alone.
+"""Flattening: a model without attached models and repeats, in which every body, joint, link, ... is independent.
 
 `link` with `count: 3` becomes `link[1]`, `link[2]`, `link[3]`; the body `bar` of a model attached as `left`
 becomes `left/bar`, and that model's world the massless body `left/world`, welded where it was attached.
-A body that is fixed to something is held by a weld of its name.
+A body that is fixed without a joint has a weld of its name.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def flatten(spec: RobotSpec) -> RobotSpec:
 
 
 def flatten_with_structure(spec: RobotSpec) -> tuple[RobotSpec, frozenset[str]]:
-    """The flat model, and the parameters that decide how many things there are in it."""
+    """The flat model, and the parameters that determine its number of parts."""
     flat = flatten_all(spec)
     faults = [*flat.faults, *(fault for _, fault in flat.incomplete.values() if fault is not None)]
     if faults or flat.incomplete:
@@ -57,7 +57,7 @@ def flatten_with_structure(spec: RobotSpec) -> tuple[RobotSpec, frozenset[str]]:
 
 
 def flat_spec(spec: RobotSpec, flat: Flat) -> RobotSpec:
-    """The flat things as a spec. It is made from a checked one, so it is not checked again."""
+    """The flat parts as a spec. It is derived from a checked one, so it is not checked again."""
     data: dict[str, Any] = {**flat.things, "analyses": flat.analyses}
     data |= {
         "flat": True,
@@ -81,7 +81,7 @@ def flatten_all(spec: RobotSpec) -> Flat:
 
 
 def structural_parameters(spec: RobotSpec) -> frozenset[str]:
-    """Parameters that decide how many things there are: a change of value makes another model."""
+    """Parameters that determine the number of parts: a change of value creates another model."""
     return _structural(flatten_all(spec))
 
 
@@ -109,7 +109,7 @@ class _Level:
             self._take(self._instances())
 
     def _take(self, parameters: dict[str, Parameter]) -> None:
-        """Know these parameters, what they are in the flat model, and their values."""
+        """Register parameters, their names in the flat model, and their values."""
         self.parameters = parameters
         self.names: dict[str, Node] = {name: self._meaning(name) for name in parameters}
         self.values = self._numbers()
@@ -119,11 +119,11 @@ class _Level:
         return Symbol(self.prefix + parameter) if given is None else given.node
 
     def _override(self, parameter: str) -> Override | None:
-        """A value from outside: for this parameter, or for all instances of what it is one of."""
+        """An external value: for this parameter, or for all instances of the repeated parameter."""
         return self.overrides.get(parameter) or self.overrides.get(parameter.partition("[")[0])
 
     def _numbers(self) -> dict[str, float]:
-        """Values of the parameters that have one; what is wrong with the others is found by the checks."""
+        """Values of the parameters that have one; problems of the others are found by the checks."""
         values: dict[str, float] = {}
         for name in in_order(self.parameters)[0]:
             given = self._override(name)
@@ -197,7 +197,7 @@ class _Level:
     # -- instances ---------------------------------------------------------------------------------------------------
 
     def _counted(self, collection: str, name: str, thing: Any) -> list[Instance]:
-        """The instances of a thing, `ONCE` of one that is not repeated; none where there is no room for them."""
+        """The instances of a part, `ONCE` for one that is not repeated; none if the limit is exceeded."""
         count, path = getattr(thing, "count", None), (collection, name)
         if count is None:
             if getattr(thing, "first_parent", None) is not None:
@@ -216,7 +216,7 @@ class _Level:
         return [Instance(index, number) for index in range(1, number + 1)]
 
     def _one(self, thing: Any, instance: Instance) -> Any:
-        """The thing without what says that it is repeated; the first one has a parent of its own."""
+        """The part without its keys for repetition; the first instance may have a different parent."""
         if instance.index is None:
             return thing
         changed: dict[str, Any] = {"count": None}
@@ -238,8 +238,8 @@ class _Level:
             return 1
         unit = "" if isinstance(dimension, OpenDimension) or dimension.is_number else f" {dimension.unit}"
         if unit or not (value >= 1 and value == round(value)):
-            message = f"the number of instances must be a whole number from 1 on, but {count} is {value:g}{unit}"
-            self.flat.fault(self.source, path, message, "use a parameter with a whole number")
+            message = f"the number of instances must be a positive integer, but {count} is {value:g}{unit}"
+            self.flat.fault(self.source, path, message, "use a parameter with an integer")
             return 1
         return int(min(value, 1e12))
 
@@ -253,11 +253,11 @@ class _Level:
             index = finite(to_text(node), {**self.values, **instance.values})
         except ExpressionError as error:
             if error.name in INSTANCE_NAMES:
-                error = ExpressionError(f"`{error.name}` is known only in repeated things")
+                error = ExpressionError(f"`{error.name}` is defined only in repeated parts")
             self.flat.fault(self.source, path, f"in the index of {text}: {error}", error.hint)
             return None
         if index != round(index):
-            self.flat.fault(self.source, path, f"the index of {text} must be a whole number, but it is {index:g}")
+            self.flat.fault(self.source, path, f"the index of {text} must be an integer, but it is {index:g}")
         return round(index)
 
     # -- things ------------------------------------------------------------------------------------------------------
@@ -287,12 +287,12 @@ class _Level:
         """One instance of a part in the names and values of the flat model."""
         expanded = Expanded(thing, path, instance, self._count)
         for place in expanded.lost:
-            message = "instances of something repeated stand around an axis, but this is not repeated"
+            message = "`around` arranges the instances of a repeated part, but this is not repeated"
             self.flat.fault(self.source, place, message, "add `count`, or give the `angle`: {axis: z, angle: 30 deg}")
         return map_leaves(expanded.part, self._change(instance, frozenset(thing.state_names()), expanded), path)
 
     def _with_files(self, thing: FromFiles) -> FromFiles:
-        """The part with what its files say."""
+        """The part with the content of its files."""
 
         def value(scalar: Scalar) -> float:
             return finite(scalar, self.flat.values)
@@ -302,7 +302,7 @@ class _Level:
         return thing.with_files(self.source, value)
 
     def _leave_out(self, name: str, thing: FromFiles, origin: Origin, problem: FileProblem | ExpressionError) -> None:
-        """Note a part whose files cannot be read, or a value that reading them needs; that is reported where the value stands."""
+        """Record a part whose files, or a value needed to read them, cannot be read; the latter is reported at the value."""
         fault = None
         if isinstance(problem, FileProblem):
             fault = self.source.fault((*origin.path, *problem.path), str(problem), problem.hint)
@@ -330,7 +330,7 @@ class _Level:
             self._add("joints", name, single, instance)
 
     def _input(self, name: str, signal: Any) -> None:
-        """How an input varies; `pull` stands for all instances that have no signal of their own."""
+        """Signal of an input; `pull` applies to all instances without their own signal."""
         base, _, index = name.partition("[")
         count = self.flat.counts.get(("parameters", self.prefix + base))
         own = range(1, count + 1) if count is not None and not index else [int(index[:-1]) if index else None]
@@ -344,10 +344,10 @@ class _Level:
                 self._put("inputs", self.prefix + driven, thing, Origin(self.source, path, instance.index))
 
     def _fixed(self, name: str, body: Body, instance: Instance) -> Body:
-        """The body without what says where it is fixed, which a weld of its name says instead."""
+        """The body without its attachment, which becomes a weld of its name."""
         path, full_name = ("bodies", name), self.prefix + instance.of(name)
         if name in self.spec.joints:
-            message = f"a weld called '{name}' holds the body, but there is another joint of that name"
+            message = f"the weld of the body is called '{name}', but there is another joint of that name"
             self.flat.fault(self.source, path, message, "rename the joint")
             full_name += "/weld"
         if body.along is not None:
@@ -361,7 +361,7 @@ class _Level:
     def _change(
         self, instance: Instance, state: frozenset[str] = frozenset(), expanded: Expanded | None = None
     ) -> Callable[[Leaf], Any]:
-        """What happens to each value, name and reference of a thing whose coefficients may use these names of its state."""
+        """Transformation of each value, name and reference of a part whose coefficients may use these state quantities."""
 
         def change(leaf: Leaf) -> Any:
             one = instance if expanded is None else expanded.instance_at(leaf.path)
@@ -422,7 +422,7 @@ class _Level:
     def _pick(self, value: Each, path: KeyPath, instance: Instance) -> float | str:
         if instance.index is None:
             message = "`each` gives values per instance, but this is not repeated"
-            self.flat.fault(self.source, path, message, "give one value, or repeat the thing with `count`")
+            self.flat.fault(self.source, path, message, "give one value, or repeat the part with `count`")
         elif len(value.each) != instance.count:
             message = f"`each` has {len(value.each)} values for {instance.count} instances"
             if instance.index == 1:
@@ -432,7 +432,7 @@ class _Level:
         return value.each[0] if value.each else 0.0
 
     def _references(self, leaf: Leaf, instance: Instance) -> Any:
-        """A reference in flat names. In a list the name of something repeated stands for all of its instances."""
+        """A reference in flat names. In a list the name of a repeated part refers to all of its instances."""
         assert isinstance(leaf.marker, Reference)
         name, dot, rest = leaf.value.partition(".")
         if leaf.in_list and "[" not in name:

@@ -1,4 +1,4 @@
-"""Lists of what a flat model has: its coordinates by name."""
+"""Contents of a flat model: its coordinates by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a well-formed model must also get right: values, dimensions, names, and how things hang together."""
+"""Semantic checks of a well-formed model: values, dimensions, names, and the structure of the robot."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ MAY_DEPEND = (
 
 
 def check_meaning(spec: RobotSpec, broken: Broken) -> tuple[list[Fault], list[Fault]]:
-    """Everything that is wrong with the meaning of a spec whose shape is right; and, of one that is sound, remarks.
+    """All semantic faults of a well-formed spec; for a valid one, remarks.
 
-    What depends on things that were left out because they could not be read (`broken`) is not reported.
+    Faults that depend on entries omitted because they could not be read (`broken`) are not reported.
     """
     flat = flatten_all(spec)
     checked = Checked(spec, flat_spec(spec, flat), flat, broken)
@@ -96,7 +96,7 @@ class Checked:
         return finite(scalar, {**self.numbers, TIME: 0.0})
 
     def report(self, collection: str, name: str, rest: KeyPath, message: str, hint: str = "") -> None:
-        """Note a fault of a flat thing where it stands in the text; once for all instances."""
+        """Record a fault of a flat part at its location in the text; once for all instances."""
         origin = self.origins.origins.get((collection, name))
         if origin is None:
             origin = Origin(self.spec.source, (collection, name) if name else (collection,))
@@ -135,7 +135,7 @@ class Checked:
         """Parameters: no cycles, known names, a value within its bounds; constant unless marked as input."""
         for name in in_order(self.flat.parameters)[1]:
             message = f"parameter '{name}' is defined in terms of itself"
-            self.report("parameters", name, ("value",), message, "break the circle with a value")
+            self.report("parameters", name, ("value",), message, "give one of them a value")
         for name, error in self.errors.items():
             if problem := self._unknown(error):
                 self.report("parameters", name, ("value",), *problem)
@@ -224,8 +224,8 @@ class Checked:
             return f"`{what}` cannot vary in time, but it uses {named}", hint
         meant = {name for name in unit_names(node) if name in self.parameter_words}
         if meant and str(leaf.value).startswith("="):
-            message = f"in {leaf.value}, '{min(meant)}' is read as a unit, but there is a parameter of that name too"
-            return message, "put spaces around the star if the parameter is meant, otherwise rename the parameter"
+            message = f"in {leaf.value}, '{min(meant)}' is read as a unit, but is also the name of a parameter"
+            return message, "put spaces around * to use the parameter, otherwise rename the parameter"
         if marker.cycles and isinstance(node, Number) and node.unit is not None and node.unit.turns:
             return f"`{what}` counts cycles, but {leaf.value} is an angular speed", "write it in Hz"
         known: Mapping[str, Dimension | OpenDimension] = self.dimensions
@@ -274,17 +274,17 @@ class Checked:
         try:
             return wrong_dimension(to_node(scalar), expected, self.dimensions)
         except ExpressionError:
-            return None  # reported where the value stands
+            return None  # reported at the value
 
     def _unknown(self, error: ExpressionError, state: Mapping[str, Dimension] = NO_STATE) -> tuple[str, str] | None:
-        """A fault about a name, in better words where it has a meaning elsewhere; None if it is known."""
+        """A fault about a name, with a specific message if it is defined elsewhere; None if it is known."""
         if error.name in self.flat.parameters or self.broken.touches("parameters", error.name):
             return None  # its own fault is reported where it is defined
         if (count := self.origins.counts.get(("parameters", error.name))) is not None:
             return f"'{error.name}' is repeated: say which instance", f"write {error.name}[1] to {error.name}[{count}]"
-        for word, where in (("i", "in repeated things"), ("count", "in repeated things"), (TIME, "in signals")):
+        for word, where in (("i", "in repeated parts"), ("count", "in repeated parts"), (TIME, "in signals")):
             if error.name == word:
-                return f"`{word}` is known only {where}", ""
+                return f"`{word}` is defined only {where}", ""
         if error.name in state or error.name in STRAINS:
             return f"'{error.name}' is a quantity of the state, which this value cannot depend on", MAY_DEPEND
         return str(error), error.hint

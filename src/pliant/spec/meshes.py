@@ -14,11 +14,11 @@ Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
 
 
 def mesh_problems(checked: Checked) -> Iterator[Finding]:
-    """Sections stand for every edge alike, and materials are complete."""
+    """Check that sections apply to every edge, and that materials are complete."""
     for name, mesh in checked.flat.meshes.items():
         section = checked.flat.sections.get(mesh.section or "")
         if section is not None and section.stations_by_arc_length():
-            message = f"the section '{mesh.section}' is a table, which stands for a rod from base to tip"
+            message = f"the section '{mesh.section}' is a table, which describes a rod from base to tip"
             yield "meshes", name, ("section",), message, "name one of the sections in it"
         elif section is not None and section.needs_material and mesh.material is None:
             yield "meshes", name, ("section",), "`section` needs `material` beside it", "add `material`"

@@ -1,4 +1,4 @@
-"""Outputs worked out from others: known names, components of vectors, no circles, units that fit."""
+"""Outputs computed from others: known names, components of vectors, no circular references, matching units."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def coordinate_units(flat: RobotSpec) -> dict[str, str]:
 
 
 def expression_problems(checked: Checked) -> Iterator[Finding]:
-    """What is wrong with the outputs that are expressions."""
+    """Problems of outputs that are expressions."""
     flat = checked.flat
     for name, output in flat.outputs.items():
         if not isinstance(output, ExpressionOutput):
@@ -40,8 +40,8 @@ def expression_problems(checked: Checked) -> Iterator[Finding]:
         if found:
             continue
         if _leads_back(flat, name):
-            message = f"the output '{name}' is worked out from itself"
-            yield "outputs", name, ("expression",), message, "break the circle"
+            message = f"the output '{name}' is computed from itself"
+            yield "outputs", name, ("expression",), message, "remove the circular reference"
             continue
         try:
             output.result_dimension(flat, coordinate_units(flat), (name,))
@@ -51,7 +51,7 @@ def expression_problems(checked: Checked) -> Iterator[Finding]:
 
 
 def _names(checked: Checked, output: ExpressionOutput) -> Iterator[tuple[str, str]]:
-    """Names that nothing has, or two things; vectors without a component."""
+    """Unknown or ambiguous names; vectors without a component."""
     flat = checked.flat
     used = output.used(flat)
     for name in sorted(symbols(parse(output.expression)) - CONSTANTS.keys() - {TIME}):
@@ -71,10 +71,10 @@ def _component(flat: RobotSpec, name: str, part: str) -> Iterator[tuple[str, str
     if labels and labels[0].isdigit():
         yield (
             f"the output '{name}' is a profile along a rod, not a number",
-            "ask for the quantity `at` one place instead",
+            "use the quantity `at` one arc length instead",
         )
     elif labels and not part:
-        yield f"the output '{name}' is a vector", f"say which component is meant: {name}.{labels[0]}"
+        yield f"the output '{name}' is a vector", f"choose a component: {name}.{labels[0]}"
     elif part and part not in (*labels, *(("norm",) if len(labels) == 3 else ())):
         hint = f"it has {', '.join(labels)}" if labels else f"it is a number: write {name}"
         yield f"the output '{name}' has no component {part}", hint

@@ -105,7 +105,7 @@ def _variants(source: Source) -> list[str]:
 
 @dataclass(frozen=True)
 class BundledRobot:
-    """A robot that comes with the package: its name and what it is."""
+    """A bundled robot: its name and description."""
 
     name: str
     description: str

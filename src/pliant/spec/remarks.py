@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from pliant.spec.meaning import Checked
 
 SOFTEST, STIFFEST = 100.0, 2e12
-"""Young's moduli between which materials lie: from loose gels to diamond [Pa]."""
+"""Range of Young's moduli of materials: from soft gels to diamond [Pa]."""
 LIGHTEST, HEAVIEST = 5.0, 25e3
-"""Densities between which solids lie: from the lightest foams to osmium [kg/m^3]."""
+"""Range of densities of solids: from the lightest foams to osmium [kg/m^3]."""
 STOUTEST = 2.0
 """Diameter of a rod over its length beyond which the two were hardly meant."""
 FARTHEST = 100.0
 """Deflection under a carried weight by the linear theory, over the length of the rod, beyond which it cannot carry it."""
-UNIT = "was a unit left out? Numbers without one are SI: m, kg, Pa"
+UNIT = "is a unit missing? Numbers without one are SI: m, kg, Pa"
 
 
 def remarks(checked: Checked) -> Iterator[Finding]:
-    """What a reader of a sound model would ask about."""
+    """Remarks on a valid model."""
     yield from _materials(checked)
     yield from _inertias(checked)
     yield from _stout_rods(checked)
@@ -122,7 +122,7 @@ def _heavy_loads(checked: Checked) -> Iterator[Finding]:
 
 
 def _massless_ends(checked: Checked) -> Iterator[Finding]:
-    """Joints that move nothing with a mass, and nothing that a constraint holds."""
+    """Joints that move no mass and no constrained part."""
     flat = checked.flat
     held = {end.frame.partition(".")[0] for item in flat.constraints.values() for end in item.between}
     heavy = {
@@ -147,7 +147,7 @@ def _massless_ends(checked: Checked) -> Iterator[Finding]:
         child = joint.child.partition(".")[0]
         if free and child not in carried:
             message = f"the joint moves '{child}' and nothing else, and that has no mass: its motion is not determined"
-            yield "joints", name, ("child",), message, f"give '{child}' a mass, or something with a mass to carry"
+            yield "joints", name, ("child",), message, f"give '{child}' a mass, or attach a body with mass to it"
 
 
 def _mesh_holders(checked: Checked) -> Iterator[str]:
@@ -189,7 +189,7 @@ def _unused_parameters(checked: Checked) -> Iterator[Finding]:
                 "parameters",
                 name,
                 (),
-                f"nothing uses the parameter '{name}'",
+                f"the parameter '{name}' is not used",
                 "remove it, or use it in an expression",
             )
 

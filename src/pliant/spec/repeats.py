@@ -1,4 +1,4 @@
-"""Repeated things: what one instance of them holds, and where it stands."""
+"""Repeated parts: content and placement of one instance."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ PAIRS_EVENLY = "=4*pi*floor((i - 1)/2)/count"
 """Angles of instances around an axis, and of mirrored pairs of them, where the model gives none."""
 
 Count = Callable[[int | str, KeyPath], int]
-"""The number of instances that a `count` says, which stands at a path."""
+"""The number of instances given by a `count` at a path."""
 
 
 @cache
 def _places(part: type[Part]) -> tuple[str, ...]:
-    """Fields of a part that may hold something repeated, or something that stands around an axis or is mirrored."""
+    """Fields of a part that may contain repeated parts, or parts arranged around an axis or mirrored."""
     return tuple(name for name, field in part.model_fields.items() if any(map(_stands, part_classes(field.annotation))))
 
 

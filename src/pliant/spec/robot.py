@@ -1,4 +1,4 @@
-"""The whole of a model: what a file says, as an immutable object."""
+"""A complete model: the content of a file as an immutable object."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from pliant.tendon import Tendon
 class RobotSpec(Part):
     """A robot: the same keys, names and defaults as in a model file."""
 
-    # its validator holds those of all parts, which are built for themselves only where somebody makes a part by itself
+    # its validator includes those of all parts, which are built separately only if a part is created on its own
     model_config = ConfigDict(defer_build=False)
 
     pliant: Literal[1] = 1
@@ -57,13 +57,13 @@ class RobotSpec(Part):
     """Whether nothing is repeated or attached, and names may be those that repeated and attached parts have, such as `link[2]` and
     `left/bar`: so in the text of models that results and reports contain."""
     name: str = ""
-    """Name of the robot; otherwise that of the file."""
+    """Name of the robot; default: that of the file."""
     description: str = ""
-    """What it is, in a line or more."""
+    """Description, in one or more lines."""
     include: Annotated[tuple[str, ...], OneOrList()] = ()
-    """Files whose content is read first; this file then adds to it and has the last word."""
+    """Files to read first; this file adds to their content and takes precedence."""
     world: World = World()
-    """What surrounds the robot: gravity."""
+    """The surroundings of the robot: gravity."""
     parameters: dict[Name, Parameter] = Field(default_factory=dict)
     """Named values for use in expressions."""
     materials: dict[Name, Material] = Field(default_factory=dict)
@@ -71,11 +71,11 @@ class RobotSpec(Part):
     sections: dict[Name, Section] = Field(default_factory=dict)
     """Cross-sections by name."""
     defaults: dict[str, Any] = Field(default_factory=dict)
-    """Values for all bodies, joints, ... that do not say otherwise."""
+    """Default values for all bodies, joints, ..."""
     models: dict[Name, dict[str, Any]] = Field(default_factory=dict)
-    """Models that are attached by name, written here instead of in files of their own."""
+    """Models to attach by name, written here instead of in separate files."""
     attach: dict[Name, Attach] = Field(default_factory=dict)
-    """Other models placed on frames of this one, by prefix."""
+    """Other models attached to frames of this one, by prefix."""
     bodies: dict[Name, Body] = Field(default_factory=dict)
     """Rigid bodies by name."""
     joints: dict[Name, Joint] = Field(default_factory=dict)
@@ -89,9 +89,9 @@ class RobotSpec(Part):
     tendons: dict[Name, Tendon] = Field(default_factory=dict)
     """Lines routed through points of bodies and along rods, by name, that pull with a tension."""
     surfaces: dict[Name, Surface] = Field(default_factory=dict)
-    """Surfaces beside those that bodies, rods and meshes have of themselves, by name."""
+    """Surfaces in addition to those of bodies, rods and meshes, by name."""
     contacts: dict[Name, Contact] = Field(default_factory=dict)
-    """Which things touch, and by which law, by name."""
+    """Parts that can touch, with their contact law, by name."""
     constraints: dict[Name, Constraint] = Field(default_factory=dict)
     """Constraints between two frames, by name; they close loops."""
     loads: dict[Name, Load] = Field(default_factory=dict)
@@ -101,22 +101,22 @@ class RobotSpec(Part):
     outputs: dict[Name, Output] = Field(default_factory=dict)
     """Named quantities to record."""
     start: Literal["initial", "equilibrium"] = "initial"
-    """Where motions start: with the initial values, or at the rest that is found from them."""
+    """Start of motions: the initial values, or the equilibrium found from them."""
     control: dict[Name, Control] = Field(default_factory=dict)
     """Controllers by name, which simulations run at their sample times."""
     task: dict[Name, LearningTask] = Field(default_factory=dict)
     """Tasks for learning by name, which `pliant.gym.make` turns into environments."""
     analyses: tuple[Analysis, ...] = ()
-    """What `pliant run` does with the model, in order."""
+    """Analyses that `pliant run` performs, in order."""
     variants: dict[Name, dict[str, Any]] = Field(default_factory=dict)
-    """Changes to the model by name, chosen with MODEL@variant."""
+    """Changes to the model by name, selected with MODEL@variant."""
 
     _source: Source = PrivateAttr(default=Source())
     _remarks: tuple[Fault, ...] = PrivateAttr(default=())
 
     @property
     def source(self) -> Source:
-        """Where the model was read from; it is no part of what the model says."""
+        """Source of the model, which is not part of its content."""
         return self._source
 
     @property
@@ -131,7 +131,7 @@ class RobotSpec(Part):
 
     @classmethod
     def from_source(cls, source: Source, *, whole: bool = True) -> Self:
-        """The model of a source. A model that is to be attached is not `whole`: only its shape is checked."""
+        """The model of a source. A model to be attached is not `whole`: only its structure is checked."""
         return cls.model_validate(source.tree, context=(source, whole))
 
     def with_source(self, source: Source) -> Self:
@@ -152,9 +152,9 @@ class RobotSpec(Part):
     def with_rod(self, rod: str, model: str | RodModelBase, **options: Any) -> Self:
         """The robot with another model of one of its rods: `with_rod("arm", "finite_element:10", mass="lumped")`.
 
-        `KIND:N` says the kind of model and its number of elements, sections or order. The rod keeps the options of its model that
-        the other one has too, such as `plane`; a warning names those that it lacks. A rod model with its options,
-        `pliant.parts.FiniteElement(elements=10)`, is taken as it is.
+        `KIND:N` gives the rod model and its number of elements, sections or order. Options that both models share are
+        kept; a warning lists the dropped ones. A rod model with its options,
+        `pliant.parts.FiniteElement(elements=10)`, is used unchanged.
         """
         return with_rod_model(self, rod, model, options)
 

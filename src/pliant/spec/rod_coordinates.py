@@ -47,13 +47,13 @@ def coordinates_of_rods(build: Build) -> list[RodCoordinate]:
 
 
 def rod_coordinates(flat: RobotSpec, rods: Iterable[str] | None = None) -> list[RodCoordinate]:
-    """All coordinates of the rods (or of the named ones) of a flat model, in order; what they are made of must be sound."""
+    """All coordinates of the rods (or of the named ones) of a valid flat model, in order."""
     found = []
     for name in flat.rods if rods is None else rods:
         rod, build = flat.rods[name], Build(flat)
         for tendon in flat.tendons.values():
-            tendon.reserve(build)  # sections may stand at eyelets
-        # on the world, starting as its shape says and without damping, its coordinates have the same names
+            tendon.reserve(build)  # sections may be placed at eyelets
+        # fixed to the world, in its initial shape and without damping, its coordinates have the same names
         rod.model_copy(update={"parent": "world", "initial": {}, "rates": {}, "rayleigh": None}).apply(build, name)
         found += coordinates_of_rods(build)
     return found
@@ -88,11 +88,11 @@ def rod_coordinate_problems(checked: Checked) -> Iterator[Finding]:
 
 
 NEEDLESS = ("joints", "bodies", "links", "loads", "constraints", "contacts", "outputs", "inputs", "control", "analyses")
-"""What says nothing about the coordinates of a rod."""
+"""Fields without effect on the coordinates of a rod."""
 
 
 def _sound_rods(checked: Checked) -> list[str]:
-    """Rods that can be built in spite of the faults found: those of other things do not matter, and their own only to them."""
+    """Rods that can be built despite the faults: those without faults of their own."""
     places = [fault.path.replace("[", ".").split(".")[:2] for fault in checked.faults]
     places += [[str(step) for step in path] for path in checked.broken.dropped | checked.broken.trimmed]
     faulty = {place[1] for place in places if place[0] == "rods" and len(place) > 1}
@@ -130,7 +130,7 @@ def _unknown(rod: Rod, name: str, label: str, known: Iterable[str]) -> tuple[str
         message = f"the strain '{strain}' of the rod '{name}' is not free: it has no coordinate '{label}'"
         return (
             message,
-            "add it to the rod's `strains`, or give the rod a `shape` or `rest` with this strain, which then stays",
+            "add it to the rod's `strains`, or give the rod a `shape` or `rest` with this strain, which is then kept",
         )
     hint = suggestion(label, known, f"known: {', '.join(list(known)[:12])}")
     return f"the rod '{name}' has no coordinate '{label}' in its model", hint

@@ -1,4 +1,4 @@
-"""Rayleigh damping by the numbers of modes: the frequencies of these modes, of each such rod by itself."""
+"""Rayleigh damping by mode numbers: the frequencies of these modes, for each such rod separately."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _with_frequencies(flat: RobotSpec, name: str, rod: Rod) -> Rod:
 
 
 def clamped_frequencies(flat: RobotSpec, name: str, count: int) -> list[float]:
-    """Frequencies [Hz] of a rod by itself, clamped at its base."""
+    """Frequencies [Hz] of an isolated rod, clamped at its base."""
     alone = flat.rods[name].model_copy(update={"rayleigh": None, "parent": "world", "chambers": {}})
     kept = ("pliant", "name", "parameters", "materials", "sections", "source")
     emptied = {key: type(flat).model_fields[key].get_default(call_default_factory=True)
@@ -50,9 +50,9 @@ def clamped_frequencies(flat: RobotSpec, name: str, count: int) -> list[float]:
 
 
 def _few_frequencies(eqs: Equations) -> np.ndarray | None:
-    """All frequencies [Hz] of a rod of few coordinates that holds still by its own stiffness; None for others.
+    """All frequencies [Hz] of a rod with few coordinates and positive definite stiffness; None for others.
 
-    By NumPy alone: `modes` brings parts of SciPy in, and their import takes several times as long as to derive the robot.
+    Uses NumPy only: `modes` imports parts of SciPy, which takes several times as long as deriving the robot.
     """
     bound = eqs.binding
     if bound.m or bound.nv > FEW:

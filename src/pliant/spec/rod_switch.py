@@ -1,4 +1,4 @@
-"""The same robot with another model of one of its rods, from a word such as `cosserat:10`."""
+"""The same robot with another model of one of its rods, given as text such as `cosserat:10`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 Robot = TypeVar("Robot", bound="RobotSpec")
 
 OF_ONE_KIND = frozenset({"kind", "mass_points"})
-"""Options that mean something else in each kind, besides its number of elements or its order."""
+"""Options with a different meaning in each model, besides its number of elements or its order."""
 OF_ONE_FINENESS = frozenset({"names"})
 """Options that belong to one number of elements, or to one order."""
 
 
 def parse_rod_model(word: str) -> RodModelBase:
-    """The rod model that `KIND` or `KIND:N` stands for; N is its number of elements, or its order."""
+    """The rod model of the text `KIND` or `KIND:N`; N is its number of elements, or its order."""
     model, fineness = _read_word(word)
     return _made(model, fineness, f"rod model '{word}'")
 
@@ -43,17 +43,16 @@ def with_fineness(model: RodModelBase, count: int) -> RodModelBase:
 def with_rod_model(spec: Robot, rod: str, model: str | RodModelBase, options: dict[str, Any] | None = None) -> Robot:
     """The robot with another model of the rod of that name: `KIND:N`, or a model with its options.
 
-    With a word the rod keeps the options of its model that the other one has too, such as `mass`; those that it lacks are named
-    in a warning. Of the rod's `strains` it keeps what the other model can hold; strains that become free, or are lost, are
-    named in a warning too, and so are outputs that the other model cannot tell. options: of the new model, in place of
-    those.
+    With `KIND:N` the options that both models share, such as `mass`, are kept; dropped ones are listed in a warning.
+    Free `strains` that the new model supports are kept; strains that become free or are lost, and outputs that the
+    new model cannot compute, are listed in a warning too. options: of the new model, instead of those.
     """
     if rod not in spec.rods:
         hint = suggestion(rod, spec.rods, f"its rods: {', '.join(spec.rods) or 'none'}")
         raise ArgumentError(f"the robot has no rod '{rod}'", hint)
     chosen = _chosen(spec.rods[rod].model, rod, model, options or {}) if isinstance(model, str) else model
     if not isinstance(model, str) and options:
-        raise ArgumentError("options are given beside a whole rod model", "put them into the model")
+        raise ArgumentError("options cannot be combined with a complete rod model", "include them in the model")
     changed: dict[str, Any] = {"model": chosen}
     if isinstance(model, str):
         changed["strains"] = _strains(spec.rods[rod].strains, chosen, f"the rod '{rod}' as '{model}'")
@@ -108,7 +107,7 @@ def _strains(words: tuple[str, ...] | None, model: RodModelBase, what: str) -> t
 
 
 def _read_word(word: str) -> tuple[type[RodModelBase], dict[str, Any]]:
-    """The kind that a word names, and its number of elements or order, where it says that."""
+    """The rod model of a text, and its number of elements or order, if given."""
     given, colon, number = word.strip().partition(":")
     kind = canonical(given)
     if kind not in KINDS:
@@ -123,7 +122,7 @@ def _read_word(word: str) -> tuple[type[RodModelBase], dict[str, Any]]:
     except ValueError:
         what = "order" if model.fineness == "order" else f"number of {model.fineness}"
         raise ArgumentError(
-            f"cannot read the rod model '{word}'", f"write {kind}:N with N its {what}, a whole number"
+            f"cannot read the rod model '{word}'", f"write {kind}:N with N its {what}, an integer"
         ) from None
 
 
@@ -137,7 +136,7 @@ def _made(model: type[RodModelBase], options: dict[str, Any], what: str) -> RodM
 
 
 def _chosen(old: RodModelBase, rod: str, word: str, options: dict[str, Any]) -> RodModelBase:
-    """The model that a word names with the options of the old one that it has too."""
+    """The rod model of a text with the options that it shares with the old one."""
     kind, fineness = _read_word(word)
     what = f"rod model '{word}'"
     own = _made(kind, {**fineness, **options}, what)

@@ -59,10 +59,10 @@ def _tables(checked: Checked, name: str, rod: Any, sections: list[Any]) -> Itera
         if not stations:
             continue
         if len(sections) > 1:
-            message = f"the section '{rod.section[index]}' is a table, which stands for the whole rod"
-            yield "rods", name, ("section", index), message, "name the table alone"
+            message = f"the section '{rod.section[index]}' is a table, which describes the entire rod"
+            yield "rods", name, ("section", index), message, "give only the table"
             continue
         if any(
             checked.flat.sections[key].stations_by_arc_length() for _, key in stations if key in checked.flat.sections
         ):
-            yield "sections", rod.section[index], ("stations",), "a table cannot hold another table", ""
+            yield "sections", rod.section[index], ("stations",), "a table cannot contain another table", ""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pliant.spec.meaning import Checked
 
 Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
-"""Collection, name of the thing, path in it, message and hint."""
+"""Collection, name of the part, path in it, message and hint."""
 
 
 def structure_problems(checked: Checked) -> Iterator[Finding]:
@@ -152,15 +152,15 @@ def _missing(checked: Checked, leaf: Leaf, names: set[str]) -> tuple[str, str]:
 
 
 def _tree(checked: Checked) -> Iterator[Finding]:
-    """Everything with frames hangs on one thing, and every chain of parents leads to the world."""
+    """Check that every part with frames has one parent, and that every chain of parents ends at the world."""
     carriers = ("joints", *{collection for collection, _, _ in framed(checked)})
     if checked.lacks("attach", *carriers):
         return
-    seat: dict[str, tuple[str, str, str]] = {}  # what carries each thing: collection, name, and the frame below
+    seat: dict[str, tuple[str, str, str]] = {}  # carrier of each part: collection, name, and the parent frame
     carried: list[str] = []
     for collection, name, thing in framed(checked):
         if name in seat or name in carried:
-            yield collection, name, (), f"the name '{name}' is used twice for things that have frames", "rename one"
+            yield collection, name, (), f"the name '{name}' is used twice for parts with frames", "rename one"
         parent = getattr(thing, "parent", None)
         if parent is None:
             carried.append(name)
@@ -170,7 +170,7 @@ def _tree(checked: Checked) -> Iterator[Finding]:
     lost = any(joint.child.partition(".")[0] not in carried for joint in checked.flat.joints.values())
     for collection, name, _ in framed(checked):
         if name not in seat and not lost:
-            message = f"no joint holds the body '{name}'"
+            message = f"the body '{name}' has no joint"
             hint = f"add a joint with `child: {name}`: type free to let it float, type weld to fix it"
             yield collection, name, (), message, hint
     yield from _circles(seat)
@@ -187,7 +187,7 @@ def _carried_by_joints(
         elif child in seat:
             message = f"'{child}' is already the child of joint '{seat[child][1]}'"
             if seat[child][0] != "joints":
-                message = f"'{child}' sits on its own `parent` and cannot be carried by a joint"
+                message = f"'{child}' is fixed to its `parent` and cannot be the child of a joint"
             hint = "every body is the child of one joint; close a loop with a constraint"
             yield "joints", name, ("child",), message, hint
         elif child in carried:
@@ -205,14 +205,14 @@ def _circles(seat: dict[str, tuple[str, str, str]]) -> Iterator[Finding]:
         if name in chain:
             circle = [seat[thing] for thing in chain[chain.index(name) :]]
             names = ", ".join(carrier for _, carrier, _ in reversed(circle))
-            message = f"{names} hold each other in a circle"
-            hint = "let one of them hold its body to the world, and close the loop with a constraint"
+            message = f"{names} form a circle"
+            hint = "attach one of the bodies to the world, and close the loop with a constraint"
             yield circle[-1][0], circle[-1][1], ("parent",), message, hint
         safe.update(chain)
 
 
 def _coordinates(checked: Checked) -> Iterator[Finding]:
-    """Coordinates have different names, and each is moved by one thing only."""
+    """Check that coordinates have different names, and that each has at most one driver."""
     table = coordinate_table(checked.flat)
     by_name: dict[str, Any] = {}
     for entry in table:
@@ -231,7 +231,7 @@ def _coordinates(checked: Checked) -> Iterator[Finding]:
         driver = "motion" if coordinate.equal_to is None else "equal_to"
         for key in ("initial", "rate", *(["motion"] if driver == "equal_to" else [])):
             if key in coordinate.model_fields_set and getattr(coordinate, key) is not None:
-                message = f"`{key}` has no effect: `{driver}` says how the coordinate moves"
+                message = f"`{key}` has no effect: `{driver}` prescribes the coordinate"
                 yield "joints", entry.joint, (*entry.path, key), message, f"remove `{key}` or `{driver}`"
 
 
@@ -246,7 +246,7 @@ def _tie(checked: Checked, entry: Any, by_name: dict[str, Any]) -> Iterator[Find
         other = by_name[name].coordinate
         name = other.equal_to.coordinate if isinstance(other, Coordinate) and other.equal_to else ""
     if name == entry.name:
-        yield "joints", entry.joint, path, f"'{entry.name}' is tied to itself", "break the circle"
+        yield "joints", entry.joint, path, f"'{entry.name}' is tied to itself", "remove the circular reference"
         return
     if tie.coordinate not in by_name:
         return
@@ -282,7 +282,7 @@ def _inputs(checked: Checked) -> Iterator[Finding]:
             except FileProblem as problem:
                 yield "inputs", name, ("series",), str(problem), problem.hint
             except ExpressionError:
-                continue  # reported where the value stands
+                continue  # reported at the value
             else:
                 yield from _series_units(checked, name, signal.series)
                 yield from _heading_unit(checked, name, signal.series, signal.samples)
@@ -309,11 +309,11 @@ def _heading_unit(checked: Checked, name: str, series: Series, samples: Samples)
             words = (
                 f"the column '{series.column}' of {series.file} is in a unit of {found}, but '{name}' is a {expected}"
             )
-            yield "inputs", name, ("series", "column"), words, "take another column"
+            yield "inputs", name, ("series", "column"), words, "use another column"
 
 
 def _outputs(checked: Checked) -> Iterator[Finding]:
-    """Outputs ask for something that their thing has."""
+    """Check that outputs refer to quantities that exist."""
     for name, output in checked.flat.outputs.items():
         for path, message, hint in output.problems_in(checked.flat):
             yield "outputs", name, path, message, hint
@@ -330,15 +330,15 @@ def _same_ends(checked: Checked) -> Iterator[Finding]:
 
 
 def _thing_names(checked: Checked) -> Iterator[Finding]:
-    """Contacts can tell apart what they name: surfaces from bodies, rods and meshes, and all of them from `all`."""
+    """Check that names in contacts are unambiguous: surfaces, bodies, rods and meshes have different names, and none is `all`."""
     flat = checked.flat
     for collection in HOMES["body, rod, mesh or surface"]:
         if "all" in getattr(flat, collection):
-            yield collection, "all", (), "the name 'all' stands for all things in contacts", "choose another name"
+            yield collection, "all", (), "the name 'all' is reserved for all parts in contacts", "choose another name"
     for collection in ("bodies", "rods", "meshes"):
         for name in getattr(flat, collection):
             if name in flat.surfaces:
-                message = f"'{name}' is a name in `{collection}` too, so contacts could mean either"
+                message = f"'{name}' is also a name in `{collection}`, so its use in contacts is ambiguous"
                 yield "surfaces", name, (), message, "choose another name"
 
 

@@ -1,4 +1,4 @@
-"""Model files to begin with: one for each kind of robot, with comments."""
+"""Templates: commented model files, one for each kind of robot."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pliant.language.names import WORD
 
 FOLDER = FilePath(__file__).parents[1] / "templates"
 NAME = "my_robot"
-"""The name that stands in all templates."""
+"""The robot's name in all templates."""
 
 
 @dataclass(frozen=True)
 class Template:
-    """A model file to begin with: what kind of robot it is, and a line about it."""
+    """A template: its kind of robot, and a one-line description."""
 
     kind: str
     description: str
 
 
 def templates() -> list[Template]:
-    """All kinds of robots that there is a file to begin with for."""
+    """All templates."""
     found = []
     for file in sorted(FOLDER.glob("*.yaml")):
         first = file.read_text(encoding="utf-8").partition("\n")[0]

@@ -31,12 +31,12 @@ def dump(spec: RobotSpec) -> str:
 
 
 def save(spec: RobotSpec, path: str | os.PathLike[str]) -> None:
-    """Write the spec to a file, whole or not at all: a crash leaves the old file as it was."""
+    """Write the spec to a file atomically: a crash leaves the old file unchanged."""
     write_whole(FilePath(path), dump(spec).encode())
 
 
 def _without(default: dict[str, Any], entry: Any) -> Any:
-    """An entry without what its defaults say, and with `null` where it lacks what they say."""
+    """An entry without values equal to its defaults, and with `null` where it lacks a default."""
     if not isinstance(entry, dict) or not default:
         return entry
     kept = dict(entry)
@@ -76,7 +76,7 @@ def _item(value: Any, indent: int) -> list[str]:
 
 
 def flow(value: Any, *, quotes: bool = True) -> str:
-    """A value on one line; without `quotes` it is for people and cannot be read back."""
+    """A value on one line; without `quotes` it is for display and cannot be read back."""
     if isinstance(value, dict):
         pairs = (f"{_text(key)}: {flow(child, quotes=quotes)}" for key, child in value.items())
         return "{" + ", ".join(pairs) + "}"
@@ -95,7 +95,7 @@ _NOT_TEXT = re.compile(r"(?i:null|true|false|~)|[-+.0-9][0-9.eE+-]*")
 
 
 def _text(value: Any) -> str:
-    """Text as it stands where that is safe, otherwise in quotes."""
+    """Text without quotes if that is safe, otherwise in quotes."""
     text = str(value)
     if _SAFE.fullmatch(text) and not _NOT_TEXT.fullmatch(text):
         return text

@@ -1,4 +1,4 @@
-"""What is done in every case of a study, and what is kept of it: numbers by name, with the names of their axes."""
+"""The analyses of a study, and their results: numbers by name, with the names of their axes."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ Arrays: TypeAlias = dict[str, tuple[tuple[str, ...], np.ndarray]]
 FAILED, COMPLETED = str(Status.FAILED), str(Status.COMPLETED)
 STATES = ("q", "v")
 OUTPUTS = "outputs"
-"""Stands for all outputs of the model."""
+"""All outputs of the model."""
 KEPT = (*STATES, OUTPUTS)
-"""What is kept of motions where nothing is said."""
+"""Default variables kept of motions."""
 CAN_KEEP = (
     *STATES,
     "a",
@@ -56,7 +56,7 @@ GROUP_SECONDS = 0.25
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case: how it ended, in a word and in words, and what is kept of it (nothing where it failed).
+    """Outcome of a case: status, message, and results (none if it failed).
 
     labels: of axes whose labels are known by the case alone.
     """
@@ -84,11 +84,11 @@ class Analysis(ABC):
 
     @abstractmethod
     def check(self, eqs: Equations) -> None:
-        """Refuse what would fail in every case."""
+        """Reject options that would fail in every case."""
 
     @abstractmethod
     def axes(self, eqs: Equations) -> dict[str, Any]:
-        """Labels of the axes of what is kept, where they have any."""
+        """Labels of the axes of the results, if they have any."""
 
     @abstractmethod
     def run(
@@ -99,7 +99,7 @@ class Analysis(ABC):
         stop: Callable[[], bool],
         room: Room = _new_room,
     ) -> None:
-        """Do it in all these cases, in order, until there is a reason to stop. What is kept may be written into `room`."""
+        """Run all these cases, in order, until there is a reason to stop. Results may be written into `room`."""
 
 
 def failed(reason: Exception) -> Outcome:
@@ -122,7 +122,7 @@ def _named(eqs: Equations) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Simulate(Analysis):
-    """Motions; options: those of `simulate`. keep: what is kept of each."""
+    """Motions; options: those of `simulate`. keep: variables to keep of each."""
 
     options: Mapping[str, Any]
     keep: tuple[str, ...] = KEPT
@@ -132,7 +132,7 @@ class Simulate(Analysis):
         return read_request(**{name: x for name, x in self.options.items() if name not in ("start", "inputs")})
 
     def check(self, eqs: Equations) -> None:
-        """Refuse options that make no sense, and names of what cannot be kept."""
+        """Reject invalid options, and unknown names in `keep`."""
         self._request()
         known = (*CAN_KEEP, *(f"output.{name}" for name in output_names(eqs.model)))
         for name in self.keep:
@@ -186,7 +186,7 @@ class Simulate(Analysis):
 
             begin, size = 0, 1
             while begin < len(cases) and not stop():
-                # compiled code pushes Python's out of the caches: what is left to Python is done for some runs at a time
+                # compiled code evicts Python's from the caches, so the Python work of several runs is done together
                 some, clock = range(begin, min(begin + size, len(cases))), perf_counter()
                 made = [ready(k) for k in some]
                 if whole := [run for run in made if isinstance(run, WholeRun)]:
@@ -247,7 +247,7 @@ def _rates(quick: WholeRuns, here: Sequence[Any], states: Sequence[Any]) -> np.n
 
 
 def _or_reason(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """What a function returns, or what it raises."""
+    """The return value of a function, or the exception that it raises."""
     try:
         return function(*arguments, **options)
     except Exception as reason:
@@ -255,12 +255,12 @@ def _or_reason(function: Callable[..., Any], *arguments: Any, **options: Any) ->
 
 
 def _of_motion(run: Result, times: np.ndarray, kept: Sequence[str]) -> Arrays:
-    """What is kept of a motion, at the saved times that it reached."""
+    """The results of a motion, at the saved times that it reached."""
     if run.status == Status.FAILED:
         return {}
     count = len(run.time)
     if count > len(times) or (count and run.time[-1] != times[count - 1]):
-        count -= 1  # the state in which it ended, at a time of its own
+        count -= 1  # the final state, at a different time
     found: Arrays = {}
     for name in kept:
         if name not in STATES and name not in run.recorded.variables:
@@ -279,12 +279,12 @@ def _of_motion(run: Result, times: np.ndarray, kept: Sequence[str]) -> Arrays:
 
 @dataclass(frozen=True)
 class _OneByOne(Analysis):
-    """An analysis that is called for each case by itself, with the options of the function that does it."""
+    """An analysis that is called for each case separately, with the options of its function."""
 
     options: Mapping[str, Any]
 
     def check(self, eqs: Equations) -> None:
-        """Nothing that could be told before."""
+        """Nothing can be checked in advance."""
 
     def run(
         self,
@@ -394,7 +394,7 @@ def _truth(value: bool | None) -> np.ndarray:
 
 
 def units(eqs: Equations) -> dict[str, str]:
-    """SI units of what is kept, by name."""
+    """SI units of the results, by name."""
     known = {
         "kinetic": "J",
         "potential": "J",

@@ -99,7 +99,7 @@ def _combinations(varied: Mapping[str, Variation]) -> Iterator[dict[str, Any]]:
         values = variation.values()
         if values is None:
             hint = "give a number of values, FROM:TO:COUNT, or ask for samples: sample='sobol:1000' (--sample)"
-            raise ArgumentError(f"'{name}' has no end of values, so that there are no combinations of them", hint)
+            raise ArgumentError(f"'{name}' has infinitely many values, so there are no combinations", hint)
         listed[name] = values
     count = math.prod(len(values) for values in listed.values())
     if count > MOST_CASES:

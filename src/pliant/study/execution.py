@@ -29,14 +29,14 @@ from pliant.study.structures import Structures, Values
 LARGEST_BLOCK = 256
 """Cases that are started together: what follows from their parameters is computed for all of them."""
 TASK_SECONDS = 1.0
-"""How long a task of another process should take: long beside its way there and back, short beside what is lost with a worker."""
+"""Target duration of a task in another process: long compared with its transfer, short compared with the loss of a worker."""
 LARGEST_TASK = 1024
 LOOPBACK = "//127.0.0.1:"
 """In the address of a worker on this machine, as those of Dask's local clusters."""
 PATIENCE = "10s"
 """How long a Dask scheduler may take to answer."""
 TRIES, ASK_SECONDS = 3, 0.05
-"""How often a task is given that is lost on its way, and how often futures are asked that nobody can wait for."""
+"""Number of attempts for a lost task, and polling interval of futures that cannot be waited for."""
 AHEAD = 2
 """Tasks that wait for each worker of an executor."""
 
@@ -58,7 +58,7 @@ class Work:
     cases: Sequence[int]
 
     def blocks(self, size: Callable[[], int]) -> Iterator[list[int]]:
-        """Cases of one structure each, as many as `size` says when the next block is asked for."""
+        """Blocks of cases of one structure each, of the current `size`."""
         which = self.structures.which
         order = sorted(self.cases, key=lambda case: which[case])
         begin = 0
@@ -72,7 +72,7 @@ class Work:
 
 
 Room = Callable[[int, str, tuple[str, ...], tuple[int, ...]], np.ndarray]
-"""Gives room for values of a case, by its number, their name, axes and shape; asked by any thread."""
+"""Provides storage for values of a case, by its number, their name, axes and shape; called by any thread."""
 
 
 def run_on_threads(work: Work, workers: int | None, done: Done, room: Room | None = None) -> None:
@@ -150,8 +150,8 @@ def run_on_executor(work: Work, executor: Executor, workers: int | None, done: D
                     found: Block = future.result()
                 except Exception as reason:  # of the executor: what goes wrong in a case is its outcome
                     if tries >= TRIES or isinstance(reason, BrokenExecutor):
-                        message = f"the executor has lost a task: {type(reason).__name__}: {reason}"
-                        hint = "what was done is kept: a sweep goes on from there when it is called again"
+                        message = f"the executor lost a task: {type(reason).__name__}: {reason}"
+                        hint = "finished cases are kept: run the sweep again to continue"
                         raise AnalysisFailed(f"{message} ({hint})", None) from reason
                     lost.append((block, tries))
                     continue
@@ -165,7 +165,7 @@ def run_on_executor(work: Work, executor: Executor, workers: int | None, done: D
 
 
 def _landed(flying: Sequence[Any]) -> Sequence[Any]:
-    """Those tasks that are done; waits for the first. Futures that are not Python's own, such as submitit's jobs, are asked."""
+    """The finished tasks; waits for the first. Futures of other packages, such as submitit's jobs, are polled."""
     if all(isinstance(future, Future) for future in flying):
         return tuple(wait(flying, return_when=FIRST_COMPLETED).done)
     while not (landed := [future for future in flying if future.done()]):
@@ -195,7 +195,7 @@ class _Pace:
 
 
 def _workers_of(executor: Any) -> int:
-    """How many tasks an executor does at once, where it says so."""
+    """Number of concurrent tasks of an executor, if known."""
     for name in ("_max_workers", "max_workers"):
         found = getattr(executor, name, None)
         if isinstance(found, int) and found > 0:
@@ -207,7 +207,7 @@ def _workers_of(executor: Any) -> int:
 
 
 def packed(eqs: Equations) -> tuple[str, bytes]:
-    """Equations as data, and a key that equal ones share."""
+    """Equations as data, and a key that is the same for equal ones."""
     data = pickle.dumps(eqs)
     return hashlib.sha256(data).hexdigest(), data
 
@@ -268,8 +268,8 @@ def is_executor(given: Any) -> bool:
 
 @contextmanager
 def opened_executor(given: Any) -> Iterator[Executor]:
-    """An executor from what a caller gives: one that is one, a Dask client, or the address of a Dask scheduler, whose client is
-    closed again."""
+    """An executor from an argument: an executor, a Dask client, or the address of a Dask scheduler, whose client is
+    closed afterwards."""
     if isinstance(given, str):
         try:
             client = _dask().Client(given, timeout=PATIENCE, set_as_default=False)
@@ -291,7 +291,8 @@ def opened_executor(given: Any) -> Iterator[Executor]:
 
 @contextmanager
 def _directly(client: Any) -> Iterator[None]:
-    """Results of Dask's workers on this machine come from them, not by way of the scheduler, unless the client says otherwise."""
+    """Results of Dask workers on this machine are transferred directly, not through the scheduler, unless the client
+    is configured otherwise."""
     own = client.direct_to_workers
     addresses = client.nthreads()
     if own is None and addresses and all(LOOPBACK in address for address in addresses):

@@ -1,4 +1,4 @@
-"""The folder of a sweep: a manifest that says what was asked for, the cases, and a journal of those that are done.
+"""The folder of a sweep: a manifest of the request, the cases, and a journal of finished cases.
 
 manifest.json   the model (text and checksum of each structure), versions, what varies, samples and seed, analysis and options
 cases.json      names and values of all cases
@@ -88,12 +88,12 @@ class SweepFolder:
 
 
 def load_sweep(folder: str | os.PathLike[str]) -> xarray.Dataset:
-    """The results of a sweep, from its folder: all cases that are done, whether the sweep has ended, goes on or was killed."""
+    """Load the results of a sweep from its folder: all finished cases, whether the sweep has ended, is running or was killed."""
     return SweepFolder.open(folder).dataset()
 
 
 class OpenSweep:
-    """A folder that this process writes a sweep into; nobody else does at the same time."""
+    """A folder that this process writes a sweep into, exclusively."""
 
     def __init__(
         self, folder: str | os.PathLike[str], study: Study, asked: Mapping[str, Any], units: Mapping[str, str]
@@ -119,7 +119,7 @@ class OpenSweep:
             raise ResultFileError(f"cannot make the folder {self.path}: {reason.strerror or reason}") from None
         others = [x.name for x in self.path.iterdir() if x.name != LOCK and not x.name.startswith(".")]
         if others and MANIFEST not in others and not set(others) <= {CASES}:
-            raise ResultFileError(f"the folder {self.path} holds something else ({min(others)}); choose a new one")
+            raise ResultFileError(f"the folder {self.path} contains other files ({min(others)}); choose a new one")
 
     def _begin(self, study: Study, manifest: Mapping[str, Any]) -> None:
         names = list(study.cases.names)
@@ -158,7 +158,7 @@ def _manifest(study: Study, asked: Mapping[str, Any], units: Mapping[str, str]) 
 
 
 def _seal(manifest: Mapping[str, Any], table: Any) -> str:
-    """The checksum of what a sweep is asked for, which its manifest states."""
+    """The checksum of the request of a sweep, as stored in its manifest."""
     stated = {name: value for name, value in manifest.items() if name != "sha256"}
     return _checksum(json.dumps([stated, table], sort_keys=True))
 
@@ -174,13 +174,11 @@ def _plain(value: Any) -> Any:
         return value
     if hasattr(value, "item"):
         return value.item()
-    raise ArgumentError(
-        f"a case of a sweep cannot have the value {value!r}", "give numbers and texts, which can be written down"
-    )
+    raise ArgumentError(f"a case of a sweep cannot have the value {value!r}", "give numbers and texts")
 
 
 def _refuse_other(path: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Refuse to go on with another sweep than the one that the folder holds."""
+    """Reject a sweep that differs from the one in the folder."""
     pairs: list[tuple[Any, ...]] = [
         (key, there.get(key), wanted.get(key))
         for key in ("model", "analysis", "vary", "sample", "seed", "options", "keep")
@@ -204,7 +202,7 @@ class _Lock:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         if not lock_file(self._file):
             os.close(self._file)
-            raise ResultFileError(f"another sweep is at work in {path.parent}; wait for it, or choose another folder")
+            raise ResultFileError(f"another sweep is running in {path.parent}; wait for it, or choose another folder")
 
     def release(self) -> None:
         """Let others in."""

@@ -21,7 +21,7 @@ Labels = Mapping[str, Sequence[Any]]
 
 
 class Gathered:
-    """What is kept of each case, in arrays with the cases along their first axis; NaN where a case has nothing.
+    """Results of all cases, in arrays with the cases along their first axis; NaN where a case has no value.
 
     Structures may differ in their axes: those are as long as it takes, with a place for every label that occurs.
     """
@@ -75,7 +75,7 @@ class Gathered:
             self._usual = (id(labels), shapes, outcome.labels) if whole else None
 
     def room(self, labels: Labels, case: int, name: str, axes: tuple[str, ...], shape: tuple[int, ...]) -> np.ndarray:
-        """Where the values of a case will lie, to be written by whoever computes them; to be handed to `put` afterwards."""
+        """Storage for the values of a case, to be filled by the computation and passed to `put` afterwards."""
         known = self.arrays.get(name)
         if known is not None and known[1].shape[1:] == shape and (name, id(labels)) in self._fitting:
             lent: np.ndarray = known[1][case]

@@ -1,7 +1,8 @@
-"""Outcomes on disk, one record after the other: a record is there as soon as its case is done, whole or not at all.
+"""Outcomes on disk, one record after the other: a record is written atomically as soon as its case is finished.
 
-A record is a head (mark, sizes of its two parts, checksum), what became of the case as JSON, and its numbers as they lie in memory
-(little-endian, eight bytes each). What a killed process has left of a record is cut off when the file is opened again.
+A record is a header (mark, sizes of its two parts, checksum), the outcome of the case as JSON, and its numbers as in
+memory (little-endian, eight bytes each). An incomplete record of a killed process is removed when the file is opened
+again.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from pliant.study.analyses import Outcome
 _HEAD = struct.Struct("<4sIQI")
 _MARK = b"plt1"
 SYNC_SECONDS = 2.0
-"""How often what was written is forced onto the disk: a machine that loses its power loses no more than this."""
+"""Interval between synchronizations to disk: at most this much is lost in a power failure."""
 
 
 class Journal:
-    """The file, opened to be written; `done` says which cases it holds."""
+    """The file, opened for writing; `done` is the set of its cases."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -57,8 +58,8 @@ class Journal:
             os.ftruncate(self._file, self._end)
             os.lseek(self._file, self._end, os.SEEK_SET)
             raise ResultFileError(
-                f"cannot write {self.path}: {reason.strerror or reason}. {len(self.done)} finished cases are there; free some "
-                "space and give the same command again, which does the others"
+                f"cannot write {self.path}: {reason.strerror or reason}. {len(self.done)} finished cases are saved; free some "
+                "space and run the same command again to continue"
             ) from None
         self._end += len(record)
         self.done.add(case)
@@ -89,7 +90,7 @@ def _record(case: int, outcome: Outcome) -> bytes:
 def records(path: Path) -> Iterator[tuple[int, Outcome, int]]:
     """Numbers of cases, their outcomes, and where each record ends.
 
-    What is not whole at the end of the file is left out. Damaged records before it are passed over with a warning.
+    An incomplete record at the end of the file is ignored. Damaged records before it are skipped with a warning.
     """
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
@@ -109,7 +110,7 @@ def records(path: Path) -> Iterator[tuple[int, Outcome, int]]:
 
 
 def _record_at(file: BinaryIO, at: int, size: int) -> tuple[bytes, bytes] | None:
-    """The two parts of the record that begins at a place of a file of this size; None where there is no whole one."""
+    """The two parts of the record at an offset in a file of this size; None if there is no complete one."""
     file.seek(at)
     head = file.read(_HEAD.size)
     if len(head) < _HEAD.size:
@@ -122,7 +123,7 @@ def _record_at(file: BinaryIO, at: int, size: int) -> tuple[bytes, bytes] | None
 
 
 def _next_record(file: BinaryIO, at: int, size: int) -> int:
-    """Where the next whole record begins; the size of the file where there is none."""
+    """Offset of the next complete record; the size of the file if there is none."""
     file.seek(at)
     rest = file.read()
     place = rest.find(_MARK)

@@ -194,22 +194,22 @@ def simulate_many(
     independent: Sequence[str] | None = None,
     controllers: bool | None = None,
 ) -> xarray.Dataset:
-    """Simulate a robot in many cases, on all cores; each run is the same, to the bit, as one by `simulate` with its values.
+    """Simulate a robot for many cases, on all cores; each run is bitwise identical to `simulate` with the same values.
 
     robot: equations, a RobotSpec, a model file or the name of a bundled robot.
-    cases: a list of mappings from names to values; or one mapping from names to lists of values or texts, of which all combinations
-        are meant; or what `pliant.cases` gives. A name is that of a parameter, an input, or a coordinate or rate at the start (SI
-        units, or a text with a unit); of a rod, with another model of it ("cosserat:10"); `start` (as for `simulate`) or `variant`.
-        Equations are derived once for each set of rod models and variants.
-    keep: variables that are kept of each run, as they are called in the dataset of a result: "q", "v", "a", "multiplier", "u",
-        "kinetic", "frame_position", "output.NAME", and "outputs" for all of these. Memory is that of what is kept.
+    cases: a list of mappings from names to values; or one mapping from names to lists of values or texts, for all
+        combinations; or the result of `pliant.cases`. A name is that of a parameter, an input, an initial coordinate
+        or rate (SI units, or a text with a unit); of a rod, whose value is a rod model ("cosserat:10"); `start` (as
+        for `simulate`) or `variant`. Equations are derived once for each set of rod models and variants.
+    keep: variables to keep for each run, by their names in the dataset of a result: "q", "v", "a", "multiplier", "u",
+        "kinetic", "frame_position", "output.NAME", and "outputs" for all of these. Memory use is that of the kept variables.
     workers: threads; all cores by default.
     executor: where to run instead: a `concurrent.futures` executor, a Dask `Client`, or the address of a Dask scheduler.
-    progress: True for a line on the terminal with the time left, or a function that is called after each case.
+    progress: True for a line on the terminal with the remaining time, or a function called after each case.
     The other options are those of `simulate`, for all cases.
 
-    Returns an xarray Dataset over the dimension `case`, with what varies as its coordinates. A case that fails has the `status`
-    "failed", the reason as its `message`, and NaN for its values; the others go on.
+    Returns an xarray Dataset over the dimension `case`, with the varied values as its coordinates. A case that fails
+    has the `status` "failed", the reason as its `message`, and NaN values; the others continue.
     """
     options = {
         "until": until, "begin": begin, "start": start, "method": method, "step": step, "rtol": rtol, "atol": atol,
@@ -235,9 +235,9 @@ def equilibrium_many(
     tolerance: float = 1e-10,
     stability: str = "stable",
 ) -> xarray.Dataset:
-    """Poses at rest in many cases: positions `q`, constraint forces, `stable` (1, 0, or NaN where it is not known) and outputs.
+    """Equilibria for many cases: positions `q`, constraint forces, `stable` (1, 0, or NaN if unknown) and outputs.
 
-    Cases, workers, executor and what is returned: as for `simulate_many`. The other options are those of `equilibrium`.
+    Cases, workers, executor and return value: as for `simulate_many`. The other options are those of `equilibrium`.
     """
     options = {"start": start, "inputs": inputs, "time": time, "tolerance": tolerance, "stability": stability}
     return _run(robot, cases, FindEquilibrium(options), workers, executor, progress)
@@ -257,9 +257,9 @@ def modes_many(
     inputs: Mapping[str, Any] | None = None,
     time: float | None = None,
 ) -> xarray.Dataset:
-    """Modes in many cases: frequencies [Hz], damping ratios, eigenvalues [1/s] and shapes over the dimension `mode`.
+    """Modes for many cases: frequencies [Hz], damping ratios, eigenvalues [1/s] and shapes over the dimension `mode`.
 
-    Cases, workers, executor and what is returned: as for `simulate_many`. The other options are those of `modes`.
+    Cases, workers, executor and return value: as for `simulate_many`. The other options are those of `modes`.
     """
     options = {"count": count, "at": at, "undamped": undamped, "inputs": inputs, "time": time}
     return _run(robot, cases, FindModes(options), workers, executor, progress)
@@ -280,9 +280,9 @@ def linearize_many(
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
 ) -> xarray.Dataset:
-    """Linear systems A, B, C, D in many cases.
+    """Linear systems A, B, C, D for many cases.
 
-    Cases, workers, executor and what is returned: as for `simulate_many`. The other options are those of `linearize`.
+    Cases, workers, executor and return value: as for `simulate_many`. The other options are those of `linearize`.
     """
     options = {
         "at": at, "inputs": inputs, "time": time, "independent": independent, "input_names": input_names,

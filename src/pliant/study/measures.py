@@ -1,4 +1,4 @@
-"""Numbers that tell the cases of a study apart: one for each case and quantity."""
+"""Measures of the cases of a study: one number for each case and quantity."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MOST_PARTS = 24
 """Parts of a quantity that are listed one by one."""
 
 ROUNDING = 1e-9
-"""Of the size of numbers, what they may differ by without being different."""
+"""Relative difference below which numbers count as equal."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Varied values and measures of all cases, each with a number or a word for every case; units by name (SI)."""
+    """Varied values and measures of all cases, each with a number or text for every case; units by name (SI)."""
 
     varied: dict[str, np.ndarray]
     measures: dict[str, np.ndarray]
@@ -33,7 +33,7 @@ class Table:
     def measure(self, name: str | None) -> tuple[str, np.ndarray]:
         """The measure of that name, or the first one in which cases differ."""
         if not self.measures:
-            raise ArgumentError("no numbers are kept of these cases", "keep some: --keep outputs")
+            raise ArgumentError("no numbers were saved for these cases", "use --keep outputs")
         if name is None:
             name = next((x for x in self.measures if self._differs(x)), next(iter(self.measures)))
         if name not in self.measures:

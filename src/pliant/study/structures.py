@@ -34,7 +34,7 @@ VARIANT, START = "variant", "start"
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A model that can be loaded in other variants and with other settings: its file or name, and what is chosen of it."""
+    """A model that can be loaded in other variants and with other settings: its file or name, and its options."""
 
     path: str | Path
     variant: str | None = None
@@ -45,7 +45,7 @@ class ModelFile:
     def load(self, variant: str | None = None, set: Mapping[str, Any] | None = None) -> RobotSpec:
         """The robot in another variant, or with more settings."""
         if variant is not None and self.variant is not None:
-            raise ArgumentError("the variant is chosen, and varies", "give one of the two")
+            raise ArgumentError("the variant is both chosen and varied", "give one of the two")
         spec = load(self.path, variant=variant or self.variant, set={**self.set, **(set or {})}, folders=self.folders)
         for rod, kind in self.rods.items():
             spec = with_rod_model(spec, rod, kind)
@@ -53,12 +53,12 @@ class ModelFile:
 
 
 Robot = Equations | RobotSpec | ModelFile | str | Path
-"""What a study is about: equations, a robot, a model file or the name of a bundled robot."""
+"""Robot of a study: equations, a RobotSpec, a model file or the name of a bundled robot."""
 
 
 @dataclass(frozen=True)
 class Values:
-    """Values of one case, for equations that are derived: SI units. start: coordinates and rates by name, or a whole start."""
+    """Values of one case, for equations that are derived: SI units. start: coordinates and rates by name, or a complete start."""
 
     parameters: dict[str, float] = field(default_factory=dict)
     inputs: dict[str, Any] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class _Source:
         self.own = robot if isinstance(robot, Equations) else derive(_loaded(robot))
         self.structural = {VARIANT, *self.own.model.spec.rods, *self.own.model.structural}
         clash = sorted(set(self.own.model.spec.rods) & set(self.own.model.environment.names))
-        self.structural -= set(clash)  # a parameter of the same name is what is meant
+        self.structural -= set(clash)  # a parameter of the same name takes precedence
 
     def derived(self, changed: Mapping[str, Any]) -> Equations:
         """The equations with another structure."""
@@ -128,7 +128,7 @@ class _Source:
         if VARIANT in changed:
             raise ArgumentError("a robot that is loaded has no other variants", hint)
         if counts and isinstance(self.robot, Equations):
-            raise ArgumentError(f"'{min(counts)}' decides how many parts the robot has", hint)
+            raise ArgumentError(f"'{min(counts)}' determines the number of parts", hint)
         spec = self.own.model.spec if isinstance(self.robot, Equations) else self.robot
         if not counts:
             return spec
@@ -143,7 +143,7 @@ def _loaded(robot: RobotSpec | ModelFile) -> RobotSpec:
 
 
 class _Reader:
-    """Sorts the names in a case by what they are in a robot, and checks what can be checked once for all cases."""
+    """Classifies the names in a case by their role in a robot, and checks what is common to all cases."""
 
     def __init__(self, eqs: Equations, units: Mapping[str, Unit]) -> None:
         self.model = eqs.model
@@ -175,7 +175,7 @@ class _Reader:
             found[self.places[name]][name] = self._value(name, value)
         if found["coordinates"]:
             if isinstance(start, str) or (start is not None and not isinstance(start, Mapping)):
-                raise ArgumentError("a case gives a start and coordinates of it", "give one of them")
+                raise ArgumentError("a case gives both a start and initial coordinates", "give one of them")
             start = {**(start or {}), **found["coordinates"]}
         return Values(found["parameters"], found["inputs"], start)
 
@@ -187,7 +187,7 @@ class _Reader:
         if name in model.input_names:
             return "inputs"
         if name in model.environment.names:
-            model.parameter_vector({name: 0.0})  # refuses one that is computed from others
+            model.parameter_vector({name: 0.0})  # rejects one that is computed from others
             return "parameters"
         if name in model.q_names or name in self.rates:
             return "coordinates"
@@ -211,7 +211,9 @@ class _Reader:
         wanted = self._dimension(name)
         if wanted is not None and wanted != unit.dimension:
             got, asked = unit.dimension.unit or "1", "1" if wanted.is_number else wanted.unit
-            raise ArgumentError(f"the values of '{name}' are in {got}, but it is in {asked}", "use a unit that fits")
+            raise ArgumentError(
+                f"the values of '{name}' are in {got}, but it is in {asked}", "use a unit of that dimension"
+            )
 
     def _number(self, name: str, value: Any) -> float:
         """A value in SI units; a text may have a unit."""

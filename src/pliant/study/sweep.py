@@ -1,4 +1,4 @@
-"""Sweeps: studies whose outcomes are written into a folder as they come, and that go on where they were ended."""
+"""Sweeps: studies that save each result to a folder and resume after an interruption."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def sweep(
     progress: Progress | bool | None = None,
     **options: Any,
 ) -> xarray.Dataset:
-    """Many analyses of a robot with every finished one on disk at once; the same call again, after whatever has ended it, does
-    those that are missing.
+    """Run an analysis of a robot for many cases and save each finished case immediately; after an interruption, the
+    same call runs the missing cases.
 
     robot, keep, workers, executor, progress: as for `simulate_many`. vary, sample, seed: as for `cases`.
-    folder: where the results go; one that holds another sweep, or that another process is working in, is refused.
+    folder: folder of the results; it must not contain another sweep or be in use by another process.
     analysis: "simulate", "equilibrium", "modes" or "linearize", with its options as further arguments.
 
     Returns the dataset of all cases, as `pliant.load_sweep(folder)` does at any time; it is also written as `results.nc`.

@@ -37,7 +37,7 @@ class Variation(ABC):
 
     @abstractmethod
     def at(self, shares: np.ndarray) -> list[Any]:
-        """Those at these shares of the whole, numbers from 0 to 1: evenly spread shares give the distribution that is meant."""
+        """The values at these fractions, numbers from 0 to 1: uniformly distributed fractions give the intended distribution."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Between(Variation):
 
 @dataclass(frozen=True)
 class Distributed(Variation):
-    """Numbers of a distribution; quantile: the value that a share of them is below."""
+    """Numbers of a distribution; quantile: its quantile function."""
 
     quantile: Callable[[np.ndarray], np.ndarray]
 
@@ -94,7 +94,7 @@ def _between(low: float, high: float, shares: np.ndarray, *, logarithmic: bool) 
 
 
 def read_variation(name: str, given: Any) -> Variation:
-    """What a caller says that varies: a text, a list of values, or one value."""
+    """Variation given by a caller: a text, a list of values, or one value."""
     if isinstance(given, Variation):
         return given
     if isinstance(given, str):
@@ -147,7 +147,7 @@ def _distribution(name: str, text: str, kind: str, numbers: str, unit_text: str 
         return Between(unit, given[0] * factor, given[1] * factor)
     quantile = _quantile(kind, given)
     if quantile is None:
-        raise ArgumentError(f"'{text}' of '{name}' is no distribution", _USE[kind])
+        raise ArgumentError(f"'{text}' of '{name}' is not a distribution", _USE[kind])
     return Distributed(unit, lambda shares: factor * quantile(shares))
 
 
@@ -179,7 +179,8 @@ def _triangular(shares: np.ndarray, low: float, peak: float, high: float) -> np.
 
 
 def _listed(name: str, given: Sequence[Any]) -> Variation:
-    """Values one by one: numbers, perhaps with units (`1, 2, 5 kPa`: that of the last holds for bare numbers before), or others."""
+    """A list of values: numbers, optionally with units (`1, 2, 5 kPa`: the unit of the last applies to bare numbers
+    before it), or others."""
     if all(isinstance(x, Real) and not isinstance(x, bool) for x in given):
         return Listed(None, tuple(_finite(name, x) for x in given))
     matches = [_QUANTITY.fullmatch(x) if isinstance(x, str) else None for x in given]

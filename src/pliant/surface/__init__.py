@@ -1,4 +1,4 @@
-"""Surfaces that things touch, one kind per file. A new kind is one more file and one more name in `Surface`."""
+"""Contact surfaces, one type per file. A new type is one more file and one more name in `Surface`."""
 
 from typing import Annotated, TypeAlias
 

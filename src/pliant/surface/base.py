@@ -1,4 +1,4 @@
-"""What surfaces have in common: where they sit, what they are made of, and how they add themselves to the search for contacts."""
+"""Base of surfaces: placement, material, and contribution to contact detection."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class SurfaceBase(Placement, Repeated):
     parent: FrameName = "world"
     """Frame that the surface is fixed to; `position` and `rotation` place it there."""
     material: MaterialName | None = None
-    """What it is made of, for the stiffness of contacts that do not give one."""
+    """Material, for the stiffness of contacts without a given stiffness."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     example: ClassVar[str]
 

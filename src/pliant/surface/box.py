@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 ROUND = 0.01
-"""Radius of the edges as a share of the smallest size, where none is given."""
+"""Default radius of the edges relative to the smallest size."""
 
 
 class BoxSurface(SurfaceBase):
-    """A box around the place of the surface, with rounded edges."""
+    """A box around the origin of the surface, with rounded edges."""
 
     type: Literal["box"] = "box"
     size: LengthVector
-    """Whole edge lengths along x, y, z [m]."""
+    """Edge lengths along x, y, z [m]."""
     rounding: Length | None = None
-    """Radius of its edges and corners [m], below half the smallest size; otherwise a hundredth of that size."""
+    """Radius of its edges and corners [m], below half the smallest size; default: a hundredth of that size."""
 
     example: ClassVar[str] = """\
 pliant: 1

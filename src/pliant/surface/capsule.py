@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class CapsuleSurface(SurfaceBase):
-    """A cylinder with half balls at its ends, centred on the place of the surface."""
+    """A cylinder with hemispherical ends, centred at the origin of the surface."""
 
     type: Literal["capsule"] = "capsule"
     radius: Length
     """Radius [m]."""
     length: Length
-    """Distance of the centres of the half balls [m]."""
+    """Distance between the centres of the hemispheres [m]."""
     axis: Axis = "z"
     """Direction of its axis: x, y, z, or three numbers."""
 

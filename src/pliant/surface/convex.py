@@ -24,7 +24,7 @@ class ConvexSurface(TriangleSurface):
     file: str | None = None
     """File with the points, in the folder of the model or below: STL, OBJ or PLY."""
     unit: str | None = None
-    """Unit of the file's numbers, where that is not metres."""
+    """Unit of the file's numbers, if not metres."""
     points: tuple[LengthVector, ...] | None = Field(default=None, min_length=4)
     """The points instead [m], at least four."""
 

@@ -22,31 +22,32 @@ if TYPE_CHECKING:
 ENDLESS = 100.0
 """Half the length of a cylinder that is given none [m]."""
 ROUND = 0.02
-"""Radius of the rims as a share of the smaller of radius and half the length, where none is given."""
+"""Default radius of the rims relative to the smaller of radius and half the length."""
 CORNERS = 24
 """Corners of the rim of a flat end."""
 RIM = 0.5
-"""Share of the stiffness of a contact that each of them has."""
+"""Fraction of the stiffness of a contact at each of them."""
 
 
 class CylinderSurface(SurfaceBase):
-    """A cylinder around the place of the surface. Its side is round, for ropes to run around it; its ends are flat, with rounded
+    """A cylinder around the origin of the surface. Its side is smooth, so that ropes can run around it; its ends are
+    flat, with rounded
     rims.
 
     A rim is a polygon of 24 corners, two roundings within the side; the cylinder stands on it, and tips over it. Without a length
-    it has no ends.
+    the cylinder is infinite.
     """
 
     type: Literal["cylinder"] = "cylinder"
     radius: Length
     """Radius [m]."""
     length: Length | None = None
-    """Length [m]; otherwise it has no end."""
+    """Length [m]; default: infinite."""
     axis: Axis = "z"
     """Direction of its axis: x, y, z, or three numbers."""
     rounding: Length | None = None
-    """Radius of the rims of its ends [m], up to a quarter of the radius and of the length; otherwise a fiftieth of the smaller of
-    radius and half the length."""
+    """Radius of the rims of its ends [m], up to a quarter of the radius and of the length; default: a fiftieth of the
+    smaller of radius and half the length."""
 
     example: ClassVar[str] = """\
 pliant: 1

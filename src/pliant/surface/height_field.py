@@ -16,7 +16,7 @@ from pliant.surface.triangles import Triangles
 
 
 class HeightFieldSurface(TriangleSurface):
-    """Ground over a rectangle around the place of the surface: heights along z at the points of a grid, two triangles in each
+    """Terrain over a rectangle around the origin of the surface: heights along z at the points of a grid, two triangles in each
     cell."""
 
     type: Literal["height_field"] = "height_field"
@@ -85,7 +85,7 @@ contacts:
         if self.heights is not None:
             lengths = {len(row) for row in self.heights}
             if len(lengths) > 1:
-                message = f"all rows must have as many heights, but they have {', '.join(map(str, sorted(lengths)))}"
+                message = f"all rows must have the same number of heights, but they have {', '.join(map(str, sorted(lengths)))}"
                 raise FileProblem(message, "", ("heights",))
             return np.array([[value(x) for x in row] for row in self.heights])
         return read_rows(source, self.file or "")
@@ -111,7 +111,7 @@ def read_rows(source: Source, name: str) -> np.ndarray:
         except ValueError:
             raise FileProblem(f"line {number} of {name} is not a row of numbers", "", ("file",)) from None
         if not np.all(np.abs(row) < 1e9):
-            raise FileProblem(f"line {number} of {name} has a height that is no finite number", "", ("file",))
+            raise FileProblem(f"line {number} of {name} has a height that is not a finite number", "", ("file",))
         if rows and len(row) != len(rows[0]):
             message = f"line {number} of {name} has {len(row)} heights, but the first row has {len(rows[0])}"
             raise FileProblem(message, "", ("file",))

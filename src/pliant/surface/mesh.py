@@ -30,8 +30,8 @@ class MeshSurface(TriangleSurface):
     faces: tuple[tuple[NodeNumber, NodeNumber, NodeNumber], ...] | None = Field(default=None, min_length=1)
     """Numbers of the three corners of each triangle, from 1 on, anticlockwise seen from outside."""
     closed: StrictBool = True
-    """Whether it bounds a solid, out of which things are pushed; its triangles then have to close, seen from outside anticlockwise.
-    Otherwise it is a sheet that pushes to both sides, as thick as twice its `rounding`."""
+    """Whether it bounds a solid; its triangles must then form a closed surface and be counterclockwise seen from
+    outside. Otherwise it is a sheet that can be touched from both sides, with a thickness of twice its `rounding`."""
 
     @property
     def is_closed(self) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PlaneSurface(SurfaceBase):
-    """An endless plane; what is on the side that its normal shows is outside."""
+    """An infinite plane; its normal points outside."""
 
     type: Literal["plane"] = "plane"
     normal: Axis = "z"

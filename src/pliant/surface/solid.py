@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 ROUND = 0.01
-"""Radius of the edges as a share of the smallest extent, where none is given."""
+"""Default radius of the edges relative to the smallest extent."""
 
 
 class TriangleSurface(FromFiles, SurfaceBase):
-    """A surface whose triangles files or lists say."""
+    """A surface whose triangles are given by files or lists."""
 
     scale: Number = 1
     """Factor on all its lengths [-]."""
     rounding: Length | None = None
-    """Radius of its edges and corners [m]; its faces stay where they are. Otherwise a hundredth of its smallest extent."""
+    """Radius of its edges and corners [m]; its faces do not move. Default: a hundredth of its smallest extent."""
 
     _triangles: Triangles | None = PrivateAttr(default=None)
 
     @abstractmethod
     def read(self, source: Source, value: Callable[[Any], float]) -> Triangles:
-        """Its triangles, before `scale`; raises FileProblem that says what is wrong."""
+        """Its triangles, before `scale`; raises FileProblem."""
 
     @property
     def is_closed(self) -> bool:
@@ -48,7 +48,7 @@ class TriangleSurface(FromFiles, SurfaceBase):
 
     @property
     def is_solid(self) -> bool:
-        """Whether it encloses a volume, so that rounding can take from it what it adds."""
+        """Whether it encloses a volume, so that it can be shrunk by the rounding."""
         return self.is_closed
 
     @property
@@ -74,7 +74,7 @@ class TriangleSurface(FromFiles, SurfaceBase):
         """A scale above zero, and a rounding that is not negative."""
         yield from positive(self, value, "scale")
         if self.rounding is not None and value(self.rounding) < 0:
-            yield ("rounding",), f"rounding must not be below zero, but it is {value(self.rounding):g} m", ""
+            yield ("rounding",), f"rounding must not be negative, but it is {value(self.rounding):g} m", ""
 
     def default_rounding(self) -> float:
         """Radius of the edges where none is given, before `scale` [m]."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SphereSurface(SurfaceBase):
-    """A ball around the place of the surface. With radius 0 it is a point."""
+    """A ball around the origin of the surface. With radius 0 it is a point."""
 
     type: Literal["sphere"] = "sphere"
     radius: Length
@@ -37,7 +37,7 @@ contacts:
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """A radius that is not negative."""
         if value(self.radius) < 0:
-            yield ("radius",), f"radius must not be below zero, but it is {value(self.radius):g} m", ""
+            yield ("radius",), f"radius must not be negative, but it is {value(self.radius):g} m", ""
 
     def shapes(self, build: Build, name: str, node: int, pose: Pose) -> list[int]:
         return [

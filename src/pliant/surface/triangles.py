@@ -1,4 +1,4 @@
-"""Surfaces made of triangles: what contacts need to know of them, in plain numbers."""
+"""Triangulated surfaces: the data that contacts need, as plain numbers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Triangles:
 
     @property
     def volume(self) -> float:
-        """What a closed surface encloses [m^3]; below zero if its triangles show inwards."""
+        """Enclosed volume of a closed surface [m^3]; negative if its triangles point inwards."""
         a, b, c = (self.points[self.faces[:, k]] for k in range(3))
         return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6)
 

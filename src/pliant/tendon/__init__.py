@@ -1,4 +1,4 @@
-"""Tendons: lines routed through points of the robot, one kind per file. A new kind is one more name here."""
+"""Tendons: lines routed through points of the robot, one type per file. A new type is one more name here."""
 
 from typing import Annotated, TypeAlias
 

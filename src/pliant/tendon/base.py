@@ -1,4 +1,4 @@
-"""What all tendons share: the points they pass, and how a line becomes part of the system."""
+"""Base of all tendons: the points they pass, and their contribution to the system."""
 
 from __future__ import annotations
 
@@ -41,40 +41,40 @@ class TendonBase(Repeated):
     friction: Number = 0
     """Coefficient of friction at every point between its ends [-]."""
     slip_speed: Speed = "1 mm/s"
-    """Sliding speed at which friction has reached 76 % of its full value [m/s]; it goes as `tanh(speed/slip_speed)`. A line at rest
-    creeps slower than this: there is no sticking."""
+    """Sliding speed at which friction has reached 76 % of its full value [m/s]; it is proportional to
+    `tanh(speed/slip_speed)`. There is no sticking: a line at rest creeps at less than this speed."""
     at_rest: Literal["none", "pulled", "released"] = "none"
-    """What friction is at rest, where it may have any value up to the full one: none, that of a line which was just pulled in at
-    the first point, or of one that was let out. Poses at rest and linear systems follow it. In motions the line counts as pulled
-    (let out) until it slides the other way by four times the slip speed."""
+    """Friction at rest, which may have any value up to the full one: none, that of a line that was just pulled in at
+    the first point, or that of one that was released. Used in equilibria and linear systems. In motions the line
+    counts as pulled (released) until it slides the other way at four times the slip speed."""
     description: str = ""
-    """What a reader should know about it."""
+    """Description for readers."""
 
     @model_validator(mode="before")
     @classmethod
     def _one_drive(cls, data: Any) -> Any:
         given = [key for key in (*TENSION_KEYS, *LENGTH_KEYS) if isinstance(data, dict) and key in data]
         if any(key in TENSION_KEYS for key in given) and any(key in LENGTH_KEYS for key in given):
-            message = f"a tendon has its tension given or its length, not both; here are {given[0]} and {given[1]}"
-            hint = "keep `tension` (type tension), or what says its length and stiffness (type elastic)"
+            message = f"a tendon has either a given tension or a given length, but {given[0]} and {given[1]} are given"
+            hint = "keep `tension` (type tension), or length and stiffness (type elastic)"
             raise fault("two_drives", message, hint=hint, key=given[1])
         return data
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Two points or more, and no two in a row at one place of one frame."""
         if sum(item.count() for item in self.through) < 2:
-            yield ("through",), "a tendon needs two points or more", "add the frame or the rod that it leads to"
+            yield ("through",), "a tendon needs two points or more", "add the frame or the rod that it runs to"
         for index, (first, second) in enumerate(pairwise(self.through), start=1):
             if first == second:
-                yield ("through", index), "the tendon passes the same place twice in a row", "remove one of them"
+                yield ("through", index), "the tendon passes the same point twice in a row", "remove one of them"
         if value(self.friction) < 0:
-            yield ("friction",), f"friction must not be below zero, but it is {value(self.friction):g}", ""
+            yield ("friction",), f"friction must not be negative, but it is {value(self.friction):g}", ""
         yield from positive(self, value, "slip_speed")
         if self.at_rest != "none" and not self.has_friction:
             yield ("at_rest",), "a line without friction has none at rest", "give `friction`, or remove `at_rest`"
         if self.has_friction and sum(item.count() for item in self.through) == 2:
-            message = "a line of two points touches nothing between them that it could rub on"
-            yield ("friction",), message, "remove `friction`, or lead the line through more points"
+            message = "a line with two points has no point with friction between them"
+            yield ("friction",), message, "remove `friction`, or route the line through more points"
 
     @property
     def has_friction(self) -> bool:
@@ -82,7 +82,7 @@ class TendonBase(Repeated):
         return self.friction != 0
 
     def reserve(self, build: Build) -> None:
-        """Ask rods for the frames of the eyelets on them; before the rods are added to the system."""
+        """Request the frames of eyelets from rods; before the rods are added to the system."""
         for item in self.through:
             if isinstance(item, Stretch):
                 item.reserve(build)

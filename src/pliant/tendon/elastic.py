@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 class ElasticTendon(TendonBase):
     """An elastic line, as on a winch under position control: it pulls while stretched and is slack otherwise.
 
-    With elongation `e = length - rest + shortening`, the tension is `stiffness e` and what the damper adds, nothing
-    while e is below zero, and never below zero.
+    With elongation `e = length - rest + shortening`, the tension is `stiffness e` plus the force of the damper; it is zero
+    while e is negative, and never negative.
     """
 
     type: Literal["elastic"] = "elastic"
     stiffness: Stiffness | None = None
-    """Tension over elongation of the whole line [N/m]."""
+    """Tension per elongation of the entire line [N/m]."""
     axial_stiffness: Force | None = None
-    """Instead of `stiffness`: Young's modulus times area of the line [N]; its stiffness is that over `rest`, whatever is
-    wound in."""
+    """Instead of `stiffness`: Young's modulus times area of the line [N]; its stiffness is that divided by `rest`,
+    independent of the length wound in."""
     rest: RestLength = AS_AT_START
     """Length without tension while nothing is wound in [m], or `as at start`: its length in the initial pose."""
     shortening: LengthSignal = 0
-    """Length wound in, which may vary in time [m]; below zero, let out."""
+    """Length wound in, which may vary in time [m]; negative if let out."""
     damper: LengthDamper | None = None
     """Damper on the rate of the elongation: a coefficient [N s/m], or a mapping."""
     smoothing: Length = 0
@@ -77,7 +77,7 @@ tendons:
         if self.rest != AS_AT_START:
             yield from positive(self, value, "rest")
         if value(self.smoothing) < 0:
-            yield ("smoothing",), f"smoothing cannot be below zero, but it is {value(self.smoothing):g}", ""
+            yield ("smoothing",), f"smoothing cannot be negative, but it is {value(self.smoothing):g}", ""
 
     def apply(self, build: Build, name: str) -> None:
         """Add the tendon to the system."""

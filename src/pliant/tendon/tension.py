@@ -22,8 +22,8 @@ class TensionTendon(TendonBase):
 
     type: Literal["tension"] = "tension"
     tension: ForceSignal
-    """Tension, which may vary in time [N]. A line cannot push: while the value is below zero the line is slack, which
-    results report as a warning. It may not be below zero at the start."""
+    """Tension, which may vary in time [N]. A line cannot push: while the value is negative the line is slack, which
+    results report as a warning. It must not be negative at the start."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -45,8 +45,8 @@ outputs:
         """Points as for all tendons; no tension below zero."""
         yield from super().problems(value)
         if value(self.tension) < 0:
-            message = f"the tension cannot be below zero, but it is {value(self.tension):g} N: a line cannot push"
-            yield ("tension",), message, "pull on the other side instead"
+            message = f"the tension cannot be negative, but it is {value(self.tension):g} N: a line cannot push"
+            yield ("tension",), message, "use a tendon on the other side instead"
 
     def apply(self, build: Build, name: str) -> None:
         """Add the tendon to the system."""
@@ -54,7 +54,7 @@ outputs:
 
 
 def _law(length: Any, rate: Any, c: Any, signal: Any, signal_rate: Any) -> Effect:
-    # at zero the derivative is that of pulling: what a controller asks of a line at rest
+    # at zero the derivative is that of pulling, which controllers need for a line at rest
     tension = ca.if_else(signal[0] >= 0, signal[0], 0.0)
     return Effect(force=tension, supply=-tension * rate)
 

@@ -1,7 +1,7 @@
 """The points of a tendon: frames of the robot, and eyelets along rods.
 
-An eyelet is a point of the section at an arc length. Every rod model places frames at any arc length, so a rod needs to
-know nothing of tendons.
+An eyelet is a point of the section at an arc length. Every rod model places frames at any arc length, so rods are
+independent of tendons.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class FramePoint(Part):
 
 @dataclass(frozen=True)
 class Station:
-    """An eyelet of a rod: its frame (`BASE`, `TIP`, or a name made of how its place is said), arc length [m] and place
-    in the section: x, y [m]."""
+    """An eyelet of a rod: its frame (`BASE`, `TIP`, or a name derived from the text of its position), arc length [m]
+    and position in the section: x, y [m]."""
 
     frame: str
     at: Any
@@ -65,7 +65,7 @@ class Stretch(Part):
     """Eyelets along a rod."""
 
     rod: RodName
-    """The rod. Eyelets turn with its sections and may lie outside of them, as on discs."""
+    """The rod. Eyelets rotate with its sections and may lie outside of them, as on discs."""
 
     @abstractmethod
     def count(self) -> int:
@@ -80,7 +80,7 @@ class Stretch(Part):
         """Arc lengths that the file gives, by their path in this part; None for the rod's own end."""
 
     def reserve(self, build: Build) -> None:
-        """Ask the rod for the eyelets' frames."""
+        """Request the frames of the eyelets from the rod."""
         for station in self.stations(build.value, build.value(build.robot.rods[self.rod].length)):
             if station.frame not in (BASE, TIP):
                 build.reserve_frame(self.rod, station.frame, station.at)
@@ -106,9 +106,9 @@ class EvenStretch(Stretch):
     """Eyelets at equal distances along a rod."""
 
     start: Length | None = None
-    """Arc length of the first eyelet [m]; the rod's base unless given."""
+    """Arc length of the first eyelet [m]; default: the rod's base."""
     end: Length | None = None
-    """Arc length of the last eyelet [m]; the rod's tip unless given. Below `start`, the tendon leads back."""
+    """Arc length of the last eyelet [m]; default: the rod's tip. If it is less than `start`, the tendon runs backwards."""
     eyelets: Eyelets = EYELETS
     """Number of eyelets, first and last included."""
 
@@ -130,11 +130,11 @@ class EvenStretch(Stretch):
         last = length if self.end is None else value(self.end)
         shares = [Fraction(k, self.eyelets - 1) for k in range(self.eyelets)]
         column = ca.DM([float(share) for share in shares])
-        # whole columns at once: an expression takes as long to write down for many entries as for one
+        # entire columns at once: an expression takes as long to create for many entries as for one
         arc_lengths, *offsets = map(scalars, (first + (last - first) * column, *self.places(column, value)))
         found = []
         for share, at, *offset in zip(shares, arc_lengths, *offsets, strict=True):
-            # eyelets whose places are said in the same words are one frame, whoever's they are
+            # eyelets with the same text for their position share a frame, also between tendons
             frame = f"eyelet {self.start} to {self.end}, {share}"
             if (share == 0 and self.start is None) or (share == 1 and self.end is None):
                 frame = BASE if share == 0 else TIP
@@ -148,10 +148,10 @@ class EvenStretch(Stretch):
 
 
 class ParallelStretch(EvenStretch):
-    """Along a rod at one place in the section: `{rod: arm, offset: [8 mm, 0]}`."""
+    """Along a rod at one position in the section: `{rod: arm, offset: [8 mm, 0]}`."""
 
     offset: tuple[Length, Length]
-    """Place in the section: x and y [m]."""
+    """Position in the section: x and y [m]."""
 
     def places(self, shares: ca.DM, value: Value) -> tuple[Any, Any]:
         """Places in the section [m]."""
@@ -188,7 +188,7 @@ class RodPoint(Part):
     at: Length
     """Arc length from the base [m]."""
     offset: tuple[Length, Length] = (0, 0)
-    """Place in the section: x and y [m]."""
+    """Position in the section: x and y [m]."""
 
 
 class PointStretch(Stretch):
@@ -197,7 +197,7 @@ class PointStretch(Stretch):
     points: Annotated[tuple[RodPoint, ...], Field(min_length=1)]
     """The points in order."""
     between: Annotated[int, Field(ge=0, le=500, strict=True)] = 0
-    """Number of further eyelets between any two neighbours, at equal distances of arc length and of offset."""
+    """Number of additional eyelets between neighbouring points, evenly spaced in arc length and offset."""
 
     def count(self) -> int:
         """Number of eyelets."""
@@ -244,4 +244,4 @@ Through: TypeAlias = Annotated[
     FramePoint | ParallelStretch | HelicalStretch | PointStretch,
     ByKey("point of a tendon", keys=("frame", "offset", "radius", "points"), bare="frame"),
 ]
-"""A frame, or a stretch along a rod; told by its key."""
+"""A frame, or a stretch along a rod; distinguished by its key."""

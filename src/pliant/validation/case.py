@@ -1,4 +1,4 @@
-"""What a case is: a function that computes a value and what it should be, with the source of the latter and a tolerance."""
+"""Definition of a case: a function that computes a value and its reference, with the source of the reference and a tolerance."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Found:
-    """What a case computed: the value of Pliant, and the reference, a number or an array of the same shape each."""
+    """Result of a case: the value of Pliant, and the reference, each a number or an array of the same shape."""
 
     value: Any
     reference: Any
@@ -62,7 +62,7 @@ class Case:
     Attributes:
         compute: gives `Found`; it is called with the path of `data` where the case needs one.
         theme: the table that it stands in.
-        compared: what is compared, in words with units.
+        compared: description of the compared quantity, with units.
         source: where the reference comes from: citation, equation, table or page.
         tolerance: largest error that is allowed, measured as `measure` says.
         unit: of value and reference, "" for numbers.

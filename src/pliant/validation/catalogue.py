@@ -1,4 +1,4 @@
-"""The cases that there are: found by their files, imported when they are asked for."""
+"""The catalogue of cases: found by their files, imported on demand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pliant.validation.case import Case, Theme
 
 
 class UnknownCase(ValueError):
-    """A name that no case and no theme has; `hint` says which are meant perhaps."""
+    """A name of neither a case nor a theme; `hint` suggests similar ones."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -70,7 +70,7 @@ def chosen(wanted: Sequence[str]) -> dict[str, Entry]:
 
 
 def _near(word: str, known: Sequence[str]) -> str:
-    """Names that hold the word or look like it, as a hint."""
+    """Names that contain the text or are similar to it, as a hint."""
     alike = [name for name in known if word in name or name in word]
     found = list(dict.fromkeys([*alike, *get_close_matches(word, known, n=3, cutoff=0.6)]))[:5]
     return f"did you mean {' or '.join(found)}?" if found else "pliant validate --list names them all"

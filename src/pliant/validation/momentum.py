@@ -8,7 +8,7 @@ from pliant.equations.equations import Equations
 
 
 def frames(eqs: Equations) -> list[tuple[int, int]]:
-    """Where the position of each free frame stands in q and v."""
+    """Indices of the position of each free frame in q and v."""
     return [(c.q_at - 3, c.v_at - 3) for c in eqs.model.coordinates if c.is_rotation]
 
 

@@ -1,4 +1,4 @@
-"""The page of `pliant validate --report`: all cases with their sources, numbers and plots, on what they were computed."""
+"""The page of `pliant validate --report`: all cases with their sources, numbers and plots, and the system they were computed on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pliant.view.page import encoded, page, table, text
 from pliant.view.plot.style import COLOURS, DASHES, axes, key
 
 PACKAGES = ("scipy", "pin", "mujoco")
-"""Packages beside those that results depend on whose versions are told."""
+"""Additional packages whose versions are listed."""
 MARKS = "os^vDP"
 OWN, EXACT = tuple(COLOURS[k] for k in (0, 1, 4, 6, 5)), COLOURS[2]
 """Colours of what Pliant computed, and of references."""
@@ -31,7 +31,7 @@ FEW = 10
 
 
 def write_page(findings: Findings, file: Path) -> None:
-    """Write the page, whole or not at all."""
+    """Write the page atomically."""
     write_whole(file, encoded(findings_page(findings)))
 
 
@@ -62,7 +62,7 @@ def summary(findings: Findings) -> str:
 
 
 def numbers(outcome: Outcome) -> tuple[str, str, str, str]:
-    """Value, reference, error and tolerance as people read them; of several values those with the largest error."""
+    """Value, reference, error and tolerance as text; for several values those with the largest error."""
     kind, found = outcome.entry.case, outcome.found
     if found is None:
         return "-", "-", "-", f"{kind.tolerance:.2g}"
@@ -91,7 +91,7 @@ def _row(outcome: Outcome) -> tuple[str, ...]:
 
 
 def _case(outcome: Outcome) -> str:
-    """What is compared with what, and the plot if there is one."""
+    """Description of the comparison, and the plot if there is one."""
     entry, found = outcome.entry, outcome.found
     count = 0 if found is None else np.broadcast(np.asarray(found.value), np.asarray(found.reference)).size
     several = f" The table has the worst of {count} values." if count > 1 else ""
@@ -148,7 +148,7 @@ def _machine() -> list[tuple[str, str]]:
 
 
 def _processor() -> str:
-    """Name of the processor, where the system tells it."""
+    """Name of the processor, if known."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))

@@ -1,4 +1,4 @@
-"""Rods of every kind for cases, by words such as `pcs:20`."""
+"""Rods of every model for cases, by texts such as `pcs:20`."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def cantilevers(words: Iterable[str]) -> Iterator[tuple[str, Equations]]:
 
 
 def in_models(spec: RobotSpec, rod: str, words: Iterable[str]) -> Iterator[tuple[str, Equations]]:
-    """A robot with these models of one of its rods, each with its word."""
+    """A robot with these models of one of its rods, each with its text."""
     for word in words:
         yield word, derive(with_rod_model(spec, rod, word))

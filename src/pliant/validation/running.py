@@ -1,4 +1,4 @@
-"""Compute cases one after the other, and say how each came out."""
+"""Compute cases one after the other, and report the outcome of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pliant.validation.catalogue import Entry
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a case came out.
+    """Outcome of a case.
 
     Attributes:
         found: value and reference; None where they could not be computed, and `message` says why.
@@ -104,7 +104,7 @@ def run_cases(
 
 
 def missing(entry: Entry, data: Path | None) -> str:
-    """What a case needs and does not have here, in words; "" if nothing."""
+    """Missing requirements of a case as text; "" if there are none."""
     kind = entry.case
     if kind.package is not None and find_spec(kind.package) is None:
         return f"needs {kind.package}, which is not installed: pip install {kind.install or kind.package}"
@@ -116,7 +116,7 @@ def missing(entry: Entry, data: Path | None) -> str:
 
 
 def run_case(entry: Entry, data: Path | None = None) -> Outcome:
-    """Compute one case. A fault of any kind is an outcome, too: the other cases go on."""
+    """Compute one case. Any exception is an outcome too: the other cases continue."""
     kind = entry.case
     arguments = () if kind.data is None or data is None else (data / kind.data,)
     begin = time.perf_counter()
@@ -126,6 +126,6 @@ def run_case(entry: Entry, data: Path | None = None) -> Outcome:
     except Exception as fault:
         message = f"{type(fault).__name__}: {fault}"
         return Outcome(entry, None, np.nan, 0, time.perf_counter() - begin, message)
-    # an entry that is not a number is the worst, and no tolerance holds for it
+    # NaN is the worst entry, and exceeds any tolerance
     worst = int(np.argmax(np.where(np.isnan(errors), np.inf, errors)))
     return Outcome(entry, found, float(errors[worst]), worst, time.perf_counter() - begin)

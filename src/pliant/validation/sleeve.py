@@ -1,4 +1,4 @@
-"""The fabric sleeve against its recording: what is read off the trackers, the driven model, and a fit on the first half."""
+"""The fabric sleeve compared with its recording: evaluation of the trackers, the driven model, and a fit on the first half."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pliant.spec.derive import derive
 from pliant.spec.reader import load
 
 HELD = 0.5
-"""Time for which the arm is held at its first angle before the release [s]; the fabric comes to lie on it."""
+"""Time for which the arm stays at its first angle before the release [s], while the fabric settles on it."""
 MIDDLE = 0.175
 """Distance of node 8 from the clamps, along the drawing [m]."""
 LINK, CLAMPS = 0.27, 0.03
@@ -29,7 +29,7 @@ PUBLISHED_SCALE = 0.25
 
 @dataclass(frozen=True)
 class Measured:
-    """What the trackers say, in the authors' axes turned about the vertical so that the arm swings in the x-z plane.
+    """Data of the trackers, in the authors' axes rotated about the vertical so that the arm swings in the x-z plane.
 
     Attributes:
         time: of the samples [s]; angle: of the arm from hanging down, towards +x [rad].
@@ -88,7 +88,7 @@ def read_sleeve(file: Path) -> Measured:
 
 
 def driven_sleeve(measured: Measured) -> Equations:
-    """The bundled sleeve with its arm held at the first angle, then led as recorded."""
+    """The bundled sleeve with its arm fixed at the first angle, then driven as recorded."""
     # the model's joint turns the hanging arm towards -x
     swung = -(measured.angle - measured.angle[0])
     before = np.arange(0, HELD, 0.025)
@@ -97,9 +97,10 @@ def driven_sleeve(measured: Measured) -> Equations:
 
 
 def readings(measured: Measured) -> dict[str, dict[str, float]]:
-    """Where the fabric sits on the arm, in three readings of what was published and recorded (distances from the joint [m]).
+    """Position of the fabric on the arm, in three interpretations of the publication and the recording (distances
+    from the joint [m]).
 
-    The further tracker turns out to be 360 mm from the joint, though the link is said to be 270 mm long.
+    The far tracker is 360 mm from the joint, although the published length of the link is 270 mm.
     """
     above = measured.arm - LINK
     return {

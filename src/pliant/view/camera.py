@@ -13,11 +13,11 @@ from pliant.language.words import nearest
 
 AZIMUTH, ELEVATION = np.radians(-62.0), np.radians(22.0)
 FLAT = 1e-6
-"""Points within this share of their spread count as lying in one plane."""
+"""Relative tolerance for points in one plane."""
 
 
 View: TypeAlias = str | Sequence[float] | np.ndarray | None
-"""Where the viewer stands: a word, a direction, or None for a view that suits the robot."""
+"""Position of the viewer: a keyword, a direction, or None for an automatic view."""
 
 VIEWS = {
     "front": (0.0, -1.0, 0.0),
@@ -28,7 +28,7 @@ VIEWS = {
     "bottom": (0.0, 0.0, -1.0),
     "corner": (1.0, -1.4, 0.8),
 }
-"""Words for views: directions from the robot to the viewer in world axes. From the front, x points right and z up."""
+"""Keywords of views: directions from the robot to the viewer in world axes. From the front, x points right and z up."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Camera:
 
 
 def view_direction(view: str | Sequence[float] | np.ndarray) -> np.ndarray:
-    """The direction from the robot to the viewer (3), from a word, three numbers, or a text of them (`1,-1,0.5`)."""
+    """The direction from the robot to the viewer (3), from a keyword, three numbers, or their text (`1,-1,0.5`)."""
     known = f"write {', '.join(VIEWS)}, or a direction such as 1,-1,0.5"
     if isinstance(view, str) and view in VIEWS:
         return np.array(VIEWS[view])
@@ -64,7 +64,7 @@ def view_direction(view: str | Sequence[float] | np.ndarray) -> np.ndarray:
 
 
 def look_from(direction: Sequence[float] | np.ndarray, gravity: np.ndarray) -> Camera:
-    """The camera that stands in that direction from the robot, with gravity pointing down where that can be."""
+    """The camera in that direction from the robot, with gravity pointing down if possible."""
     toward = _unit(np.asarray(direction, dtype=float))
     up = _upward(toward, gravity)
     return Camera(np.cross(up, toward), up, toward)

@@ -35,7 +35,7 @@ class Clip:
     """Scenes at increasing times [s].
 
     Attributes:
-        name: what it is, in words.
+        name: description.
         times: of the scenes [s].
         scenes: one for each time.
         loops: whether it starts again at its end.
@@ -58,7 +58,7 @@ def run_clip(eqs: Equations, run: Result, *, name: str = "motion", most: int = M
 
 
 def most_frames(eqs: Equations) -> int:
-    """How many frames of a robot one page can hold: fewer for large meshes, each edge of which moves by itself."""
+    """Number of frames of a robot on one page: fewer for large meshes, whose edges move individually."""
     edges = sum(len(mesh.lattice.edges) for mesh in eqs.model.spec.meshes.values())
     return max(2, min(MOST_FRAMES, MOST_EDGES // max(edges, 1)))
 
@@ -85,7 +85,7 @@ def parameters_of_run(eqs: Equations, run: Recorded) -> dict[str, float]:
 
 
 def path_clip(eqs: Equations, path: Path, *, name: str = "path") -> Clip:
-    """Poses along a path of equilibria, one after the other; the whole path takes five seconds."""
+    """Poses along a path of equilibria, one after the other; the entire path takes five seconds."""
     chosen = spread_indices(np.arange(len(path), dtype=float), most_frames(eqs))
     scenes = []
     parameters, inputs = parameters_of_run(eqs, path), json.loads(path.recorded.attributes["inputs"])

@@ -1,4 +1,4 @@
-"""Colours of drawings: people with any kind of colour vision can tell them apart, and they differ in lightness."""
+"""Colours of drawings: distinguishable with any type of colour vision, and different in lightness."""
 
 from __future__ import annotations
 

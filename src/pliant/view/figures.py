@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def figure_html(draw: Callable[[], Any], words: str) -> str:
-    """What a function draws, as an image with `words` for people who cannot see it."""
+    """The drawing of a function as an image, with `words` as alternative text."""
     with style():
         return _image(draw(), words)
 

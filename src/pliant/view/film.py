@@ -40,7 +40,7 @@ COLOURS = 256
 
 
 class FilmError(RuntimeError):
-    """A film cannot be made, with the way out."""
+    """A film cannot be made; the message suggests a fix."""
 
 
 def film(
@@ -56,7 +56,7 @@ def film(
     frames: bool = True,
     progress: Progress | None = None,
 ) -> int:
-    """Write a run as a film (.mp4 or .gif), whole or not at all; returns its number of frames.
+    """Write a run as a film (.mp4 or .gif) atomically; returns its number of frames.
 
     fps: frames per second. speed: seconds of motion per second of film. Between saved times the nearest one is shown.
     view, labels, frames: as of `sketch`. size: width and height [pixels]; by default the shape of what is seen, up to 960 x 720.
@@ -65,14 +65,14 @@ def film(
     if target.suffix not in (".mp4", ".gif"):
         raise FilmError(f"cannot tell the format of '{target.name}': end it in .mp4 or .gif")
     if target.suffix == ".mp4" and shutil.which("ffmpeg") is None:
-        raise FilmError("ffmpeg, which writes .mp4, is not on this machine: install it, or write a .gif")
+        raise FilmError("ffmpeg, which writes .mp4, is not installed: install it, or write a .gif")
     if len(run.time) < 2:
-        raise FilmError("the result holds fewer than two saved times: simulate with --save-every")
+        raise FilmError("the result contains fewer than two saved times: simulate with --save-every")
     span = float(run.time[-1] - run.time[0])
     count = max(2, round(span / speed * fps) + 1)
     if count > MOST_FRAMES:
         raise FilmError(
-            f"the film would have {count} frames, more than {MOST_FRAMES}: raise the speed or take fewer per second"
+            f"the film would have {count} frames, more than {MOST_FRAMES}: increase the speed or reduce the frame rate"
         )
     moments = run.time[0] + np.linspace(0, span, count)
     chosen = [int(np.argmin(np.abs(run.time - t))) for t in moments]
@@ -119,7 +119,7 @@ def _pictures(
     scale = min(WIDTH / shape[0], HEIGHT / shape[1])
     # encoders want an even number of pixels
     width, height = (2 * round(x / 2) for x in (scale * shape if look.size is None else look.size))
-    dots = RESOLUTION * max(width / WIDTH, height / HEIGHT)  # words and lines grow with the picture
+    dots = RESOLUTION * max(width / WIDTH, height / HEIGHT)  # text and lines scale with the picture
     last, frame = -1, np.zeros((height, width, 3), dtype=np.uint8)
     for number, k in enumerate(chosen):
         if k != last:
@@ -145,7 +145,7 @@ def _mp4(pictures: Iterator[np.ndarray], frames_per_second: float) -> bytes:
             "-r", f"{frames_per_second:g}", "-i", "-", "-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18",
             "-movflags", "+faststart", str(target),
         ]  # fmt: skip
-        # words of the encoder go to a file: a pipe that nobody empties could fill up
+        # messages of the encoder go to a file: a pipe that is not read could fill up
         with (Path(folder) / "errors").open("w+b") as errors:
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=errors)
             assert process.stdin is not None
@@ -154,7 +154,7 @@ def _mp4(pictures: Iterator[np.ndarray], frames_per_second: float) -> bytes:
                     process.stdin.write(picture.tobytes())
                 process.stdin.close()
             except BrokenPipeError:
-                pass  # it has said why
+                pass  # its messages give the reason
             if process.wait() != 0 or not target.exists():
                 errors.seek(0)
                 raise FilmError(

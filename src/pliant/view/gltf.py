@@ -25,7 +25,7 @@ KINDS = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
 
 
 def export_gltf(stage: Stage, times: np.ndarray, path: str | os.PathLike[str]) -> None:
-    """Write a stage with its times [s], one for each frame, whole or not at all."""
+    """Write a stage with its times [s], one for each frame, atomically."""
     write_whole(Path(path), _Writer(stage, np.asarray(times, dtype=float)).document())
 
 

@@ -1,4 +1,4 @@
-"""Polygons, lines, markers and words of a flat picture, kept in layers until they are painted on matplotlib axes."""
+"""Polygons, lines, markers and text of a flat picture, stored in layers until they are drawn on matplotlib axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scene is made of: solids, soft rods, joints, links, loads and marks, in world coordinates [m]."""
+"""Elements of a scene: solids, soft rods, joints, links, loads and marks, in world coordinates [m]."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SolidForm = Literal["rod", "cylinder", "box", "ball", "dot", "none"]
 
 @dataclass(frozen=True)
 class Solid:
-    """A body. `form` says how to draw `points`: two ends of a rod or cylinder, eight corners of a box, one centre.
+    """A body. `form` defines the meaning of `points`: two ends of a rod or cylinder, eight corners of a box, one centre.
 
     `radius` [m] is that of cylinders and balls; `arms` are pairs of points joined by thin lines, for frames and joints
     that the shape does not reach.
@@ -108,7 +108,7 @@ class LoadMark:
 
 @dataclass(frozen=True)
 class PushMark:
-    """The force of a contact [N] on one of its two things, and where it acts [m]; `key` is the same as long as it lasts."""
+    """The force of a contact [N] on one of its two parts, and its point of application [m]; `key` identifies it while it lasts."""
 
     key: int
     point: np.ndarray

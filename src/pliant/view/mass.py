@@ -1,4 +1,4 @@
-"""Mass of a robot and of its kinds of parts, and its centre of mass at the start."""
+"""Mass of a robot and of its types of parts, and its initial centre of mass."""
 
 from __future__ import annotations
 

@@ -20,11 +20,11 @@ NUMBERS_UP_TO = 400
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = "so^vD<"
 OF_FILES = ("lines", "merged", "repeated", "short", "orphans", "pieces", "ignored", "unit")
-"""What is told of a mesh that was read from a file."""
+"""Columns of the table for a mesh that was read from a file."""
 
 
 def mesh_rows(spec: RobotSpec) -> list[dict[str, Any]]:
-    """What was read, one row per mesh."""
+    """The contents, one row per mesh."""
     rows = []
     for name, mesh in flatten(spec).meshes.items():
         lattice, read = mesh.lattice, mesh.lattice.wireframe

@@ -1,4 +1,4 @@
-"""Where names stand on a picture: beside what they name, and not on other names or parts where that can be avoided."""
+"""Placement of names on a picture: next to their parts, and not on other names or parts if possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How robots and results show themselves in a notebook: a table, and a view in three dimensions inside a frame of its own."""
+"""Display of robots and results in a notebook: a table, and a three-dimensional view in an iframe."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec
 
 MOST_PARTS = 200
-"""Robots with more coordinates are not derived only to be looked at."""
+"""Robots with more coordinates are not derived just for display."""
 MOST_FRAMES = 300
 MOST_ROWS = 12
 
 
 def spec_html(spec: RobotSpec) -> str:
-    """The tables of a robot, and the robot at its start."""
+    """The tables of a robot, and the robot at the start."""
 
     def clips() -> list[Clip]:
         return [_start(derive(spec))]
@@ -36,7 +36,7 @@ def spec_html(spec: RobotSpec) -> str:
 
 
 def equations_html(eqs: Equations) -> str:
-    """Equations: what they are of, and the robot at its start."""
+    """Equations: a summary, and the robot at the start."""
     return f"<p>{text(repr(eqs))}</p>" + _view(eqs.model.spec.name or "robot", lambda: [_start(eqs)])
 
 
@@ -48,7 +48,7 @@ def equilibrium_html(found: Equilibrium) -> str:
 
 
 def modes_html(found: Modes) -> str:
-    """Modes: their eigenvalues, what to know about them, and how they move."""
+    """Modes: their eigenvalues, warnings, and motion."""
     head, rows = found.table()
     more = f"<p>{len(rows) - MOST_ROWS} more modes are not shown.</p>" if len(rows) > MOST_ROWS else ""
     notes = "".join(f"<p>{text(note)}</p>" for note in found.warnings[:MOST_ROWS])
@@ -72,7 +72,7 @@ def _start(eqs: Equations) -> Clip:
 
 
 def _view(title: str, clips: Callable[[], Sequence[Clip]]) -> str:
-    """A player in a frame; a word instead where there is nothing to see."""
+    """A player in a frame; a text if there is nothing to show."""
     try:
         shown = clips()
     except (ArithmeticError, RuntimeError, SpecError, ValueError) as reason:

@@ -37,12 +37,12 @@ def block(name: str, data: Any) -> str:
 
 
 def picture(content: bytes, kind: str, words: str) -> str:
-    """An image inside the page; kind: `png` or `svg+xml`. `words` says what it shows."""
+    """An image embedded in the page; kind: `png` or `svg+xml`. `words` is its alternative text."""
     return f'<img alt="{text(words)}" src="data:image/{kind};base64,{base64.b64encode(content).decode()}">'
 
 
 def page(title: str, body: str) -> str:
-    """A whole page."""
+    """A complete page."""
     script, style = asset("player.js"), asset("page.css")
     policy = (
         f"default-src 'none'; img-src data:; script-src '{_checksum(script)}'; style-src '{_checksum(style)}'; "

@@ -33,9 +33,9 @@ def player(name: str, title: str, clips: Sequence[Clip]) -> str:
 
 
 def player_data(stage: Stage, title: str, clips: Sequence[Clip]) -> dict[str, Any]:
-    """Everything that the player needs to know.
+    """The data of the player.
 
-    Positions are 16-bit shares of the box around them, sizes of the largest size, quaternions of one; tracks that do
+    Positions are 16-bit fractions of their bounding box, sizes of the largest size, quaternions of one; tracks that do
     not move have one frame.
     """
     everywhere = np.concatenate([batch.positions.reshape(-1, 3) for batch in stage.batches])

@@ -1,4 +1,4 @@
-"""One page about a robot and what was computed: it opens anywhere, without network, and can be sent to a colleague."""
+"""Reports: one self-contained page about a robot and its results."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from pliant.equations.equations import Equations
 
 FEW_ROWS, MOST_ROWS, MOST_PLOTS, MOST_MODES = 12, 40, 8, 12
-"""Rows of a table that is open at once, rows of any table, plots of outputs, animated modes; what is left out is said."""
+"""Maximum rows of an open table, rows of any table, plots of outputs, animated modes; the page states what is omitted."""
 TOGETHER = 6
 """Inputs in one plot."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What `compare` found, and what it was compared with, in words."""
+    """Results of `compare`, and a description of the reference."""
 
     rows: tuple[Comparison, ...]
     reference: str
@@ -58,8 +58,8 @@ class Compared:
 
 @dataclass(frozen=True)
 class Swept:
-    """Cases of a sweep: their table, the measure that ranks them, and the best ones, each with its equations and what was found
-    (a motion or a pose at rest)."""
+    """Cases of a sweep: their table, the measure that ranks them, and the best ones, each with its equations and
+    result (a motion or an equilibrium)."""
 
     table: Table
     by: str | None
@@ -68,7 +68,7 @@ class Swept:
 
 
 def write_report(eqs: Equations, path: str | os.PathLike[str], findings: Sequence[Any]) -> None:
-    """Write the page about a robot and what was found (see `report`), whole or not at all."""
+    """Write the report about a robot and its results (see `report`) atomically."""
     write_whole(pathlib.Path(path), encoded(report(eqs, findings)))
 
 
@@ -108,7 +108,7 @@ def _sections(eqs: Equations, findings: Sequence[Any]) -> Iterator[tuple[str, st
 
 def _model(eqs: Equations) -> str:
     shown = overview(eqs.model.spec)
-    drawn = sketch_html(eqs, None, "the robot at its start")
+    drawn = sketch_html(eqs, None, "the robot at the start")
     parts = [f'<div class="pictures">{drawn}{table(("", ""), shown.totals)}</div>']
     for sheet in shown.sheets:
         rows = sheet.rows[:MOST_ROWS]
@@ -138,9 +138,7 @@ def _equilibrium(eqs: Equations, found: Equilibrium, name: str) -> str:
 def _modes(eqs: Equations, found: Modes, name: str) -> str:
     head, rows = found.table()
     clips = mode_clips(found, most=MOST_MODES)
-    words = (
-        "One period of each mode takes two seconds here, whatever its frequency; how it grows or decays is not shown."
-    )
+    words = "One period of each mode is played in two seconds, whatever its frequency; growth and decay are not shown."
     if len(clips) < len(rows):
         words = f"The first {len(clips)} of {len(rows)} modes can be played. " + words
     note = f'<p class="note">{words}</p>'
@@ -258,7 +256,7 @@ def _comparison(eqs: Equations, found: Compared, name: str) -> str:
         errors = (r.mean_error_mm, r.max_error_mm, r.static_mean_error_mm)
         costs = (r.run_s, r.realtime_factor, r.code_kb, r.memory_kb)
         lines.append((r.rod, r.states, *map(_number, (*errors, *costs))))
-    words = f"rod models beside the {found.reference}: times, errors and paths"
+    words = f"rod models compared with the {found.reference}: times, errors and paths"
     drawn = figure_html(lambda: plot.compare(found.rows, reference=found.reference), words)
     return f"<p>Compared with the {text(found.reference)}.</p>{table(head, lines)}{drawn}"
 

@@ -20,7 +20,7 @@ Pose = tuple[np.ndarray, np.ndarray]
 FINEST, COARSEST, POINTS = 12, 1, 60
 """Most and fewest points drawn between two nodes, and how many a rod should have in all."""
 ARC_PLACES = 24
-"""Places on a rod of circular arcs that are computed from its coordinates: two ends do not tell how far an arc is bent."""
+"""Points on a rod of circular arcs, computed from its coordinates: two ends do not determine the bending of an arc."""
 
 
 CORNERS = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])

@@ -76,7 +76,7 @@ class SceneMaker:
             name: SURFACES[type(surface)](surface, self.value) for name, surface in self.spec.surfaces.items()
         }
         self.nets = [Net(eqs.model, name, mesh) for name, mesh in self.spec.meshes.items()]
-        # nodes of meshes have frames of their own, thousands of them: those that something is attached to are enough
+        # nodes of meshes have thousands of frames: show only those with attached parts
         attached = {frame for part in _attaching(self.spec) for frame in part}
         self.named = tuple(f for f in eqs.frame_names if _owner(f) not in self.spec.meshes or f in attached)
         self.pose: dict[str, Pose] = {}
@@ -212,7 +212,7 @@ class SceneMaker:
         )  # fmt: skip
 
     def pushes(self) -> Iterator[PushMark]:
-        """Forces of contacts, on the first of two things unless that is fixed to the world."""
+        """Forces of contacts, on the first of two parts unless that is fixed to the world."""
         found, fixed = self.contacts, self.fixed
         for key, (a, b), place, force in zip(found.rows[:, 0], found.pairs, found.place, found.force, strict=True):
             yield PushMark(int(key), place, -force if a in fixed and b not in fixed else force)
@@ -256,7 +256,7 @@ def _owner(frame: str) -> str:
 
 
 def _is_ground(name: str) -> bool:
-    """Whether a body stands for the world of an attached model."""
+    """Whether a body is the world of an attached model."""
     return _owner(name).rpartition("/")[2] == "world"
 
 

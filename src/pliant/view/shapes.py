@@ -1,4 +1,4 @@
-"""The unit shapes that everything is made of in three dimensions (see `stage`), as triangles."""
+"""The unit shapes of three-dimensional scenes (see `stage`), as triangles."""
 
 from __future__ import annotations
 

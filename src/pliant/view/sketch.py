@@ -138,7 +138,9 @@ def picture_size(size: Any) -> tuple[int, int]:
     except (TypeError, ValueError):
         raise ArgumentError(f"`size` is width and height in pixels, not {size!r}", "write size=(800, 600)") from None
     if not all(LEAST <= x <= MOST for x in (width, height)):
-        raise ArgumentError(f"a picture of {width} x {height} pixels cannot be drawn", f"{LEAST} to {MOST} each way")
+        raise ArgumentError(
+            f"a picture of {width} x {height} pixels cannot be drawn", f"{LEAST} to {MOST} in each direction"
+        )
     return width, height
 
 

@@ -1,4 +1,4 @@
-"""Surfaces that things touch: endless planes and cylinders are shown as far as the robot reaches."""
+"""Contact surfaces: infinite planes and cylinders are shown as far as the robot extends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pliant.view.camera import Camera
 FAR = 10.0
 """Surfaces farther from the robot than this many times its size do not make the picture larger."""
 MARGIN = 0.65
-"""Half the length of the piece that is shown of an endless surface, as a share of what it is shown with."""
+"""Half the length of the visible piece of an infinite surface, relative to the scene."""
 
 SHOWN = 600
 """Surfaces with more triangles than this are shown coarser."""

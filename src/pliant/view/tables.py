@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 WIDTH = 110
 MANY = 6
-"""Up to so many instances of a repeated thing are shown, more are shortened to the first and the last."""
+"""Maximum number of instances shown of a repeated part; more are shortened to the first and the last."""
 
 
 OWN_TABLE = ("parameters", "bodies", "joints", "tendons", "attach")
@@ -66,7 +66,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Overview:
-    """What is shown of a robot."""
+    """The tables of a robot."""
 
     title: str
     description: str
@@ -109,7 +109,7 @@ def _built(flat: RobotSpec) -> tuple[Build | None, dict[str, str]]:
 
 
 def _used_columns(sheet: Sheet) -> Sheet:
-    """The sheet without columns that say nothing."""
+    """The sheet without empty columns."""
     used = [k for k in range(len(sheet.columns)) if k == 0 or any(row[k] for row in sheet.rows)]
     rows = tuple(tuple(row[k] for k in used) for row in sheet.rows)
     return Sheet(sheet.title, tuple(sheet.columns[k] for k in used), rows)

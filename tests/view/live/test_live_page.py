@@ -116,7 +116,7 @@ def test_this_machine_is_answered(host, path):
 
 @pytest.mark.parametrize("path", ["/", "", "/index.html", "/secrets", "/secre", "/x/secret", "/?secret", "/%73ecret"])
 def test_other_addresses_are_refused(path):
-    assert "not the page's address" in DOOR.refusal(path, {"Host": "localhost:8080"})
+    assert "incomplete address" in DOOR.refusal(path, {"Host": "localhost:8080"})
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_taken_port_is_named(capsys):
 
 def test_results_take_no_options_of_models(capsys):
     assert command(["view", "run.nc", "--set", "length=1 m", "--no-browser"]) == 2
-    assert "holds its own model" in capsys.readouterr().err
+    assert "contains its model" in capsys.readouterr().err
 
 
 # -- in a browser ----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Hyperelastic laws of rods, one file each: what a fibre stores when it is stretched."""
+"""Hyperelastic laws of rods, one file each: the energy of a stretched fibre."""
 
 from pliant.section.fibre_law.base import FibreLaw
 from pliant.section.fibre_law.gent import GENT
@@ -12,6 +12,6 @@ FIBRE_LAWS: dict[str, FibreLaw] = {
     "gent": GENT,
     "ogden": OGDEN,
 }
-"""The laws by the word that a rod names them with."""
+"""The laws by their keyword."""
 
 __all__ = ["FIBRE_LAWS", "FibreLaw"]

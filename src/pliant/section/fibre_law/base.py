@@ -1,4 +1,4 @@
-"""A hyperelastic law of a rod's material, by what a single fibre stores when it is stretched."""
+"""A hyperelastic law of a rod's material, defined by the energy of a single stretched fibre."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class FibreLaw:
         return self.numbers(getattr(material, self.key), value) if self.key else []
 
     def within(self, x: Any, c: Any) -> Any:
-        """The stretch where the law holds, and not a number where it does not: solvers then take a shorter step."""
+        """The stretch if the law is valid, otherwise NaN: solvers then take a shorter step."""
         inside = x > 0
         if self.room is not None:
             inside = ca.logic_and(inside, self.room(x, c) > 0)

@@ -12,7 +12,7 @@ from pliant.section.fibre_law.base import FibreLaw, first_invariant
 
 
 def _room(x: Any, c: Any) -> Any:
-    """Share of the limit that is left."""
+    """Fraction of the limit that is left."""
     return 1 - (first_invariant(x) - 3) / c[0]
 
 

@@ -37,12 +37,12 @@ WIDEST = 36
 
 
 Kind: TypeAlias = Literal["oscillating", "overdamped", "rigid-body", "unstable"]
-"""What a mode does."""
+"""Kinds of modes."""
 
 
 @dataclass(frozen=True)
 class Modes:
-    """Modes: eigenvalues of small motions with their shapes. Those that grow come first, then by magnitude, lowest first.
+    """Modes: eigenvalues of the linearized motion with their shapes. Growing ones come first, then by magnitude, lowest first.
 
     A conjugate pair of eigenvalues is one mode. Two real ones are two modes, unless they are opposite and share their shape for
     want of damping (a rigid-body mode, a direction that gives way).

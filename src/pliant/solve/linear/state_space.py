@@ -43,11 +43,12 @@ class StateSpace:
 
     x = (changes of the independent coordinates, changes of their rates). `states`, `inputs`, `outputs` name the rows
     and columns; `input_values` are the inputs at the state; `residual` is the largest acceleration there (zero at an
-    equilibrium); `warnings` say how far a pose is from rest, whether it was moved onto its constraints, and which outputs are left
-    out.
+    equilibrium); `warnings` report how far a pose is from equilibrium, whether it was moved onto its constraints, and
+    which outputs are omitted.
 
-    Coordinates that inputs prescribe are states as others are. An input that prescribes an acceleration acts as it is. One that
-    prescribes a position acts through its second derivative, which takes its place: `d2(u)/dt2`; one that prescribes a rate
+    Coordinates prescribed by inputs are states like others. An input that prescribes an acceleration is used
+    unchanged. One that prescribes a position acts through its second derivative, which replaces it: `d2(u)/dt2`; one
+    that prescribes a rate
     through its first: `d(u)/dt`.
     """
 

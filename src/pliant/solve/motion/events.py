@@ -32,12 +32,12 @@ FINEST = 20
 
 @dataclass(frozen=True)
 class Event:
-    """Something to look out for: `value(now)` passes through zero.
+    """An event: `value(now)` passes through zero.
 
-    `value` is a function of a `Now`, or the name of an output. `direction`: "rising", "falling" or "both".
-    `then`: a function of a `Now` that is called at the crossing and may set the state, inputs and parameters (an impact, say).
-    `stop`: end the run there; by default where there is no `then`. `Event.touch("grip")` and `Event.release("grip")` look at
-    contacts.
+    `value` is a function of a `Now`, or the name of an output. `direction`: "rising", "falling" or "both". `then`: a
+    function of a `Now` that is called at the crossing and may set the state, inputs and parameters (an impact, say).
+    `stop`: end the run there; by default where there is no `then`. `Event.touch("grip")` and `Event.release("grip")`
+    are events of contacts.
     """
 
     value: Callable[[Now], float] | str
@@ -61,7 +61,7 @@ class Event:
         cls, contact: str, *, of: Sequence[str] = (), stop: bool | None = None, then: Callable[[Now], None] | None = None,
         name: str = "",
     ) -> Event:  # fmt: skip
-        """The things of a contact, or two of them (`of=("finger", "ball")`), come to touch."""
+        """The parts of a contact, or two of them (`of=("finger", "ball")`), start to touch."""
         return cls(_Gap(contact, tuple(of)), "falling", stop, name or f"touch of {contact}", then)
 
     @classmethod
@@ -69,7 +69,7 @@ class Event:
         cls, contact: str, *, of: Sequence[str] = (), stop: bool | None = None, then: Callable[[Now], None] | None = None,
         name: str = "",
     ) -> Event:  # fmt: skip
-        """The things of a contact, or two of them, touch nowhere any more."""
+        """The parts of a contact, or two of them, separate completely."""
         return cls(_Gap(contact, tuple(of)), "rising", stop, name or f"release of {contact}", then)
 
     def passed(self, old: float, new: float) -> bool:
@@ -80,7 +80,7 @@ class Event:
 
 @dataclass(frozen=True)
 class _Gap:
-    """The smallest distance of the surfaces of a contact, or of two of its things [m]."""
+    """The smallest distance of the surfaces of a contact, or of two of its parts [m]."""
 
     contact: str
     of: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The present of a run, as events, mid-step functions and controllers see it, and what they may set."""
+"""The current state of a run for events, mid-step functions and controllers, and what they may set."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class StateVector(np.ndarray):
     reader: str
 
     def __new__(cls, values: Any, names: tuple[str, ...], reader: str = "") -> StateVector:
-        """A copy of the values. reader: who may not set them; empty where everybody may."""
+        """A copy of the values. reader: the caller that may not set them; empty if they may be set."""
         out = np.array(values, dtype=float).view(cls)
         out.names, out.reader = names, reader
         out.flags.writeable = not reader
@@ -63,7 +63,7 @@ class StateVector(np.ndarray):
 
 
 class ReadOnlyValues(dict[str, Any]):
-    """Inputs or parameters for somebody who may not set them."""
+    """Read-only inputs or parameters."""
 
     def __init__(self, values: Mapping[str, Any], what: str, reader: str) -> None:
         super().__init__(values)
@@ -87,11 +87,12 @@ def _refusal(reader: str, what: str) -> tuple[str, str]:
 
 @dataclass
 class Now:
-    """The present of a run: time [s], positions and rates (by index or name), inputs and parameters in force, what follows.
+    """The current state of a run: time [s], positions and rates (by index or name), current inputs and parameters,
+    derived quantities.
 
-    A mid-step function, and the function `then` of an event, may set `q`, `v` (entries by index or name, or whole arrays), `inputs`
-    and `parameters` (by name); see `impact` and `bounce` for rates after impacts. A controller returns its commands. `memory` lasts
-    for the run. `noise`, where there is any, is added to what `measure` reads.
+    A mid-step function, and the function `then` of an event, may set `q`, `v` (entries by index or name, or whole
+    arrays), `inputs` and `parameters` (by name); see `impact` and `bounce` for rates after impacts. A controller
+    returns its commands. `memory` persists for the run. `noise`, if any, is added to the values of `measure`.
     """
 
     t: float
@@ -105,9 +106,9 @@ class Now:
     motions: Mapping[int, TimeSeries] = field(default_factory=dict, repr=False)
     """Series of the inputs, by index, that prescribed motions follow in the run."""
     reader: str = field(default="", repr=False)
-    """Who sees this and may set nothing; empty where it may be set."""
+    """The caller with read-only access; empty if values may be set."""
     contacts: Contacts = field(default_factory=Contacts, repr=False)
-    """Who touches whom, where and with which force."""
+    """Contacts: pairs, positions and forces."""
 
     def __post_init__(self) -> None:
         put = self.__dict__
@@ -157,7 +158,7 @@ class Now:
         return bound.with_contacts(self.contacts.rows) if self.contacts.names else bound
 
     def gap(self, contact: str, of: Sequence[str] = ()) -> float:
-        """Smallest distance of the surfaces of a contact now, or of two of its things; below zero where they overlap [m]."""
+        """Smallest current distance of the surfaces of a contact, or of two of its parts; negative if they overlap [m]."""
         system = self.equations.model.system.contacts
         known("contact", contact, [law.name for law in system.laws])
         if of and len(of) != 2:
@@ -188,7 +189,7 @@ class Now:
         self._strike(rows, targets, ", ".join(given))
 
     def bounce(self, frame: str, normal: Sequence[float], restitution: float = 1.0) -> None:
-        """Set the rates to those right after a frame's origin hits a smooth wall that stands still.
+        """Set the rates to those right after a frame's origin hits a smooth fixed wall.
 
         The impulse acts on the origin along the wall's normal (any length, world axes), and the velocity along it becomes
         -`restitution` times what it was: M (v+ - v-) = J_n'p + J'l.

@@ -95,7 +95,7 @@ def simulate(
     timeout: float | None = None,
     on_failure: Literal["raise", "return"] = "raise",
 ) -> Result:
-    """Simulate from `begin` to `until` [s]. Raises AnalysisFailed where the run cannot go on; its `result` holds what was computed.
+    """Simulate from `begin` to `until` [s]. Raises AnalysisFailed if the run cannot continue; its `result` is the motion so far.
 
     start: "initial", "equilibrium", a State, an Equilibrium, a Result (continues from its end), coordinates and rates by name, or
         positions at rest; the model's own `start` when None.

@@ -33,16 +33,16 @@ class Equilibrium:
 
     Attributes:
         status: converged or failed.
-        message: what happened, and what to do, warnings included.
+        message: what happened and what to do, including warnings.
         q: positions by the order of `coordinates`.
         multipliers: constraint forces, one per constraint row.
         residual: largest unbalanced generalized force [N or N m].
-        stable: whether small disturbances die out; None where it could not be judged.
+        stable: whether small disturbances decay; None if undetermined.
         stiffness: lowest eigenvalue of the stiffness on allowed motions [N/m or N m/rad, in mass-free metric].
-        iterations: evaluations of the equations and their tangents on the way.
-        warnings: what a reader of the pose should know.
+        iterations: number of evaluations of the equations and their tangents.
+        warnings: for the user.
         balanced: whether all forces balance, stable or not.
-        contacts: what touches and how friction holds it; None where the robot has no contacts.
+        contacts: contacts with their friction memory; None if the robot has no contacts.
     """
 
     status: Status
@@ -137,15 +137,15 @@ def equilibrium(
     timeout: float | None = None,
     on_failure: Literal["raise", "return"] = "raise",
 ) -> Equilibrium:
-    """The stable pose at rest that the robot settles in from `start`: "initial", a State or what has one, positions, or
-    coordinates by name.
+    """The stable equilibrium that the robot settles in from `start`: "initial", a State or an object with one,
+    positions, or coordinates by name.
 
     Args:
         time: at which inputs are read [s].
         tolerance: largest unbalanced force accepted, relative to the forces in play.
-        stability: "any" takes the nearest pose at rest even if it is unstable, as a controller can hold it.
-        timeout: seconds of real time after which the search ends; it has failed then.
-        on_failure: "return" gives back what was found where no stable pose was, instead of raising AnalysisFailed with it.
+        stability: "any" accepts the nearest equilibrium even if it is unstable, for instance to stabilize it by a controller.
+        timeout: seconds of real time after which the search ends and counts as failed.
+        on_failure: "return" returns the last pose if no stable one was found, instead of raising AnalysisFailed with it.
     """
     need_equations(eqs)
     eqs = eqs.at(inputs=inputs, parameters=parameters)

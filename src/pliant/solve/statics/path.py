@@ -18,20 +18,20 @@ from pliant.solve.result import Recorded, Timing, no_such
 from pliant.solve.status import Status
 
 KINDS = ("", "limit", "bifurcation")
-"""What a point is besides being on the path, by number in the dataset."""
+"""Kinds of points of a path, by number in the dataset."""
 
 
 @dataclass(frozen=True)
 class PathPoint:
-    """A point of a path, to look at or to go on from.
+    """A point of a path, from which it can be continued.
 
     Attributes:
-        parameter, value: what the path varies, and its value there.
+        parameter, value: the varied parameter, and its value there.
         state: the pose at rest, with multipliers.
         tangent: change of q (increments, nv), multipliers (m) and parameter along the path.
         kind: "", "limit" or "bifurcation".
         directions: at a special point the directions without stiffness, in increments of q, one per row.
-        stable: whether it holds; None where it could not be judged.
+        stable: whether it is stable; None if undetermined.
     """
 
     parameter: str
@@ -45,7 +45,7 @@ class PathPoint:
 
 @dataclass(frozen=True)
 class SpecialPoint:
-    """A limit point (the parameter turns back) or a bifurcation (another path crosses).
+    """A limit point (the parameter reverses) or a bifurcation (another path crosses).
 
     Attributes:
         kind: "limit" or "bifurcation".
@@ -65,7 +65,7 @@ class SpecialPoint:
 
 @dataclass(frozen=True)
 class Path(Recorded):
-    """Poses at rest as one parameter or input changes.
+    """Equilibria as one parameter or input changes.
 
     `path["load"]` is a coordinate or an output along the path, `path.value` the parameter.
 
@@ -74,7 +74,7 @@ class Path(Recorded):
         message: what happened and what to do.
         recorded: everything, as plain arrays; `dataset` is the same for xarray.
         timing: where the time went.
-        warnings: what the user should know.
+        warnings: for the user.
     """
 
     status: Status
@@ -89,7 +89,7 @@ class Path(Recorded):
 
     @property
     def parameter(self) -> str:
-        """Name of what is varied."""
+        """Name of the varied parameter."""
         return str(self.recorded.attributes["parameter"])
 
     @property

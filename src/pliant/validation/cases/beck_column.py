@@ -1,4 +1,4 @@
-"""Column that flutters under a force which turns with its tip."""
+"""Flutter of a column under a follower force."""
 
 from __future__ import annotations
 

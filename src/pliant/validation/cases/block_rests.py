@@ -1,4 +1,4 @@
-"""Block that friction holds on a slope for an hour."""
+"""Block that sticks on a slope for an hour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Block that friction brings to rest on level ground."""
+"""Block stopped by friction on level ground."""
 
 from __future__ import annotations
 

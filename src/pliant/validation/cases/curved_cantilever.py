@@ -1,4 +1,4 @@
-"""Curved cantilever beside the continuous rod."""
+"""Curved cantilever compared with the continuous rod."""
 
 from __future__ import annotations
 

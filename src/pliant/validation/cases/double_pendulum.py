@@ -1,4 +1,4 @@
-"""Double pendulum beside its textbook equations."""
+"""Double pendulum compared with its textbook equations."""
 
 from __future__ import annotations
 

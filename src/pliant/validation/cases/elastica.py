@@ -1,4 +1,4 @@
-"""Cantilever bent far by a dead force across its tip."""
+"""Large bending of a cantilever by a dead transverse tip force."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rod under loads along its length that turn with its sections."""
+"""Rod under distributed follower loads."""
 
 from __future__ import annotations
 

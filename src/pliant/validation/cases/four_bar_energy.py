@@ -1,4 +1,4 @@
-"""Closed loop that swings for a minute."""
+"""Closed loop that swings for one minute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cantilever bent far by its own weight."""
+"""Large bending of a cantilever by its own weight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bending frequencies of beams that are held at both ends."""
+"""Bending frequencies of beams supported at both ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ball pressed into a plane by its weight, as Hertz has it."""
+"""Ball pressed into a plane by its weight (Hertz)."""
 
 from __future__ import annotations
 

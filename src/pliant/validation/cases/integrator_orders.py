@@ -1,4 +1,4 @@
-"""Orders at which methods of integration converge."""
+"""Convergence orders of the integration methods."""
 
 from __future__ import annotations
 

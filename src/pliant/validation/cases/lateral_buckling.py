@@ -1,4 +1,4 @@
-"""Strip that tips over sideways under a force at its end."""
+"""Lateral buckling of a strip under a force at its end."""
 
 from __future__ import annotations
 

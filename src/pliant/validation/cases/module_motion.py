@@ -1,4 +1,4 @@
-"""Pneumatic module beside the recorded motion of its tip."""
+"""Pneumatic module compared with the recorded motion of its tip."""
 
 from __future__ import annotations
 

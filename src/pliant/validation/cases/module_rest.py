@@ -1,4 +1,4 @@
-"""Pneumatic module beside nine recorded poses at rest."""
+"""Pneumatic module compared with nine recorded equilibria."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chain of hinges beside MuJoCo."""
+"""Chain of hinges compared with MuJoCo."""
 
 from __future__ import annotations
 

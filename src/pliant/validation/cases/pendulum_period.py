@@ -1,4 +1,4 @@
-"""Period of a pendulum that swings far."""
+"""Period of a pendulum at large amplitude."""
 
 from __future__ import annotations
 

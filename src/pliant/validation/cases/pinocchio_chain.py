@@ -1,4 +1,4 @@
-"""Chain of hinges beside Pinocchio."""
+"""Chain of hinges compared with Pinocchio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grid of beams that stands for a clamped plate."""
+"""Grid of beams that models a clamped plate."""
 
 from __future__ import annotations
 

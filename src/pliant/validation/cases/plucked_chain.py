@@ -1,4 +1,4 @@
-"""Chain of masses on springs that is let go at its end."""
+"""Chain of masses on springs, released at its end."""
 
 from __future__ import annotations
 

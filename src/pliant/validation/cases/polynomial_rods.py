@@ -1,4 +1,4 @@
-"""Polynomials along a rod that converge faster than any order."""
+"""Spectral convergence of polynomials along a rod."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thick rod bent, twisted, sheared and stretched in space at once."""
+"""Thick rod with combined bending, twist, shear and stretch in space."""
 
 from __future__ import annotations
 

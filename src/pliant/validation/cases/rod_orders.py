@@ -1,4 +1,4 @@
-"""Orders at which rod models converge to the continuous rod."""
+"""Convergence orders of rod models to the continuous rod."""
 
 from __future__ import annotations
 

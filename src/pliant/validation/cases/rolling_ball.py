@@ -1,4 +1,4 @@
-"""Ball that slides and comes to roll."""
+"""Ball that slides and then rolls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arm of two arcs that falls in a plane, beside two other simulators."""
+"""Arm of two arcs that falls in a plane, compared with two other simulators."""
 
 from __future__ import annotations
 

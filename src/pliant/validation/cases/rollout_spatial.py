@@ -1,4 +1,4 @@
-"""Arm of two pieces that falls in space, beside two other simulators."""
+"""Arm of two pieces that falls in space, compared with two other simulators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arm that stands and is bent by two tendons, beside two other simulators."""
+"""Upright arm bent by two tendons, compared with two other simulators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Beam on a turning hub, stiffened by centrifugal forces."""
+"""Beam on a rotating hub, stiffened by centrifugal forces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bead that slides outward in a turning tube."""
+"""Bead that slides outward in a rotating tube."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Upright top that spins just fast enough to stand."""
+"""Upright top at the spin rate that stabilizes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fabric sleeve on a swinging arm beside its recording."""
+"""Fabric sleeve on a swinging arm compared with its recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slider and crank at a constant speed."""
+"""Slider-crank at constant speed."""
 
 from __future__ import annotations
 

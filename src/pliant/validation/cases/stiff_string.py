@@ -1,4 +1,4 @@
-"""Frequencies of a taut string that is stiff against bending."""
+"""Frequencies of a taut string with bending stiffness."""
 
 from __future__ import annotations
 

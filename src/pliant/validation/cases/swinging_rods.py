@@ -1,4 +1,4 @@
-"""Rods of all kinds that swing without damping."""
+"""Rods of all models that swing without damping."""
 
 from __future__ import annotations
 

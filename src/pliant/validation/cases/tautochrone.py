@@ -1,4 +1,4 @@
-"""Mass on a cycloid, whose period does not depend on how far it swings."""
+"""Mass on a cycloid, whose period does not depend on its amplitude."""
 
 from __future__ import annotations
 

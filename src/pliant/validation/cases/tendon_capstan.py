@@ -1,4 +1,4 @@
-"""Tendon that loses tension over guides."""
+"""Tension loss of a tendon over guides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tendon-driven silicone tentacle beside sixteen recorded poses at rest."""
+"""Tendon-driven silicone tentacle compared with sixteen recorded equilibria."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ring that leaves its plane when it is twisted far enough."""
+"""Ring that buckles out of its plane when twisted."""
 
 from __future__ import annotations
 

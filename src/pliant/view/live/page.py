@@ -1,4 +1,4 @@
-"""The controls of the live page, and the loop that answers them."""
+"""The controls of the live page, and the loop that processes them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STEPS = 400
 
 
 class LivePage:
-    """One robot on one server. Controls only say that something changed; one thread does all the work."""
+    """One robot on one server. Controls only signal changes; one thread does all the work."""
 
     def __init__(self, server: Any, spec: RobotSpec, eqs: Equations, run: Result | None = None) -> None:
         self.server, self.gui = server, server.gui
@@ -85,7 +85,7 @@ class LivePage:
             with gui.add_folder("Compare rod models"):
                 for rod in list(self.overlays.spec.rods)[:4]:
                     choices = [NOTHING, *self.rod_models]
-                    hint = "Draws the robot with this model of the rod over the one shown"
+                    hint = "Overlays the robot with this rod model"
                     self.overlay[rod] = self._follow(gui.add_dropdown(rod, choices, initial_value=NOTHING, hint=hint))
         with gui.add_folder("Visible"):
             layers = {"labels": "Names", "loads": "Loads", "frames": "Frames", "nodes": "Node numbers"}
@@ -113,7 +113,7 @@ class LivePage:
         self.changed.set()
 
     def _choice(self) -> Choice:
-        """Values of sliders that were moved; the others stay what the model says, expressions included."""
+        """Values of sliders that were moved; the others keep the values or expressions of the model."""
         moved = {
             title: {
                 name: value
@@ -128,7 +128,7 @@ class LivePage:
     # -- work --------------------------------------------------------------------------------------------------------
 
     def loop(self) -> None:
-        """Answer the controls until `stop`."""
+        """Process the controls until `stop`."""
         before = time.perf_counter()
         self.changed.set()
         while not self.stopped.is_set():
@@ -169,7 +169,7 @@ class LivePage:
             self.status.value = words
 
     def _shows(self) -> str:
-        """What is to be shown; browsers may ask for what is not in the list."""
+        """The requested display; browsers may send values that are not in the list."""
         value = str(self.what.value)
         return value if value in self.options else self.options[0]
 

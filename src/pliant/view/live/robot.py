@@ -25,7 +25,7 @@ MOST_MODES = 12
 
 @dataclass(frozen=True)
 class Choice:
-    """What the sliders say: values by name (SI units)."""
+    """Values of the sliders by name (SI units)."""
 
     parameters: Values = field(default_factory=dict)
     inputs: Values = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Shown:
-    """A scene, and what to say about it."""
+    """A scene and its caption."""
 
     scene: Scene
     words: str
@@ -109,7 +109,7 @@ class LiveRobot:
 
 
 EXPECTED = (AssemblyError, EvaluationError, ValueError)
-"""What can go wrong for reasons that the person at the sliders can change."""
+"""Errors that can be caused, and fixed, by slider values."""
 
 
 class Overlays:

@@ -32,7 +32,7 @@ LONGEST_TEXT = 1000
 
 
 class NotLocal(ValueError):
-    """Somebody asks for an address that is not this machine's own."""
+    """Raised for an address that is not local to this machine."""
 
 
 def tunnel_advice(port: int) -> str:
@@ -43,13 +43,13 @@ def tunnel_advice(port: int) -> str:
 
 
 def check_host(host: str) -> None:
-    """Refuse to serve anything but this machine."""
+    """Reject to serve anything but this machine."""
     if host.strip("[]") not in LOOPBACK:
         raise NotLocal(f"the page is served on this machine only, not on '{host}'")
 
 
 def free_port(port: int) -> int:
-    """The port, if nobody listens there; raises OSError otherwise. 0 stands for any."""
+    """The port, if it is free; raises OSError otherwise. 0 means any."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((BIND, port))
@@ -61,7 +61,7 @@ def free_port(port: int) -> int:
 
 @dataclass(frozen=True)
 class Door:
-    """Lets requests in that ask for the page by its address. port: of the server; word: what the address holds."""
+    """Accepts requests for the address of the page. port: of the server; word: the token in the address."""
 
     port: int
     word: str
@@ -74,17 +74,17 @@ class Door:
     def refusal(self, path: str, headers: Mapping[str, str]) -> str | None:
         """Why a request is not answered; None if it comes from this machine's browser and from the page itself."""
         if not self._is_ours(f"//{headers.get('Host') or ''}"):
-            return f"this page answers to localhost:{self.port} only"
+            return f"this page is served at localhost:{self.port} only"
         origin = headers.get("Origin")
         if origin is not None and not (origin.startswith("http://") and self._is_ours(origin)):
-            return "another page may not connect to this one"
+            return "connections from other pages are not allowed"
         word = path.partition("?")[0].strip("/").partition("/")[0]
         if not hmac.compare_digest(word.encode(), self.word.encode()):
-            return "this is not the page's address: take all of the one that it was given"
+            return "incomplete address: use the complete address that was printed"
         return None
 
     def inside(self, path: str) -> str:
-        """A path as the server has it, without the word."""
+        """A path of the server, without the token."""
         return "/" + path.lstrip("/").removeprefix(self.word).lstrip("/")
 
     def _is_ours(self, address: str) -> bool:
@@ -159,7 +159,7 @@ class _Connection:
 
 @dataclass(frozen=True)
 class LiveServer:
-    """A viser server, and who is let in."""
+    """A viser server with access control."""
 
     viser: Any
     door: Door
@@ -207,7 +207,7 @@ def _guarded(word: str) -> Iterator[None]:
 
 
 class _Instead:
-    """A module with other things in place of some of its own."""
+    """A module with some attributes replaced."""
 
     def __init__(self, usual: Any, **others: Any) -> None:
         self.__dict__.update(others, _usual=usual)
@@ -217,7 +217,7 @@ class _Instead:
 
 
 def _checked(door: Door, process_request: Any) -> Any:
-    """Answers requests that the door lets in."""
+    """Handles accepted requests."""
     from websockets import Headers
     from websockets.http11 import Response
 
@@ -234,7 +234,7 @@ def _checked(door: Door, process_request: Any) -> Any:
 
 
 def _careful(handler: Any) -> Any:
-    """Serves a connection without a word about what browsers do wrong."""
+    """Handles a connection without logging protocol errors of browsers."""
     import viser
     import websockets
 

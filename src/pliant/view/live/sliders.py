@@ -36,13 +36,13 @@ class Slider:
 
 
 def parameter_sliders(eqs: Equations) -> list[Slider]:
-    """Independent parameters that can change without deriving anew."""
+    """Independent parameters that can change without a new derivation."""
     names = [name for name in eqs.parameters if name not in eqs.model.structural]
     return [_slider(eqs, name, eqs.parameters[name]) for name in names[:MOST]]
 
 
 def input_sliders(eqs: Equations) -> list[Slider]:
-    """Inputs, at the values they are held at."""
+    """Inputs, at their constant values."""
     held = eqs.input_vector()
     return [_slider(eqs, name, float(held[k])) for k, name in enumerate(eqs.inputs[:MOST])]
 
@@ -57,7 +57,7 @@ def coordinate_sliders(eqs: Equations, size: float) -> list[Slider]:
         unit, reach = ("m", size) if isinstance(entry.spec, LengthCoordinate) else ("rad", math.pi)
         value = float(start[entry.q_at])
         value, low, high = map(_short, (value, value - reach, value + reach))
-        sliders.append(Slider(entry.name, unit, value, low, high, "where the robot starts"))
+        sliders.append(Slider(entry.name, unit, value, low, high, "initial state of the robot"))
     return sliders[:MOST]
 
 

@@ -1,8 +1,8 @@
 """Plots that can go into a paper: functions that take results and return matplotlib axes.
 
-Lines differ in colour, in brightness and in dashes, so that they can be told apart by everybody and on grey prints. Axes carry
-units. Every function draws on `ax` where that is given and makes a figure of a column's width otherwise; `save` writes it as
-.pdf, .svg or .png. Matplotlib is imported when something is drawn, not before.
+Lines differ in colour, brightness and dashes, so that they are distinguishable in grey prints and for colour-blind
+readers. Axes have units. Every function draws on `ax` where that is given and makes a figure of a column's width
+otherwise; `save` writes it as .pdf, .svg or .png. Matplotlib is imported when something is drawn, not before.
 """
 
 from pliant.view.plot.comparison import compare

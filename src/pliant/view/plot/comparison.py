@@ -1,4 +1,4 @@
-"""Rod models side by side: what they cost, how far they are off, and how they follow the reference."""
+"""Comparison of rod models: cost, errors, and motion relative to the reference."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 FACES, HATCHES = (COLOURS[1], "#BBD7EA"), ("", "////")
 SHOWN_PATHS = len(COLOURS)
-"""Models whose path is drawn: more lines than styles could not be told apart."""
+"""Maximum number of models with paths: more lines than styles could not be distinguished."""
 LETTERS = 20
 """Letters of names that fit side by side below bars."""
 ROUND_OFF = 1e-7
-"""Bars below this share of the largest are nothing."""
+"""Bars below this fraction of the largest are omitted."""
 NOTHING = 1e-3
-"""Components that move less than this share of the largest are drawn as standing still."""
+"""Components that move less than this fraction of the largest are drawn as constant."""
 LARGEST_STEP = 100
 """Ratio of the largest to the smallest bar from which on an axis is logarithmic."""
 
@@ -29,7 +29,7 @@ LARGEST_STEP = 100
 def compare(rows: Sequence[Comparison], *, reference: str = "recording", axes: Any = None) -> np.ndarray:
     """Three pairs of axes for times to derive and compile, times to solve and mean errors, and one for each component of the paths.
 
-    rows: what `compare` found. reference: what they are compared with, in words. axes: those to draw on (flat order).
+    rows: results of `compare`. reference: description of the reference. axes: those to draw on (flat order).
     """
     if not rows:
         raise ValueError("there is nothing to compare")
@@ -72,7 +72,7 @@ def _new_axes(components: int) -> list[Any]:
 
 
 def _bars(ax: Any, names: Sequence[str], groups: dict[str, list[float]]) -> None:
-    """Bars side by side, told apart by brightness and hatching."""
+    """Bars side by side, distinguished by brightness and hatching."""
     where, width = np.arange(len(names)), 0.8 / len(groups)
     for k, (words, values) in enumerate(groups.items()):
         ax.bar(
@@ -104,7 +104,7 @@ def _errors(ax: Any, rows: Sequence[Comparison], reference: str) -> None:
 
 
 def _path(ax: Any, rows: Sequence[Comparison], reference: str, component: int) -> None:
-    """One component of the compared output over time: each has its own scale, so that small motions are seen beside large ones."""
+    """One component of the compared output over time: each has its own scale, so that small motions are visible."""
     is_place = rows[0].unit == "mm" and rows[0].measured.shape[1] == 3
     unit, factor = prefixed(rows[0].output_unit, [row.path[:, component] for row in rows])
     wanted = factor * rows[0].measured[:, component]

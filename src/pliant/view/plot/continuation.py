@@ -79,7 +79,7 @@ def drawn_path(found: Path, x: str | None, y: str | None, *, name: str, ax: Any)
     for quantity in (x, y):
         values = found[quantity]
         if values.ndim != 1:
-            raise ArgumentError(f"'{quantity}' has {values.shape[1]} components; name an output with one")
+            raise ArgumentError(f"'{quantity}' has {values.shape[1]} components; choose an output with one component")
         unit, factor = prefixed(found.unit(quantity), values)
         if ax is not None:  # in the unit that the axis has already
             shown = (ax.get_xlabel, ax.get_ylabel)[len(columns)]()

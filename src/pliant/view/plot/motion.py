@@ -42,7 +42,9 @@ def trajectory(
     units = {name: run[name].unit for name in chosen}
     if len(set(units.values())) > 1:
         listed = ", ".join(f"'{name}' [{unit}]" for name, unit in units.items())
-        raise ValueError(f"one pair of axes takes one unit, but these have several: {listed}; plot them one by one")
+        raise ValueError(
+            f"one pair of axes can show one unit only, but these have several: {listed}; plot them separately"
+        )
     series = {name: _values(run, name) for name in chosen}
     everything = [x.ravel() for x in series.values()] + ([] if recording is None else [np.ravel(recording[1])])
     unit, factor = prefixed(units[chosen[0]], np.concatenate(everything))

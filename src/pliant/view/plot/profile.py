@@ -32,7 +32,7 @@ def profile(
         raise ValueError("there is no profile to plot: give an output of a rod a number of `stations`")
     name = known[0] if name is None else name
     if name not in known:
-        raise ValueError(f"'{name}' is no profile along a rod; profiles: {', '.join(known) or 'none'}")
+        raise ValueError(f"'{name}' is not a profile along a rod; profiles: {', '.join(known) or 'none'}")
     arc_length, unit, lines = _lines(found, name, times)
     unit, factor = prefixed(unit, np.concatenate([values for _, values in lines]))
     length_unit, length_factor = prefixed("m", arc_length)
@@ -59,7 +59,7 @@ def _lines(
     """Arc lengths [m], unit, and the lines with their words."""
     if not hasattr(found, "dataset"):
         if times is not None:
-            raise ValueError("a pose at rest has no times: leave out `times`")
+            raise ValueError("an equilibrium has no times: omit `times`")
         model = found.equations.model
         at = output_axes(model, found.equations.binding)[name]
         return at, output_units(model)[name], [(None, np.asarray(found.outputs[name], dtype=float))]

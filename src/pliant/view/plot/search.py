@@ -39,7 +39,7 @@ def _objective(ax: Any, at: np.ndarray, found: Optimum) -> None:
     values = np.array([visit.objective for visit in found.way])
     missed = np.array([visit.missed > 0 for visit in found.way])
     ax.plot(at, values, color=GREY, linewidth=0.6)
-    ax.plot(at[missed], values[missed], "o", color=GREY, markersize=3, fillstyle="none", label="misses a condition")
+    ax.plot(at[missed], values[missed], "o", color=GREY, markersize=3, fillstyle="none", label="violates a condition")
     ax.plot(at[~missed], values[~missed], "o", color=COLOURS[1], markersize=3)
     if missed.any():
         ax.legend()
@@ -51,7 +51,7 @@ def _conditions(ax: Any, at: np.ndarray, found: Optimum) -> None:
     for k, text in enumerate(found.spare):
         spare = [100 * visit.spare[text] for visit in found.way]
         ax.plot(at, spare, color=COLOURS[k % len(COLOURS)], linestyle=DASHES[k % len(DASHES)], label=text)
-    ax.set_ylabel("to spare [%]")
+    ax.set_ylabel("margin [%]")
     ax.legend()
 
 
@@ -61,5 +61,5 @@ def _values(ax: Any, at: np.ndarray, found: Optimum) -> None:
         shares = [100 * (visit.values[name] - low) / (high - low) for visit in found.way]
         ax.plot(at, shares, color=COLOURS[k % len(COLOURS)], linestyle=DASHES[k % len(DASHES)], label=name)
     ax.set_ylim(-5, 105)
-    ax.set_ylabel("share of the range [%]")
+    ax.set_ylabel("fraction of the range [%]")
     ax.legend()

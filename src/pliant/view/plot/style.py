@@ -18,7 +18,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 COLOURS = ("#000000", "#0072B2", "#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7")
-"""Colours that people with any kind of colour vision can tell apart (Okabe and Ito), dark and light in turn."""
+"""Colours that are distinguishable with any type of colour vision (Okabe and Ito), alternating dark and light."""
 DASHES: tuple[Any, ...] = (
     "-",
     (0, (5, 1.5)),
@@ -75,7 +75,7 @@ def styled(draw: Callable[P, T]) -> Callable[P, T]:
 
 @contextmanager
 def style() -> Iterator[Any]:
-    """The common style for what is drawn inside; gives `matplotlib.pyplot`."""
+    """Context with the common style; yields `matplotlib.pyplot`."""
     try:
         import matplotlib.pyplot as plt  # it chooses the backend that the caller's notebook, window or script has
     except ModuleNotFoundError:
@@ -125,7 +125,7 @@ def label(words: str, unit: str) -> str:
 
 
 def key(ax: Any) -> None:
-    """A legend above the axes, where there is more than one thing to tell apart: there it never covers what is drawn."""
+    """A legend above the axes, where it covers nothing, if there are several entries."""
     words = ax.get_legend_handles_labels()[1]
     if len(words) < 2:
         return
@@ -136,6 +136,6 @@ def key(ax: Any) -> None:
 
 
 def save(ax: Any, path: str | os.PathLike[str]) -> None:
-    """Write the figure of these axes (or of an array of them) to a .pdf, .svg or .png file, whole or not at all; closes it."""
+    """Write the figure of these axes (or of an array of them) to a .pdf, .svg or .png file atomically, and close it."""
     with style():
         write(np.ravel(np.asarray(ax, dtype=object))[0], Path(path))

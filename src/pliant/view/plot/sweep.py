@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pliant.study.measures import Table
 
 MOST_LEVELS = 12
-"""Different values up to which each has a mean of its own; others are put into groups of equal size."""
+"""Number of different values up to which each has a separate mean; more are put into groups of equal size."""
 GROUPS = 8
 MOST_LINES = 2000
 BEST = 5

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 WIDE = 1e3
 """Ratio of the largest to the smallest part of eigenvalues from which on an axis is logarithmic."""
 RATIOS_UP_TO = 12
-"""Modes whose damping ratio is written beside them; more would run into each other."""
+"""Maximum number of modes labelled with damping ratios; more would overlap."""
 
 
 @styled
@@ -64,7 +64,7 @@ def eigenvalues(found: Modes | StateSpace, *, ax: Any = None) -> Any:
     values = np.where(np.abs(values.imag) > 1e-12 * size, values, values.real)  # round-off does not oscillate
     ax = axes(ax)
     grows = values.real > 1e-9 * size
-    for which, face, words in ((~grows, COLOURS[1], "decays or stays"), (grows, "white", "grows")):
+    for which, face, words in ((~grows, COLOURS[1], "does not grow"), (grows, "white", "grows")):
         if which.any():
             ax.plot(
                 values.real[which], values.imag[which], linestyle="none", marker="o", markersize=3.5, markerfacecolor=face,

@@ -19,7 +19,7 @@ class Method(ABC):
     """An integration method. Final classes are frozen dataclasses of options.
 
     Class attributes:
-        name: what it is called on the command line and in model files.
+        name: its name on the command line and in model files.
         code: its number in runtime/integrate.h.
         order: order of convergence of positions and rates.
     """
@@ -61,7 +61,7 @@ class Method(ABC):
 
     @abstractmethod
     def describe(self) -> str:
-        """The method and its options in words."""
+        """Description of the method and its options."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,5 +24,5 @@ class ExplicitRungeKutta(Adaptive):
     order: ClassVar[int] = 5
 
     def describe(self) -> str:
-        """The method and its options in words."""
+        """Description of the method and its options."""
         return f"explicit Runge-Kutta of order 5, {self._stepping()}"

@@ -13,10 +13,10 @@ from pliant.solve.motion.integrator.base import Adaptive
 class GeneralizedAlpha(Adaptive):
     """For constrained and stiff motions, and for structures whose fast vibrations are of no interest.
 
-    Order 2 in positions, rates and multipliers, stable for any step. Constraints hold at position level after every
-    step, rates are then projected on their derivatives, and accelerations and multipliers are those of the new state.
-    Increments are applied on the group, so rotations need nothing special. Adaptive steps take their error from
-    differences of the acceleration, seen through the stiffness of the step.
+    Order 2 in positions, rates and multipliers, stable for any step. Constraints are satisfied at position level
+    after every step, rates are then projected on their derivatives, and accelerations and multipliers are those of
+    the new state. Increments are applied on the group, so rotations need nothing special. Adaptive steps take their
+    error from differences of the acceleration, seen through the stiffness of the step.
 
     Attributes:
         spectral_radius: what remains per step of an oscillation much faster than the step, from 0 (all damped away) to
@@ -49,5 +49,5 @@ class GeneralizedAlpha(Adaptive):
         return {"alpha_m": alpha_m, "alpha_f": alpha_f, "beta": beta, "gamma": gamma}
 
     def describe(self) -> str:
-        """The method and its options in words."""
+        """Description of the method and its options."""
         return f"generalized-alpha, spectral radius {self.spectral_radius:g}, {self._stepping()}"

@@ -43,5 +43,5 @@ class Newmark(Adaptive):
         return {"beta": self.beta, "gamma": self.gamma}
 
     def describe(self) -> str:
-        """The method and its options in words."""
+        """Description of the method and its options."""
         return f"Newmark, beta {self.beta:g}, gamma {self.gamma:g}, {self._stepping()}"

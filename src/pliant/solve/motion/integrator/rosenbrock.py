@@ -28,5 +28,5 @@ class Rosenbrock(Adaptive):
     order: ClassVar[int] = 4
 
     def describe(self) -> str:
-        """The method and its options in words."""
+        """Description of the method and its options."""
         return f"implicit Rosenbrock method of order 4, {self._stepping()}"

@@ -33,5 +33,5 @@ class SemiImplicit(Method):
         positive("SemiImplicit: step", self.step)
 
     def describe(self) -> str:
-        """The method and its options in words."""
+        """Description of the method and its options."""
         return f"semi-implicit Euler, fixed step {self.step:g} s"
