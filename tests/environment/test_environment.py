@@ -66,7 +66,8 @@ def test_episodes_end_by_time_and_begin_anew_in_the_same_step(environment) -> No
     environment.reset(seed=2)
     for _ in range(149):
         *_, ended, truncated, infos = environment.step(np.zeros((12, 1)))
-        assert not (truncated.any() or ended.any())
+        assert not truncated.any()
+        assert not ended.any()
         assert not infos
     seen, _, ended, truncated, infos = environment.step(np.zeros((12, 1)))
     assert truncated.all()

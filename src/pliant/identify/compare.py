@@ -10,15 +10,7 @@ import numpy as np
 
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_units
-from pliant.identify.recording import (
-    LEAST_REST,
-    compared_columns,
-    drive,
-    plateaus,
-    thousandths,
-    time_slack,
-    undriven,
-)
+from pliant.identify.recording import LEAST_REST, compared_columns, drive, plateaus, thousandths, time_slack, undriven
 from pliant.language.aliases import canonical
 from pliant.language.arguments import ArgumentError, positive
 from pliant.language.recording import Recording, RecordingError
