@@ -74,7 +74,7 @@ def test_the_first_output_is_the_default_and_coordinates_work_too(cart):
 
 def test_different_units_do_not_share_an_axis(cart):
     assert (cart["pull"].unit, cart["speed"].unit, cart["rail"].unit, cart["cart"].unit) == ("N", "m/s", "m", "m")
-    with pytest.raises(ValueError, match=r"'pull' \[N\].*'speed' \[m/s\].*one by one"):
+    with pytest.raises(ValueError, match=r"'pull' \[N\].*'speed' \[m/s\].*separately"):
         plot.trajectory(cart, ["pull", "speed"])
     with pytest.raises(KeyError, match="did you mean 'pull'"):
         plot.trajectory(cart, "pul")
