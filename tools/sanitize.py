@@ -83,7 +83,8 @@ def main() -> int:
     build()
     # Python keeps what it loads, and has memory of its own that looks lost
     options = {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:verify_asan_link_order=0"}
-    watched = {**os.environ, **options, WATCHING: "1", "LD_PRELOAD": preloaded(Path(os.environ["PLIANT_CACHE"])), "PYTHONMALLOC": "malloc"}
+    first = preloaded(Path(os.environ["PLIANT_CACHE"]))
+    watched = {**os.environ, **options, WATCHING: "1", "LD_PRELOAD": first, "PYTHONMALLOC": "malloc"}
     with subprocess.Popen(
         [sys.executable, __file__, *sys.argv[1:]], env=watched, stderr=subprocess.PIPE, text=True
     ) as run:
