@@ -25,6 +25,15 @@ SANITIZERS = ("-fsanitize=address,undefined", "-fno-omit-frame-pointer")
 REPORT = re.compile(r"\w+\.[ch]:\d+:\d+: runtime error: .*")
 """How UndefinedBehaviorSanitizer says what is wrong; AddressSanitizer ends the process as well."""
 WATCHING = "PLIANT_SANITIZED"
+SHIM = """#define _GNU_SOURCE
+#include <dlfcn.h>
+void *dlopen(const char *file, int flags)
+{
+    void *(*next)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
+    return next(file, flags & ~RTLD_DEEPBIND);
+}
+"""
+"""CasADi loads its solvers with a flag at which AddressSanitizer ends the process."""
 
 
 def sanitized(source: Source) -> Source:
@@ -49,13 +58,17 @@ def build() -> None:
     libraries._build(libraries.runtime_source(header(), libraries.processor_level()))
 
 
-def preloaded() -> str:
-    """Libraries that have to be there first: AddressSanitizer, and that of C++, whose exceptions it has to find (CasADi's)."""
+def preloaded(folder: Path) -> str:
+    """Libraries that have to be there first: the shim, AddressSanitizer, and that of C++, whose exceptions it has to find
+    (CasADi's)."""
     compiler = find_compiler()
     assert compiler is not None, "sanitizers need a C compiler"
     names = ("libasan.so", "libubsan.so", "libstdc++.so.6")
     found = [subprocess.check_output([*compiler, f"-print-file-name={name}"], text=True).strip() for name in names]
-    return " ".join(str(Path(path).resolve()) for path in found)
+    source, shim = folder / "dlopen.c", folder / "dlopen.so"
+    source.write_text(SHIM, encoding="utf-8")
+    subprocess.check_call([*compiler, "-shared", "-fPIC", "-o", str(shim), str(source), "-ldl"])
+    return " ".join(str(Path(path).resolve()) for path in (shim, *found))
 
 
 def main() -> int:
@@ -69,8 +82,9 @@ def main() -> int:
     os.environ.setdefault("PLIANT_CACHE", str(ROOT / "out" / "sanitize"))
     build()
     # Python keeps what it loads, and has memory of its own that looks lost
-    options = {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
-    watched = {**os.environ, **options, WATCHING: "1", "LD_PRELOAD": preloaded(), "PYTHONMALLOC": "malloc"}
+    options = {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:verify_asan_link_order=0"}
+    first = preloaded(Path(os.environ["PLIANT_CACHE"]))
+    watched = {**os.environ, **options, WATCHING: "1", "LD_PRELOAD": first, "PYTHONMALLOC": "malloc"}
     with subprocess.Popen(
         [sys.executable, __file__, *sys.argv[1:]], env=watched, stderr=subprocess.PIPE, text=True
     ) as run:
