@@ -18,6 +18,7 @@ OPTIONAL = {
     "IPython",
     "PIL",
     "control",
+    "cupy",
     "cycler",
     "dask",
     "distributed",

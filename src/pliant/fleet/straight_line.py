@@ -16,6 +16,9 @@ import casadi as ca
 
 PART = 1000
 """Operations in one C function; longer ones make compilers slow."""
+LONG = 30_000
+"""Operations from which parts stay functions of their own on a GPU too: in one piece they take minutes to compile, and are no
+faster."""
 
 _BINARY = {ca.OP_ADD: "+", ca.OP_SUB: "-", ca.OP_MUL: "*", ca.OP_DIV: "/"}
 _COMPARED = {ca.OP_LT: "<", ca.OP_LE: "<=", ca.OP_EQ: "==", ca.OP_NE: "!="}
@@ -196,9 +199,10 @@ def straight_line(function: ca.Function, name: str, arguments: Sequence[str], re
     if len(parts) == 1:
         return CFunction(f"{head} {{\n{writer.part(parts[0], {})}{writer.leaves()}}}\n", head, len(wanted), 0)
     slots, count = _slots(graph, parts)
+    kind = "PART" if len(wanted) < LONG else "FN"
     texts, calls = [], ""
     for k, part in enumerate(parts):
-        texts.append(f"{_head(f'{name}_{k}', [*arguments, ''], results, 'PART')} {{\n{writer.part(part, slots)}}}\n")
+        texts.append(f"{_head(f'{name}_{k}', [*arguments, ''], results, kind)} {{\n{writer.part(part, slots)}}}\n")
         calls += f"  {name}_{k}({', '.join([*arguments, 'w', *results])});\n"
     texts.append(f"{head} {{\n  R w[{count}];\n{calls}{writer.leaves()}}}\n")
     return CFunction("\n".join(texts), head, len(wanted), count)

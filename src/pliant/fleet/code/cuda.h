@@ -30,7 +30,7 @@ INLINE R f_choose(B c, R x, R y) { return c ? x : y; }
 INLINE R f_pick(B c, R x) { return c ? x : K(0); }
 INLINE R f_one(B c) { return c ? K(1) : K(0); }
 
-INLINE bool any(B x) { return x; }
+INLINE bool any_lane(B x) { return x; }
 
 #define ONE(name) \
   INLINE R f_##name(R x) { return name(x); }

@@ -70,7 +70,7 @@ INLINE real AS_NUMBER(bits x) { real y; memcpy(&y, &x, sizeof y); return y; }
 #define f_one(c) f_pick(c, R_OF(1))
 #define ALL(x, y) for (int l = 0; l < LANES; ++l) LANE(y, l) = (x)
 
-INLINE int any(B x) {
+INLINE int any_lane(B x) {
   bits found = 0;
   for (int l = 0; l < LANES; ++l) found |= LANE(x, l);
   return found != 0;
@@ -147,7 +147,7 @@ FN void f_sincos(R x, R *sine, R *cosine) {
   const B s_sign = B_OF((quarter & 2) != 0) & top, c_sign = B_OF(((quarter + 1) & 2) != 0) & top;
   R a = AS_NUMBER(AS_BITS(f_choose(odd, c, s)) ^ s_sign), b = AS_NUMBER(AS_BITS(f_choose(odd, s, c)) ^ c_sign);
   const B far = B_NOT(B_OF(f_fabs(x) <= R_OF(LARGEST_ANGLE)));
-  if (any(far))
+  if (any_lane(far))
     for (int l = 0; l < LANES; ++l)
       if (LANE(far, l)) LANE(a, l) = EACH(sin)(LANE(x, l)), LANE(b, l) = EACH(cos)(LANE(x, l));
   *sine = a, *cosine = b;

@@ -26,7 +26,7 @@ FN void project(const robots *x, double ahead, R *q, R *v) {
   for (int k = 0; k < PROJECTIONS; ++k) {
     robot_gap(&t, q, v, x->u, x->c, &gap);
     const B open = B_OF(gap > R_OF(CLOSED));
-    if (!any(open)) break;
+    if (!any_lane(open)) break;
     robot_nearer(&t, q, v, x->u, x->c, dx);
     robot_increment(q, dx, q1);
     for (int i = 0; i < NQ; ++i) q[i] = f_choose(open, q1[i], q[i]);
