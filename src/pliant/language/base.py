@@ -194,6 +194,10 @@ class FromFiles(Part):
         """Its values that this makes numbers of: parameters in them cannot change later."""
         return ()
 
+    def without_files(self) -> Self:
+        """The part with what its files say written out, where that is known and can be; otherwise as it is."""
+        return self
+
 
 class Choice(ABC):
     """Annotation of a union of parts: which member is meant is told by the data, never guessed by trying.

@@ -21,6 +21,7 @@ from pliant.language.faults import Fault, SpecError
 from pliant.language.limits import limits, most
 from pliant.language.names import NameMarker, Reference
 from pliant.language.parameter import Parameter
+from pliant.language.placement import Placement
 from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity, Scalar
 from pliant.language.source import FileProblem
 from pliant.language.state_formula import THIS
@@ -328,7 +329,11 @@ class _Level:
             self.along.append(StandsAlong(instance.of(name), self.prefix, full_name, body.along, instance))
         weld = weld_at(body, body.parent or self.prefix + WORLD, self.prefix + instance.of(name))
         self.flat.add("joints", full_name, weld, Origin(self.source, path, instance.index))
-        return body.model_copy(update={"parent": None, **dict.fromkeys(("mirror", "around"))})
+        alone = body.model_copy(update={"parent": None, **dict.fromkeys(("mirror", "around"))})
+        alone.model_fields_set.difference_update(
+            ("parent", "along", *Placement.model_fields)
+        )  # nor is it written again
+        return alone
 
     # -- values ------------------------------------------------------------------------------------------------------
 

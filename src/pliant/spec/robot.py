@@ -14,7 +14,7 @@ from pliant.control import Control
 from pliant.external_load import Load
 from pliant.input.inputs import Input
 from pliant.joint import Joint
-from pliant.language.base import OneOrList, Part
+from pliant.language.base import FromFiles, OneOrList, Part
 from pliant.language.display import shown
 from pliant.language.faults import Fault
 from pliant.language.names import InputKey, Name
@@ -127,8 +127,12 @@ class RobotSpec(Part):
         return copy
 
     def to_yaml(self) -> str:
-        """The model as text that loads to an equal one."""
-        return dump(self)
+        """The model as text that loads to an equal one; of a flat one, whose files have been read, hulls are written out."""
+        surfaces = {
+            name: surface.without_files() if isinstance(surface, FromFiles) else surface
+            for name, surface in self.surfaces.items()
+        }
+        return dump(self.model_copy(update={"surfaces": surfaces}) if surfaces else self)
 
     def replace(self, **changes: Any) -> Self:
         """The model with other values of some of its keys, checked again."""

@@ -52,6 +52,12 @@ contacts:
     def values_read(self) -> tuple[Any, ...]:
         return tuple(x for point in self.points or () for x in point)
 
+    def without_files(self) -> Self:
+        if self.file is None or self._triangles is None:
+            return self
+        said = {key: getattr(self, key) for key in self.model_fields_set - {"file", "unit"}}
+        return type(self)(**said, points=tuple(map(tuple, self.triangles.points.tolist())))
+
     def read(self, source: Source, value: Callable[[Any], float]) -> Triangles:
         if self.file is not None:
             points, key = read_mesh(source.find(self.file), unit=self.unit).nodes, "file"
