@@ -136,6 +136,14 @@ def test_meshes_are_surfaces_from_declared_folders_only(tmp_path: Path) -> None:
     assert pliant.load(tmp_path / "arm.yaml").surfaces["base_collision"].file == "packages/arm_description/cube.obj"
 
 
+def test_results_hold_the_hulls_of_meshes(tmp_path: Path) -> None:
+    (tmp_path / "cube.obj").write_text(CUBE)
+    eqs = pliant.derive(pliant.load(written(tmp_path, with_mesh("cube.obj", "0.1 0.1 0.1"))))
+    run = pliant.simulate(eqs, 0.01)
+    again = pliant.load_text(run.recorded.attributes["model_text"]).surfaces["base_collision"]
+    assert (again.file, again.scale, len(again.points)) == (None, 0.1, 8)
+
+
 @pytest.mark.parametrize(
     "name", ["../cube.obj", "{above}/cube.obj", "file://{above}/cube.obj", "package://../cube.obj"]
 )

@@ -202,7 +202,7 @@ class FromFiles(Part):
 
     @abstractmethod
     def without_files(self) -> Self:
-        """The part that lists what its files contain, so that it can be read without them. It has been made by `with_files`."""
+        """The part that lists what its files contain, so that it can be read without them; as it is where they were not read."""
 
 
 class Choice(ABC):

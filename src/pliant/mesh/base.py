@@ -108,6 +108,8 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
 
     def without_files(self) -> Self:
         """The mesh with its drawing, and sets that the drawing's file names, as lists."""
+        if not self.is_read:
+            return self
         sets = {
             name: NumberedSet(nodes=tuple((self.members[name] + 1).tolist()))
             if isinstance(chosen, LabelledSet)

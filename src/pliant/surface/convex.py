@@ -53,7 +53,7 @@ contacts:
         return tuple(x for point in self.points or () for x in point)
 
     def without_files(self) -> Self:
-        if self.file is None:
+        if self.file is None or not self.is_read:
             return self
         points = tuple(map(tuple, self.triangles.points.tolist()))
         return self.model_copy(update={"file": None, "unit": None, "points": points})

@@ -60,7 +60,7 @@ contacts:
         return (*self.size, *(x for row in self.heights or () for x in row))
 
     def without_files(self) -> Self:
-        if self.file is None:
+        if self.file is None or not self.is_read:
             return self
         points = self.triangles.points
         rows = np.split(points[:, 2], np.flatnonzero(np.diff(points[:, 1]) != 0) + 1)

@@ -49,7 +49,7 @@ class MeshSurface(TriangleSurface):
         return tuple(x for point in self.points or () for x in point)
 
     def without_files(self) -> Self:
-        if self.file is None:
+        if self.file is None or not self.is_read:
             return self
         points, faces = (tuple(map(tuple, x.tolist())) for x in (self.triangles.points, self.triangles.faces + 1))
         return self.model_copy(update={"file": None, "unit": None, "points": points, "faces": faces})
