@@ -168,6 +168,7 @@ WRONG = {
         ),
         "too many parts",
     ),
+    "a giant": (ARM.replace("0 0 0 0 0 0.5", "0 1e9 0 0 0 0.5"), "is more than 1e+06 m"),
     "a giant mesh": (FEATURES.read_text().replace('scale="0.1 0.1', 'scale="1e9 0.1'), "a mesh is larger than 1e+06 m"),
     "too deep": ("<mujoco><worldbody>" + "<body>" * 3000, "nested too deeply"),
     "nothing": ("<mujoco/>", "the model has no bodies"),

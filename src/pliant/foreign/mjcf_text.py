@@ -35,7 +35,8 @@ DRIVEN = ("joint", "jointinparent", "tendon", "site", "body", "cranksite")
 COUNTED = ("replicate", "composite", "flexcomp")
 MESHES = (".stl", ".obj")
 GIANT = 1e6
-"""Coordinates of meshes up to which MuJoCo works with them [m]."""
+"""Lengths up to which MuJoCo works with them [m]; with geoms and meshes beyond, its compiler may never end."""
+LENGTHS = ("pos", "fromto", "size")
 TEXTS = (
     "name",
     "class",
@@ -143,12 +144,15 @@ def _refuse_crowds(document: Document, element: Element, times: float) -> None:
 
 
 def _refuse_endless(document: Document, root: Element) -> None:
-    """Numbers that are not finite, which MuJoCo takes."""
+    """Numbers that are not finite, and lengths on which MuJoCo never ends."""
     for element in root.walk():
         for key, value in element.attributes.items():
             if key not in TEXTS and ENDLESS.search(value):
                 message = f"`{key}` of <{element.tag}>: {describe(value)} is not finite"
                 document.fault(message, "give finite numbers", line=element.line)
+            elif key in LENGTHS and any(abs(read_number(word) or 0.0) > GIANT for word in value.split()):
+                message = f"`{key}` of <{element.tag}>: {describe(value)} is more than {GIANT:g} m"
+                document.fault(message, "check its unit", line=element.line)
 
 
 def _take_out(document: Document, root: Element) -> None:
