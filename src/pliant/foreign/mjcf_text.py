@@ -53,9 +53,7 @@ TEXTS = (
     "value",
     "model",
 )
-ENDLESS = re.compile(
-    r"(?i)(?:^|[\s+-])(?:nan|inf|infinity|[0-9.]+e\+?[0-9]{4,}|[0-9.]+e\+?(?:3[1-9]|[4-9][0-9])[0-9])(?:\s|$)"
-)
+ENDLESS = re.compile(r"(?i)(?:^|[\s+-])(?:nan|inf|infinity|[0-9.]+e\+?0*[1-9][0-9]{2,})(?:\s|$)")
 """A number without end, or one with an exponent that no number of a robot has."""
 
 
