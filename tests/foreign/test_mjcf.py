@@ -157,6 +157,7 @@ WRONG = {
     "unknown joint": (ARM.replace('motor joint="hinge"', 'motor joint="hing"'), "MuJoCo refuses it"),
     "negative mass": (ARM.replace('size="0.02"', 'size="0.02" mass="-1"'), "MuJoCo refuses it"),
     "NaN": (ARM.replace('pos="0 0 1"', 'pos="0 0 nan"'), "is not finite"),
+    "endless": (FEATURES.read_text().replace("0 0 1 0 0", "1e308 0 1 0 0"), "is not finite"),
     "overflow": (ARM.replace('pos="0 0 1"', 'pos="0 0 1e999"'), "is not finite"),
     "a crowd": (
         ARM.replace("<body", '<replicate count="100000"><body').replace("</body>", "</body></replicate>"),
@@ -168,6 +169,8 @@ WRONG = {
         ),
         "too many parts",
     ),
+    "a giant": (ARM.replace("0 0 0 0 0 0.5", "0 1e9 0 0 0 0.5"), "is more than 1e+06 m"),
+    "a giant mesh": (FEATURES.read_text().replace('scale="0.1 0.1', 'scale="1e9 0.1'), "a mesh is larger than 1e+06 m"),
     "too deep": ("<mujoco><worldbody>" + "<body>" * 3000, "nested too deeply"),
     "nothing": ("<mujoco/>", "the model has no bodies"),
 }
