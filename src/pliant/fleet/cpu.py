@@ -29,7 +29,7 @@ class FleetStruct(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("time", "q", "v", "u", "c", "status", "values")),
         *((name, ctypes.c_longlong) for name in ("stride", "count")),
-    )  # type: ignore[assignment]
+    )
 
 
 class Cpu:

@@ -167,8 +167,8 @@ class Robot:
 
     def increment(self, q: Any, x: Any) -> Any:
         """Positions with an increment x (nv) applied; rotations are turned."""
-        out, plain = [None] * self.nq, self.plain
-        for i, j in plain:
+        out: list[Any] = [None] * self.nq
+        for i, j in self.plain:
             out[i] = q[i] + x[j]
         for r in self.rotations:
             turned = so3.quaternion_product(q[r.q_at : r.q_at + 4], so3.quaternion_exp(x[r.v_at : r.v_at + 3]))
