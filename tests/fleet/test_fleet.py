@@ -152,6 +152,7 @@ def test_parameters_that_the_start_depends_on(arm: pliant.Equations) -> None:
     fleet = pliant.Fleet(arm, 3, method="semi_implicit", step=1e-3, parameters={"lean": lean, "modulus": 0.3e6})
     at = arm.coordinates.index("hinge")
     assert np.array_equal(fleet.q[:, at], lean)
+    fleet.set_parameters({"lean": np.zeros(0)}, mask=np.zeros(3, dtype=bool))  # of none
     fleet.set_parameters({"lean": np.array([0.7])}, mask=[1])
     assert fleet.q[1, at] == 0.3  # until it is reset
     fleet.reset([1])

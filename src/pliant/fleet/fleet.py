@@ -233,6 +233,8 @@ class Fleet:
             return
         check_names("parameter of each robot", given, self.parameter_names)
         which = np.arange(self.count) if mask is None else np.asarray(self._host(self._indices(mask)))
+        if not which.size:
+            return
         at = self.eqs.model.parameter_defaults[1]
         columns = {
             name: np.broadcast_to(np.asarray(self._host(x), dtype=float), which.shape) for name, x in given.items()
