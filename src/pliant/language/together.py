@@ -53,7 +53,7 @@ def refusals(
     """
     count = len(next(iter(values.values()), np.zeros(1)))
     found: Refusals = [None] * count
-    waiting = [np.arange(count)]
+    waiting = [np.arange(count)] if count else []
     while waiting:
         group = waiting.pop()
         if len(group) == 1:
