@@ -233,7 +233,7 @@ def test_a_state_is_told_by_names(slider, stone):
         pliant.simulate(slider, 0.1, start={"slied": 0.2})
     with pytest.raises(pliant.ArgumentError, match="is a free rotation, not one number"):
         stone.state({"flight.orientation": 0.2})
-    with pytest.raises(pliant.ArgumentError, match=r"part of a quaternion.*give all of"):
+    with pytest.raises(pliant.ArgumentError, match=r"component of a quaternion.*give all of"):
         stone.state({"flight.orientation.qx": 0.2})
     parts = dict(zip(("qw", "qx", "qy", "qz"), (0.5, 0.5, 0.5, 0.5), strict=True))
     turned = stone.state({f"flight.orientation.{k}": x for k, x in parts.items()})

@@ -20,6 +20,7 @@ from pliant.constraint.frames import Frames
 from pliant.contact import Contact, Friction
 from pliant.control.base import InputLimit
 from pliant.control.constraint import ConstraintControlSpec
+from pliant.control.learning_task import LearningTask, RandomParameter, RandomStart
 from pliant.control.lqr_control import (
     ControlGroup,
     CoordinateValue,
@@ -85,7 +86,7 @@ from pliant.language.scalar import Each
 from pliant.link import Axial, Beam
 from pliant.link.axial import AxialSpring
 from pliant.mesh import Membrane, Shell
-from pliant.mesh.drawing import BlockDrawing, FileDrawing, RectangleDrawing, WebDrawing
+from pliant.mesh.drawing import BlockDrawing, FileDrawing, ListedDrawing, RectangleDrawing, WebDrawing
 from pliant.mesh.edges import MembraneEdges, ShellEdges
 from pliant.mesh.sets import BoxSet, LabelledSet, NearestSet, NumberedSet, PlaneSet
 from pliant.output import (

@@ -142,7 +142,7 @@ def test_a_frame_is_drawn_by_a_force_and_the_weight_is_carried() -> None:
     for change, error, message in (
         ({"inputs": ("t2",)}, UnderActuated, r"2 components and 1 inputs .* 1 independent directions"),
         ({"gains": Pid([1.0, 2.0, 3.0])}, ValueError, "3 values for 2 components"),
-        ({"gains": Pid(-1.0)}, ValueError, "not below zero"),
+        ({"gains": Pid(-1.0)}, ValueError, "nonnegative"),
     ):
         with pytest.raises(error, match=message):
             pliant.simulate(eqs, 0.1, controllers=replace(controller, **change))

@@ -273,7 +273,7 @@ def test_arrays_of_others(arms: pliant.Fleet, module: str) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"count": 0}, "count must be a whole number of at least 1"),
+        ({"count": 0}, "count must be an integer of at least 1"),
         ({"device": "gpu"}, "unknown device 'gpu'"),
         ({"precision": "half"}, "unknown precision 'half'"),
         ({"method": None, "step": None}, "needs to know their size"),

@@ -64,9 +64,9 @@ joints: {slide: {type: prismatic, axis: x, child: sledge, displacement: {rate: 3
 @pytest.mark.parametrize(
     ("turn", "said"),
     [
-        ("friction: -1", "torque must not be below zero"),
+        ("friction: -1", "torque must not be negative"),
         ("friction: {torque: 1, slip_speed: 0}", "slip_speed must be above zero"),
-        ("armature: -1", "armature must not be below zero"),
+        ("armature: -1", "armature must not be negative"),
         ("friction: 2 N", "expected a torque"),
         ("armature: 1 kg", "expected a moment of inertia"),
     ],

@@ -95,7 +95,7 @@ def test_drag_of_elements_knows_no_common_motion():
         ("{ratio: 0.02}", "needs a ratio and the two modes"),
         ("{ratio: 0.02, modes: [1, 1]}", "the same"),
         ("{ratio: 0.02, modes: [1, 2], alpha: 1 Hz}", "not both"),
-        ("{ratio: -0.02, modes: [1, 2]}", "below zero"),
+        ("{ratio: -0.02, modes: [1, 2]}", "negative"),
         ("{ratio: 0.02, frequencies: [0 Hz, 5 Hz]}", "above zero"),
         ("{alpha: 2 kg}", "expected"),
     ],

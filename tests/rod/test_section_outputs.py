@@ -230,7 +230,7 @@ def test_profiles(tmp_path):
     assert len(pliant.plot.profile(equilibrium(eqs), "bends").lines) == 1
     with pytest.raises(ValueError, match=r"draw it with `plot.profile`"):
         pliant.plot.trajectory(run, "bends")
-    with pytest.raises(ValueError, match="no profile along a rod; profiles: bends"):
+    with pytest.raises(ValueError, match="is not a profile along a rod; profiles: bends"):
         pliant.plot.profile(run, "middle")
 
 

@@ -338,15 +338,14 @@ def test_starts_beyond_all_numbers_are_refused(start, message):
         simulate(derive("pendulum"), 0.1, start=start)
 
 
-@pytest.mark.parametrize("analysis", [equilibrium, pliant.modes, pliant.linearize, lambda eqs: simulate(eqs, 0.1)])
-def test_an_initial_value_beyond_all_numbers_is_refused_in_words(analysis):
+def test_an_initial_value_beyond_all_numbers_is_a_fault():
     text = """
 pliant: 1
 bodies: {m: {mass: 1 kg}}
 joints: {x: {type: prismatic, child: m, axis: x, displacement: {initial: 1e200 m, spring: 100 N/m}}}
 """
-    with pytest.raises(pliant.ArgumentError, match="the start of 'x' is 1e\\+200, beyond what can be computed with"):
-        analysis(derive(load_text(text)))
+    with pytest.raises(pliant.SpecError, match="too large to compute with"):
+        load_text(text)
 
 
 def test_rates_that_contradict_the_constraints_are_said():

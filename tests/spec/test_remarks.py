@@ -84,7 +84,7 @@ def test_check_and_analyses_say_remarks_and_go_on(tmp_path: Path, capsys: pytest
     assert run(["check", str(file)]) == 0
     assert "the parameter 'spare' is not used" in capsys.readouterr().out
     assert run(["show", str(file)]) == 0
-    assert "nothing uses the parameter 'spare'" in capsys.readouterr().err
+    assert "the parameter 'spare' is not used" in capsys.readouterr().err
 
 
 BELOW_ZERO = """

@@ -41,7 +41,7 @@ COMMANDS = {
     "models": ("models", "List the bundled robots."),
     "schema": ("models", "Print the JSON Schema of the language."),
     "import": ("importing", "Read a robot in URDF or MJCF, and write it as a model file."),
-    "mesh": ("mesh", "Read a mesh file and say what is in it: nodes, edges, size, and what was merged."),
+    "mesh": ("mesh", "Read a mesh file and summarize it: nodes, edges, size, merged nodes."),
     "equilibrium": ("analyses", "Find a pose at rest, and say whether it is stable."),
     "modes": ("analyses", "Eigenvalues, frequencies, damping ratios and mode shapes."),
     "linearize": ("analyses", "A, B, C, D about a state, on independent coordinates."),

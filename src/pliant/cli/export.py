@@ -98,7 +98,7 @@ def export(
             return _export_rigid(model, file, written_by, links, choices, json)
     folder = c if cuda is None else cuda
     if folder is None:
-        hint = "name a folder (--c or --cuda DIR) or a file (--fmu FILE.fmu, --mjcf FILE.xml, --urdf FILE.urdf, --gltf FILE.glb)"
+        hint = "name a folder (--c DIR, --cuda DIR) or a file (--fmu FILE.fmu, --mjcf FILE.xml, --urdf FILE.urdf, --gltf FILE.glb)"
         raise CommandError("nothing to export", hint)
     method = method or "semi_implicit"
     with _refusals():

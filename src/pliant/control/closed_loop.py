@@ -65,7 +65,7 @@ class ClosedLoop:
         frequency = abs(np.angle(self.poles[0])) / (2 * np.pi * self.sample_time)
         if self.mode is not None:
             said = [f"which samples show as {frequency:.4g} Hz"] if self.mode.frequency * self.sample_time > 0.5 else []
-            said += ["which the design leaves out"] if self.neglected else []
+            said += ["which the design neglects"] if self.neglected else []
             return f"{self.mode}, {' and '.join(said)}," if said else str(self.mode)
         where = f" (mostly {', '.join(self.states)})" if self.states else ""
         return f"a motion of the loop at {frequency:.4g} Hz{where}"

@@ -12,7 +12,7 @@ from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Part
 
-SMALLEST_SQUARE = 1e-40
+SMALLEST_SQUARE = 1e-24
 """Keeps the direction of a line defined where its ends meet [m^2]; far below the round-off of lengths."""
 
 

@@ -101,5 +101,5 @@ def check_closed(mesh: Triangles, what: str, key: str) -> None:
         hint = "close it with a mesh tool, or give `closed: false` for a sheet that pushes to both sides"
         raise FileProblem(f"{what} is not closed: {', '.join(said)}{near}", hint, (key,))
     if mesh.volume < 0:
-        message = f"the triangles of {what} show inwards: its volume comes out as {mesh.volume:.4g} m^3"
+        message = f"the triangles of {what} point inwards: its volume is {mesh.volume:.4g} m^3"
         raise FileProblem(message, "turn its faces around with a mesh tool", (key,))

@@ -76,7 +76,7 @@ def test_outputs_of_meshes_and_balls_in_contact(touching: Export) -> None:
     found = rows(touching)
     run = pliant.simulate(touching.equations, 100 * STEP, method=METHODS["semi_implicit"](step=STEP))
     expected = np.concatenate([run.q[-1], *(np.ravel(run[name].values[-1]) for name in run.output_names)])
-    np.testing.assert_allclose(found[0], expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-5, atol=1e-6)
     assert run["many"].values[-1] > 1
     assert abs(run["rub"].values[-1]).max() > 1e-3
     assert run["press"].values.max() > 0

@@ -189,7 +189,7 @@ double pl_constraint_gap(const pl_work *w) {
 void pl_constraints(pl_work *w, const double *q, const double *v) {
   const pl_tables *T = w->T;
   if (!T->m) return;
-  const double reach = pl_farthest(w);
+  const double reach = fmax(pl_farthest(w), pl_reach(w));
   memset(w->Jval, 0, T->nnz_j * sizeof(double)), memset(w->Jsum, 0, T->nnz_j * sizeof(double));
   double *e = w->temporary.e, *G = w->temporary.G, *g = w->temporary.g;
   double *pose = w->temporary.pose, *twist = w->temporary.twist;

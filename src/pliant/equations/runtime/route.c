@@ -15,7 +15,7 @@
 
 #include "route.h"
 
-static const double SMALLEST_SQUARE = 1e-40; /* as in formula/base.py */
+static const double SMALLEST_SQUARE = 1e-24; /* as in formula/base.py */
 
 /* Positions, velocities and spans of line i; its length and rate. */
 static void measure(pl_work *w, int i, pl_route_law *l) {

@@ -32,9 +32,12 @@ static double far_out(const pl_work *w) {
   return y;
 }
 
+/* Points this near to the origin [m] are there but for round-off. */
+#define AT_ORIGIN 1e-12
+
 double pl_farthest(const pl_work *w) {
   const double y = far_out(w);
-  return y > 0 ? y : 1;
+  return y > AT_ORIGIN ? y : 1;
 }
 
 /* Whether nothing but bodies that fly freely moves against the ground. */
