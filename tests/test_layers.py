@@ -22,6 +22,7 @@ OPTIONAL = {
     "cycler",
     "dask",
     "distributed",
+    "ezdxf",
     "fmpy",
     "jax",
     "matplotlib",

@@ -66,7 +66,7 @@ def test_a_bounce() -> None:
         sides = [float(np.sum(strict({name: x * (1 + k * 1e-3)})["z"])) for k in (1, -1)]
         expected = (sides[0] - sides[1]) / (2e-3 * x)
         assert found[0][name] == pytest.approx(expected, rel=1e-2)
-        assert found[1][name] == pytest.approx(expected, rel=2e-4)
+        assert found[1][name] == pytest.approx(expected, rel=5e-4)
 
 
 def test_where_a_contact_is_about_to_begin_there_is_no_gradient() -> None:

@@ -25,7 +25,7 @@ UNITS = {
     "milliseconds": Units(time=4.0**-5),
     "all": Units(length=4.0**-5, mass=4.0**3, time=4.0**4),
 }
-FEW = ("pendulum@damped", "four_bar", "cantilever", "tumbling_body", "leg", "cart_pole", "hopper")
+FEW = ("pendulum@damped", "four_bar", "cantilever", "tumbling_body", "leg", "cart_pole")
 UNTIL = 0.2
 
 

@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode
 
 from pliant.control.learning_task import LearningTask
 from pliant.environment.episode import Episode, episode
+from pliant.environment.picture import picture
 from pliant.equations.equations import Equations
 from pliant.fleet.fleet import Fleet
 from pliant.language.arguments import ArgumentError
@@ -137,8 +138,6 @@ class FleetEnvironment(gymnasium.vector.VectorEnv):
         """A picture of the first robot (height x width x 3, 8 bit), where `render_mode` is "rgb_array"."""
         if self.render_mode != "rgb_array":
             return None
-        from pliant.environment.picture import picture
-
         return (picture(self.fleet, 0),)
 
     def close_extras(self, **kwargs: Any) -> None:

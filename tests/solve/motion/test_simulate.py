@@ -375,7 +375,10 @@ def test_a_run_that_cannot_go_on_says_when_why_and_what_to_do():
     assert 0 < run.time[-1] < 5.0
     assert run.message.startswith(f"at t = {run.time[-1]:.6g} s: ")
     assert run.message.endswith(
-        tuple(status.meaning for status in (RuntimeStatus.PROJECTION, RuntimeStatus.STEP_TOO_SMALL))
+        tuple(
+            status.meaning
+            for status in (RuntimeStatus.PROJECTION, RuntimeStatus.STEP_TOO_SMALL, RuntimeStatus.SINGULAR)
+        )
     )
 
 
