@@ -34,7 +34,7 @@ LONGEST_REACH = 0.05
 # Constraint values, as shares of their sizes.
 NEWTON_TOLERANCE = 1e-13
 # Error per step, as a share of the sizes of coordinates, below which their own size does not count; as a share of rtol.
-SMALLEST = 1e-5
+SMALLEST = 1e-2
 
 
 class _Reduction:
