@@ -119,6 +119,7 @@ def test_a_real_full_device_is_reported(run, tmp_path):
     resource = pytest.importorskip("resource")
     import signal
 
+    assert run.dataset is not None  # what it contains is computed before the disk is full, not while it is written
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
