@@ -138,3 +138,24 @@ def test_a_robot_without_a_task_is_refused() -> None:
         pliant.gym.make("pendulum")
     with pytest.raises(pliant.ArgumentError, match="did you mean 'reach'"):
         pliant.gym.make(pliant.load_text(TEXT), "reech")
+
+
+LOOP = (
+    TEXT.replace("bodies:", "bodies:\n  weight: {mass: 1 kg}\n ")
+    .replace("{rod: {mass: 1 kg", "rod: {mass: 1 kg")
+    .replace(
+        "axis: z}}}\njoints: {hinge",
+        "axis: z}}\njoints:\n  rail: {type: prismatic, child: weight, axis: x, displacement: {motion: 0 m}}\n  hinge",
+    )
+    .replace("damper: 0.2 N*m*s/rad}}}", "damper: 0.2 N*m*s/rad}}")
+)
+
+
+def test_starts_that_would_break_constraints_are_refused() -> None:
+    with pytest.raises(pliant.ArgumentError, match="starts cannot be drawn for robots with closed loops"):
+        pliant.gym.make(pliant.load_text(LOOP), count=2)
+
+
+def test_a_policy_for_an_unknown_task_is_refused() -> None:
+    with pytest.raises(pliant.ArgumentError, match="did you mean 'reach'"):
+        pliant.gym.PolicyController(pliant.derive(pliant.load_text(TEXT)), "reech", lambda seen: seen)

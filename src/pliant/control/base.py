@@ -71,7 +71,7 @@ class ControllerBase(Part):
     delay: Time = 0
     """Time from a sample until its command takes effect [s]."""
     inputs: InputNames | None = None
-    """Input parameters that it commands; default: all inputs of the model."""
+    """Input parameters that it commands; default: all inputs but those of `loads`, which are disturbances."""
     limits: tuple[InputLimit, ...] = ()
     """Limits of the inputs, one entry for each limited input."""
     description: str = ""

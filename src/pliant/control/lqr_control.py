@@ -294,7 +294,7 @@ control:
         pushes = linear.select(tuple(d.input for d in self.disturbances)).B * [
             number(d.deviation) for d in self.disturbances
         ]
-        linear = whole = linear.select(self.inputs, None)
+        linear = whole = linear.select(self.inputs or eqs.model.actuators, None)
         states = {w.coordinate: number(w.value) for w in self.coordinate_weights}
         states |= {f"d({w.coordinate})/dt": number(w.rate) for w in self.coordinate_weights}
         reduction = None

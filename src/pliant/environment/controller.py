@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pliant.control.learning_task import LearningTask
-from pliant.environment.episode import episode
+from pliant.environment.episode import episode, named_task
 from pliant.equations.equations import Equations
 from pliant.solve.motion.sampled_control import Controller, Now
 
@@ -20,7 +20,7 @@ class PolicyController(Controller):
 
     def __init__(self, eqs: Equations, task: LearningTask | str, policy: Callable[[np.ndarray], np.ndarray]) -> None:
         self.equations = eqs
-        self.task = episode(eqs, eqs.model.spec.task[task] if isinstance(task, str) else task)
+        self.task = episode(eqs, named_task(eqs, task))
         self.policy = policy
         self.sample_time = self.task.sample_time
 

@@ -12,6 +12,7 @@ from pliant.control.limits import Limits, actuator_limits
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.language.arguments import ArgumentError
+from pliant.language.words import suggestion
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,12 @@ class Episode:
 
 
 def episode(eqs: Equations, task: LearningTask) -> Episode:
-    """The task in numbers, with the model's values of parameters; refuses one that is no task for this robot."""
+    """The task in numbers, at the values of parameters in force; refuses one that does not suit this robot."""
+
+    environment = eqs.model.environment_with(eqs.given_parameters)
 
     def number(scalar: Any) -> float:
-        return float(eqs.model.environment.value(scalar))
+        return float(environment.value(scalar))
 
     actions = task.actions or eqs.model.actuators
     lower, upper = actuator_limits(eqs, actions, Limits()).bounds(actions)
@@ -65,6 +68,11 @@ def episode(eqs: Equations, task: LearningTask) -> Episode:
                 f"the input '{name}' has no limits, so the space of actions has none",
                 "give its parameter a `minimum` and a `maximum`",
             )
+    if task.start and (eqs.model.system.rows or eqs.model.system.quaternions()):
+        raise ArgumentError(
+            "starts cannot be drawn for robots with closed loops, prescribed motions or free rotations",
+            "leave `start` out of the task",
+        )
     spread = np.zeros(len(eqs.coordinates))
     check_names("coordinate", [given.coordinate for given in task.start], eqs.coordinates)
     for given in task.start:
@@ -86,3 +94,20 @@ def episode(eqs: Equations, task: LearningTask) -> Episode:
         spread=spread,
         failure=number(task.failure),
     )
+
+
+def named_task(eqs: Equations, given: str | LearningTask | None) -> LearningTask:
+    """A task of the robot by its name, the only one where none is named, or the task given."""
+    known = eqs.model.spec.task
+    if isinstance(given, LearningTask):
+        return given
+    if given is None and len(known) == 1:
+        return next(iter(known.values()))
+    if given is None:
+        which = f"name one of {', '.join(known)}" if known else "add `task` to the model, or give a LearningTask"
+        raise ArgumentError(f"the robot has {len(known) or 'no'} tasks", which)
+    if given not in known:
+        raise ArgumentError(
+            f"the robot has no task '{given}'", suggestion(given, known, f"known: {', '.join(known) or 'none'}")
+        )
+    return known[given]

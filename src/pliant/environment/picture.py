@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from pliant.fleet.fleet import Fleet
+from pliant.fleet.fleet import Fleet, to_numpy
 from pliant.view.sketch import sketch
 
 
@@ -15,12 +13,10 @@ def picture(fleet: Fleet, robot: int) -> np.ndarray:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    def host(values: Any) -> np.ndarray:
-        return np.asarray(values.get() if hasattr(values, "get") else values, dtype=float)
-
     figure = Figure(figsize=(6.4, 4.8), dpi=100)
     canvas = FigureCanvasAgg(figure)
-    inputs = dict(zip(fleet.input_names, host(fleet.inputs)[robot].tolist(), strict=True))
-    sketch(fleet.eqs, host(fleet.q)[robot], inputs=inputs, ax=figure.add_subplot(), labels=False, frames=False)
+    inputs = dict(zip(fleet.input_names, to_numpy(fleet.inputs)[robot].tolist(), strict=True))
+    q = np.asarray(to_numpy(fleet.q)[robot], dtype=float)
+    sketch(fleet.eqs, q, inputs=inputs, ax=figure.add_subplot(), labels=False, frames=False)
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()

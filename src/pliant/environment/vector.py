@@ -11,12 +11,11 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from pliant.control.learning_task import LearningTask
-from pliant.environment.episode import Episode, episode
+from pliant.environment.episode import Episode, episode, named_task
 from pliant.environment.picture import picture
 from pliant.equations.equations import Equations
-from pliant.fleet.fleet import Fleet
+from pliant.fleet.fleet import Fleet, to_numpy
 from pliant.language.arguments import ArgumentError
-from pliant.language.words import suggestion
 from pliant.spec.derive import derive
 from pliant.spec.robot import RobotSpec
 
@@ -39,7 +38,13 @@ def make(
     """
     eqs = robot if isinstance(robot, Equations) else derive(robot)
     return FleetEnvironment(
-        eqs, _task(eqs, task), count=count, device=device, precision=precision, render_mode=render_mode, threads=threads
+        eqs,
+        named_task(eqs, task),
+        count=count,
+        device=device,
+        precision=precision,
+        render_mode=render_mode,
+        threads=threads,
     )
 
 
@@ -108,7 +113,7 @@ class FleetEnvironment(gymnasium.vector.VectorEnv):
         if seed is not None:
             self._np_random, self._np_random_seed = gymnasium.utils.seeding.np_random(seed)
         mask = None if options is None else options.get("reset_mask")
-        which = np.arange(self.num_envs) if mask is None else np.flatnonzero(_host(mask))
+        which = np.arange(self.num_envs) if mask is None else np.flatnonzero(to_numpy(mask))
         self._begin(which)
         return self._observed(self._outputs()), {}
 
@@ -127,7 +132,7 @@ class FleetEnvironment(gymnasium.vector.VectorEnv):
         rewards = xp.where(failed, task.failure, outputs[task.reward])
         truncated = (self._samples >= task.samples) & ~ended
         observed, infos = self._observed(outputs), {}
-        over = _host(ended | truncated)
+        over = to_numpy(ended | truncated)
         if over.any():
             infos = {"final_obs": observed.copy(), "_final_obs": over}
             self._begin(np.flatnonzero(over))
@@ -148,7 +153,11 @@ class FleetEnvironment(gymnasium.vector.VectorEnv):
     @property
     def _arrays(self) -> Any:
         """NumPy or CuPy, whichever the fleet's arrays are of."""
-        return np if isinstance(self.fleet.q, np.ndarray) else __import__("cupy")
+        if isinstance(self.fleet.q, np.ndarray):
+            return np
+        import cupy
+
+        return cupy
 
     def _own(self, values: Any) -> Any:
         return self._arrays.asarray(values)
@@ -179,23 +188,3 @@ class FleetEnvironment(gymnasium.vector.VectorEnv):
 
 def _size(values: Any) -> int:
     return 1 if values.ndim == 1 else int(values.shape[1])
-
-
-def _host(values: Any) -> np.ndarray:
-    return np.asarray(values.get() if hasattr(values, "get") else values)
-
-
-def _task(eqs: Equations, given: str | LearningTask | None) -> LearningTask:
-    known = eqs.model.spec.task
-    if isinstance(given, LearningTask):
-        return given
-    if given is None and len(known) == 1:
-        return next(iter(known.values()))
-    if given is None:
-        which = f"name one of {', '.join(known)}" if known else "add `task` to the model, or give a LearningTask"
-        raise ArgumentError(f"the robot has {len(known) or 'no'} tasks", which)
-    if given not in known:
-        raise ArgumentError(
-            f"the robot has no task '{given}'", suggestion(given, known, f"known: {', '.join(known) or 'none'}")
-        )
-    return known[given]

@@ -232,12 +232,12 @@ class Fleet:
         if not given:
             return
         check_names("parameter of each robot", given, self.parameter_names)
-        which = np.arange(self.count) if mask is None else np.asarray(self._host(self._indices(mask)))
+        which = np.arange(self.count) if mask is None else np.asarray(to_numpy(self._indices(mask)))
         if not which.size:
             return
         at = self.eqs.model.parameter_defaults[1]
         columns = {
-            name: np.broadcast_to(np.asarray(self._host(x), dtype=float), which.shape) for name, x in given.items()
+            name: np.broadcast_to(np.asarray(to_numpy(x), dtype=float), which.shape) for name, x in given.items()
         }
         for k, reason in enumerate(refused_cases(self.eqs.model, self.eqs.given_parameters, columns)):
             if reason is not None:
@@ -327,9 +327,10 @@ class Fleet:
         """Numbers as an array of the device."""
         return self._device.read(np.ascontiguousarray(values)).astype(self._device.real)
 
-    @staticmethod
-    def _host(values: Any) -> Any:
-        return values.get() if hasattr(values, "get") and not isinstance(values, Mapping) else values
+
+def to_numpy(values: Any) -> Any:
+    """An array of a fleet as a NumPy array, wherever the fleet lives; other values as they are."""
+    return values.get() if hasattr(values, "get") and not isinstance(values, Mapping) else values
 
 
 def _split(parameters: dict[str, Any], count: int) -> tuple[dict[str, float], dict[str, Any]]:

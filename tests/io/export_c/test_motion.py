@@ -94,7 +94,9 @@ def test_meshes_in_contact(touching: Export) -> None:
     """Membranes, shells and a ball on three kinds of surface; without the contacts they move otherwise."""
     found = numbers(touching.build(), "0.1", "10")
     expected = reference(touching, found[:, 0])
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-7)  # impacts amplify round-off
+    np.testing.assert_allclose(found[:7], expected[:7], rtol=0, atol=1e-10)
+    # impacts amplify round-off: a change of 1e-16 at the start grows to 3e-8 at the end
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-7)
     loose = reference(touching, found[:, 0], parameters={"stiffness": 1e-9})
     assert np.max(np.abs(loose - expected)) > 1e-2
 
