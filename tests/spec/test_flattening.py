@@ -341,3 +341,16 @@ def test_models_within_the_text_are_attached_several_times() -> None:
     assert set(environment.inputs) == {f"hand[{i}]/push[2]" for i in (1, 2, 3)}
     assert load_text(load_text(INLINE).to_yaml()) == load_text(INLINE)
     assert load_text(load_text(ALONG).to_yaml()) == load_text(ALONG)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("bodies: {a: {mass: 1 kg, parent: world}}", "no bodies that are fixed without a joint"),
+        ("bodies: {a: {mass: 1 kg, count: 2}}", "no repeated parts"),
+        ("attach: {left: {model: pendulum}}", "no attached models"),
+    ],
+)
+def test_a_flat_model_has_nothing_to_expand(text: str, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        load_text(f"pliant: 1\nflat: true\n{text}\n")

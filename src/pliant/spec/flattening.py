@@ -96,6 +96,16 @@ def _structural(flat: Flat) -> frozenset[str]:
     return frozenset(found)
 
 
+def _not_flat(collection: str, thing: Any) -> str:
+    """What flattening would have to expand in a part; empty where it stands alone."""
+    if collection == "attach":
+        return "attached models"
+    if isinstance(thing, Part) and getattr(thing, "count", None) is not None:
+        return "repeated parts"
+    is_fixed = isinstance(thing, Body) and (thing.parent is not None or thing.along is not None)
+    return "bodies that are fixed without a joint" if is_fixed else ""
+
+
 class _Level:
     """One model, the top one or an attached one, on its way into the flat model."""
 
@@ -156,9 +166,8 @@ class _Level:
         for collection in collections(type(self.spec)):
             for name, thing in getattr(self.spec, collection).items():
                 path = (collection, name)
-                if collection == "attach" or (isinstance(thing, Part) and getattr(thing, "count", None) is not None):
-                    what = "attaches nothing" if collection == "attach" else "has no repeated parts"
-                    self.flat.fault(self.source, path, f"a flat model {what}", "remove `flat: true`")
+                if what := _not_flat(collection, thing):
+                    self.flat.fault(self.source, path, f"a flat model has no {what}", "remove `flat: true`")
                 elif self.flat.room(1, self.source, path):
                     self._put(collection, name, thing, Origin(self.source, path))
         self.flat.analyses = self.spec.analyses
