@@ -55,9 +55,11 @@ def stiff_flop() -> pliant.RobotSpec:
 ROBOTS: dict[str, tuple[Callable[[], pliant.RobotSpec], str, float]] = {
     "cart_pole": (lambda: pliant.load("cart_pole"), "explicit", 1e-3),
     "three_section_arm": (lambda: pliant.load("three_section_arm"), "explicit", 1e-4),
+    "three_section_arm, symplectic_euler": (lambda: pliant.load("three_section_arm"), "symplectic_euler", 1e-4),
     "three_section_arm, semi_implicit": (lambda: pliant.load("three_section_arm"), "semi_implicit", 1e-3),
     "three_section_arm, implicit": (lambda: pliant.load("three_section_arm"), "implicit", 5e-3),
     "stiff_flop": (stiff_flop, "explicit", 2e-5),
+    "stiff_flop, symplectic_euler": (stiff_flop, "symplectic_euler", 1e-5),
     "pcs4": (lambda: pliant.load_text(PCS4), "explicit", 1e-3),
     "leg": (lambda: pliant.load("leg"), "explicit", 1e-6),
     "fe_rod": (lambda: pliant.load_text(FE_ROD), "explicit", 1e-6),

@@ -41,6 +41,7 @@ from .solve.motion.integrator import GeneralizedAlpha as GeneralizedAlpha
 from .solve.motion.integrator import Newmark as Newmark
 from .solve.motion.integrator import Rosenbrock as Rosenbrock
 from .solve.motion.integrator import SemiImplicit as SemiImplicit
+from .solve.motion.integrator import SymplecticEuler as SymplecticEuler
 from .solve.motion.simulate import simulate as simulate
 from .solve.result import Result as Result
 from .solve.statics.continuation import continuation as continuation

@@ -94,7 +94,7 @@ constraints: {pin: {between: [bar.tip, rocker.tip], components: [x, y, z]}}
 outputs: {force: {constraint: pin, component: x}}
 """
 
-STEPS = {"explicit": 2e-5, "semi_implicit": 1e-3, "implicit": 1e-3}
+STEPS = {"explicit": 2e-5, "symplectic_euler": 1e-5, "semi_implicit": 1e-3, "implicit": 1e-3}
 
 
 @pytest.fixture(scope="module")
@@ -119,10 +119,17 @@ def _agrees(fleet: pliant.Fleet, robot: int, run: pliant.Result, bound: float = 
         *((ARM, method, {"pressure": 20e3}) for method in STEPS),
         (SWIMMER, "explicit", {"other": 0.8}),
         (SPINNER, "semi_implicit", {"force": 2.0}),
+        (SPINNER, "symplectic_euler", {"force": 200.0}),
         (SPINNER, "implicit", {"force": 2.0}),
         *((LOOP, method, {"torque": 0.05}) for method in STEPS),
     ],
-    ids=["arm-explicit", "arm-semi_implicit", "arm-implicit", "swimmer", "spinner-semi_implicit", "spinner-implicit"]
+    ids=[
+        *(f"arm-{method}" for method in STEPS),
+        "swimmer",
+        "spinner-semi_implicit",
+        "spinner-symplectic",
+        "spinner-implicit",
+    ]
     + [f"loop-{method}" for method in STEPS],
 )
 def test_moves_as_simulate_does(text: str, method: str, pushed: dict[str, float]) -> None:

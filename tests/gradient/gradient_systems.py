@@ -15,6 +15,7 @@ METHODS = {
     "generalized_alpha": pliant.GeneralizedAlpha(step=4e-3),
     "newmark": pliant.Newmark(step=4e-3),
     "semi_implicit": pliant.SemiImplicit(step=4e-3),
+    "symplectic_euler": pliant.SymplecticEuler(step=2e-3),
     "explicit_runge_kutta": pliant.ExplicitRungeKutta(step=2e-3),
 }
 

@@ -16,10 +16,10 @@ def test_what_is_written_is_read():
     read = LAYOUT.read(ca.DM(numbers))
     assert float(read.rest) == 7.0
     assert numbers[LAYOUT.at["rest"]] == 7.0
-    np.testing.assert_array_equal(np.ravel(read.stiffness), range(6))
+    np.testing.assert_array_equal(np.ravel(np.array(read.stiffness)), range(6))
     rotation, position = read.end
     np.testing.assert_array_equal(rotation, np.arange(9).reshape(3, 3).T)  # by column
-    np.testing.assert_array_equal(np.ravel(position), [9, 10, 11])
+    np.testing.assert_array_equal(np.ravel(np.array(position)), [9, 10, 11])
     np.testing.assert_array_equal(read.axes, np.arange(20, 29).reshape(3, 3).T)
 
 

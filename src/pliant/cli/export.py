@@ -62,7 +62,7 @@ def export(
         str | None,
         typer.Option(
             "--method",
-            help="semi_implicit (of C and CUDA by default), generalized_alpha (of FMUs), newmark, explicit or implicit.",
+            help="semi_implicit (C and CUDA), generalized_alpha (FMUs), newmark, explicit, symplectic_euler or implicit.",
         ),
     ] = None,
     step: Annotated[

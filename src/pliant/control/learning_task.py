@@ -75,7 +75,7 @@ task:
     """Time between two actions [s]."""
     step: Time
     """Time step of the integration [s]; the sample time is a multiple of it."""
-    method: Literal["explicit", "semi_implicit", "implicit"] = "semi_implicit"
+    method: Literal["explicit", "symplectic_euler", "semi_implicit", "implicit"] = "semi_implicit"
     """Integration method, as of fleets."""
     duration: Time
     """Length of an episode [s], a multiple of the sample time."""

@@ -84,7 +84,8 @@ class Fleet:
         count: how many robots.
         device: "cpu" or "cuda".
         precision: "double" or "single".
-        method: an integrator with a fixed step or its name: "explicit", "semi_implicit", or "implicit", the default.
+        method: an integrator with a fixed step or its name: "explicit", "symplectic_euler", "semi_implicit", or
+            "implicit", the default.
         step: step [s] of a method that is given by name.
         inputs: names of the inputs that are set for each robot; those that are held when None. Others go on as the model says.
         parameters: by name, a number for all robots or an array with one for each (SI units).

@@ -12,7 +12,14 @@ from pliant.fleet.elimination import factorized, packed, solve, solved
 from pliant.fleet.robot import ON_THE_CPU, Robot
 from pliant.geometry import so3
 from pliant.language.arguments import ArgumentError
-from pliant.solve.motion.integrator import ExplicitRungeKutta, Method, Rosenbrock, SemiImplicit, chosen_method
+from pliant.solve.motion.integrator import (
+    ExplicitRungeKutta,
+    Method,
+    Rosenbrock,
+    SemiImplicit,
+    SymplecticEuler,
+    chosen_method,
+)
 
 
 @dataclass(frozen=True)
@@ -154,6 +161,7 @@ def _symbols_of(rows: list[dict[int, Any]], inverse: list[Any]) -> list[Any]:
 
 STEPS: dict[type[Method], tuple[str, Callable[[Robot], list[Part]]]] = {
     ExplicitRungeKutta: ("EXPLICIT", _explicit),
+    SymplecticEuler: ("SYMPLECTIC_EULER", _explicit),
     SemiImplicit: ("SEMI_IMPLICIT", _semi_implicit),
     Rosenbrock: ("ROSENBROCK", _rosenbrock),
 }

@@ -74,7 +74,7 @@ def export_c(
 
     method: `semi_implicit` (order 1, one linear solve per step: for fast loops), `generalized_alpha` or `newmark`
     (order 2, iterations, constraints at position level), `explicit` (Runge-Kutta of order 5, for robots that are not
-    stiff) or `implicit` (Rosenbrock of order 4, for stiff ones).
+    stiff), `symplectic_euler` (order 1, one evaluation per step, likewise) or `implicit` (Rosenbrock of order 4, for stiff ones).
     step: the step [s] that the exported main uses; the step function takes any. force: write into a folder that is not
     empty; only files of the export's own names are replaced, nothing is removed. controller: a designed controller to write beside
     it (`io.controller_c`).

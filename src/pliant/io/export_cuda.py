@@ -30,8 +30,9 @@ def export_cuda(
 ) -> list[Path]:
     """Write the program that advances a fleet of robots on a GPU as source, and return the files written.
 
-    method: `semi_implicit`, `implicit` or `explicit`; step: the step [s] that the main uses. Parameters are those in force in the
-    equations; inputs that are held are set for each robot. force: replace the export's own files in a folder that is not empty.
+    method: `semi_implicit`, `implicit`, `explicit` or `symplectic_euler`; step: the step [s] that the main uses. Parameters are
+    those in force in the equations; inputs that are held are set for each robot. force: replace the export's own files in a folder
+    that is not empty.
 
     Raises ExportError when the folder cannot be written to, ArgumentError for a robot that a fleet cannot do.
     """

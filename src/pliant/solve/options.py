@@ -128,8 +128,10 @@ class SimulateOptions(Options):
     """Time at which it begins [s]."""
     start: Given | None = None
     """State at the start: `initial`, `equilibrium`, or coordinates and rates by name; default: the model's `start`."""
-    method: Literal["explicit", "implicit", "generalized_alpha", "newmark", "semi_implicit"] | None = None
-    """Integrator: explicit, implicit, generalized_alpha, newmark or semi_implicit; default: chosen automatically."""
+    method: (
+        Literal["explicit", "implicit", "generalized_alpha", "newmark", "semi_implicit", "symplectic_euler"] | None
+    ) = None
+    """Integrator: explicit, implicit, generalized_alpha, newmark, semi_implicit or symplectic_euler; default: automatic."""
     step: Time | None = None
     """Fixed time step [s]; without it the step is adapted to the tolerances."""
     rtol: Number | None = None

@@ -392,3 +392,18 @@ def test_a_time_limit_stops_a_run_with_what_was_computed(formulation):
     assert 0 <= run["q1"].time[-1] < 1e5
     with pytest.raises(ValueError, match="timeout must be a positive number"):
         simulate(eqs, 1.0, timeout=0)
+
+
+def test_a_motion_that_diverges_by_its_step_is_said_to_do_so():
+    """Whichever number breaks first."""
+    text = """
+pliant: 1
+world: {gravity: [9.81 m/s^2, 0, 0]}
+sections: {round: {shape: circle, radius: 9 mm}}
+materials: {rubber: {density: 1100 kg/m^3, youngs_modulus: 400 MPa, poissons_ratio: 0.45}}
+rods: {arm: {length: 20 cm, section: round, material: rubber, model: {kind: finite_element, elements: 3}}}
+"""
+    eqs = derive(load_text(text))
+    for method in ("explicit", "symplectic_euler"):
+        with pytest.raises(AnalysisFailed, match=r"diverges.*a smaller step or an\s+implicit method"):
+            simulate(eqs, 1.0, method=method, step=2e-3)

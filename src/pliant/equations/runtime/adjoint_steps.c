@@ -109,6 +109,16 @@ static int again(pl_adjoint *A, double h, int (*step)(pl_run *, double, double *
   return pl_next_project(r->w, pl_time(r, r->t + h), r->q1, r->v1, r->projection_tolerance);
 }
 
+/* Accelerations and multipliers at the end of a step, which the driver takes from the equations there. */
+static int undo_evaluation(pl_adjoint *A, double h) {
+  pl_run *r = A->r;
+  const double t1 = pl_time(r, r->t + h);
+  const int status = r->complete ? PL_OK : pl_next_forward(r->w, t1, r->q1, r->v1, r->a1);
+  if (status) return status;
+  memcpy(r->multipliers1, r->w->lambda, r->w->T->m * sizeof(double));
+  return pl_adjoint_forward(A, t1, r->q1, r->v1, r->a1, r->multipliers1);
+}
+
 /* -- explicit -------------------------------------------------------------------------------------------------------------- */
 
 /* Cotangents by increments as those by the four numbers of quaternions, Q of any length. */
@@ -161,13 +171,9 @@ static int undo_explicit(pl_adjoint *A, double h) {
   double *before = A->temporary[4], *q = A->temporary[5], *v = A->temporary[6], *unit = A->temporary[7];
   double *by_raw = A->temporary[8], *by_v = A->temporary[9], *end_q = A->temporary[10], *stage_q = A->temporary[11];
   double *bars = A->stages; /* of (dq/dt, dv/dt) of each stage */
-  const double t1 = pl_time(r, r->t + h);
   int status = again(A, h, pl_step_explicit, before);
   if (status) return status;
-  /* accelerations at the end, which the driver takes from the equations there */
-  if (!r->complete && (status = pl_next_forward(w, t1, r->q1, r->v1, r->a1))) return status;
-  if (T->m) memcpy(r->multipliers1, w->lambda, T->m * sizeof(double));
-  if ((status = pl_adjoint_forward(A, t1, r->q1, r->v1, r->a1, r->multipliers1))) return status;
+  if ((status = undo_evaluation(A, h))) return status;
   if ((status = undo_end(A, h, before))) return status;
   memcpy(end_q, s->q, nv * sizeof(double));
   clear(6 * n, bars), clear(nq, by_raw);
@@ -212,6 +218,27 @@ static int undo_explicit(pl_adjoint *A, double h) {
     clear(nv, s->q), clear(nq, nothing);
     undo_rates(T, r->q, w->zero, by_raw, nothing, s->q);
   }
+  return PL_OK;
+}
+
+/* -- symplectic Euler ------------------------------------------------------------------------------------------------------- */
+
+static int undo_symplectic_euler(pl_adjoint *A, double h) {
+  pl_run *r = A->r;
+  pl_work *w = r->w;
+  const pl_tables *T = w->T;
+  const int nv = T->nv;
+  pl_cotangent *s = &A->state;
+  double *before = A->temporary[4], *x = A->temporary[5], *by_x = A->temporary[6], *by_q = A->temporary[7];
+  int status = again(A, h, pl_step_symplectic_euler, before);
+  if (status || (status = undo_evaluation(A, h))) return status;
+  if ((status = undo_end(A, h, before))) return status;
+  for (int i = 0; i < nv; ++i) x[i] = h * before[i];
+  clear(nv, by_x), clear(nv, by_q);
+  pl_undo_increment(T, x, s->q, by_x, by_q);
+  add(nv, h, by_x, s->v);
+  memcpy(s->q, by_q, nv * sizeof(double));
+  for (int i = 0; i < nv; ++i) s->a[i] = h * s->v[i];
   return PL_OK;
 }
 
@@ -446,6 +473,7 @@ static int undo_rosenbrock(pl_adjoint *A, double h) {
 int pl_adjoint_step(pl_adjoint *A, double h) {
   switch (A->r->method) {
     case PL_EXPLICIT: return undo_explicit(A, h);
+    case PL_SYMPLECTIC_EULER: return undo_symplectic_euler(A, h);
     case PL_SEMI_IMPLICIT: return undo_semi_implicit(A, h);
     case PL_GENERALIZED_ALPHA: return undo_generalized_alpha(A, h);
     default: return undo_rosenbrock(A, h);

@@ -27,7 +27,8 @@ typedef struct {
 static const method METHODS[] = {{pl_step_explicit, 5, 1, 1},
                                  {pl_step_rosenbrock, 4, 1, 0},
                                  {pl_step_generalized_alpha, 3, 0, 0},
-                                 {pl_step_semi_implicit, 2, 1, 0}};
+                                 {pl_step_semi_implicit, 2, 1, 0},
+                                 {pl_step_symplectic_euler, 2, 1, 1}};
 
 static void place_method(pl_run *r, pl_memory *m) {
   const pl_tables *T = r->w->T;
@@ -40,6 +41,9 @@ static void place_method(pl_run *r, pl_memory *m) {
       break;
     case PL_SEMI_IMPLICIT:
       x->semi_implicit.x = pl_doubles(m, nv), x->semi_implicit.rate = pl_doubles(m, rows);
+      break;
+    case PL_SYMPLECTIC_EULER:
+      x->symplectic_euler.x = pl_doubles(m, nv);
       break;
     case PL_GENERALIZED_ALPHA:
       x->alpha.x = pl_doubles(m, nv), x->alpha.blocks = pl_doubles(m, 3 * nv), x->alpha.unit = pl_doubles(m, nv);
@@ -328,16 +332,16 @@ static int middle_power(pl_run *r, double h, double *power) {
   return PL_OK;
 }
 
-/* Powers of the candidate, and their integrals over the step by Simpson's rule. The candidate is evaluated last: the next step
- * may begin with that. Explicit steps integrate them with their own stages. */
+/* Powers of the candidate, and their integrals over the step by Simpson's rule, of methods of first order by the trapezoidal rule.
+ * The candidate is evaluated last: the next step may begin with that. Explicit steps integrate them with their own stages. */
 static int add_work(pl_run *r, double h) {
-  const int simple = r->method == PL_SEMI_IMPLICIT;
+  const int simple = r->method == PL_SEMI_IMPLICIT || r->method == PL_SYMPLECTIC_EULER;
   double middle[2] = {0};
   if (!simple) {
     const int status = middle_power(r, h, middle);
     if (status) return status;
   }
-  if (!r->complete) {
+  if (!r->complete && !METHODS[r->method].evaluated) {
     const double t1 = pl_time(r, r->t + h);
     pl_power(r, t1, r->q1, r->v1, r->multipliers1, r->power1);
     r->evaluated = t1;

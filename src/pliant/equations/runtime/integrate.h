@@ -4,7 +4,7 @@
 
 #include "pliant.h"
 
-enum { PL_EXPLICIT = 0, PL_ROSENBROCK = 1, PL_GENERALIZED_ALPHA = 2, PL_SEMI_IMPLICIT = 3 };
+enum { PL_EXPLICIT = 0, PL_ROSENBROCK = 1, PL_GENERALIZED_ALPHA = 2, PL_SEMI_IMPLICIT = 3, PL_SYMPLECTIC_EULER = 4 };
 
 typedef struct pl_sensitivity pl_sensitivity;
 typedef struct pl_tape pl_tape;
@@ -43,6 +43,7 @@ typedef struct pl_run_memory {
   struct { double *p, *R, *V, *rates; } extent; /* places of all nodes at the start; twists; sizes of rates, as pl_rate_sizes */
   struct { double *k, *x, *error; } runge_kutta;                    /* seven stages; (q, v); error */
   struct { double *x, *rate; } semi_implicit;
+  struct { double *x; } symplectic_euler;
   struct { double *x, *blocks, *unit, *column, *turned, *errors, *step, *residual, *unchanged, *solved; } alpha;
   struct {
     double *k, *sum;                                                /* six stages of (x, v, z, y), and their sum */
@@ -103,6 +104,7 @@ int pl_step_explicit(pl_run *, double h, double *error);
 int pl_step_rosenbrock(pl_run *, double h, double *error);
 int pl_step_generalized_alpha(pl_run *, double h, double *error);
 int pl_step_semi_implicit(pl_run *, double h, double *error);
+int pl_step_symplectic_euler(pl_run *, double h, double *error);
 /* Of generalized-alpha, B(x) - 1 of the increment reached, in its `blocks`. */
 void pl_alpha_turns(pl_run *);
 /* Of Rosenbrock's, S / s - 1 of a step from the state. */

@@ -124,7 +124,7 @@ static int sample(pl_run *r, double h, double x) {
   pl_interpolate(r, h, x, q, v, a);
   /* second derivatives of the polynomial are as good as the ends' fit together: in the low-order methods, no better
    * than a straight line, and that does not overshoot */
-  if (r->method == PL_GENERALIZED_ALPHA || r->method == PL_SEMI_IMPLICIT)
+  if (r->method == PL_GENERALIZED_ALPHA || r->method == PL_SEMI_IMPLICIT || r->method == PL_SYMPLECTIC_EULER)
     for (int i = 0; i < nv; ++i) a[i] = (1 - x) * r->a[i] + x * r->a1[i];
   for (int i = 0; i < m; ++i) lambda[i] = (1 - x) * r->multipliers[i] + x * r->multipliers1[i];
   if (m || r->method == PL_EXPLICIT) r->evaluated = NAN;

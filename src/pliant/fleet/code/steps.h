@@ -1,4 +1,5 @@
-/* Fixed steps of one robot, or of one in each lane: the methods of the runtime (explicit.c, semi_implicit.c, rosenbrock.c). */
+/* Fixed steps of one robot, or of one in each lane: the methods of the runtime (explicit.c, symplectic_euler.c, semi_implicit.c,
+ * rosenbrock.c). */
 #ifndef FLEET_STEPS_H
 #define FLEET_STEPS_H
 
@@ -36,6 +37,13 @@ FN void project(const robots *x, double ahead, R *q, R *v) {
 }
 #endif
 
+#ifndef SEMI_IMPLICIT
+FN void begin(robots *x) {
+  const R t = at_time(&x->now, 0);
+  robot_forward(&t, x->q, x->v, x->u, x->c, x->a, x->y);
+}
+#endif
+
 #ifdef EXPLICIT
 CONSTANT real A[7][6] = {{0},
     {K(1.0 / 5)},
@@ -45,11 +53,6 @@ CONSTANT real A[7][6] = {{0},
     {K(9017.0 / 3168), K(-355.0 / 33), K(46732.0 / 5247), K(49.0 / 176), K(-5103.0 / 18656)},
     {K(35.0 / 384), K(0), K(500.0 / 1113), K(125.0 / 192), K(-2187.0 / 6784), K(11.0 / 84)}};
 CONSTANT double TIMES[7] = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1, 1};
-
-FN void begin(robots *x) {
-  const R t = at_time(&x->now, 0);
-  robot_forward(&t, x->q, x->v, x->u, x->c, x->a, x->y);
-}
 
 /* Dormand and Prince, order 5; the last stage is the new state. */
 FN void step(robots *x, double h, R *q1, R *v1) {
@@ -74,6 +77,20 @@ FN void step(robots *x, double h, R *q1, R *v1) {
     robot_rates(q1, v1, kq[s]);
   }
   for (int i = 0; i < NQ; ++i) q1[i] = q[i];
+#if NM
+  project(x, h, q1, v1);
+#endif
+  const R end = at_time(&x->now, h);
+  robot_forward(&end, q1, v1, x->u, x->c, x->a, x->y);
+}
+#endif
+
+#ifdef SYMPLECTIC_EULER
+/* Rates with the accelerations of the state, positions with the new rates. */
+FN void step(robots *x, double h, R *q1, R *v1) {
+  R dx[NV];
+  for (int i = 0; i < NV; ++i) v1[i] = x->v[i] + K(h) * x->a[i], dx[i] = K(h) * v1[i];
+  robot_increment(x->q, dx, q1);
 #if NM
   project(x, h, q1, v1);
 #endif
@@ -114,11 +131,6 @@ CONSTANT real G[6][5] = {{0},
     {K(34.62605830930532), K(15.30084976114473), K(56.99955578662667), K(18.40807009793095), K(-5.714285714285717)}};
 CONSTANT double TIMES[6] = {0, 0.75, 0.21, 0.63, 1, 1};
 CONSTANT double SLOPES[6] = {0.25, -0.5, -0.023504, -0.0362, 0, 0};
-
-FN void begin(robots *x) {
-  const R t = at_time(&x->now, 0);
-  robot_forward(&t, x->q, x->v, x->u, x->c, x->a, x->y);
-}
 
 /* Increments, rates, accelerations and multipliers that stage i begins with. */
 INLINE void sums(const robots *x, int i, R k[][NM + NV], R kv[][NV], R kz[][NV], R *dx, R *v, R *z, R *y) {

@@ -581,6 +581,11 @@ def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) ->
             f"the rate of '{name}' is no longer a finite number {at}. The motion diverges: use a smaller step or an "
             "implicit method, or check stiffness, mass and input values near that coordinate." + beyond
         )
+    if status == RuntimeStatus.SINGULAR and job.method.explicit and job.method.fixed:
+        return Status.FAILED, (
+            f"the mass matrix became singular {at}, as it does where a motion diverges: the step of {job.method.step:g} s is too "
+            "long for the fastest vibration. Use a smaller step or an implicit method." + beyond
+        )
     return Status.FAILED, f"{at}: {RuntimeStatus(status).meaning}{beyond}"
 
 

@@ -9,7 +9,14 @@ from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
 from pliant.validation.case import Found, Line, Plot, case
 
-METHODS = {"explicit": 5, "implicit": 4, "generalized_alpha": 2, "newmark": 2, "semi_implicit": 1}
+METHODS = {
+    "explicit": 5,
+    "implicit": 4,
+    "generalized_alpha": 2,
+    "newmark": 2,
+    "semi_implicit": 1,
+    "symplectic_euler": 1,
+}
 AMPLITUDE = 2.0
 
 

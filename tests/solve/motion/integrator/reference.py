@@ -83,6 +83,8 @@ class Reference:
             end, error = self._implicit(s, h)
         elif kind == "semi_implicit":
             end, error = self._semi_implicit(s, h), 0.0
+        elif kind == "symplectic_euler":
+            end, error = self._symplectic_euler(s, h), 0.0
         else:
             end, error = self._newmark_family(s, h)
         self.before, self.state = s, end
@@ -232,6 +234,12 @@ class Reference:
         v = s.v + found[:n]
         q, v = b.project(t, b.increment(s.q, h * v), v)
         return self._with_work(s, h, q, v, found[:n] / h, found[n:] / h)
+
+    def _symplectic_euler(self, s: State, h: float) -> State:
+        """v1 = v + h a, q1 = q (+) h v1."""
+        b, t, v = self.binding, s.t + h, s.v + h * s.a
+        q, v = b.project(t, b.increment(s.q, h * v), v)
+        return self._with_work(s, h, q, v, *b.forward(t, q, v))
 
     # -- energies and states between steps -----------------------------------------------------------------------------
 

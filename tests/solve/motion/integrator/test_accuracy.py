@@ -7,7 +7,14 @@ import pytest
 from integrator_systems import complete, prepare, setup
 from reference import EXPONENTS, assert_newmark_steps
 
-from pliant.solve.motion.integrator import ExplicitRungeKutta, GeneralizedAlpha, Newmark, Rosenbrock, SemiImplicit
+from pliant.solve.motion.integrator import (
+    ExplicitRungeKutta,
+    GeneralizedAlpha,
+    Newmark,
+    Rosenbrock,
+    SemiImplicit,
+    SymplecticEuler,
+)
 
 REFERENCE = ExplicitRungeKutta(rtol=1e-13, atol=1e-14)
 
@@ -20,6 +27,7 @@ FAMILIES = {
     "newmark": (lambda h: Newmark(step=h), 2),
     "damped newmark": (lambda h: Newmark(step=h, gamma=0.6, beta=0.3025), 1),
     "semi_implicit": (lambda h: SemiImplicit(step=h), 1),
+    "symplectic_euler": (lambda h: SymplecticEuler(step=h), 1),
 }
 # duration, and numbers of steps at which methods of order 5, 4, 2 and 1 are in their asymptotic range
 SYSTEMS = {

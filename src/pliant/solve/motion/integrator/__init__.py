@@ -15,9 +15,11 @@ from pliant.solve.motion.integrator.generalized_alpha import GeneralizedAlpha
 from pliant.solve.motion.integrator.newmark import Newmark
 from pliant.solve.motion.integrator.rosenbrock import Rosenbrock
 from pliant.solve.motion.integrator.semi_implicit import SemiImplicit
+from pliant.solve.motion.integrator.symplectic_euler import SymplecticEuler
 
 METHODS: dict[str, type[Method]] = {
-    method.name: method for method in (ExplicitRungeKutta, Rosenbrock, GeneralizedAlpha, Newmark, SemiImplicit)
+    method.name: method
+    for method in (ExplicitRungeKutta, Rosenbrock, GeneralizedAlpha, Newmark, SemiImplicit, SymplecticEuler)
 }
 """Methods by the name they have on the command line and in model files."""
 

@@ -22,11 +22,13 @@ class Method(ABC):
         name: its name on the command line and in model files.
         code: its number in runtime/integrate.h.
         order: order of convergence of positions and rates.
+        explicit: whether steps longer than the fastest vibration allows make the motion diverge.
     """
 
     name: ClassVar[str]
     code: ClassVar[int]
     order: ClassVar[int]
+    explicit: ClassVar[bool] = False
 
     step: float | None
 

@@ -22,6 +22,7 @@ class ExplicitRungeKutta(Adaptive):
     name: ClassVar[str] = "explicit"
     code: ClassVar[int] = 0
     order: ClassVar[int] = 5
+    explicit: ClassVar[bool] = True
 
     def describe(self) -> str:
         """Description of the method and its options."""
