@@ -30,6 +30,8 @@ LARGEST_BLOCK = 256
 """Cases that are started together: what follows from their parameters is computed for all of them."""
 TASK_SECONDS = 1.0
 """Target duration of a task in another process: long compared with its transfer, short compared with the loss of a worker."""
+WORTH = 4.0
+"""A task takes so many times what it costs to have it done elsewhere, where that is as much as the start of a job."""
 LARGEST_TASK = 1024
 LOOPBACK = "//127.0.0.1:"
 """In the address of a worker on this machine, as those of Dask's local clusters."""
@@ -118,12 +120,14 @@ def run_on_threads(work: Work, workers: int | None, done: Done, room: Room | Non
 
 
 def run_on_executor(work: Work, executor: Executor, workers: int | None, done: Done) -> None:
-    """Do all cases on an executor, in tasks of about a second. workers: how many tasks it does at a time, if that is known.
+    """Do all cases on an executor, in tasks of about a second, or more where each is a job that has to be started.
+
+    workers: how many tasks it does at a time, if that is known.
 
     A task that is lost, with a worker that was killed for one, is given again a few times.
     """
     at_once = whole("workers", workers, least=1) if workers is not None else _workers_of(executor)
-    pace = _Pace(len(work.cases), at_once)
+    pace = _Pace(len(work.cases), at_once, time.perf_counter())
     robots = [packed(eqs) for eqs in work.structures.equations]
     blocks = work.blocks(pace.size)
     lost: list[tuple[list[int], int]] = []
@@ -155,7 +159,7 @@ def run_on_executor(work: Work, executor: Executor, workers: int | None, done: D
                         raise AnalysisFailed(f"{message} ({hint})", None) from reason
                     lost.append((block, tries))
                     continue
-                pace.note(len(block), found.seconds)
+                pace.note(len(block), found.seconds, time.perf_counter())
                 for case, outcome in zip(block, found, strict=True):
                     done(case, outcome)
             send()
@@ -175,21 +179,30 @@ def _landed(flying: Sequence[Any]) -> Sequence[Any]:
 
 class _Pace:
     """How many cases a task is to have: one at first, then so many that it takes about a second; fewer towards the end, so that all
-    workers end at the same time."""
+    workers end at the same time. Where tasks come back much later than they take, as jobs of a queue do, more."""
 
-    def __init__(self, cases: int, workers: int) -> None:
-        self.left, self.workers = cases, workers
+    def __init__(self, cases: int, workers: int, now: float) -> None:
+        self.left, self.workers, self.latest = cases, workers, now
         self.seconds = 0.0
+        """Of one case."""
+        self.overhead: float | None = None
+        """Of one task, beside its cases [s]."""
 
-    def note(self, cases: int, seconds: float) -> None:
-        """A task of so many cases has taken so long."""
-        latest = seconds / cases
+    def note(self, cases: int, seconds: float, now: float) -> None:
+        """A task of so many cases has taken so long, and came back at that time [s]."""
+        latest, overhead = seconds / cases, self.workers * (now - self.latest) - seconds
         self.seconds = latest if not self.seconds else 0.5 * (self.seconds + latest)
+        self.overhead = overhead if self.overhead is None else 0.5 * (self.overhead + overhead)
+        self.latest = now
 
     def size(self) -> int:
         """Cases of the next task."""
-        size = int(TASK_SECONDS / self.seconds) if self.seconds else 1
-        size = max(1, min(LARGEST_TASK, self.left // (4 * self.workers), size))
+        size = 1
+        if self.seconds:
+            overhead = max(0.0, self.overhead or 0.0)
+            size = int(max(TASK_SECONDS, WORTH * overhead) / self.seconds)
+            size = min(size, max(self.left // (4 * self.workers), min(self.left, int(overhead / self.seconds))))
+        size = max(1, min(LARGEST_TASK, size))
         self.left -= size
         return size
 
