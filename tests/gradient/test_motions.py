@@ -162,3 +162,12 @@ def test_value_and_gradient() -> None:
     assert gradient["mass"] == pytest.approx(
         (8 * (sides[0] - sides[1]) - (sides[2] - sides[3])) / (12 * step), rel=1e-6
     )
+
+
+def test_long_steps_beside_fast_vibrations() -> None:
+    """Second derivatives along the stages are differences, which must not notice how long a stage is."""
+    eqs = pliant.derive(pliant.load("trunk"))
+    f = pliant.differentiable(
+        eqs, "tip", ["near2"], until=0.2, method=pliant.Rosenbrock(step=0.02), inputs={"near2": 3.0}, save_at=[0.2]
+    )
+    assert largest_error(f) < 5e-7

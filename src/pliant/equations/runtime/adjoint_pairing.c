@@ -236,7 +236,7 @@ void pl_adjoint_keep(pl_adjoint *A, const double *v) {
 
 /* -- second derivatives --------------------------------------------------------------------------------------------------- */
 
-#define NEAR 4e-4  /* of a direction, for differences of gradients */
+#define NEAR 2e-4  /* of a direction, for differences of gradients */
 #define AWAY 1e-2  /* of a direction, for differences of differences */
 
 /* The state a share of a direction away. */
@@ -260,16 +260,17 @@ void pl_adjoint_second(pl_adjoint *A, const pl_direction *d, double *bar_q, doub
   const int nv = T->nv, m = T->m;
   double *q = A->temporary[8], *v = A->temporary[9], *a = A->temporary[10], *lambda = A->temporary[11];
   double *g = A->temporary[12]; /* the gradient by q here */
-  const int sides = d->both_sides ? 2 : 1;
-  const double share = d->time < 0 ? -NEAR : NEAR, weight = 1 / (sides * share), here = sides == 1 ? weight : 0;
+  /* (f(near) - f(-near)) / (2 near), or (-3 f(0) + 4 f(near) - f(2 near)) / (2 near), which reads inputs on one side alone */
+  static const double at[2][2] = {{1, 2}, {1, -1}}, parts[2][2] = {{2, -0.5}, {0.5, -0.5}};
+  const double share = d->time < 0 ? -NEAR : NEAR, here = d->both_sides ? 0 : 1.5 / share;
   memcpy(g, A->gq, nv * sizeof(double));
   for (int i = 0; i < nv; ++i) bar_q[i] += here * A->gq[i], bar_v[i] += here * A->gv[i], bar_a[i] += here * A->ga[i];
   for (int i = 0; i < m; ++i) bar_multipliers[i] += here * A->gl[i];
   const int with_inputs = T->n_signal && T->n_input;
-  for (int side = 0; side < sides; ++side) {
-    const double sign = side ? -1 : 1, by = sign * weight;
-    move(A, d, sign * share, q, v, a, lambda);
-    pl_adjoint_gradient(A, pl_time(r, d->t + share * d->time), q, v, a, lambda);
+  for (int k = 0; k < 2; ++k) {
+    const double offset = share * at[d->both_sides][k], by = parts[d->both_sides][k] / share;
+    move(A, d, offset, q, v, a, lambda);
+    pl_adjoint_gradient(A, pl_time(r, d->t + offset * d->time), q, v, a, lambda);
     for (int i = 0; i < nv; ++i) bar_q[i] -= by * A->gq[i], bar_v[i] -= by * A->gv[i], bar_a[i] -= by * A->ga[i];
     for (int i = 0; i < m; ++i) bar_multipliers[i] -= by * A->gl[i];
     if (!with_inputs) continue;

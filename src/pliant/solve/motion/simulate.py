@@ -578,8 +578,9 @@ def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) ->
         known = 0 <= run.where < len(job.eqs.rates)
         name = job.eqs.rates[run.where] if known else fastest(job.eqs, run)
         return Status.FAILED, (
-            f"the rate of '{name}' is no longer a finite number {at}. The motion diverges: use a smaller step or an "
-            "implicit method, or check stiffness, mass and input values near that coordinate." + beyond
+            f"the rate of '{name}' is no longer a finite number {at}. The motion diverges: use a smaller step"
+            f"{' or an implicit method' if job.method.explicit else ''}, or check stiffness, mass and input values near that "
+            "coordinate." + beyond
         )
     if status == RuntimeStatus.SINGULAR and job.method.explicit and job.method.fixed:
         return Status.FAILED, (
