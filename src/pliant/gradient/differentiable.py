@@ -16,10 +16,10 @@ from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_function, output_names
 from pliant.equations.state import rate_name
-from pliant.gradient.changes import ParameterSides
+from pliant.gradient.changes import SHARE, ParameterSides
 from pliant.gradient.controlled import smooth_controllers
 from pliant.gradient.jax_function import jax_function
-from pliant.gradient.linearization import Linearization
+from pliant.gradient.linearization import EVENT_SHARE, Linearization
 from pliant.gradient.motion import MotionCotangents, RecordedMotion, recorded_motion, refuse
 from pliant.gradient.outputs import output_cotangents, refuse_others
 from pliant.gradient.rest import RestCotangents
@@ -175,8 +175,9 @@ class Differentiable:
         motion = recorded_motion(self.eqs, described=described, **self._motion_at(values))
         return Linearization(
             self, values, self._of_motion(motion.run),
-            None if self.eqs.model.system.contacts.laws else lambda given: self._motion_pullback(motion, given),
+            None if motion.is_remembered else lambda given: self._motion_pullback(motion, given),
             lambda moved: self._of_motion(motion.moved(**self._motion_at(moved))),
+            EVENT_SHARE if motion.has_events else SHARE,
         )  # fmt: skip
 
     def _motion_at(self, values: Arrays) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from pliant.language.arguments import ArgumentError, mapping
 
 KINKED = 1e-2
 """Of what the outputs change by, the share that may change with a kink."""
+EVENT_SHARE = 1e-5
+"""Change of values for differences of motions with events, of their size: events are to stay within the steps that they are in."""
 TINY = 1e-12
 """Changes of outputs that are round-off [SI units]."""
 
@@ -27,8 +29,8 @@ class Linearization:
     """What the outputs of a function change by around `values`, J times tangents and J' times cotangents, by name.
 
     Tangents of a motion are differences of fourth order along their direction: four motions with the steps of the one at `values`,
-    so that they fit the cotangents, which are those of these steps. Of motions with contacts, which have no adjoint here, J is made
-    of such tangents, and cotangents come from it.
+    so that they fit the cotangents, which are those of these steps. Of motions with contacts or events, which have no adjoint here,
+    J is made of such tangents, and cotangents come from it.
 
     Attributes:
         values: of all arguments; outputs: there.
@@ -39,6 +41,7 @@ class Linearization:
     outputs: Arrays
     _pullback: Callable[[Arrays], Arrays] | None
     _moved: Callable[[Arrays], Arrays] | None
+    _share: float = SHARE
 
     def vjp(self, cotangents: Mapping[str, Any]) -> Arrays:
         """Cotangents of the arguments for those of the outputs (none are zero)."""
@@ -57,7 +60,9 @@ class Linearization:
             return {name: np.zeros_like(x) for name, x in self.outputs.items()}
         if self._moved is None:
             return self._by_rows(along)
-        step = SHARE / max(float(np.max(np.abs(x), initial=0.0)) / _size(self.values[n]) for n, x in along.items())
+        step = self._share / max(
+            float(np.max(np.abs(x), initial=0.0)) / _size(self.values[n]) for n, x in along.items()
+        )
         sides = [self._moved({n: x + k * step * along[n] for n, x in self.values.items()}) for k in OFFSETS]
         if self._pullback is None:
             self._refuse_kinks(sides)
@@ -94,8 +99,8 @@ class Linearization:
             uneven = float(np.max(np.abs(2 * (up - down) - (far_up - far_down)), initial=0.0))
             if max(bent, uneven) > KINKED * size + TINY:
                 raise ArgumentError(
-                    f"the output '{name}' changes with a kink or a jump at these values: contacts begin, end, stick or slip with "
-                    "the smallest change",
+                    f"the output '{name}' changes with a kink or a jump at these values: contacts begin, end, stick or slip, or "
+                    "events happen, with the smallest change",
                     "take other values or times, or method='optuna' of `optimize`, which needs no derivatives",
                 )
 

@@ -82,19 +82,43 @@ class RecordedMotion:
         by_start = self._by_start(back, parameters)
         return MotionCotangents(by_parameters + by_start, back, bound, control)
 
+    @property
+    def has_events(self) -> bool:
+        """Whether events have changed something."""
+        return bool(self._job.acted)
+
+    @property
+    def is_remembered(self) -> bool:
+        """Whether what happens depends on more than the state that steps begin with, so that there is no way back over them:
+        contacts remember how they came about, and events change what follows by functions of the caller's."""
+        return bool(self.eqs.model.system.contacts.laws) or self.has_events
+
     def moved(self, until: float, *, rebuild: Rebuild, **options: Any) -> Result:
-        """The motion with other values, which are among the options of `simulate`, in the same steps."""
-        begins = self._loop.recorded
+        """The motion with other values, which are among the options of `simulate`, in the same steps but for those that events
+        cut; equal steps go on from an event as they do in any motion."""
+        begins, kept = self._loop.recorded, list[Job]()
+        begins = begins[~np.isin(begins, self._job.acted)]
 
         def prepare(job: Job, run: TimeLoop) -> None:
+            kept.append(job)
+            if self._job.acted and job.method.fixed:
+                return
             run.take_steps(begins, job.end)
+            job.in_given_steps = True
 
         start, inputs, parameters = (options.pop(name, None) for name in ("start", "inputs", "parameters"))
         options |= {"controllers": rebuild(parameters or {}), "method": self._job.method}
         request = read_request(
             until, **{name: x for name, x in options.items() if name not in ("step", "rtol", "atol")}
         )
-        return unless_failed(run_request(request, self.eqs, start, inputs, parameters, prepare=prepare), "raise")
+        run = unless_failed(run_request(request, self.eqs, start, inputs, parameters, prepare=prepare), "raise")
+        if len(kept[-1].acted) != len(self._job.acted):
+            raise ArgumentError(
+                f"events happen {len(self._job.acted)} times at these values and {len(kept[-1].acted)} times near them: the motion "
+                "changes with a jump",
+                "take other values, or a shorter motion",
+            )
+        return run
 
     @property
     def starts_at_rest(self) -> bool:
@@ -196,6 +220,11 @@ def recorded_motion(
     request = read_request(until, **{**options, "controllers": acting})
     run = unless_failed(run_request(request, eqs, start, inputs, parameters, prepare=prepare), "raise")
     job, loop = kept[-1]
+    if run.status == "stopped":
+        raise ArgumentError(
+            f"an event ends the motion at t = {run.final.t:g} s: outputs at times that it does not reach have no derivatives",
+            f"take until={0.99 * run.final.t:.3g}, or an event that does not stop (stop=False)",
+        )
     control = ControlRecord(acting, job, loop, rebuild, described=described) if acting else None
     found = RecordedMotion(run, job.eqs, control, loop, job, eqs.model.spec.start if start is None else start)
     if found.starts_at_rest and np.any(job.started[1]):
@@ -210,9 +239,8 @@ def refuse(eqs: Equations, options: Mapping[str, Any]) -> None:
     """Raise ArgumentError where a motion has no derivatives here."""
     if eqs.model.followed:
         raise ArgumentError("motions with prescribed trajectories of frames have no derivatives here")
-    for name, what in (("events", "events"), ("mid_step", "functions between steps")):
-        if options.get(name):
-            raise ArgumentError(f"motions with {what} have no derivatives here")
+    if options.get("mid_step"):
+        raise ArgumentError("motions with functions between steps have no derivatives here", "events have them")
     if options.get("formulation", "multipliers") != "multipliers":
         raise ArgumentError("the reduced formulation has no derivatives here", "leave it out")
 

@@ -191,6 +191,7 @@ class EventMonitor:
                 continue
             if not back:
                 check(run.go_to(hit.t, hit.place.q, hit.place.v))
+                self.job.acted.append(hit.t)
                 back = True
             self.rests[hit.index] = 8 * hit.rest + 1e-14 * abs(self.values[hit.index])
             if event.then is not None:
@@ -234,10 +235,11 @@ class EventMonitor:
         if t not in states:
             job, (t0, (q0, v0, contacts)) = self.job, self.before
             trial = make_run(job.bound.with_contacts(contacts.rows), job.method)
+            longest = t - t0 if job.in_given_steps or not job.method.step else job.method.step
             trial.configure(
-                t=t0, q=q0, v=v0, stops=np.array([t]), samples=np.array([t]), step=min(job.method.step or t - t0, t - t0),
-                fixed=job.method.fixed, rtol=job.method.relative_tolerance, atol=job.method.absolute_tolerance,
-                max_step=t - t0,
+                t=t0, q=q0, v=v0, stops=np.array([t]), samples=np.array([t]), step=min(longest, t - t0),
+                fixed=job.method.fixed or job.in_given_steps, rtol=job.method.relative_tolerance,
+                atol=job.method.absolute_tolerance, max_step=t - t0,
             )  # fmt: skip
             trial.start()
             trial.advance(100000)

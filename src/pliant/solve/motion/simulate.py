@@ -339,6 +339,10 @@ class Job:
     jumps: list[tuple[float, float]] = field(default_factory=list)
     """Times [s] at which events or mid-step functions have set the state, and the energy that this added [J]."""
     prepare: Prepare | None = None
+    acted: list[float] = field(default_factory=list)
+    """Times [s] of events that have changed something or stopped the run."""
+    in_given_steps: bool = False
+    """Whether steps are those of another run, so that what is found within one has to be one step away from its beginning."""
 
     def __post_init__(self) -> None:
         self.inputs: dict[str, Any] = self.eqs.given_inputs
