@@ -10,7 +10,8 @@ from beside_pinocchio import WELL_DETERMINED, relative
 
 import pliant
 from pliant.foreign.document import Document
-from pliant.foreign.mjcf import BALL, FREE, Reader, compile_model
+from pliant.foreign.mjcf import BALL, FREE, Reader
+from pliant.foreign.mjcf_compiled import compile_model
 from pliant.foreign.mjcf_text import prepare
 from pliant.language.source import Source
 

@@ -11,6 +11,7 @@ import pytest
 
 import pliant
 from pliant.cli import run
+from pliant.foreign import mjcf_child
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -169,8 +170,6 @@ WRONG = {
         ),
         "too many parts",
     ),
-    "a giant": (ARM.replace("0 0 0 0 0 0.5", "0 1e9 0 0 0 0.5"), "is more than 1e+06 m"),
-    "a giant mesh": (FEATURES.read_text().replace('scale="0.1 0.1', 'scale="1e9 0.1'), "a mesh is larger than 1e+06 m"),
     "too deep": ("<mujoco><worldbody>" + "<body>" * 3000, "nested too deeply"),
     "nothing": ("<mujoco/>", "the model has no bodies"),
 }
@@ -183,6 +182,39 @@ def test_what_is_wrong_is_said_in_words(case: str, tmp_path: Path) -> None:
     assert any(said in str(fault) for fault in faults(file)), [str(fault) for fault in faults(file)]
     assert run(["check", str(file)]) == 2
     assert time.process_time() - began < 5
+
+
+def test_what_mujoco_never_finishes_is_refused_within_the_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hangs = FEATURES.read_text().replace('scale="0.1 0.1', 'scale="1e9 0.1')
+    monkeypatch.setenv("PLIANT_LIMITS", "import_time=2")
+    began = time.monotonic()
+    (fault,) = faults(written(tmp_path, hangs))
+    assert time.monotonic() - began < 10
+    assert fault.message == "MuJoCo does not finish compiling it"
+    assert fault.hint == "check its numbers; at most 2 s, unless PLIANT_LIMITS=import_time=... sets another limit"
+    monkeypatch.setenv("PLIANT_LIMITS", "time=2")  # that of commands bounds it too
+    assert run(["check", str(tmp_path / "arm.xml")]) == 2
+
+
+def test_memory_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLIANT_LIMITS", "import_memory=60MB")
+    (fault,) = faults(written(tmp_path, ARM))
+    assert "import_memory" in fault.hint  # MuJoCo refuses it, or ends its process
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("import os; os.abort()", "MuJoCo's compiler crashes on it (SIGABRT)"),
+        ("raise SystemExit(3)", "MuJoCo's compiler crashes on it (code 3)"),
+    ],
+)
+def test_a_crash_of_mujoco_is_a_fault(program: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mjcf_child, "__file__", str(written(tmp_path, program, "child.py")))
+    (fault,) = faults(written(tmp_path, ARM))
+    assert fault.message == said
 
 
 def test_memory_that_a_file_asks_for_is_not_given(tmp_path: Path) -> None:

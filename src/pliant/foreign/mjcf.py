@@ -6,7 +6,6 @@ simulates. The package mujoco is needed for it.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,9 +13,9 @@ import numpy as np
 
 from pliant.foreign.document import Document, angle, axis, number, placement, quaternion_rotation, vector
 from pliant.foreign.mjcf_acting import add_actuators, add_equalities, add_tendons
+from pliant.foreign.mjcf_compiled import Compiled, compile_model
 from pliant.foreign.mjcf_surfaces import add_surfaces
 from pliant.foreign.mjcf_text import Prepared, prepare
-from pliant.language.faults import Fault, SpecError
 from pliant.language.source import Imported, Source
 
 FREE, BALL, SLIDE, HINGE = range(4)
@@ -31,31 +30,6 @@ def read_mjcf(data: bytes, source: Source) -> Imported:
     if document.faults:
         return document.finish()
     return Reader(document, prepared, compile_model(prepared, document)).read()
-
-
-def compile_model(prepared: Prepared, document: Document) -> Any:
-    """MuJoCo's model; what MuJoCo warns of is noted, and raises SpecError where it refuses the text."""
-    file = document.source.file
-    try:
-        import mujoco
-    except ImportError:
-        hint = "install pliant[import], or mujoco"
-        raise SpecError([Fault("MJCF files need the package mujoco", hint, file=file)], file) from None
-    told: list[str] = []
-    before = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(told.append)  # otherwise MuJoCo writes warnings into a file of the present folder
-    try:
-        with warnings.catch_warnings(record=True) as more:
-            warnings.simplefilter("always")
-            return mujoco.MjSpec.from_string(prepared.text, assets=prepared.assets).compile()
-    except (ValueError, RuntimeError, mujoco.FatalError) as error:
-        # the text that MuJoCo read has one line only
-        message = " ".join(str(error).replace("XML Error:", "").replace("line 1", "").split()).strip(" ,")
-        raise SpecError([Fault(f"MuJoCo refuses it: {message}", file=file)], file) from None
-    finally:
-        mujoco.set_mju_user_warning(before)
-        for text in dict.fromkeys(" ".join(x.split()) for x in (*told, *(str(warning.message) for warning in more))):
-            document.note(f"MuJoCo warns: {text}")
 
 
 @dataclass
@@ -77,7 +51,7 @@ class Reader:
 
     document: Document
     prepared: Prepared
-    model: Any
+    model: Compiled
     bodies: list[str] = field(default_factory=list)
     entries: dict[int, dict[str, Any]] = field(default_factory=dict)
     coordinates: dict[int, Coordinate] = field(default_factory=dict)
@@ -90,14 +64,14 @@ class Reader:
         self.world()
         welded = model.body_jntnum == 0
         for i in range(model.nbody):
-            given = model.body(i).name
+            given = model.name("body", i)
             self.bodies.append(
                 WORLD if i == 0 else document.name("things", given, line=self.line(given, "body"), kind="body")
             )
             if i and welded[i]:
                 document.name("joints", self.bodies[i])  # the weld that holds it
         for j in range(model.njnt):
-            given = model.joint(j).name
+            given = model.name("jnt", j)
             self.joint_names[j] = document.name("joints", given, line=self.line(given, "joint"), kind="joint")
         for i in range(1, model.nbody):
             self.entries[i] = self.body(i)
@@ -112,7 +86,7 @@ class Reader:
             if not welded[i]:
                 self.joint(i)
         for i, entry in self.entries.items():
-            document.add("bodies", self.bodies[i], entry, self.line(model.body(i).name, "body"))
+            document.add("bodies", self.bodies[i], entry, self.line(model.name("body", i), "body"))
         add_surfaces(self)
         return document.finish()
 
@@ -127,14 +101,14 @@ class Reader:
 
     def world(self) -> None:
         """Name and gravity, and what surrounds the robot that a model does not have."""
-        option = self.model.opt
-        name = self.model.names[: self.model.names.find(b"\0")].decode(errors="replace")
+        model = self.model
+        name = model.title
         if name and name != "MuJoCo Model":
             self.document.head["name"] = name
-        gravity = np.zeros(3) if option.disableflags & (1 << 7) else option.gravity
+        gravity = np.zeros(3) if model.opt_disableflags & (1 << 7) else model.opt_gravity
         if list(gravity) != [0, 0, -9.81]:
             self.document.head["world"] = {"gravity": vector(gravity)}
-        if option.density or option.viscosity or option.wind.any():
+        if model.opt_density or model.opt_viscosity or model.opt_wind.any():
             self.document.note("forces of the medium (density, viscosity, wind) are left out")
         if self.model.nflex:
             self.document.note("flexible parts of MuJoCo are left out", "write them under `meshes` or `rods`")
@@ -144,7 +118,7 @@ class Reader:
     def body(self, i: int) -> dict[str, Any]:
         """A body with its inertia; one without joints has its place here."""
         model, entry = self.model, dict[str, Any]()
-        given = model.body(i).name
+        given = model.name("body", i)
         if model.body_jntnum[i] == 0:
             entry["parent"] = self.bodies[model.body_parentid[i]]
             entry |= placement(model.body_pos[i], quaternion_rotation(model.body_quat[i]))
@@ -167,7 +141,7 @@ class Reader:
         """Sites as frames of their bodies; those of the world as bodies that stand there."""
         model = self.model
         for s in range(model.nsite):
-            given, i = model.site(s).name, int(model.site_bodyid[s])
+            given, i = model.name("site", s), int(model.site_bodyid[s])
             place = placement(model.site_pos[s], quaternion_rotation(model.site_quat[s]))
             if i == 0:
                 self.sites[s] = self.document.name("things", given, line=self.line(given, "site"), kind="site")
@@ -183,7 +157,7 @@ class Reader:
         """The joints of a body as one joint: a plain one where there is one, a chain of them otherwise."""
         model = self.model
         joints = range(model.body_jntadr[i], model.body_jntadr[i] + model.body_jntnum[i])
-        given = model.joint(joints[0]).name
+        given = model.name("jnt", joints[0])
         place = placement(model.body_pos[i], quaternion_rotation(model.body_quat[i]))
         entry = {"parent": self.bodies[model.body_parentid[i]], "child": self.bodies[i]}
         name = self.joint_names[joints[0]]
@@ -266,7 +240,7 @@ class Reader:
     def orientation(self, j: int) -> dict[str, Any]:
         """What acts on a free rotation."""
         model = self.model
-        given, v = model.joint(j).name, model.jnt_dofadr[j] + (3 if model.jnt_type[j] == FREE else 0)
+        given, v = model.name("jnt", j), model.jnt_dofadr[j] + (3 if model.jnt_type[j] == FREE else 0)
         found: dict[str, Any] = {}
         if model.jnt_stiffness[j] and model.jnt_type[j] == BALL:
             found["spring"] = number(model.jnt_stiffness[j])
@@ -304,11 +278,11 @@ class Reader:
             if start != model.qpos0[q]:
                 found.entry["initial"] = shown(start)
                 message = f"the joint starts at {start:g}, since {float(model.qpos0[q]):g} is outside of its range"
-                self.note(message, model.joint(j).name, "joint")
+                self.note(message, model.name("jnt", j), "joint")
         for key in ("jnt_stiffnesspoly", "dof_dampingpoly"):
             given = getattr(model, key, np.zeros(0))
             if given.size and given[j if key.startswith("jnt") else v].any():
-                self.note("springs and dampers that are not linear are left out", model.joint(j).name, "joint")
+                self.note("springs and dampers that are not linear are left out", model.name("jnt", j), "joint")
         return found
 
     def finished(self, j: int) -> dict[str, Any]:

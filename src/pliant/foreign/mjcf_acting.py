@@ -27,7 +27,7 @@ def add_equalities(reader: Reader) -> None:
     """Loops and ties. MuJoCo holds them softly, a model exactly."""
     model = reader.model
     for k in range(model.neq):
-        given = model.equality(k).name
+        given = model.name("eq", k)
         tags = ("connect", "weld", "joint", "tendon")
         if not model.eq_active0[k]:
             reader.note("an equality that is not active is left out", given, *tags)
@@ -60,11 +60,11 @@ def _tie(reader: Reader, k: int) -> None:
     """A joint that follows another linearly, or stands still."""
     model, data = reader.model, reader.model.eq_data[k]
     first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
-    given = model.equality(k).name
+    given = model.name("eq", k)
     joints = (first,) if second < 0 else (first, second)
     if (data[2:5].any() and second >= 0) or any(j not in reader.coordinates for j in joints):
         reader.note(
-            "an equality of joints that is no straight line is left out", given or model.joint(first).name, "joint"
+            "an equality of joints that is no straight line is left out", given or model.name("jnt", first), "joint"
         )
         return
     own, zero = reader.coordinates[first], float(model.qpos0[model.jnt_qposadr[first]])
@@ -88,7 +88,7 @@ def add_tendons(reader: Reader) -> None:
     """Springs and dampers of tendons through sites; those that an actuator pulls are added with it."""
     model = reader.model
     for t in range(model.ntendon):
-        given = model.tendon(t).name
+        given = model.name("tendon", t)
         if model.tendon_limited[t]:
             reader.note("the range of a tendon is left out", given, "spatial", "fixed")
         if model.tendon_frictionloss[t] or _or_zero(model, "tendon_armature", t):
@@ -114,7 +114,7 @@ def points(reader: Reader, t: int) -> list[str] | None:
 
 def _spring(reader: Reader, t: int, through: list[str]) -> None:
     """The spring of a tendon: a link where it joins two sites, which may push, otherwise a line that pulls."""
-    model, given = reader.model, reader.model.tendon(t).name
+    model, given = reader.model, reader.model.name("tendon", t)
     low, high = model.tendon_lengthspring[t]
     stiffness, damping = float(model.tendon_stiffness[t]), float(model.tendon_damping[t])
     line = reader.line(given, "spatial")
@@ -143,7 +143,7 @@ def add_actuators(reader: Reader) -> None:
 
 
 def _add_actuator(reader: Reader, u: int) -> None:
-    model, given = reader.model, reader.model.actuator(u).name
+    model, given = reader.model, reader.model.name("actuator", u)
     tags = ("motor", "position", "velocity", "intvelocity", "general", "damper", "cylinder", "muscle", "adhesion")
     kind, gear = int(model.actuator_trntype[u]), model.actuator_gear[u]
     target = int(model.actuator_trnid[u][0])
@@ -260,7 +260,7 @@ def _push(reader: Reader, given: str, site: int, gear: np.ndarray, expression: s
 
 def _pull(reader: Reader, given: str, tendon: int, gear: np.ndarray, expression: str) -> None:
     """A line that an actuator pulls: MuJoCo counts forces that make it longer as positive."""
-    name = reader.document.name("tendons", "", kind=f"{reader.model.tendon(tendon).name[:40] or 'line'}_pulled")
+    name = reader.document.name("tendons", "", kind=f"{reader.model.name('tendon', tendon)[:40] or 'line'}_pulled")
     entry = {
         "type": "tension",
         "through": points(reader, tendon),

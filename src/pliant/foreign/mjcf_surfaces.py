@@ -21,7 +21,7 @@ def add_surfaces(reader: Reader) -> None:
     collides = (model.geom_contype | model.geom_conaffinity) != 0
     names: dict[int, str] = {}
     for g in range(model.ngeom):
-        here, given = int(model.geom_bodyid[g]), model.geom(g).name
+        here, given = int(model.geom_bodyid[g]), model.name("geom", g)
         if not collides[g] and collides[model.geom_bodyid == here].any():
             reader.note("what is only seen of a body is left out", given, "geom")
             continue
@@ -46,7 +46,7 @@ def add_surfaces(reader: Reader) -> None:
 
 def _surface(reader: Reader, g: int) -> dict[str, Any]:
     """A geom as a surface; empty, with a note, where it has none."""
-    model, given = reader.model, reader.model.geom(g).name
+    model, given = reader.model, reader.model.name("geom", g)
     kind, size = model.geom_type[g], model.geom_size[g]
     place = placement(model.geom_pos[g], quaternion_rotation(model.geom_quat[g]))
     if kind == PLANE:
@@ -67,12 +67,12 @@ def _surface(reader: Reader, g: int) -> dict[str, Any]:
 
 def _mesh(reader: Reader, g: int) -> dict[str, Any]:
     """A mesh by its convex hull, as MuJoCo takes it; its file in the axes of the file, which MuJoCo moves to principal axes."""
-    model, given = reader.model, reader.model.geom(g).name
+    model, given = reader.model, reader.model.name("geom", g)
     m = int(model.geom_dataid[g])
     if model.mesh_facenum[m] == 0:
         reader.note("a mesh without faces is left out", given, "geom")
         return {}
-    file, scale = reader.prepared.meshes.get(model.mesh(m).name), model.mesh_scale[m]
+    file, scale = reader.prepared.meshes.get(model.name("mesh", m)), model.mesh_scale[m]
     if file is None or np.ptp(scale) or scale[0] <= 0:
         first = model.mesh_vertadr[m]
         points = model.mesh_vert[first : first + model.mesh_vertnum[m]].astype(float)

@@ -13,15 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from xml.sax.saxutils import quoteattr
 
-import numpy as np
-
 from pliant.foreign.document import Document, read_number
 from pliant.foreign.markup import Element, read_markup
 from pliant.foreign.surfaces import find_file
 from pliant.language.limits import limits, most
 from pliant.language.source import FileProblem, Source, check_file
 from pliant.language.words import describe
-from pliant.mesh.formats import read_mesh
 
 ONLY_DRAWN = ("visual", "statistic", "size", "custom", "keyframe", "sensor", "extension", "skin", "deformable")
 """Sections of a model that are left out; those that say something about the robot are noted."""
@@ -34,9 +31,6 @@ NAMED = ("body", "joint", "freejoint", "geom", "site")
 DRIVEN = ("joint", "jointinparent", "tendon", "site", "body", "cranksite")
 COUNTED = ("replicate", "composite", "flexcomp")
 MESHES = (".stl", ".obj")
-GIANT = 1e6
-"""Lengths up to which MuJoCo works with them [m]; with geoms and meshes beyond, its compiler may never end."""
-LENGTHS = ("pos", "fromto", "size")
 TEXTS = (
     "name",
     "class",
@@ -142,15 +136,12 @@ def _refuse_crowds(document: Document, element: Element, times: float) -> None:
 
 
 def _refuse_endless(document: Document, root: Element) -> None:
-    """Numbers that are not finite, and lengths on which MuJoCo never ends."""
+    """Numbers that are not finite."""
     for element in root.walk():
         for key, value in element.attributes.items():
             if key not in TEXTS and ENDLESS.search(value):
                 message = f"`{key}` of <{element.tag}>: {describe(value)} is not finite"
                 document.fault(message, "give finite numbers", line=element.line)
-            elif key in LENGTHS and any(abs(read_number(word) or 0.0) > GIANT for word in value.split()):
-                message = f"`{key}` of <{element.tag}>: {describe(value)} is more than {GIANT:g} m"
-                document.fault(message, "check its unit", line=element.line)
 
 
 def _take_out(document: Document, root: Element) -> None:
@@ -217,15 +208,13 @@ def _find_meshes(document: Document, root: Element, found: Prepared) -> None:
         for key in ("meshdir", "assetdir", "texturedir", "strippath"):
             compiler.attributes.pop(key, None)
         folder = "" if strip else folder
-    defaults = [mesh for element in root.walk() if element.tag == "default" for mesh in element.all("mesh")]
-    scale = max((_largest(mesh.get("scale")) for mesh in defaults), default=0.0) or 1.0
     missing: dict[str, str] = {}
     for asset in [element for element in root.walk() if element.tag == "asset"]:
         for mesh in asset.all("mesh"):
             given = mesh.get("file")
             name = mesh.get("name") or FilePath(given).stem
             mesh.attributes["name"] = name
-            problem = _read_mesh(document, mesh, name, posixpath.join(folder, given), found, scale)
+            problem = _read_mesh(document, mesh, name, posixpath.join(folder, given), found)
             if problem is not None:
                 missing[name] = f"{given or name}: {problem}"
                 asset.children.remove(mesh)
@@ -233,27 +222,12 @@ def _find_meshes(document: Document, root: Element, found: Prepared) -> None:
         _without_meshes(document, root, missing)
 
 
-def _largest(text: str) -> float:
-    """The size of the largest number in a text, 0 where there is none; without end where a word is no number."""
-    found = [read_number(word) for word in text.split()]
-    return max((math.inf if value is None else abs(value) for value in found), default=0.0)
-
-
-def _refuse_giants(largest: float, mesh: Element, scale: float) -> None:
-    """Refuse a mesh by its largest coordinate, before its scale, or that of defaults: MuJoCo never ends with some of them."""
-    if largest * (_largest(mesh.get("scale")) or scale) > GIANT:
-        raise FileProblem(f"a mesh is larger than {GIANT:g} m", "check its `scale`")
-
-
-def _read_mesh(
-    document: Document, mesh: Element, name: str, given: str, found: Prepared, scale: float
-) -> FileProblem | None:
-    """Read the file of a mesh; what is wrong with it. scale: the largest that defaults have."""
+def _read_mesh(document: Document, mesh: Element, name: str, given: str, found: Prepared) -> FileProblem | None:
+    """Read the file of a mesh; what is wrong with it."""
     try:
         if "builtin" in mesh.attributes:
             raise FileProblem("meshes that MuJoCo makes are not read")
         if not mesh.get("file"):  # its vertices stand in the text
-            _refuse_giants(_largest(mesh.get("vertex")), mesh, scale)
             return None
         if not given.lower().endswith(MESHES):
             raise FileProblem(f"meshes of the format {FilePath(given).suffix} are not read", "convert it to STL or OBJ")
@@ -261,7 +235,6 @@ def _read_mesh(
         assert document.source.folder is not None
         path = document.source.folder / file
         check_file(path, "the file", "drawing")
-        _refuse_giants(float(np.abs(read_mesh(path).nodes).max(initial=0.0)), mesh, scale)
         inner = f"mesh{len(found.assets)}{path.suffix.lower()}"
         found.assets[inner], found.meshes[name] = path.read_bytes(), file
         mesh.attributes["file"] = inner

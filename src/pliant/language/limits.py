@@ -27,7 +27,8 @@ class Limits:
     model: bytes of a model file. values: numbers, words and lists in one, aliases counted each time. includes: files that it
     includes. attached: models attached to it. parts: bodies, joints, links, ... after repeats. elements: elements of all rods and
     nodes of all meshes. drawing, table, recording: bytes of a mesh file, of a CSV file of inputs or heights, and of a recording.
-    triangles: of a surface from a file. memory: bytes of a command's process. time: seconds that a command may take.
+    triangles: of a surface from a file. import_time, import_memory: seconds and bytes of the process in which MuJoCo compiles a
+    robot. memory: bytes of a command's process. time: seconds that a command may take.
     """
 
     model: float = 1e6
@@ -40,6 +41,8 @@ class Limits:
     table: float = 50e6
     recording: float = 200e6
     triangles: float = 50_000
+    import_time: float = 20.0
+    import_memory: float = 4e9
     memory: float | None = None
     time: float | None = None
 
@@ -69,5 +72,6 @@ def _read(text: str) -> Limits:
 def most(name: str) -> str:
     """A limit as hints state it, with the way to change it."""
     value = getattr(limits(), name)
-    shown = f"{value / 1e6:g} MB" if name in ("model", "drawing", "table", "recording", "memory") else f"{value:.0f}"
+    is_size = name in ("model", "drawing", "table", "recording", "import_memory", "memory")
+    shown = f"{value / 1e6:g} MB" if is_size else f"{value:g} s" if name in ("import_time", "time") else f"{value:.0f}"
     return f"at most {shown}, unless {VARIABLE}={name}=... sets another limit"

@@ -1,0 +1,126 @@
+"""MuJoCo's compiled model, made in a process of its own within limits of time and memory."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import math
+import os
+import signal
+import subprocess
+import sys
+from typing import Any, NoReturn
+
+import numpy as np
+
+from pliant.foreign import mjcf_child
+from pliant.foreign.document import Document
+from pliant.foreign.mjcf_text import Prepared
+from pliant.language.faults import Fault, SpecError
+from pliant.language.limits import limits, most
+
+
+class Compiled:
+    """The numbers and arrays of a compiled model, by MuJoCo's names for them."""
+
+    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
+        self._arrays = arrays
+
+    def __getattr__(self, key: str) -> Any:
+        try:
+            found = self._arrays[key]
+        except KeyError:
+            raise AttributeError(key) from None
+        return found.item() if found.ndim == 0 else found
+
+    def name(self, kind: str, k: int) -> str:
+        """The name of the k-th thing of a kind, empty where it has none.
+
+        kind: body, jnt, geom, site, mesh, tendon, eq, actuator, flex, key, sensor.
+        """
+        return self._text(int(self._arrays[f"name_{kind}adr"][k]))
+
+    @property
+    def title(self) -> str:
+        """The name of the model."""
+        return self._text(0)
+
+    def _text(self, start: int) -> str:
+        names = self._arrays["names"].tobytes()
+        return names[start : names.index(b"\0", start)].decode(errors="replace")
+
+
+def compile_model(prepared: Prepared, document: Document) -> Compiled:
+    """MuJoCo's model; what MuJoCo warns of is noted. Raises SpecError where it refuses the text or exceeds the limits."""
+    if sys.modules.get("mujoco", ...) is None or importlib.util.find_spec("mujoco") is None:
+        _refuse(document, "MJCF files need the package mujoco", "install pliant[import], or mujoco")
+    answer, parts = _asked(prepared, document)
+    for text in dict.fromkeys(" ".join(told.split()) for told in answer["warnings"]):
+        document.note(f"MuJoCo warns: {text}")
+    if "memory" in answer:
+        _refuse(document, "MuJoCo needs too much memory to compile it", most("import_memory"))
+    if "missing" in answer:
+        _refuse(document, f"the package mujoco cannot be loaded: {answer['missing']}", "install pliant[import] again")
+    if "refused" in answer:  # the text that MuJoCo read has one line only
+        message = " ".join(answer["refused"].replace("XML Error:", "").replace("line 1", "").split()).strip(" ,")
+        _refuse(document, f"MuJoCo refuses it: {message or 'it gives no reason'}")
+    return Compiled(
+        {
+            key: np.frombuffer(data, dtype=np.dtype(kind)).reshape(shape)
+            for (key, kind, shape), data in zip(answer["arrays"], parts, strict=True)
+        }
+    )
+
+
+def _asked(prepared: Prepared, document: Document) -> tuple[dict[str, Any], list[bytes]]:
+    """The answer of the process that compiles; it is ended with the call, whatever happens."""
+    allowed = limits()
+    seconds = min(allowed.import_time, allowed.time or math.inf)
+    request = {
+        "path": sys.path,
+        "assets": [*prepared.assets],
+        "seconds": math.ceil(seconds) + 1,
+        "memory": int(min(allowed.import_memory, allowed.memory or math.inf)),
+    }
+    question = io.BytesIO()
+    mjcf_child.send(question, request, [prepared.text.encode(), *prepared.assets.values()])
+    command = [sys.executable, "-I", mjcf_child.__file__]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    try:
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+        )
+    except OSError as error:
+        _refuse(document, f"MuJoCo's compiler cannot be started: {error.strerror}", f"it runs in {sys.executable}")
+    try:
+        answer = process.communicate(question.getvalue(), timeout=seconds)[0]
+    except subprocess.TimeoutExpired:
+        _refuse_endless(document)
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in filter(None, (process.stdin, process.stdout)):
+            with contextlib.suppress(OSError):
+                pipe.close()
+    if process.returncode != 0:
+        _refuse_crash(document, process.returncode)
+    return mjcf_child.receive(io.BytesIO(answer))
+
+
+def _refuse_endless(document: Document) -> NoReturn:
+    _refuse(document, "MuJoCo does not finish compiling it", f"check its numbers; {most('import_time')}")
+
+
+def _refuse_crash(document: Document, code: int) -> NoReturn:
+    """The process ended without an answer: by a signal (negative codes), or by MuJoCo's own exit."""
+    if code in (-getattr(signal, "SIGXCPU", 24), -getattr(signal, "SIGKILL", 9)):
+        _refuse_endless(document)
+    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"code {code}"
+    hint = f"check its numbers; or it needs too much memory: {most('import_memory')}"
+    _refuse(document, f"MuJoCo's compiler crashes on it ({name})", hint)
+
+
+def _refuse(document: Document, message: str, hint: str = "") -> NoReturn:
+    file = document.source.file
+    raise SpecError([Fault(message, hint, file=file)], file)
