@@ -7,6 +7,7 @@ happens. What fails is made small and written to `tests/fuzz/corpus`, which `mak
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import os
 import random
@@ -14,16 +15,32 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
 os.environ.setdefault("PLIANT_COMPILE", "quick")
 
 from fuzz_targets import TARGETS, Case, Target
 from watching import Outcome, attempt, minimized, outcomes
 
+import pliant
+
 CORPUS = Path(__file__).parent / "corpus"
 TURN = 30.0
-"""Seconds of one target before it is the next one's turn."""
+"""Seconds of one target before it is the next one's turn, and between lines of progress."""
+LAZY = ("matplotlib.pyplot", "sympy", "pandas", "meshio", "mujoco", "distributed")
+"""Packages that commands import on their first use."""
+
+
+def import_all() -> None:
+    """Import the whole package and what it uses, once for all workers: they are forked, and would each take seconds for it."""
+    for module in walk_packages(pliant.__path__, "pliant."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    for name in LAZY:
+        with contextlib.suppress(ImportError):
+            import_module(name)
 
 
 def case_of(target: Target, seed: int, number: int) -> Case:
@@ -42,7 +59,7 @@ class Campaign:
 
     def go_on(self, *, seconds: float, most: int) -> None:
         """Run cases for some time, and at most so many in all."""
-        end = time.monotonic() + seconds
+        end, said = time.monotonic() + seconds, time.monotonic()
         numbers = range(self.next, self.next + most - self.done)
         for outcome in outcomes(self.target, self.case, numbers, self.folder):
             self.next, self.done = outcome.number + 1, self.done + 1
@@ -50,7 +67,11 @@ class Campaign:
             if outcome.problem is not None:
                 self.note(outcome)
             if time.monotonic() > end:
-                return
+                break
+            if time.monotonic() > said + TURN:
+                said = time.monotonic()
+                print(self, flush=True)
+        print(self, flush=True)
 
     def case(self, number: int) -> Case:
         """One of the cases."""
@@ -91,6 +112,7 @@ def main() -> int:
     parser.add_argument("--corpus", type=Path, default=CORPUS, help="folder that failing inputs are written to")
     given = parser.parse_args()
     chosen = [TARGETS[name] for name in (TARGETS if given.target == "all" else given.target.split(","))]
+    import_all()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if given.case is not None:
@@ -102,8 +124,7 @@ def main() -> int:
             if left <= 0:
                 break
             for each in open_:
-                each.go_on(seconds=min(TURN, left / len(open_)), most=given.cases)
-                print(each, flush=True)
+                each.go_on(seconds=left if len(open_) == 1 else min(TURN, left / len(open_)), most=given.cases)
     for each in campaigns:
         for signature, count in each.found.most_common():
             print(f"{each.target.name}: {count} x {signature}")

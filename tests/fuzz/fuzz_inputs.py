@@ -10,13 +10,11 @@ import struct
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
 
 from make_reference import PAGE, examples
-from pliant.cli import COMMANDS, command
 from pliant.io.results import load_result
 from pliant.language.names import FUNCTIONS
 from pliant.language.source import MODEL_FOLDER, bundled
@@ -24,6 +22,7 @@ from pliant.solve.motion.simulate import simulate
 from pliant.solve.statics.continuation import continuation
 from pliant.spec.derive import derive
 from pliant.spec.reader import load
+from pliant.study.sweep import sweep
 
 BROKEN = Path(__file__).parents[1] / "spec" / "broken"
 
@@ -171,6 +170,14 @@ def results() -> list[bytes]:
         return [run.read_bytes(), path.read_bytes()]
 
 
+@cache
+def swept() -> dict[str, bytes]:
+    """The files of a finished sweep."""
+    with tempfile.TemporaryDirectory() as folder:
+        sweep(derive(load("pendulum")), {"mass": "1,2 kg"}, folder, until=0.01, workers=1)
+        return {file.name: file.read_bytes() for file in Path(folder).iterdir()}
+
+
 SEAL = re.compile(rb"\npliant sha256 [0-9a-f]{64}\n\Z")
 """The checksum at the end of results that have one."""
 
@@ -272,7 +279,7 @@ def _number(chance: random.Random) -> str:
     )
 
 
-# -- command lines -------------------------------------------------------------------------------------------------------------
+# -- variations ---------------------------------------------------------------------------------------------------------------
 
 
 def variations() -> tuple[str, ...]:
@@ -281,65 +288,3 @@ def variations() -> tuple[str, ...]:
         "1:3:20 kPa", "log 1:100:5", "1, 2, 5 kPa", "pcs:4, cosserat:10", "normal(2, 0.1) kPa", "uniform(1, 2)", "1:3 m",
         "lognormal(1, 0.5) N", "triangular(1, 2, 3)", "sobol:100", "random:10", "halton:10", "latin:5", "-1:1:1e3", "1e3 mm",
     )  # fmt: skip
-
-
-VALUES = (
-    "", "0", "1", "-1", "2", "5", "0.01", "1e-3", "0.5,1", "nan", "inf", "-inf", "1e400", "1e-400",
-    "99999999999999999999", "abc", "a=b", "a=", "=b", "mass=2 kg", "length=30 cm", "length=3 kg", "length==1/0", "=1/0",
-    "q1=10 deg", "angle=0.1", "equilibrium", "initial", "rosenbrock", "generalized_alpha", "semi_implicit",
-    "explicit_runge_kutta", "newmark", "auto", "out.nc", "out.csv", "out.png", "out.html", "out.glb", "out",
-    "/nowhere/x.nc", ".", "\x00", "\x1b[31m", "é😀", "--json", "-h", "run.nc", "data.csv", "rod=pcs:3", "rod=cosserat:0",
-    "rod=pcs:abc", "force=1", "force=1:3:3", "mass=1:2:2 kg", "mass=log 1:2:1e400", "[1, 2]", "{}", "null", "true",
-    "sobol:3", "sobol:²", "x,y", "tip", "minimal", "a" * 200, "mass", "length", "bad.yaml", "drawing.dxf",
-    "pendulum@swing", "@", "x@",
-)  # fmt: skip
-SUBJECTS = (
-    "pendulum",
-    "pendulum",
-    "cart_pole",
-    "four_bar",
-    "double_pendulum",
-    "hopper",
-    "cc_arm_2",
-    "cantilever",
-    "run.nc",
-    "bad.yaml",
-)
-NEEDED: dict[str, list[str]] = {
-    "simulate": ["--until", "0.01"],
-    "sweep": ["--vary", "mass=1:2:2 kg", "--until", "0.01", "--out", "swept"],
-    "path": ["--parameter", "length", "--to", "0.51"],
-    "picture": ["--out", "out.png"],
-    "compare": ["--rods", "rod=pcs:1,pcs:2"],
-    "fit": ["--parameters", "mass", "--against", "data.csv"],
-    "export": ["--c", "c"],
-    "optimize": ["--vary", "mass=1:2 kg", "--until", "0.01"],
-}
-"""What commands cannot do without, most of the time."""
-WAITING = ("view",)
-"""Commands that wait for visitors."""
-
-
-@cache
-def _parsed(name: str) -> Any:
-    return command(name)
-
-
-def commands(chance: random.Random) -> list[str]:
-    """The words of a command line: mostly a command with a model and some of its options."""
-    if chance.random() < 0.03:
-        return [chance.choice((*VALUES, *COMMANDS)) for _ in range(chance.randrange(1, 5))]
-    name = chance.choice([name for name in COMMANDS if name not in WAITING])
-    given = [name]
-    parameters = _parsed(name).params
-    for parameter in parameters:
-        if parameter.param_type_name == "argument" and chance.random() < 0.97:
-            given.append(chance.choice(SUBJECTS) if chance.random() < 0.9 else chance.choice(VALUES))
-    if chance.random() < 0.8:
-        given += NEEDED.get(name, [])
-    options = [parameter for parameter in parameters if parameter.param_type_name != "argument"]
-    for _ in range(chance.choice((0, 1, 1, 2, 3)) if options else 0):
-        option = chance.choice(options)
-        flag = chance.choice((*option.opts, *option.secondary_opts))
-        given += [flag] if option.is_flag else [flag, chance.choice(VALUES)]
-    return given

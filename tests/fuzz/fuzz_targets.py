@@ -8,9 +8,10 @@ import json
 import os
 import random
 import re
+import tempfile
 import warnings
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,8 +21,8 @@ from unittest.mock import patch
 import casadi as ca
 import numpy as np
 import scipy.stats  # noqa: F401 - once for all workers
+from fuzz_commands import commands
 from fuzz_inputs import (
-    commands,
     crafted_result,
     drawings,
     expressions,
@@ -30,6 +31,7 @@ from fuzz_inputs import (
     results,
     robots,
     small_models,
+    swept,
     variations,
 )
 from mutation import mutate, mutate_bytes, mutate_numbers
@@ -290,25 +292,34 @@ def _any_command(chance: random.Random) -> Case:
 
 def _run_command(case: Case, folder: Path) -> None:
     given = json.loads(case.data)
-    prepare(given["arguments"], folder)
     before = Path.cwd()
-    os.chdir(folder)
-    try:
-        _run(given["arguments"], {"PLIANT_COMPILE": "never", **given.get("environment", {})})
-    finally:
-        os.chdir(before)
+    with tempfile.TemporaryDirectory(dir=folder) as fresh:  # what earlier commands have written makes no difference
+        prepare(given["arguments"], Path(fresh))
+        os.chdir(fresh)
+        try:
+            _run(given["arguments"], {"PLIANT_COMPILE": "never", **given.get("environment", {})})
+        finally:
+            os.chdir(before)
 
 
-def prepare(words: Collection[str], folder: Path) -> None:
-    """The files that a command line names."""
+def prepare(words: Sequence[str], folder: Path) -> None:
+    """The files that a command line names, and a finished sweep."""
     contents: dict[str, Callable[[], bytes]] = {
         "run.nc": lambda: results()[0],
         "data.csv": lambda: recordings()[0].encode(),
         "bad.yaml": lambda: b"bodies: {a: {mass: -1}}",
         "drawing.dxf": lambda: drawings()[0][1],
+        "sleeve.iges": lambda: dict(drawings())[".iges"],
+        "small.urdf": lambda: dict(robots())[".urdf"].encode(),
     }
-    for name in contents.keys() & set(words):
-        (folder / name).write_bytes(contents[name]())
+    said = "\0".join(words)
+    for name, content in contents.items():
+        if name in said:
+            (folder / name).write_bytes(content())
+    if "swept" in words and words.index("swept") == 1:
+        (folder / "swept").mkdir()
+        for name, data in swept().items():
+            (folder / "swept" / name).write_bytes(data)
 
 
 def _run(arguments: list[str], environment: dict[str, str]) -> None:
@@ -343,7 +354,7 @@ TARGETS = {
         Target("results", _damaged_result, _read_result),
         Target("recordings", _damaged_recording, _read_recording, pieces=(LINES, BYTES)),
         Target("variations", _any_variation, _read_variation, pieces=(BYTES,)),
-        Target("commands", _any_command, _run_command, seconds=10.0, pieces=(WORDS,)),
+        Target("commands", _any_command, _run_command, pieces=(WORDS,)),
     )
 }
 """All of them, by name."""
