@@ -225,7 +225,7 @@ static void place(pl_adjoint *A, const pl_tables *T, pl_memory *m) {
 
 static pl_adjoint *adjoint_new(pl_run *r, const pl_credit *credit) {
   pl_memory m = {0};
-  pl_adjoint *A = calloc(1, sizeof *A);
+  pl_adjoint *A = (pl_adjoint *)calloc(1, sizeof *A);
   if (!A) return NULL;
   place(A, r->w->T, &m);
   A->block = pl_block(&m);

@@ -6,19 +6,14 @@
 
 #include "adjoint.h"
 #include "coefficients.h"
+#include "spatial.h"
 
 /* -- rotations ------------------------------------------------------------------------------------------------------------- */
 
-static void cross(const double *x, const double *y, double *z) {
-  z[0] = x[1] * y[2] - x[2] * y[1], z[1] = x[2] * y[0] - x[0] * y[2], z[2] = x[0] * y[1] - x[1] * y[0];
-}
-
-static double dot3(const double *x, const double *y) { return x[0] * y[0] + x[1] * y[1] + x[2] * y[2]; }
-
 /* z = y + a x x y + b x x (x x y) */
-static void turned(const double *x, double a, double b, const double *y, double *z) {
+static void turned_by(const double *x, double a, double b, const double *y, double *z) {
   double u[3], v[3];
-  cross(x, y, u), cross(x, u, v);
+  cross3(x, y, u), cross3(x, u, v);
   for (int k = 0; k < 3; ++k) z[k] = y[k] + a * u[k] + b * v[k];
 }
 
@@ -33,9 +28,9 @@ void pl_undo_increment(const pl_tables *T, const double *x, const double *by, do
     const double d = a < 0.3 ? 1.0 / 6 - a2 * (1.0 / 120 - a2 * (1.0 / 5040 - a2 * (1.0 / 362880 - a2 / 39916800)))
                              : (a - sin(a)) / (a * a2);
     double z[3];
-    turned(x + at, c, d, by + at, z);
+    turned_by(x + at, c, d, by + at, z);
     for (int k = 0; k < 3; ++k) by_x[at + k] += z[k];
-    turned(x + at, s, c, by + at, z);
+    turned_by(x + at, s, c, by + at, z);
     for (int k = 0; k < 3; ++k) by_q[at + k] += z[k];
   }
 }
@@ -55,9 +50,9 @@ static void undo_increment_rate(const pl_tables *T, const double *x, const doubl
       c = (1 - f) / a2, slope = (-df / a2 - 2 * (1 - f) / (a * a2)) / a;
     }
     double z[3], w[3];
-    turned(p, -0.5, c, y, z); /* B(x)' = B(-x) */
+    turned_by(p, -0.5, c, y, z); /* B(x)' = B(-x) */
     for (int k = 0; k < 3; ++k) by_v[at + k] += z[k];
-    cross(o, y, w);
+    cross3(o, y, w);
     /* y . x x (x x v) = (x.y)(x.v) - (y.v)(x.x) */
     const double xy = dot3(p, y), xv = dot3(p, o), yv = dot3(y, o), double_product = xy * xv - yv * a2;
     for (int k = 0; k < 3; ++k)
@@ -71,7 +66,7 @@ static void undo_turn(const pl_tables *T, const double *v, double s, const doubl
   for (int i = 0; i < T->n_quat; ++i) {
     const int at = T->quat_v[i];
     double z[3];
-    cross(x + at, v + at, z);
+    cross3(x + at, v + at, z);
     for (int k = 0; k < 3; ++k) out[at + k] += 0.5 * z[k];
   }
 }
@@ -429,7 +424,7 @@ static int undo_rosenbrock(pl_adjoint *A, double h) {
     pl_adjoint_second(A, &d, c->q, c->v, c->a, c->multipliers);
     for (int j = 0; j < T->n_quat; ++j) {
       double z[3];
-      cross(ki + T->quat_v[j], alpha + T->quat_v[j], z);
+      cross3(ki + T->quat_v[j], alpha + T->quat_v[j], z);
       for (int l = 0; l < 3; ++l) c->v[T->quat_v[j] + l] -= 0.5 * z[l];
     }
     /* the stage's own state */

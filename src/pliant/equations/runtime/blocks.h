@@ -38,12 +38,12 @@ static inline void *pl_place(pl_memory *m, size_t bytes) {
   return start;
 }
 
-static inline double *pl_doubles(pl_memory *m, size_t n) { return pl_place(m, n * sizeof(double)); }
-static inline int *pl_ints(pl_memory *m, size_t n) { return pl_place(m, n * sizeof(int)); }
+static inline double *pl_doubles(pl_memory *m, size_t n) { return (double *)pl_place(m, n * sizeof(double)); }
+static inline int *pl_ints(pl_memory *m, size_t n) { return (int *)pl_place(m, n * sizeof(int)); }
 
 /* A block of zeros for the arrays added up so far, to be freed by the caller; null without memory. */
 static inline void *pl_block(pl_memory *m) {
-  char *allocated = calloc(1, m->used + PL_CACHE_LINE);
+  char *allocated = (char *)calloc(1, m->used + PL_CACHE_LINE);
   if (allocated) m->block = allocated + (PL_CACHE_LINE - (size_t)allocated % PL_CACHE_LINE) % PL_CACHE_LINE;
   m->used = 0;
   return allocated;

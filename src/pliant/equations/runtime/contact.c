@@ -18,7 +18,7 @@ static void place(const pl_tables *T, pl_contacts *c, pl_memory *m) {
 
 pl_contacts *pl_contacts_new(const pl_tables *T) {
   pl_memory m = {0};
-  pl_contacts *c = calloc(1, sizeof *c);
+  pl_contacts *c = (pl_contacts *)calloc(1, sizeof *c);
   if (!c) return NULL;
   place(T, c, &m);
   c->block = pl_block(&m);
@@ -27,7 +27,7 @@ pl_contacts *pl_contacts_new(const pl_tables *T) {
     return NULL;
   }
   place(T, c, &m);
-  c->order = calloc(T->n_shape + 1, sizeof *c->order);
+  c->order = (pl_extended *)calloc(T->n_shape + 1, sizeof *c->order);
   if (!c->order || pl_contact_memory_new(&c->bound, T)) {
     free(c->order), free(c->block), free(c);
     return NULL;
@@ -46,7 +46,7 @@ void pl_contacts_free(pl_contacts *c) {
 
 int pl_contact_memory_new(pl_contact_memory *m, const pl_tables *T) {
   memset(m, 0, sizeof *m);
-  m->R = calloc(18 * (size_t)T->n_node, sizeof(double));
+  m->R = (double *)calloc(18 * (size_t)T->n_node, sizeof(double));
   if (!m->R) return PL_OUT_OF_MEMORY;
   m->p = m->R + 9 * (size_t)T->n_node, m->V = m->p + 3 * (size_t)T->n_node;
   return PL_OK;
@@ -59,7 +59,7 @@ void pl_contact_memory_free(pl_contact_memory *m) {
 
 int pl_contact_memory_reserve(pl_contact_memory *m, int count) {
   if (count <= m->capacity) return PL_OK;
-  pl_remembered *grown = realloc(m->entry, 2 * (size_t)count * sizeof *grown);
+  pl_remembered *grown = (pl_remembered *)realloc(m->entry, 2 * (size_t)count * sizeof *grown);
   if (!grown) return PL_OUT_OF_MEMORY;
   m->entry = grown, m->capacity = 2 * count;
   return PL_OK;
@@ -108,7 +108,7 @@ int pl_contact_bind(pl_work *w) {
   if (kind == PL_MEMORY_NONE) return PL_OK;
   const int status = pl_contact_hold(w, count, w->bound.contact_records);
   if (status || kind != PL_MEMORY_STEP) return status;
-  m->kind = kind;
+  m->kind = (pl_memory_kind)kind;
   memcpy(m->R, w->bound.contact_poses, 9 * (size_t)w->T->n_node * sizeof(double));
   memcpy(m->p, w->bound.contact_poses + 9 * (size_t)w->T->n_node, 3 * (size_t)w->T->n_node * sizeof(double));
   return PL_OK;

@@ -79,9 +79,9 @@ typedef struct pl_contact_matrix pl_contact_matrix;
 typedef enum { PL_NOTHING_LISTED, PL_WORLD_LISTED, PL_LISTED } pl_listed;
 
 /* A list of pairs of numbers. */
-typedef struct pl_pairs {
+typedef struct pl_pair_list {
   int n, capacity, *pair;
-} pl_pairs;
+} pl_pair_list;
 
 /* A vertex near a simplex of a solid: which way out is the shortest is known when all are. */
 typedef struct pl_near {
@@ -111,8 +111,8 @@ struct pl_contacts {
   double reach;     /* surfaces nearer than that count as touching: 0, except while a distance is looked for */
   int only;         /* and then the law of which, else -1 */
   pl_listed listed;
-  pl_pairs items, planes;           /* candidates: items of both sides; a vertex and a plane */
-  pl_pairs unsorted;                /* temporary: to sort items */
+  pl_pair_list items, planes;           /* candidates: items of both sides; a vertex and a plane */
+  pl_pair_list unsorted;                /* temporary: to sort items */
   int *count_of_item;               /* temporary: n_item + 1 */
   int n_order;
   pl_extended *order;               /* shapes with items, along an axis */

@@ -240,7 +240,7 @@ static int are_adjacent(const pl_tables *T, int vertex, int item) {
 static void note(pl_contacts *c, pl_near near) {
   if (c->n_near == c->near_capacity) {
     const int capacity = 2 * c->near_capacity + 64;
-    pl_near *grown = realloc(c->near, (size_t)capacity * sizeof *grown);
+    pl_near *grown = (pl_near *)realloc(c->near, (size_t)capacity * sizeof *grown);
     if (!grown) {
       c->failed = 1;
       return;
@@ -285,11 +285,11 @@ static void vertex_item(pl_work *w, int law, int vertex, int item) {
   }
   const int side = side_of(w, item, &at);
   if (side > 0 || (side < 0 && at.distance <= w->theta[T->shape_theta[shape]]))
-    note(w->contacts, (pl_near){vertex, shape, item, side < 0, at.distance});
+    note(w->contacts, PL_VALUE(pl_near){vertex, shape, item, side < 0, at.distance});
 }
 
 static int by_distance(const void *a, const void *b) {
-  const pl_near *x = a, *y = b;
+  const pl_near *x = (const pl_near *)a, *y = (const pl_near *)b;
   if (x->vertex != y->vertex) return x->vertex < y->vertex ? -1 : 1;
   if (x->shape != y->shape) return x->shape < y->shape ? -1 : 1;
   if (x->distance != y->distance) return x->distance < y->distance ? -1 : 1;
@@ -325,12 +325,12 @@ static int own_edges(const pl_tables *T, int item, side *out) {
   const int shape = T->item_shape[item];
   int n = 0;
   if (is_chain(T, shape)) {
-    out[0] = (side){vertices_of(T, item), item, -1};
+    out[0] = PL_VALUE(side){vertices_of(T, item), item, -1};
     return 1;
   }
   for (int k = 0; k < 3 && T->shape_kind[shape] == PL_SHAPE_FACES; ++k) {
     const int edge = T->item_edge[3 * item + k];
-    if (edge >= 0 && T->edge_face[2 * edge] == item && T->edge_sharp[edge]) out[n++] = (side){ends_of(T, edge), T->n_item + edge, edge};
+    if (edge >= 0 && T->edge_face[2 * edge] == item && T->edge_sharp[edge]) out[n++] = PL_VALUE(side){ends_of(T, edge), T->n_item + edge, edge};
   }
   return n;
 }

@@ -141,7 +141,7 @@ void pl_contact_find_gone(pl_work *w) {
   c->n_gone = 0;
   if (!m) return;
   if (m->count > c->gone_capacity) {
-    int *grown = realloc(c->gone, 2 * (size_t)m->count * sizeof *grown);
+    int *grown = (int *)realloc(c->gone, 2 * (size_t)m->count * sizeof *grown);
     if (!grown) {
       c->failed = 1;
       return;

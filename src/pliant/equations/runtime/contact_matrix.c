@@ -38,14 +38,14 @@ static int is_coupled(const pl_tables *T, int a, int b) {
 }
 
 static int compare(const void *a, const void *b) {
-  const int *x = a, *y = b;
+  const int *x = (const int *)a, *y = (const int *)b;
   return x[0] != y[0] ? (x[0] > y[0]) - (x[0] < y[0]) : (x[1] > y[1]) - (x[1] < y[1]);
 }
 
 static int add_pair(pl_contact_matrix *m, int a, int b) {
   if (m->n_pair == m->capacity) {
     const int capacity = 2 * m->capacity + 32;
-    int *grown = realloc(m->pair, 2 * (size_t)capacity * sizeof(int));
+    int *grown = (int *)realloc(m->pair, 2 * (size_t)capacity * sizeof(int));
     if (!grown) return 1;
     m->pair = grown, m->capacity = capacity;
   }
@@ -85,7 +85,7 @@ static int is_missing(pl_contact_matrix *m, int a, int b) {
 static int element_graph(const pl_work *w, const pl_contact_matrix *m, int **begin_out, int **list_out) {
   const pl_tables *T = w->T;
   const int n = T->n_elem;
-  int *owner = malloc((size_t)(T->nv + 1) * sizeof(int)), *begin = calloc(n + 2, sizeof(int)), *list = NULL;
+  int *owner = (int *)malloc((size_t)(T->nv + 1) * sizeof(int)), *begin = (int *)calloc(n + 2, sizeof(int)), *list = NULL;
   if (owner && begin) {
     for (int i = 0; i < T->nv; ++i) owner[i] = -1;
     for (int e = 0; e < n; ++e)
@@ -108,7 +108,7 @@ static int element_graph(const pl_work *w, const pl_contact_matrix *m, int **beg
         }
       if (pass) break;
       for (int e = 0; e < n; ++e) begin[e + 2] += begin[e + 1];
-      list = malloc((size_t)(begin[n + 1] + 1) * sizeof(int));
+      list = (int *)malloc((size_t)(begin[n + 1] + 1) * sizeof(int));
       if (!list) break;
     }
   }
@@ -139,7 +139,7 @@ static int find_order(const pl_work *w, const pl_contact_matrix *m, int *order) 
   const pl_tables *T = w->T;
   const int n = T->n_elem, size = T->nv + T->m;
   int *begin = NULL, *list = NULL, status = element_graph(w, m, &begin, &list);
-  int *memory = malloc(((size_t)2 * n + 2 * T->nv + T->nnz_j + size + 2 * (n + 2) + 8) * sizeof(int));
+  int *memory = (int *)malloc(((size_t)2 * n + 2 * T->nv + T->nnz_j + size + 2 * (n + 2) + 8) * sizeof(int));
   if (!status && !memory) status = PL_OUT_OF_MEMORY;
   if (!status) {
     int *elements = memory, *rank = elements + n, *owner = rank + n, *touched = owner + T->nv, *key = touched + T->nnz_j + 1;
@@ -209,8 +209,8 @@ static int rebuild(pl_work *w, pl_contact_matrix *m) {
   const size_t longest = size > (size_t)T->nnz_kkt ? size : (size_t)T->nnz_kkt;
   pl_linear_free(m->saddle.linear), free(m->saddle.values), free(m->memory);
   memset(&m->saddle, 0, sizeof m->saddle);
-  m->memory = malloc((size + 1 + nnz + longest + T->nnz + 2 * (size_t)T->nnz_j + T->m + size) * sizeof(int));
-  m->saddle.values = malloc(nnz * sizeof(double));
+  m->memory = (int *)malloc((size + 1 + nnz + longest + T->nnz + 2 * (size_t)T->nnz_j + T->m + size) * sizeof(int));
+  m->saddle.values = (double *)malloc(nnz * sizeof(double));
   if (!m->memory || !m->saddle.values) return PL_OUT_OF_MEMORY;
   int *colptr = m->memory, *row = colptr + size + 1, *where = row + nnz, *of = where + longest, *of_j = of + T->nnz;
   int *of_jt = of_j + T->nnz_j, *of_diagonal = of_jt + T->nnz_j, *order = of_diagonal + T->m;
@@ -246,7 +246,7 @@ static int cover(pl_work *w, pl_contact_matrix *m) {
     if (status) return status;
   }
   m->used = m->n_pair ? &m->saddle : &w->own_saddle;
-  double *grown = realloc(m->K, 2 * (size_t)m->used->nnz * sizeof(double));
+  double *grown = (double *)realloc(m->K, 2 * (size_t)m->used->nnz * sizeof(double));
   if (!grown) return PL_OUT_OF_MEMORY;
   m->K = grown, m->C = grown + m->used->nnz;
   return PL_OK;
@@ -306,7 +306,7 @@ void pl_contact_tangents(pl_work *w) {
   if (!c) return;
   c->in_matrix = 0;
   if (!c->n) return;
-  if (!c->matrix) c->matrix = calloc(1, sizeof *c->matrix);
+  if (!c->matrix) c->matrix = (pl_contact_matrix *)calloc(1, sizeof *c->matrix);
   if (!c->matrix || cover(w, c->matrix)) {
     c->failed = 1;
     return;

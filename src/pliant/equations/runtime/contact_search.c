@@ -22,8 +22,11 @@ pl_touch *pl_new_touch(pl_work *w, int law, long long key, double share) {
   pl_contacts *c = w->contacts;
   if (c->n == c->capacity) {
     const int capacity = 2 * c->capacity + 16;
-    pl_touch *grown = realloc(c->touch, (size_t)capacity * sizeof *grown);
-    if (!grown) return c->failed = 1, NULL;
+    pl_touch *grown = (pl_touch *)realloc(c->touch, (size_t)capacity * sizeof *grown);
+    if (!grown) {
+      c->failed = 1;
+      return NULL;
+    }
     c->touch = grown, c->capacity = capacity;
   }
   pl_touch *t = c->touch + c->n++;
@@ -260,7 +263,7 @@ static void vertex_plane(pl_work *w, int v, int origin) {
 }
 
 static int by_key(const void *a, const void *b) {
-  const pl_ranked *x = a, *y = b;
+  const pl_ranked *x = (const pl_ranked *)a, *y = (const pl_ranked *)b;
   return (x->key > y->key) - (x->key < y->key);
 }
 
@@ -270,14 +273,14 @@ static void sort_touches(pl_contacts *c) {
   for (int i = 1; i < c->n && sorted; ++i) sorted = c->touch[i - 1].key < c->touch[i].key;
   if (sorted) return;
   if (c->n > c->ranked_capacity) {
-    pl_ranked *grown = realloc(c->ranked, (size_t)c->capacity * sizeof *grown);
+    pl_ranked *grown = (pl_ranked *)realloc(c->ranked, (size_t)c->capacity * sizeof *grown);
     if (!grown) {
       c->failed = 1;
       return;
     }
     c->ranked = grown, c->ranked_capacity = c->capacity;
   }
-  for (int i = 0; i < c->n; ++i) c->ranked[i] = (pl_ranked){c->touch[i].key, i};
+  for (int i = 0; i < c->n; ++i) c->ranked[i] = PL_VALUE(pl_ranked){c->touch[i].key, i};
   if (c->n) qsort(c->ranked, c->n, sizeof *c->ranked, by_key);
   for (int i = 0; i < c->n; ++i) { /* along each cycle of the permutation */
     if (c->ranked[i].place == i) continue;

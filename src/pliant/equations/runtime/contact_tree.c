@@ -75,14 +75,14 @@ typedef struct {
 
 static run whole(const pl_work *w, int shape) {
   const int first = w->T->shape_item[shape];
-  return (run){first, w->T->shape_item[shape + 1], w->contacts->tree + 12 * (size_t)first};
+  return PL_VALUE(run){first, w->T->shape_item[shape + 1], w->contacts->tree + 12 * (size_t)first};
 }
 
 static int split(run r, run *left, run *right) {
   if (r.last - r.first <= LEAF) return 0;
   const int mid = (r.first + r.last) / 2;
-  *left = (run){r.first, mid, r.box + 6};
-  *right = (run){mid, r.last, r.box + 12 * (size_t)(mid - r.first)};
+  *left = PL_VALUE(run){r.first, mid, r.box + 6};
+  *right = PL_VALUE(run){mid, r.last, r.box + 12 * (size_t)(mid - r.first)};
   return 1;
 }
 
@@ -123,15 +123,15 @@ static double find_margin(pl_work *w) {
 
 /* -- pairs ------------------------------------------------------------------------------------------------------------ */
 
-static int make_room(pl_contacts *c, pl_pairs *list, int n) {
+static int make_room(pl_contacts *c, pl_pair_list *list, int n) {
   if (n <= list->capacity) return 0;
-  int *grown = realloc(list->pair, 4 * (size_t)n * sizeof(int));
+  int *grown = (int *)realloc(list->pair, 4 * (size_t)n * sizeof(int));
   if (!grown) return c->failed = 1;
   list->pair = grown, list->capacity = 2 * n;
   return 0;
 }
 
-static int add(pl_contacts *c, pl_pairs *list, int i, int j) {
+static int add(pl_contacts *c, pl_pair_list *list, int i, int j) {
   if (list->n == list->capacity && make_room(c, list, list->n + 32)) return 1;
   list->pair[2 * list->n] = i, list->pair[2 * list->n + 1] = j;
   list->n++;
@@ -196,7 +196,7 @@ static int may_touch(const pl_tables *T, int only, int a, int b) {
 }
 
 static int by_low_end(const void *a, const void *b) {
-  const pl_extended *x = a, *y = b;
+  const pl_extended *x = (const pl_extended *)a, *y = (const pl_extended *)b;
   return x->low != y->low ? (x->low > y->low) - (x->low < y->low) : x->shape - y->shape;
 }
 
@@ -242,7 +242,7 @@ static void sort_pairs(pl_work *w) {
   const int n = c->items.n;
   int *pair = c->items.pair, *begin = c->count_of_item;
   if (!n || make_room(c, &c->unsorted, n)) return;
-  const int *from = memcpy(c->unsorted.pair, pair, 2 * (size_t)n * sizeof(int));
+  const int *from = (const int *)memcpy(c->unsorted.pair, pair, 2 * (size_t)n * sizeof(int));
   memset(begin, 0, ((size_t)w->T->n_item + 1) * sizeof(int));
   for (int k = 0; k < n; ++k) begin[from[2 * k] + 1]++;
   for (int i = 0; i < w->T->n_item; ++i) begin[i + 1] += begin[i];
@@ -273,7 +273,7 @@ static void pair_plane(pl_work *w, int plane) {
 }
 
 static int by_numbers(const void *a, const void *b) {
-  const int *x = a, *y = b;
+  const int *x = (const int *)a, *y = (const int *)b;
   return x[0] != y[0] ? (x[0] > y[0]) - (x[0] < y[0]) : (x[1] > y[1]) - (x[1] < y[1]);
 }
 

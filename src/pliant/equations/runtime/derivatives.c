@@ -137,7 +137,7 @@ typedef struct swept {
 static inline swept get_swept(const pl_work *w, int e) {
   const pl_tables *T = w->T;
   const int at = T->elem_v[e];
-  return (swept){T->elem_nodes[e], w->S + T->node_s[T->elem_node[e]], w->U + COLUMN * at,
+  return PL_VALUE(swept){T->elem_nodes[e], w->S + T->node_s[T->elem_node[e]], w->U + COLUMN * at,
                  w->D + T->elem_d[e], w->HB + 3 * at, (some *)w->temporary.rows};
 }
 

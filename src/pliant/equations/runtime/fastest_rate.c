@@ -39,7 +39,7 @@ static double largest(pl_work *w, const double *A, double *x, double *y) {
 /* Its magnitude [1/s]; infinite where mass is missing. */
 int pl_call_fastest_rate(pl_work *w, const pl_arguments *x, double *const *out) {
   const pl_tables *T = w->T;
-  double *a = calloc((size_t)3 * T->nv + 2 * T->m + 1, sizeof(double));
+  double *a = (double *)calloc((size_t)3 * T->nv + 2 * T->m + 1, sizeof(double));
   if (!a) return PL_OUT_OF_MEMORY;
   double *lambda = a + T->nv, *direction = lambda + T->m, *change = direction + T->nv;
   int status = pl_forward(w, x->t, x->q, x->v, a);

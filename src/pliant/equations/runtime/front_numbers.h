@@ -126,7 +126,7 @@ typedef struct product {
 } product;
 
 static void some_columns(const void *loop, int begin, int end) {
-  const product *x = loop;
+  const product *x = (const product *)loop;
   subtract_columns(x->m, end - begin, x->k, x->A, x->lda, x->B + (size_t)x->ldb * begin, x->ldb, x->C + (size_t)x->ldc * begin, x->ldc);
 }
 
@@ -286,7 +286,7 @@ typedef struct subtrees {
 } subtrees;
 
 static void some_subtrees(const void *loop, int begin, int end) {
-  const subtrees *x = loop;
+  const subtrees *x = (const subtrees *)loop;
   const unsigned mode = enter();
   for (int b = begin; b < end; ++b) eliminate_branch(x->F, b, x->matrix);
   leave(mode);
@@ -340,7 +340,7 @@ static void backward(int k, const number *A, int lda, number *own) {
 /* L^-1 of the places of one branch, and what that leaves of the rows above them. */
 static void forward_branch(const pl_fronts *F, int number_of) {
   const branch *of = F->branches + number_of;
-  number *y = F->y, *shared = of->shared;
+  number *y = (number *)F->y, *shared = (number *)of->shared;
   for (int s = of->begin; s < of->end; ++s) {
     const front *f = F->fronts + s;
     if (f->branch != number_of) continue;
@@ -362,7 +362,7 @@ static void forward_branch(const pl_fronts *F, int number_of) {
 /* U^-1 of the places of one branch, once those above it are solved. */
 static void backward_branch(const pl_fronts *F, int number_of) {
   const branch *of = F->branches + number_of;
-  number *y = F->y, *shared = of->shared;
+  number *y = (number *)F->y, *shared = (number *)of->shared;
   for (int s = of->end - 1; s >= of->begin; --s) {
     const front *f = F->fronts + s;
     if (f->branch != number_of) continue;
@@ -377,19 +377,19 @@ static void backward_branch(const pl_fronts *F, int number_of) {
 
 static void forward_subtrees(const void *loop, int begin, int end) {
   const unsigned mode = enter();
-  for (int b = begin; b < end; ++b) forward_branch(loop, b);
+  for (int b = begin; b < end; ++b) forward_branch((const pl_fronts *)loop, b);
   leave(mode);
 }
 
 static void backward_subtrees(const void *loop, int begin, int end) {
   const unsigned mode = enter();
-  for (int b = begin; b < end; ++b) backward_branch(loop, b);
+  for (int b = begin; b < end; ++b) backward_branch((const pl_fronts *)loop, b);
   leave(mode);
 }
 
 static void solve(pl_fronts *F, double *x) {
   const int n = F->n;
-  number *y = F->y;
+  number *y = (number *)F->y;
   for (int k = 0; k < n; ++k) y[k] = (number)x[F->order[k]];
   memset(y + n, 0, F->above * sizeof(number));
   if (F->subtrees) pl_in_parts(F->subtrees, 1, forward_subtrees, F);

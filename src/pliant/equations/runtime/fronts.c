@@ -100,9 +100,9 @@ static int worth_merging(const front *child, const front *f) {
 static int find_fronts(pl_fronts *F, const structure *t) {
   const int n = F->n, *begin = t->begin, *list = t->list, *place = t->place;
   size_t room = 4 * (size_t)n + 16, used = 0;
-  int *index = malloc(room * sizeof(int)), *mark = t->scratch[0], *child = t->scratch[1], *sibling = t->scratch[2];
+  int *index = (int *)malloc(room * sizeof(int)), *mark = t->scratch[0], *child = t->scratch[1], *sibling = t->scratch[2];
   int count = 0;
-  front *fronts = malloc(((size_t)n + 1) * sizeof(front));
+  front *fronts = (front *)malloc(((size_t)n + 1) * sizeof(front));
   F->fronts = fronts, F->index = index;
   if (!fronts || !index) return PL_OUT_OF_MEMORY;
   for (int k = 0; k < n; ++k) mark[k] = child[k] = -1;
@@ -111,7 +111,7 @@ static int find_fronts(pl_fronts *F, const structure *t) {
     const size_t start = used;
     if (used + n > room) {
       room = 2 * (used + n);
-      index = realloc(F->index, room * sizeof(int));
+      index = (int *)realloc(F->index, room * sizeof(int));
       if (!index) return PL_OUT_OF_MEMORY;
       F->index = index;
     }
@@ -133,7 +133,7 @@ static int find_fronts(pl_fronts *F, const structure *t) {
       used = last->index + shared;
       last->pivots++, last->shared = shared;
     } else {
-      fronts[count] = (front){.first = k, .pivots = 1, .shared = shared, .index = start};
+      fronts[count] = PL_VALUE(front){.first = k, .pivots = 1, .shared = shared, .index = start};
       last = fronts + count++;
     }
     if (shared) { /* listed under its first shared row; when that row joins the front it is listed anew */
@@ -159,7 +159,7 @@ static int find_fronts(pl_fronts *F, const structure *t) {
 
 static void place_numbers(pl_fronts *F, pl_memory *m) {
   const size_t n = F->n;
-  F->entries = pl_place(m, F->count_of_values * sizeof(entry)), F->target = pl_ints(m, F->rows);
+  F->entries = (entry *)pl_place(m, F->count_of_values * sizeof(entry)), F->target = pl_ints(m, F->rows);
   F->factors = pl_doubles(m, F->size), F->stack = pl_doubles(m, F->waiting), F->y = pl_doubles(m, n + F->above);
   F->least = pl_doubles(m, n), F->pivot = pl_ints(m, n);
   for (int b = 0; b <= F->subtrees; ++b) {
@@ -173,7 +173,7 @@ static int slot_of(const pl_fronts *F, const front *f, int r, int c) {
   const int height = f->pivots + f->shared, other = r < c ? c : r;
   int local = other - f->first;
   if (local >= f->pivots) {
-    const int *found = bsearch(&other, F->index + f->index, f->shared, sizeof(int), ascending);
+    const int *found = (const int *)bsearch(&other, F->index + f->index, f->shared, sizeof(int), ascending);
     local = f->pivots + (int)(found - (F->index + f->index));
   }
   if (c - f->first < f->pivots) return height * (c - f->first) + (r == other ? local : r - f->first); /* one of its own columns */
@@ -187,7 +187,7 @@ static void place_values(pl_fronts *F, const int *colptr, const int *row, const 
       for (int k = colptr[j]; k < colptr[j + 1]; ++k) {
         const int r = place[row[k]], c = place[j];
         front *f = F->fronts + front_of[r < c ? r : c];
-        if (pass) F->entries[f->values] = (entry){.value = k, .row = row[k], .column = j, .slot = slot_of(F, f, r, c)};
+        if (pass) F->entries[f->values] = PL_VALUE(entry){.value = k, .row = row[k], .column = j, .slot = slot_of(F, f, r, c)};
         f->values++;
       }
     for (int s = F->count - 1, end = F->count_of_values; !pass && s >= 0; --s) end -= F->fronts[s].values, F->fronts[s].values = end;
@@ -224,7 +224,7 @@ static int split(pl_fronts *F, const double *work, const int *begin) {
   if (work[root] <= F->work / BALANCED || !children || F->subtrees - 1 + children > PL_MOST_BRANCHES) return 0;
   F->branches[most] = F->branches[--F->subtrees];
   for (int c = F->fronts[root].child; c >= 0; c = F->fronts[c].sibling)
-    F->branches[F->subtrees++] = (branch){.begin = begin[c], .end = c + 1};
+    F->branches[F->subtrees++] = PL_VALUE(branch){.begin = begin[c], .end = c + 1};
   return 1;
 }
 
@@ -242,7 +242,7 @@ static void find_branches(pl_fronts *F, const structure *t) {
   }
   if (F->work >= BRANCHES_FROM && roots <= PL_MOST_BRANCHES) {
     for (int s = 0; s < F->count; ++s)
-      if (F->fronts[s].parent < 0) F->branches[F->subtrees++] = (branch){.begin = begin[s], .end = s + 1};
+      if (F->fronts[s].parent < 0) F->branches[F->subtrees++] = PL_VALUE(branch){.begin = begin[s], .end = s + 1};
     while (split(F, work, begin)) continue;
     for (int b = 1; b < F->subtrees; ++b)
       for (int a = b; a > 0 && work[F->branches[a].end - 1] > work[F->branches[a - 1].end - 1]; --a) {
@@ -250,7 +250,7 @@ static void find_branches(pl_fronts *F, const structure *t) {
         F->branches[a] = F->branches[a - 1], F->branches[a - 1] = x;
       }
   }
-  F->branches[F->subtrees] = (branch){.end = F->count};
+  F->branches[F->subtrees] = PL_VALUE(branch){.end = F->count};
   for (int s = 0; s < F->count; ++s) F->fronts[s].branch = F->subtrees;
   for (int b = 0; b < F->subtrees; ++b)
     for (int s = F->branches[b].begin; s < F->branches[b].end; ++s) F->fronts[s].branch = b;
@@ -318,9 +318,9 @@ static int lay_out(pl_fronts *F, const int *colptr, const int *row, const struct
 /* The whole matrix as one front. */
 static int one_front(pl_fronts *F, const structure *t) {
   for (int k = 0; k < F->n; ++k) F->order[k] = t->place[k] = k;
-  F->fronts = calloc(1, sizeof(front)), F->index = malloc(sizeof(int)), F->count = F->n > 0;
+  F->fronts = (front *)calloc(1, sizeof(front)), F->index = (int *)malloc(sizeof(int)), F->count = F->n > 0;
   if (!F->fronts || !F->index) return PL_OUT_OF_MEMORY;
-  F->fronts[0] = (front){.pivots = F->n};
+  F->fronts[0] = PL_VALUE(front){.pivots = F->n};
   return PL_OK;
 }
 
@@ -338,7 +338,7 @@ pl_fronts *pl_fronts_new(int n, const int *colptr, const int *row, int *order, i
   pl_memory m = {0};
   structure t;
   place_structure(n, whole ? 0 : colptr[n], &t, &m);
-  pl_fronts *F = calloc(1, sizeof *F);
+  pl_fronts *F = (pl_fronts *)calloc(1, sizeof *F);
   void *temporary = pl_block(&m);
   int status = F && temporary ? PL_OK : PL_OUT_OF_MEMORY;
   if (!status) {

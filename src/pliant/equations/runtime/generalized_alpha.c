@@ -366,7 +366,7 @@ static int solve_from_here(pl_run *r, newton *n) {
     if ((status = iterate(r, n, &converged))) return status;
   }
   if (!w->T->m && n->last < SAME_POWER) pl_power_here(r, r->multipliers1, r->power1), r->complete = 1;
-  r->secant->excess += fmax(0, n->used - USUAL);
+  r->secant->excess += fmax(0.0, n->used - USUAL);
   choose_prediction(r, n);
   /* where a step is not smooth, the first iteration of the next one needs the tangents there */
   if (n->first_rate > SMOOTH || r->secant->size <= SMALL) pl_secant_forget(r->secant);
@@ -389,8 +389,8 @@ static int solve_step(pl_run *r, newton *n) {
     status = solve(r, n);
     if (status || !pl_run_contacts_changed(r)) return status;
   }
-  const newton again = {.t = n->t, .h = n->h, .s = n->h * n->h, .to_v = 1 / n->h, .last = INFINITY,
-                        .first_size = INFINITY, .in_play = n->in_play};
+  const newton again = {.t = n->t, .h = n->h, .s = n->h * n->h, .to_v = 1 / n->h, .in_play = n->in_play,
+                        .last = INFINITY, .first_size = INFINITY};
   *n = again, r->euler = 1;
   pl_secant_forget(r->secant);
   predict(r, n, COASTING);
@@ -411,8 +411,8 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
   const double am = r->alpha_m, af = r->alpha_f, beta = r->beta, gamma = r->gamma;
   const double s = h * h * beta * (1 - af) / (1 - am);
   double *errors = r->memory.alpha.errors, *unit = r->memory.alpha.unit;
-  newton n = {.t = pl_time(r, r->t + h), .h = h, .s = s, .to_v = gamma / (h * beta), .last = INFINITY,
-              .first_size = INFINITY, .in_play = in_play(r, h), .keep = pl_secant_serves(r->secant, r->w, s, SAME_STEP)};
+  newton n = {.t = pl_time(r, r->t + h), .h = h, .s = s, .to_v = gamma / (h * beta), .in_play = in_play(r, h),
+              .last = INFINITY, .first_size = INFINITY, .keep = pl_secant_serves(r->secant, r->w, s, SAME_STEP)};
   int status = solve_step(r, &n);
   if (status) return status;
   r->kinked = r->euler || pl_run_contacts_slip(r);

@@ -85,7 +85,7 @@ static void place(pl_run *r, pl_memory *m) {
 
 pl_run *pl_run_new(pl_work *w, int method) {
   pl_memory m = {0};
-  pl_run *r = calloc(1, sizeof *r);
+  pl_run *r = (pl_run *)calloc(1, sizeof *r);
   if (!r) return NULL;
   r->w = w, r->method = method, r->pause = INFINITY, r->beginning = -1;
   place(r, &m);

@@ -39,7 +39,7 @@ void pl_call_lanes(const pl_work *w, const pl_kernel *kernel, int arguments, con
 }
 
 void pl_lanes_columns(const pl_work *w, const int *nodes, int first, int count, const double *from, pl_lanes *out) {
-  static const double none[6 * AT_ONCE];
+  static const double none[6 * AT_ONCE] = {0};
   const pl_tables *T = w->T;
   const double *all[PL_WIDTH];
   int whole = 1; /* all columns of all lanes, or none: those of the ground */
@@ -192,7 +192,7 @@ void pl_expect_pairs(const pl_work *w, const pl_pairs *p, const pl_batch *b) {
 }
 
 void pl_add_pairs(const pl_work *w, const pl_pairs *p, const void *batch) {
-  const pl_batch *b = batch;
+  const pl_batch *b = (const pl_batch *)batch;
   int plain = 1, nodes[2][PL_WIDTH], k[2];
   for (int end = 0; end < 2; ++end) {
     for (int l = 0; l < PL_WIDTH; ++l) nodes[end][l] = p->nodes[2 * pl_instance(b, l) + end];
@@ -200,9 +200,9 @@ void pl_add_pairs(const pl_work *w, const pl_pairs *p, const void *batch) {
   }
   for (int l = 0; l < b->count; ++l) plain &= p->plain[b->first + l];
   if (plain && k[0] <= AT_ONCE && k[1] <= AT_ONCE) {
-    add_plain(w, p, batch, (const int(*)[PL_WIDTH])nodes, k);
+    add_plain(w, p, (const pl_batch *)batch, (const int(*)[PL_WIDTH])nodes, k);
     return;
   }
   for (int l = 0; l < b->count; ++l)
-    if (counts(p, b->first + l)) add_chained(w, p, batch, l);
+    if (counts(p, b->first + l)) add_chained(w, p, (const pl_batch *)batch, l);
 }

@@ -69,7 +69,7 @@ static void place(pl_linear *f, pl_memory *m) {
 
 pl_linear *pl_linear_new(int n, const int *colptr, const int *row, const int *order, int dense) {
   pl_memory m = {0};
-  pl_linear *f = calloc(1, sizeof *f);
+  pl_linear *f = (pl_linear *)calloc(1, sizeof *f);
   if (!f) return NULL;
   f->n = n, f->dense = dense, f->colptr = colptr, f->row = row;
   place(f, &m);
@@ -101,7 +101,7 @@ void pl_linear_free(pl_linear *f) {
 static double power_of_two(double x) {
   int exponent;
   frexp(x, &exponent);
-  return ldexp(1, exponent);
+  return ldexp(1.0, exponent);
 }
 
 /* First scales, by the diagonal: what units coordinates have is out of them, so that all that follows is the same in any. */
@@ -189,9 +189,9 @@ static int reach(pl_linear *f, int column, int mark) {
 static int grow(int **index, double **value, int *size, int need) {
   if (need <= *size) return PL_OK;
   const int larger = need > INT_MAX / 2 ? INT_MAX : 2 * need;
-  int *more_index = realloc(*index, larger * sizeof(int));
+  int *more_index = (int *)realloc(*index, larger * sizeof(int));
   if (more_index) *index = more_index;
-  double *more_value = realloc(*value, larger * sizeof(double));
+  double *more_value = (double *)realloc(*value, larger * sizeof(double));
   if (more_value) *value = more_value;
   if (!more_index || !more_value) return PL_OUT_OF_MEMORY; /* what there was is still there */
   *size = larger;

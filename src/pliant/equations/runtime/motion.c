@@ -228,7 +228,7 @@ typedef struct state {
 
 static void move_some(pl_work *w, const pl_elements *of, const void *now) {
   const pl_tables *T = w->T;
-  const state *at = now;
+  const state *at = (const state *)now;
   for (int e = of->begin; e < of->end; ++e) {
     moved x;
     x.e = e, x.b = T->elem_base[e], x.q = at->q + T->elem_q[e], x.v = at->v + T->elem_v[e];

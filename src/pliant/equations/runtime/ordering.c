@@ -12,7 +12,7 @@ typedef struct {
 static int add(neighbours *x, int node) {
   if (x->count == x->capacity) {
     const int capacity = 2 * x->capacity + 8;
-    int *grown = realloc(x->list, capacity * sizeof(int));
+    int *grown = (int *)realloc(x->list, capacity * sizeof(int));
     if (!grown) return 1;
     x->list = grown, x->capacity = capacity;
   }
@@ -63,8 +63,8 @@ static int eliminate(neighbours *graph, buckets *b, int *mark, int *stamp, int g
 }
 
 int pl_minimum_degree(int n, const int *begin, const int *list, int *order) {
-  neighbours *graph = calloc(n, sizeof *graph);
-  int *memory = malloc(4 * (size_t)n * sizeof(int)), failed = !graph || !memory, stamp = 0, least = 0;
+  neighbours *graph = (neighbours *)calloc(n, sizeof *graph);
+  int *memory = (int *)malloc(4 * (size_t)n * sizeof(int)), failed = !graph || !memory, stamp = 0, least = 0;
   buckets b = {memory, memory + n, memory + 2 * n};
   int *mark = memory + 3 * n;
   for (int i = 0; i < n && !failed; ++i) {

@@ -10,6 +10,13 @@
 
 #include "pl_layout.h"
 
+/* A value of a structure, PL_VALUE(type){...}: the sources are valid C and, for the compilers of GPUs, valid C++. */
+#ifdef __cplusplus
+#define PL_VALUE(type) type
+#else
+#define PL_VALUE(type) (type)
+#endif
+
 /* Kept apart so that the compiler may rely on `restrict`, which it forgets when it inlines. */
 #ifdef __GNUC__
 #define PL_NOINLINE __attribute__((noinline))

@@ -109,7 +109,7 @@ static void differentiate(const pl_work *w, forces *x) {
 
 /* S and Vq, seen from the first end */
 static void columns(const pl_work *w, const void *batch, int end, const int *nodes, int first, int count, pl_lanes *out) {
-  const forces *x = batch;
+  const forces *x = (const forces *)batch;
   pl_lanes S[36];
   (void)end;
   pl_lanes_columns(w, nodes, first, count, w->S, S);
@@ -121,7 +121,7 @@ static void columns(const pl_work *w, const void *batch, int end, const int *nod
 /* L' (K L + C L_rate) and L' C L; the ends move against each other */
 static void block(const void *batch, int row_end, int column_end, int rows, const pl_lanes *row, int count,
                   const pl_lanes *column, pl_lanes *K, pl_lanes *C, pl_lanes *M) {
-  const forces *x = batch;
+  const forces *x = (const forces *)batch;
   const double sign = row_end == column_end ? 1 : -1;
   (void)M;
   for (int j = 0; j < count; ++j) {
@@ -146,8 +146,8 @@ static int only_displaced(const pl_tables *T, const pl_batch *b) {
 
 /* Displacements in S, seen from the first end: three numbers each */
 static void directions(const pl_work *w, const void *batch, int end, const int *nodes, int first, int count, pl_lanes *out) {
-  static const double none[3];
-  const forces *x = batch;
+  static const double none[3] = {0};
+  const forces *x = (const forces *)batch;
   (void)end, (void)first;
   for (int j = 0; j < count; ++j) {
     pl_lanes S[3];
@@ -160,7 +160,7 @@ static void directions(const pl_work *w, const void *batch, int end, const int *
 
 static void displaced_block(const void *batch, int row_end, int column_end, int rows, const pl_lanes *row, int count,
                             const pl_lanes *column, pl_lanes *K, pl_lanes *C, pl_lanes *M) {
-  const forces *x = batch;
+  const forces *x = (const forces *)batch;
   const double sign = row_end == column_end ? 1 : -1;
   (void)M;
   for (int j = 0; j < count; ++j) {

@@ -14,7 +14,7 @@
 int pl_run_contacts_new(pl_run *r) {
   if (!r->w->contacts) return PL_OK;
   for (int i = 0; i < 2; ++i) {
-    r->contact[i] = calloc(1, sizeof *r->contact[i]);
+    r->contact[i] = (pl_contact_memory *)calloc(1, sizeof *r->contact[i]);
     if (!r->contact[i] || pl_contact_memory_new(r->contact[i], r->w->T)) return PL_OUT_OF_MEMORY;
   }
   return PL_OK;
@@ -158,7 +158,7 @@ int pl_run_log_contacts(pl_run *r, int sample, double t, const double *q, const 
   pl_contact_log *log = &r->log;
   if (!w->contacts) return PL_OK;
   if (log->samples < r->n_sample + 1) {
-    int *grown = realloc(log->begin, (size_t)(r->n_sample + 1) * sizeof(int));
+    int *grown = (int *)realloc(log->begin, (size_t)(r->n_sample + 1) * sizeof(int));
     if (!grown) return PL_OUT_OF_MEMORY;
     log->begin = grown, log->samples = r->n_sample + 1;
   }
@@ -168,7 +168,7 @@ int pl_run_log_contacts(pl_run *r, int sample, double t, const double *q, const 
   const int first = log->begin[sample], count = w->contacts->n;
   if (first + count > log->capacity) {
     const int capacity = 2 * (first + count);
-    double *grown = realloc(log->record, (size_t)PL_CONTACT_RECORD * capacity * sizeof(double));
+    double *grown = (double *)realloc(log->record, (size_t)PL_CONTACT_RECORD * capacity * sizeof(double));
     if (!grown) return PL_OUT_OF_MEMORY;
     log->record = grown, log->capacity = capacity;
   }

@@ -62,7 +62,7 @@ void pl_run_save_state(const pl_run *r, void *bytes) {
   x.colliding = r->colliding, x.halvings = r->halvings, x.calm = r->calm;
   count_contacts(r, x.count);
   for (int i = 0; i < 2; ++i) x.kind[i] = r->contact[i] ? (int)r->contact[i]->kind : 0;
-  stream s = {bytes, 0};
+  stream s = {(char *)bytes, 0};
   transfer(&s, &x, sizeof x);
   transfer_arrays(&s, (pl_run *)r); /* only read here */
 }

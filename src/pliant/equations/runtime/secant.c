@@ -28,7 +28,7 @@ static int is_free(const pl_tables *T, int g) {
 
 pl_secant *pl_secant_new(const pl_tables *T) {
   pl_memory m = {0};
-  pl_secant *s = calloc(1, sizeof *s);
+  pl_secant *s = (pl_secant *)calloc(1, sizeof *s);
   if (!s) return NULL;
   s->n = T->nv, s->size = T->nv + T->m;
   for (int g = 1; g < T->n_node; ++g) s->nodes += is_free(T, g);

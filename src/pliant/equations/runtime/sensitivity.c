@@ -46,7 +46,7 @@ static void place(const pl_tables *T, pl_sensitivity *s, pl_memory *m) {
 int pl_run_follow(pl_run *r, int n, const double *constants, const double *parameters, const double *step, double *X,
                   double *V, double *sample_X, double *sample_V) {
   pl_memory m = {0};
-  pl_sensitivity *s = calloc(1, sizeof *s);
+  pl_sensitivity *s = (pl_sensitivity *)calloc(1, sizeof *s);
   if (!s) return PL_OUT_OF_MEMORY;
   s->n = n, s->constants = constants, s->parameters = parameters, s->step = step;
   s->X = X, s->V = V, s->sample_X = sample_X, s->sample_V = sample_V;

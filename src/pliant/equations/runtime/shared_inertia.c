@@ -76,7 +76,7 @@ void pl_shared_inertia_wrenches(pl_work *w) {
 
 /* Of each coordinate on the way to a frame: J; dA_v; dW_q; dA_q; delta. */
 static void columns(const pl_work *w, const void *batch, int end, const int *nodes, int first, int count, pl_lanes *out) {
-  const inertias *x = batch;
+  const inertias *x = (const inertias *)batch;
   pl_lanes S[36], Av[36], Vq[36], Aq[36], y[6], turned[6];
   pl_lanes_columns(w, nodes, first, count, w->S, S), pl_lanes_columns(w, nodes, first, count, w->Av, Av);
   pl_lanes_columns(w, nodes, first, count, w->Vq, Vq), pl_lanes_columns(w, nodes, first, count, w->Aq, Aq);
@@ -95,7 +95,7 @@ static void columns(const pl_work *w, const void *batch, int end, const int *nod
 
 static void block(const void *batch, int row_end, int column_end, int rows, const pl_lanes *row, int count,
                   const pl_lanes *column, pl_lanes *K, pl_lanes *C, pl_lanes *M) {
-  const inertias *x = batch;
+  const inertias *x = (const inertias *)batch;
   const pl_lanes *X = x->X + 6 * row_end, *Y = x->Y + 6 * row_end + 6 * N * column_end;
   const pl_lanes *mass = x->M + 6 * row_end + 6 * N * column_end;
   for (int j = 0; j < count; ++j) {
@@ -116,7 +116,7 @@ static void block(const void *batch, int row_end, int column_end, int rows, cons
 
 /* J and J' M J alone */
 static void mass_columns(const pl_work *w, const void *batch, int end, const int *nodes, int first, int count, pl_lanes *out) {
-  const inertias *x = batch;
+  const inertias *x = (const inertias *)batch;
   pl_lanes S[36];
   pl_lanes_columns(w, nodes, first, count, w->S, S);
   for (int j = 0; j < count; ++j) lanes_see(x->pose[end], S + 6 * j, out + 6 * j);
@@ -124,7 +124,7 @@ static void mass_columns(const pl_work *w, const void *batch, int end, const int
 
 static void mass_block(const void *batch, int row_end, int column_end, int rows, const pl_lanes *row, int count,
                        const pl_lanes *column, pl_lanes *K, pl_lanes *C, pl_lanes *M) {
-  const inertias *x = batch;
+  const inertias *x = (const inertias *)batch;
   (void)K, (void)C;
   for (int j = 0; j < count; ++j) {
     pl_lanes m[6];
@@ -135,7 +135,7 @@ static void mass_block(const void *batch, int row_end, int column_end, int rows,
 
 static pl_pairs pairs_of(const pl_work *w) {
   const pl_tables *T = w->T;
-  return (pl_pairs){.begin = T->sharedpair_begin, .a = T->sharedpair_a, .b = T->sharedpair_b, .row = T->sharedpair_row,
+  return PL_VALUE(pl_pairs){.begin = T->sharedpair_begin, .a = T->sharedpair_a, .b = T->sharedpair_b, .row = T->sharedpair_row,
                     .col = T->sharedpair_col, .pos = T->sharedpair_pos, .plain = T->shared_plain,
                     .nodes = T->shared_nodes, .M = w->M, .factor = 1, .end_node = T->n_node};
 }

@@ -126,7 +126,10 @@ static inline column SCALED(column a, double x) {
   for (int i = 0; i < COLUMN; ++i) a.at[i] *= x;
   return a;
 }
-#define PART(x, y, z, end) ((part){{x, y, z, end}})
+static inline part PART(double x, double y, double z, double end) {
+  const part made = {{x, y, z, end}};
+  return made;
+}
 static inline part PART_SUM(part a, part b) {
   for (int i = 0; i < ANGULAR; ++i) a.at[i] += b.at[i];
   return a;
@@ -162,8 +165,9 @@ typedef struct lever {
 } lever;
 
 static inline lever lever_of(const part *p) {
-  return (lever){PART(ENTRY(*p, 1), ENTRY(*p, 2), ENTRY(*p, 0), ENTRY(*p, 3)),
-                 PART(ENTRY(*p, 2), ENTRY(*p, 0), ENTRY(*p, 1), ENTRY(*p, 3))};
+  const lever made = {PART(ENTRY(*p, 1), ENTRY(*p, 2), ENTRY(*p, 0), ENTRY(*p, 3)),
+                      PART(ENTRY(*p, 2), ENTRY(*p, 0), ENTRY(*p, 1), ENTRY(*p, 3))};
+  return made;
 }
 
 /* p x b */
@@ -206,24 +210,25 @@ static inline void world_inertia(const double *c, const double *R, const double 
 }
 
 /* Parts are stored whole: who loads a vector at once would wait for numbers that were stored one by one. */
-static inline void put_column(double *x, const part *linear, const part *angular) {
-  store_part(x, linear), store_part(x + ANGULAR, angular);
+static inline void put_column(double *x, double a, double b, double c, double d, double e, double f) {
+  const part linear = PART(a, b, c, 0), angular = PART(d, e, f, 0);
+  store_part(x, &linear), store_part(x + ANGULAR, &angular);
 }
 
 /* Six numbers as a column. */
 static inline void to_column(const double *x, double *y) {
-  put_column(y, &PART(x[0], x[1], x[2], 0), &PART(x[3], x[4], x[5], 0));
+  put_column(y, x[0], x[1], x[2], x[3], x[4], x[5]);
 }
 
 /* The full matrix of a rigid inertia. */
 static inline void rigid_to_full(const double *I, double *A) {
   const double m = I[0], *h = I + 1, *J = I + 4;
-  put_column(A, &PART(m, 0, 0, 0), &PART(0, h[2], -h[1], 0));
-  put_column(A + COLUMN, &PART(0, m, 0, 0), &PART(-h[2], 0, h[0], 0));
-  put_column(A + 2 * COLUMN, &PART(0, 0, m, 0), &PART(h[1], -h[0], 0, 0));
-  put_column(A + 3 * COLUMN, &PART(0, -h[2], h[1], 0), &PART(J[0], J[3], J[4], 0));
-  put_column(A + 4 * COLUMN, &PART(h[2], 0, -h[0], 0), &PART(J[3], J[1], J[5], 0));
-  put_column(A + 5 * COLUMN, &PART(-h[1], h[0], 0, 0), &PART(J[4], J[5], J[2], 0));
+  put_column(A, m, 0, 0, 0, h[2], -h[1]);
+  put_column(A + COLUMN, 0, m, 0, -h[2], 0, h[0]);
+  put_column(A + 2 * COLUMN, 0, 0, m, h[1], -h[0], 0);
+  put_column(A + 3 * COLUMN, 0, -h[2], h[1], J[0], J[3], J[4]);
+  put_column(A + 4 * COLUMN, h[2], 0, -h[0], J[3], J[1], J[5]);
+  put_column(A + 5 * COLUMN, -h[1], h[0], 0, J[4], J[5], J[2]);
 }
 
 /* A x for a full matrix */

@@ -100,11 +100,11 @@ static void place(pl_work *w, pl_memory *m) {
   w->lambda = pl_doubles(m, rows);
   w->zero = pl_doubles(m, largest(largest(nv + 6, rows), largest(T->max_rows, 6 * (size_t)T->max_frames)));
   w->q_new = pl_doubles(m, T->nq);
-  w->kernel_w = pl_doubles(m, T->kernel_w), w->kernel_iw = pl_place(m, (size_t)T->kernel_iw * sizeof(long long));
+  w->kernel_w = pl_doubles(m, T->kernel_w), w->kernel_iw = (long long *)pl_place(m, (size_t)T->kernel_iw * sizeof(long long));
   for (int i = 0; w->in_parts && i < PL_WORK_PARTS; ++i) {
     pl_scratch *x = w->parts + i;
     place_temporary(T, &x->temporary, m);
-    x->kernel_w = pl_doubles(m, T->kernel_w), x->kernel_iw = pl_place(m, (size_t)T->kernel_iw * sizeof(long long));
+    x->kernel_w = pl_doubles(m, T->kernel_w), x->kernel_iw = (long long *)pl_place(m, (size_t)T->kernel_iw * sizeof(long long));
   }
   w->own_saddle.values = pl_doubles(m, T->nnz_kkt), w->rhs = pl_doubles(m, nv + rows), w->scale = pl_doubles(m, nv + rows);
   if (!inertias) return;
@@ -130,7 +130,7 @@ static void place_saddle(pl_work *w) {
 
 pl_work *pl_work_new(const pl_tables *T) {
   pl_memory m = {0};
-  pl_work *w = calloc(1, sizeof *w);
+  pl_work *w = (pl_work *)calloc(1, sizeof *w);
   if (!w) return NULL;
   w->T = T;
   measure_paths(w);
@@ -219,7 +219,7 @@ static void turn_columns(pl_work *w, const pl_elements *of, double cM, double cC
 
 static void some_columns(pl_work *w, const pl_elements *of, const void *sum) {
   const pl_tables *T = w->T;
-  const weights *x = sum;
+  const weights *x = (const weights *)sum;
   double *values = w->saddle->values;
   const int *to = w->saddle->of;
   for (int n = T->colptr[of->first_v]; n < T->colptr[of->end_v]; ++n)

@@ -353,7 +353,7 @@ typedef struct motion {
  * k and S_k x* F_k is added. */
 static void some_tangents(pl_work *w, const pl_elements *of, const void *now) {
   const pl_tables *T = w->T;
-  const motion *at = now;
+  const motion *at = (const motion *)now;
   const int width = w->path_stride;
   double *all[3] = {w->M, w->K, w->C}, *out = w->path + width * PATH_RESULTS;
   const sums own = {w->temporary.P, w->temporary.Q, w->temporary.W, w->temporary.Y};

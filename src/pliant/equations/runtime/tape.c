@@ -53,7 +53,7 @@ static void get(pl_run *r, const double *x) {
 int pl_run_record(pl_run *r, size_t bytes) {
   pl_tape_free(r->tape), r->tape = NULL;
   if (!bytes) return PL_OK;
-  pl_tape *x = calloc(1, sizeof *x);
+  pl_tape *x = (pl_tape *)calloc(1, sizeof *x);
   if (!x) return PL_OUT_OF_MEMORY;
   x->size = state_size(r), x->stride = 1;
   const size_t room = bytes / (x->size * sizeof(double));
@@ -82,7 +82,7 @@ static int make_room(pl_tape *x) {
   if (x->kept && (x->kept < FIRST || (x->kept & (x->kept - 1)))) return PL_OK;
   long larger = x->kept ? 2 * x->kept : FIRST;
   larger = larger < x->room ? larger : x->room;
-  double *more = realloc(x->state, larger * x->size * sizeof(double));
+  double *more = (double *)realloc(x->state, larger * x->size * sizeof(double));
   if (!more) return PL_OUT_OF_MEMORY;
   x->state = more;
   return PL_OK;
@@ -92,11 +92,11 @@ int pl_tape_add(pl_run *r, double h) {
   pl_tape *x = r->tape;
   if (x->count == x->capacity) {
     const long larger = x->capacity ? 2 * x->capacity : 256;
-    pl_tape_step *more = realloc(x->step, larger * sizeof *more);
+    pl_tape_step *more = (pl_tape_step *)realloc(x->step, larger * sizeof *more);
     if (!more) return PL_OUT_OF_MEMORY;
     x->step = more, x->capacity = larger;
   }
-  x->step[x->count] = (pl_tape_step){r->t, h, r->t_floor, r->t_cap, 0};
+  x->step[x->count] = PL_VALUE(pl_tape_step){r->t, h, r->t_floor, r->t_cap, 0};
   if (x->count % x->stride == 0) {
     const int status = make_room(x);
     if (status) return status;
@@ -127,7 +127,7 @@ static void place_time(pl_run *r, long step) {
 static int fill(pl_run *r, long step) {
   pl_tape *x = r->tape;
   const long first = step / x->stride * x->stride;
-  if (!x->stretch && !(x->stretch = malloc(x->stride * x->size * sizeof(double)))) return PL_OUT_OF_MEMORY;
+  if (!x->stretch && !(x->stretch = (double *)malloc(x->stride * x->size * sizeof(double)))) return PL_OUT_OF_MEMORY;
   x->first = first, x->filled = 1;
   memcpy(x->stretch, x->state + x->size * (first / x->stride), x->size * sizeof(double));
   for (long n = first; n < step; ++n) {

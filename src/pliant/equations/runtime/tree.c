@@ -39,7 +39,7 @@ void pl_ground_acceleration(pl_work *w) {
 
 static void some_accelerations(pl_work *w, const pl_elements *of, const void *rates) {
   const pl_tables *T = w->T;
-  const double *a = rates;
+  const double *a = (const double *)rates;
   for (int e = of->begin; e < of->end; ++e) {
     const double *Ab = w->A + 6 * T->elem_base[e], *ae = a + T->elem_v[e];
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {

@@ -8,9 +8,11 @@
  * beyond it asks for eta, the first two alone count. Rows are padded to whole vectors. */
 enum { BY_A = 0, BY_V = 6, BY_Q = 12, MOTION = 18, NARROW = 12, WIDE = 20 };
 
+typedef enum { PL_FRAME_FORCE, PL_RELATIVE_FORCE, PL_FRAME_CONSTRAINT } pl_link_sort;
+
 /* A force or constraint between frames on several moving nodes: unknowns of its own beside the coordinates, six per frame. */
 typedef struct pl_link {
-  enum { PL_FRAME_FORCE, PL_RELATIVE_FORCE, PL_FRAME_CONSTRAINT } sort;
+  pl_link_sort sort;
   int index;             /* its number among those of its sort */
   int count, first;      /* frames; its first unknown */
   size_t at;             /* where its tangents stand in `link_C` and `link_K` */

@@ -27,12 +27,12 @@ static int count_interactions(const pl_tables *T) { return T->n_fforce + T->n_re
 static int interaction(const pl_tables *T, int n, pl_link *x) {
   const int constraint = n - T->n_fforce - T->n_rel, relative = n - T->n_fforce;
   if (constraint >= 0)
-    *x = (pl_link){.sort = PL_FRAME_CONSTRAINT, .index = constraint,
+    *x = PL_VALUE(pl_link){.sort = PL_FRAME_CONSTRAINT, .index = constraint,
                    .count = T->con_begin[constraint + 1] - T->con_begin[constraint], .nodes = T->con_nodes + T->con_begin[constraint]};
   else if (relative >= 0)
-    *x = (pl_link){.sort = PL_RELATIVE_FORCE, .index = relative, .count = 2, .nodes = T->rel_nodes + 2 * relative};
+    *x = PL_VALUE(pl_link){.sort = PL_RELATIVE_FORCE, .index = relative, .count = 2, .nodes = T->rel_nodes + 2 * relative};
   else
-    *x = (pl_link){.sort = PL_FRAME_FORCE, .index = n, .count = T->fforce_begin[n + 1] - T->fforce_begin[n],
+    *x = PL_VALUE(pl_link){.sort = PL_FRAME_FORCE, .index = n, .count = T->fforce_begin[n + 1] - T->fforce_begin[n],
                    .nodes = T->fforce_nodes + T->fforce_begin[n]};
   return common_node(x->nodes, x->count);
 }
@@ -61,12 +61,12 @@ static void place(pl_tree *t, pl_memory *m) {
   t->n_link = count_links(T, &linked, &links), t->n_beside = 6 * linked + T->m;
   const size_t beside = t->n_beside;
   t->width = pl_ints(m, nodes), t->inner = pl_ints(m, nodes), t->loaded = pl_ints(m, nodes);
-  t->at_Z = pl_place(m, nodes * sizeof(size_t));
+  t->at_Z = (size_t *)pl_place(m, nodes * sizeof(size_t));
   t->S = pl_doubles(m, T->n_s), t->Z = pl_doubles(m, Z), t->I = pl_doubles(m, RIGID * nodes);
   t->P = pl_doubles(m, 6 * WIDE * nodes), t->p = pl_doubles(m, 6 * nodes), t->z = pl_doubles(m, WIDE * nodes);
   t->load = pl_doubles(m, 108 * (nodes < loads ? nodes : loads));
   t->stride = pl_ints(m, elements);
-  t->at_own = pl_place(m, elements * sizeof(size_t)), t->at_base = pl_place(m, elements * sizeof(size_t));
+  t->at_own = (size_t *)pl_place(m, elements * sizeof(size_t)), t->at_base = (size_t *)pl_place(m, elements * sizeof(size_t));
   t->own_M = pl_doubles(m, own), t->own_C = pl_doubles(m, own), t->own_K = pl_doubles(m, own);
   if (T->n_inertia) {
     t->base_M = pl_doubles(m, base), t->base_C = pl_doubles(m, base), t->base_K = pl_doubles(m, base);
@@ -75,7 +75,7 @@ static void place(pl_tree *t, pl_memory *m) {
   }
   t->D = pl_doubles(m, own), t->G = pl_doubles(m, base), t->U = pl_doubles(m, WIDE * nv), t->scale = pl_doubles(m, nv);
   t->pivot = pl_ints(m, nv), t->force_element = pl_ints(m, T->n_cforce);
-  t->link = pl_place(m, t->n_link * sizeof(pl_link)), t->link_C = pl_doubles(m, links), t->link_K = pl_doubles(m, links);
+  t->link = (pl_link *)pl_place(m, t->n_link * sizeof(pl_link)), t->link_C = pl_doubles(m, links), t->link_K = pl_doubles(m, links);
   t->left = pl_doubles(m, beside * nv), t->right = pl_doubles(m, beside * nv), t->corner = pl_doubles(m, beside * beside);
   t->corner_scale = pl_doubles(m, beside), t->beside = pl_doubles(m, beside), t->corner_pivot = pl_ints(m, beside);
   t->frames_C = pl_doubles(m, 36 * frames * frames), t->frames_K = pl_doubles(m, 36 * frames * frames);
@@ -131,7 +131,7 @@ static void lay_out_interactions(pl_tree *t) {
 
 pl_tree *pl_tree_new(const pl_tables *T) {
   pl_memory m = {0};
-  pl_tree *t = calloc(1, sizeof *t);
+  pl_tree *t = (pl_tree *)calloc(1, sizeof *t);
   if (!t) return NULL;
   t->T = T;
   place(t, &m);

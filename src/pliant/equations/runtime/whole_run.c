@@ -29,10 +29,10 @@ static const double nothing[3] = {0};
 static int sample_outputs(pl_work *w, const pl_run_head *asked, const pl_kernel *kernel, int n_res, double *const *res,
                           const int *res_step, const int *sizes) {
   const pl_tables *T = w->T;
-  const double **from = calloc((size_t)sizes[0] + 1, sizeof *from);
-  double **to = calloc((size_t)sizes[1] + 1, sizeof *to);
-  long long *iw = calloc((size_t)sizes[2] + 1, sizeof *iw);
-  double *work = calloc((size_t)sizes[3] + 1, sizeof *work);
+  const double **from = (const double **)calloc((size_t)sizes[0] + 1, sizeof *from);
+  double **to = (double **)calloc((size_t)sizes[1] + 1, sizeof *to);
+  long long *iw = (long long *)calloc((size_t)sizes[2] + 1, sizeof *iw);
+  double *work = (double *)calloc((size_t)sizes[3] + 1, sizeof *work);
   const int status = from && to && iw && work ? PL_OK : PL_OUT_OF_MEMORY;
   for (int k = 0; k < asked->n_sample && !status; ++k) {
     pl_signals(w, asked->sample_t[k]);

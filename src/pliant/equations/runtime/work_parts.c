@@ -17,13 +17,13 @@ static pl_elements elements_of(const pl_work *w, int part, int parts) {
   const pl_tables *T = w->T;
   const int begin = (int)((long long)T->n_elem * part / parts), end = (int)((long long)T->n_elem * (part + 1) / parts);
   const int last = part + 1 == parts;
-  return (pl_elements){.begin = begin, .end = end, .first_node = part ? T->elem_node[begin] : 0,
+  return PL_VALUE(pl_elements){.begin = begin, .end = end, .first_node = part ? T->elem_node[begin] : 0,
                        .end_node = last ? T->n_node : T->elem_node[end], .first_v = part ? T->elem_v[begin] : 0,
                        .end_v = last ? T->nv : T->elem_v[end]};
 }
 
 static void some_parts(const void *all, int begin, int end) {
-  const loop *x = all;
+  const loop *x = (const loop *)all;
   for (int i = begin; i < end; ++i) {
     const pl_elements own = elements_of(x->w, i, PL_WORK_PARTS);
     pl_work w = *x->w;

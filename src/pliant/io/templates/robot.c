@@ -58,7 +58,7 @@ static void bind(robot_robot *robot) {
 }
 
 robot_robot *robot_new(void) {
-  robot_robot *robot = calloc(1, sizeof *robot);
+  robot_robot *robot = (robot_robot *)calloc(1, sizeof *robot);
   if (!robot) return NULL;
   robot->work = pl_work_new(&robot_tables);
   robot->run = robot->work ? pl_run_new(robot->work, ROBOT_METHOD) : NULL;
