@@ -166,6 +166,8 @@ def equilibrium(
     warnings = [*made.messages, *negative_tension_warnings(eqs.model, bound.signals(time)[1])]
     if rest.pushed:
         warnings.append(_pushed(eqs, rest.pushed[-1]))
+    if rest.met and rest.in_balance:
+        warnings.append(_went_through(rest.met))
     warnings += [*range_warnings(eqs.model, bound, rest.q[None]), *friction_remarks(eqs.model)]
     warnings += undetermined_reactions(eqs.model, bound)
     if rest.in_balance:
@@ -197,15 +199,23 @@ SHORT_REACH = 0.25
 
 def _search(eqs: Equations, statics: StaticEquations, made: AssembledState, q: np.ndarray, *, stable: bool) -> Rest:
     """The rest from a start. Rods remember how their ends were brought together, so constraints that are open are closed on the
-    way, and put together at once only where that leads nowhere. What is not found is searched for once more in short steps."""
+    way, and put together at once only where that leads nowhere. What is not found is searched for once more in short steps, and in
+    the end by steps that may lead through surfaces."""
     carried = CarriedSections(eqs.model)
     starts = [q, made.q] if eqs.model.spec.rods and made.gap else [made.q]
     iterations = 0
-    for begin, reach in (*((x, 1.0) for x in starts), (starts[0], SHORT_REACH)):
+    searches = [*((x, 1.0, False) for x in starts), (starts[0], SHORT_REACH, False), *((x, 1.0, True) for x in starts)]
+    blocked = False
+    for begin, reach, passing in searches:
+        if passing and not blocked:
+            break
         # contacts remember what a search passes through
         fresh = StaticEquations(statics.bound, statics.t, statics.tolerance)
-        rest = Relaxation(fresh, carried, stable=stable, reach=reach).run(begin)
+        rest = Relaxation(fresh, carried, stable=stable, reach=reach, passing=passing).run(begin)
         iterations += rest.iterations
+        blocked = blocked or bool(rest.met)
+        if not passing:
+            rest = replace(rest, met=())
         if (rest.in_balance and not rest.gives_way) or _still_slides(rest, statics.t) or time_is_up():
             break
     return replace(rest, iterations=iterations)
@@ -223,6 +233,15 @@ def _pushed(eqs: Equations, rate: int) -> str:
     return (
         f"on the way it buckles, or stands where it would fall over: it was pushed to the side on which '{eqs.rates[rate]}' "
         "grows; an imperfection of the model decides otherwise, and `continuation` follows either side"
+    )
+
+
+def _went_through(met: tuple[tuple[str, str], ...]) -> str:
+    pairs = [f"{a} and {b}" if a != b else f"{a} and itself" for a, b in met[:3]]
+    more = f" and {len(met) - 3} more pairs" if len(met) > 3 else ""
+    return (
+        f"the search found a rest only by passing through surfaces ({', '.join(pairs)}{more}); a motion may be stopped there: "
+        "simulate it, or start from a pose on the right side"
     )
 
 

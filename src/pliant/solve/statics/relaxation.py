@@ -28,6 +28,7 @@ from pliant.solve.independent_coordinates import null_space
 from pliant.solve.saddle import on_allowed_motions
 from pliant.solve.statics.carried_sections import CarriedSections, Entries
 from pliant.solve.statics.factorization import Factors, Tangent
+from pliant.solve.statics.obstacles import Obstacles
 from pliant.solve.statics.stability import DENSE_UP_TO, NEUTRAL, stiffness_scaling
 from pliant.solve.statics.static_equations import StaticEquations, forces_in_play, largest_turn
 
@@ -72,7 +73,8 @@ ROUGHLY = 1e-2
 @dataclass
 class Rest:
     """Where a search has ended: pose and multipliers, whether in balance, the binding with what contacts remember there, whether
-    it gives way there, evaluations, the rates that it was pushed along, and whether it has left for good."""
+    it gives way there, evaluations, the rates that it was pushed along, whether it has left for good, and pairs of things that
+    have met on its way."""
 
     q: np.ndarray
     multipliers: np.ndarray
@@ -82,6 +84,7 @@ class Rest:
     iterations: int = 0
     pushed: list[int] = field(default_factory=list)
     away: bool = False
+    met: tuple[tuple[str, str], ...] = ()
 
 
 class _Place(NamedTuple):
@@ -104,8 +107,16 @@ class _Step(NamedTuple):
 class Relaxation:
     """A search for a pose at rest."""
 
-    def __init__(self, statics: StaticEquations, carried: CarriedSections, *, stable: bool, reach: float = 1.0) -> None:
-        """`stable`: leave poses that give way. `reach`: factor on the longest steps."""
+    def __init__(
+        self,
+        statics: StaticEquations,
+        carried: CarriedSections,
+        *,
+        stable: bool,
+        reach: float = 1.0,
+        passing: bool = False,
+    ) -> None:
+        """`stable`: leave poses that give way. `reach`: factor on the longest steps. `passing`: steps may lead through surfaces."""
         self._statics, self._carried, self._stable = statics, carried, stable
         self._most_turn, self._most_move = MAX_TURN * reach, MAX_MOVE * reach
         self._bound = statics.bound
@@ -117,11 +128,13 @@ class Relaxation:
         self._is_soft = False
         self._iterations = 0
         self._pushed: list[int] = []
+        self._passing = passing
 
     def run(self, q: np.ndarray) -> Rest:
         """Search from a pose, whose constraints may be open."""
         begin = self._bound.node_poses(q)[1]
         self._size, self._sizes = self._bound.sizes(q)
+        self._obstacles = Obstacles(self._bound, self._size)
         self._turns = self._mean_square_turns(q)
         place = self._balanced_place(q)
         self._force = float(np.abs(self._sizes * place.at.residual).max(initial=0.0))
@@ -166,7 +179,8 @@ class Relaxation:
 
     def _rest(self, place: _Place, *, in_balance: bool, gives_way: bool = False, away: bool = False) -> Rest:
         bound = self._statics.bound
-        return Rest(place.q, place.multipliers, in_balance, bound, gives_way, self._iterations, self._pushed, away)
+        met = tuple(dict.fromkeys(self._obstacles.met))
+        return Rest(place.q, place.multipliers, in_balance, bound, gives_way, self._iterations, self._pushed, away, met)
 
     # -- evaluations -------------------------------------------------------------------------------------------------
 
@@ -296,7 +310,16 @@ class Relaxation:
         if found is None:
             self._radius = 0.3 * min(self._radius, step.extent)
             return place
-        new, ratio = found
+        new, ratio, x = found
+        free = self._obstacles.free_share(
+            self._statics.bound,
+            self._statics.t,
+            lambda s: self._carried.increment(self._bound, place.q, s * x),
+            (place.q, new.q),
+        )
+        if free < 1.0 and not self._passing:
+            self._radius = min(free, 0.7) * min(self._radius, step.extent)
+            return place
         self._statics.remember(new.q)
         if ratio < 0.25:
             # places may be far away, but turns beyond the longest could jump over a pose at rest
@@ -359,9 +382,11 @@ class Relaxation:
         self._give, self._is_soft = factor * self._give, factor > 0
         self._radius = 1.0
 
-    def _settled(self, place: _Place, step: _Step, share: float, metric: Any) -> tuple[_Place, float] | None:
-        """The solution of a step's equations by Newton's method, and the worst ratio of two corrections; None where these
-        do not become shorter."""
+    def _settled(
+        self, place: _Place, step: _Step, share: float, metric: Any
+    ) -> tuple[_Place, float, np.ndarray] | None:
+        """The solution of a step's equations by Newton's method, the worst ratio of two corrections, and the increment that led
+        there; None where corrections do not become shorter."""
         left_phi = (1 - share) * self._gaps(place)
         x = share * step.x
         q = self._carried.increment(self._bound, place.q, x)
@@ -395,13 +420,13 @@ class Relaxation:
             if ending and self._stable and not factors.sound and self._is_soft:
                 return None  # Newton's method went over to the far side of a pose that gives way
             if to_the_end and ending:
-                return new, worst
+                return new, worst, x
             x = x + more[0]
             q, multipliers = self._carried.increment(self._bound, q, more[0]), multipliers + more[1]
             if ending:
                 self._iterations += 1
                 try:
-                    return self._place(q, multipliers), worst
+                    return self._place(q, multipliers), worst, x
                 except EvaluationError:
                     return None
             length = correction

@@ -1,0 +1,116 @@
+"""Surfaces in the way of a static step: a step may be long, and must not end on the far side of something that it cannot pass.
+
+The contacts at the end of a step say nothing of surfaces that it went through. So the way is sampled, no further apart than a share
+of the thinnest shape, and a step that leads deeper into a surface than its ends are is to be shortened.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from pliant.equations.binding import Binding
+from pliant.equations.contacts import Contacts, contacts_at
+from pliant.equations.workspace import EvaluationError
+
+# Distance of samples, and how much deeper than at its ends a step may be in between, as shares of the thinnest shape.
+SPACING = 0.25
+TOLERATED = 0.1
+# The most samples of one step.
+MOST_SAMPLES = 300
+# Shapes thinner than this share of the robot's size count as so thick.
+LEAST_THICKNESS = 1e-4
+# How far the way of a vertex may lie beside the straight line between its ends, as a share of that.
+BULGE = 0.5
+
+
+class Obstacles:
+    """The shapes of a robot that can touch, and where they get in each other's way."""
+
+    def __init__(self, bound: Binding, size: float) -> None:
+        """`size`: of the robot [m]."""
+        system, constants = bound.system.contacts, bound.constants
+        self.met: list[tuple[str, str]] = []
+        named = [any(k in law.first | law.second for law in system.laws) for k in range(len(system.shapes))]
+        shapes = [s for s, is_named in zip(system.shapes, named, strict=True) if is_named]
+        vertices = [(v, k) for k, shape in enumerate(shapes) for v in shape.vertices]
+        self._node = np.array([v.node for v, _ in vertices], dtype=int)
+        at = np.array([v.constants for v, _ in vertices], dtype=int)
+        self._local = np.stack([constants[at + i] for i in range(3)], axis=1) if len(at) else np.zeros((0, 3))
+        self._begins = np.cumsum([0, *(len(s.vertices) for s in shapes)])[:-1]
+        depth = np.array([constants[s.constants] if s.closed else 0.0 for s in shapes])
+        is_plane = np.array([s.form == "plane" for s in shapes], dtype=bool)
+        shape_of = np.array([k for _, k in vertices], dtype=int)
+        radius = constants[at + 3] if len(at) else np.zeros(0)
+        thick = np.where(is_plane[shape_of], np.inf, radius + depth[shape_of]) if len(at) else np.zeros(0)
+        self._thinnest = max(float(np.min(thick, initial=np.inf)), LEAST_THICKNESS * size)
+        if math.isinf(self._thinnest):
+            self._thinnest = size
+        # planes are in the way everywhere, and so are shapes that touch themselves
+        self._around = np.where(is_plane, np.inf, np.maximum.reduceat(thick, self._begins)) if len(at) else np.zeros(0)
+        group, law = system.groups()
+        of = np.array([g for g, is_named in zip(group, named, strict=True) if is_named], dtype=int)
+        self._meet = (
+            np.array(law).reshape(len(law), len(law))[np.ix_(of, of)] >= 0 if len(of) else np.zeros((0, 0), bool)
+        )
+
+    def places(self, bound: Binding, q: np.ndarray) -> np.ndarray:
+        """Places of all vertices (n x 3) [m]."""
+        rotations, positions = bound.node_poses(q)
+        return np.einsum("nij,nj->ni", rotations[self._node], self._local) + positions[self._node]
+
+    def _may_meet(self, before: np.ndarray, after: np.ndarray) -> bool:
+        """Whether shapes that can touch come near each other on their ways."""
+        way = np.linalg.norm(after - before, axis=1)[:, None] * BULGE
+        low = np.minimum.reduceat(np.minimum(before, after) - way, self._begins) - self._around[:, None]
+        high = np.maximum.reduceat(np.maximum(before, after) + way, self._begins) + self._around[:, None]
+        near = np.all((low[:, None] <= high[None]) & (low[None] <= high[:, None]), axis=2)
+        return bool(np.any(near & self._meet))
+
+    def free_share(
+        self, bound: Binding, t: float, on_way: Callable[[float], np.ndarray], ends: Sequence[np.ndarray]
+    ) -> float:
+        """The share of a step up to which nothing is in its way, 1 where that is all; and `met` has the things that meet.
+
+        Args:
+            on_way: positions q at a share of the step.
+            ends: positions at both ends.
+        """
+        if not len(self._node):
+            return 1.0
+        before, after = (self.places(bound, q) for q in ends)
+        longest = float(np.linalg.norm(after - before, axis=1).max())
+        count = min(math.ceil(longest / (SPACING * self._thinnest)), MOST_SAMPLES) if np.isfinite(longest) else 1
+        if count <= 1 or not self._may_meet(before, after):
+            return 1.0
+        still = np.zeros(bound.nv)
+        known = [contacts_at(bound, t, q, still) for q in ends]
+        for k in range(1, count):
+            try:
+                found = contacts_at(bound, t, on_way(k / count), still)
+            except EvaluationError:
+                continue
+            if pair := self._too_deep(found, known):
+                self.met.append(pair)
+                return k / count
+        return 1.0
+
+    def _too_deep(self, found: Contacts, known: Sequence[Contacts]) -> tuple[str, str] | None:
+        """The first pair that overlaps more than at either end, and does not slide along on one side from end to end."""
+        tolerated = TOLERATED * self._thinnest
+        for pair, gap, normal in zip(found.pairs, found.gap, found.normal, strict=True):
+            if -gap <= tolerated:
+                continue
+            depths = [
+                [
+                    -there
+                    for other, there, direction in zip(end.pairs, end.gap, end.normal, strict=True)
+                    if other == pair and direction @ normal > 0
+                ]
+                for end in known
+            ]
+            if not all(depths) and -gap > max(map(max, filter(None, depths)), default=0.0) + tolerated:
+                return pair
+        return None
