@@ -34,7 +34,11 @@ bodies:
   box: {mass: 10 g, shape: {type: box, size: [20 mm, 20 mm, 40 mm]}}
 joints:
   hinge:
-    {type: revolute, axis: y, child: jaw, position: ["=40 mm*(3 - 2*i)", 0, 70 mm], angle: {spring: 0.01, input: "=torque*(3 - 2*i)"}}
+    type: revolute
+    axis: y
+    child: jaw
+    position: ["=40 mm*(3 - 2*i)", 0, 70 mm]
+    angle: {spring: 0.01, input: "=torque*(3 - 2*i)"}
   flight: {type: free, child: box, z: {initial: 20 mm}}
 surfaces: {table: {type: plane}}
 contacts:
