@@ -250,7 +250,7 @@ def test_coordinate_force(kind: CoordinateForce, c: list[float], seed: int) -> N
 @pytest.mark.parametrize("width", [0.0, 0.3])
 def test_one_sided_force_is_the_gradient_of_its_energy(direction: int, width: float) -> None:
     x = ca.SX.sym("x")
-    counted, energy, share = one_sided(x, direction, width)
+    counted, energy, share = one_sided(x, 0.0, direction, width)
     f = ca.Function("f", [x], [counted, ca.jacobian(energy, x), share, ca.jacobian(counted, x)])
     for point in (-2.0, -0.31, -0.29, -0.1, 0.1, 0.29, 0.31, 2.0):
         counted, slope, share, tangent = (float(y) for y in f(point))
@@ -268,6 +268,7 @@ def test_power_law_is_odd_and_exact_for_power_one() -> None:
             assert force == pytest.approx(2 * rate**power, rel=1e-9)
             assert float(power_law(ca.DM(-rate), 2.0, power)) == -force
     assert float(power_law(ca.DM(1e-9), 2.0, 1.0)) == 2e-9
+    assert float(power_law(ca.DM(1e-9), 2.0, 2.0)) == 2e-18
     slope = ca.SX.sym("r")
     at_rest = ca.Function("d", [slope], [ca.jacobian(power_law(slope, 2.0, 0.5), slope)])(0.0)
     assert np.isfinite(float(at_rest))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import fsolve
 
+import pliant
 from pliant import derive, equilibrium, load_text
 from pliant.spec.rod_switch import with_rod_model
 
@@ -113,3 +114,30 @@ def test_all_rod_models_agree_as_they_are_refined():
     assert np.linalg.norm(tips["pcs:20"] - [0, 0, LENGTH]) > 0.1 * LENGTH
     for word, tip in tips.items():
         assert np.linalg.norm(tip - tips["pcs:20"]) < 5e-3 * LENGTH, word
+
+
+@pytest.mark.parametrize("place", ["0, 0, 0", "0.3, -0.2, 0.7"])
+@pytest.mark.parametrize("method", [None, "explicit", "generalized_alpha"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tendons: {rope: {type: tension, through: [{frame: world, position: [PLACE]}, load], tension: PULL}}",
+        "links: {rope: {type: axial, between: [{frame: world, position: [PLACE]}, load], input: PULL}}",
+    ],
+)
+def test_a_line_whose_ends_meet_holds_what_weighs_less_than_its_tension(
+    line: str, method: str | None, place: str
+) -> None:
+    """At its start the load is where the line is fixed: it falls from there with what its weight exceeds the tension by."""
+    robot = f"""
+pliant: 1
+bodies: {{load: {{mass: 2 kg, shape: {{type: sphere, radius: 5 cm}}}}}}
+joints: {{rail: {{type: prismatic, child: load, axis: z, position: [{place}]}}}}
+{line.replace("PLACE", place)}
+"""
+    for pull, fallen in (("5 N", 0.5 * (9.81 - 2.5) * 0.25), ("0 N", 0.5 * 9.81 * 0.25)):
+        run = pliant.simulate(pliant.derive(pliant.load_text(robot.replace("PULL", pull))), 0.5, method=method)
+        assert run.q[-1, 0] == pytest.approx(-fallen, rel=0.02)
+    if method != "explicit":
+        held = pliant.simulate(pliant.derive(pliant.load_text(robot.replace("PULL", "25 N"))), 0.5, method=method)
+        assert abs(held.q[-1, 0]) < 1e-9

@@ -12,8 +12,17 @@ from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Part
 
-SMALLEST_SQUARE = 1e-24
-"""Keeps the direction of a line defined where its ends meet [m^2]; far below the round-off of lengths."""
+MEETING = 1e-12
+"""Points of a line that are nearer to each other than this share of their distances from the origin meet. It is a little above
+the round-off of their positions, so that the direction of a line changes over ways that coordinates can resolve."""
+AT_ORIGIN = 1e-11
+"""Distance from the origin [m] of all points of a line below which `MEETING` is in metres: they have no size to compare with."""
+SHARP = 1e-12
+"""Width of a sharp switch, as a share of the values that are compared."""
+NO_WIDTH = 1e-18
+"""Width of a switch between values that are zero; its square is a number in single precision too."""
+SLOW = 1e-6
+"""Rate below which dampers with a power below one are linear [m/s, rad/s]."""
 
 
 @dataclass(frozen=True)
@@ -103,16 +112,28 @@ def world_jacobian(expression: Any, poses: Sequence[Pose]) -> Any:
     return ca.horzcat(*columns)
 
 
-def one_sided(x: Any, direction: Any, width: Any) -> tuple[Any, Any, Any]:
-    """A deformation that acts on one side of zero only.
+def meeting_square(*points: Any) -> Any:
+    """What is added to squares of distances between points [m^2], so that directions have derivatives where points meet."""
+    square = sum(ca.dot(x, x) for x in points)
+    return MEETING**2 * (square + 1 / (1 + (square / AT_ORIGIN**2) ** 2))
 
-    `direction` 0 is both sides, +1 the positive one, -1 the negative one. Within `width` (the unit of `x`) of zero
+
+def switch_width(width: Any, value: Any, rest: Any) -> Any:
+    """The width within which a deformation `value - rest` changes sides: the given one, or that of a sharp switch."""
+    return ca.fmax(ca.fmax(width, SHARP * (ca.fabs(value) + ca.fabs(rest))), NO_WIDTH)
+
+
+def one_sided(value: Any, rest: Any, direction: Any, width: Any) -> tuple[Any, Any, Any]:
+    """A deformation `value - rest` that acts on one side of zero only.
+
+    `direction` 0 is both sides, +1 the positive one, -1 the negative one. Within `width` (the unit of `value`) of zero
     the switch is a parabola, so force and tangent are continuous; width 0 switches sharply.
 
     Returns (the acting deformation, half its square as a consistent energy, the fraction that is active).
     """
+    x = value - rest
     d = ca.if_else(direction == 0, x, direction * x)
-    w = ca.fmax(width, 1e-12)
+    w = switch_width(width, value, rest)
     on, fading = d >= w, d > -w
     counted = ca.if_else(on, d, ca.if_else(fading, (d + w) ** 2 / (4 * w), 0.0))
     energy = ca.if_else(on, 0.5 * d * d + w * w / 6, ca.if_else(fading, (d + w) ** 3 / (12 * w), 0.0))
@@ -125,8 +146,9 @@ def one_sided(x: Any, direction: Any, width: Any) -> tuple[Any, Any, Any]:
     )
 
 
-def power_law(rate: Any, coefficient: Any, power: Any, smoothing: Any = 1e-6) -> Any:
-    """`coefficient sign(rate) |rate|^power`, with |rate| rounded off within `smoothing` so that powers below one
-    stay differentiable at rest. Exact for power 1."""
-    magnitude = ca.sqrt(rate * rate + smoothing * smoothing)
+def power_law(rate: Any, coefficient: Any, power: Any) -> Any:
+    """`coefficient sign(rate) |rate|^power`, exact for powers from one on. Powers below one have no slope at rest: there |rate| is
+    rounded off within `SLOW`."""
+    square = ca.if_else(power < 1, SLOW**2, NO_WIDTH**2)
+    magnitude = ca.sqrt(rate * rate + square)
     return coefficient * rate * ca.power(magnitude, power - 1)

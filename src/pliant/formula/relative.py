@@ -19,7 +19,7 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.formula.base import SMALLEST_SQUARE, Effect, FrameForce
+from pliant.formula.base import Effect, FrameForce, meeting_square
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.motion.fields import Fields
@@ -106,8 +106,8 @@ def _line_functions(constants: int, signals: int, law: Law) -> tuple[ca.Function
     """Force along a line, by the difference of its ends and its rate, with the powers; with its derivatives."""
     d, d_rate = ca.SX.sym("d", 3), ca.SX.sym("dd", 3)
     c, signal = ca.SX.sym("c", constants), ca.SX.sym("s", signals)
-    # the tiny offset keeps the direction defined when both points meet
-    length = ca.sqrt(ca.dot(d, d) + SMALLEST_SQUARE)
+    points = POINTS.read(c)
+    length = ca.sqrt(ca.dot(d, d) + meeting_square(points.first, points.first + d, points.second))
     response = law(length, ca.dot(d, d_rate) / length, c, signal)
     force = response.force * d / length
     inputs = [d, d_rate, c, signal]

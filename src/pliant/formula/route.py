@@ -21,7 +21,7 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.formula.base import SMALLEST_SQUARE, Effect
+from pliant.formula.base import Effect, meeting_square
 
 # A straight line turns by nothing, but which way it would turn is open there: turns are rounded within this much [rad].
 SMALLEST_TURN = 1e-4
@@ -72,9 +72,10 @@ class Spans:
 def measure(points: Sequence[Any], velocities: Sequence[Any]) -> Spans:
     """The spans of a line through world points with these velocities."""
     lengths, rates, directions = [], [], []
+    least = meeting_square(*points)
     for i in range(len(points) - 1):
         d = points[i + 1] - points[i]
-        lengths.append(ca.sqrt(ca.dot(d, d) + SMALLEST_SQUARE))
+        lengths.append(ca.sqrt(ca.dot(d, d) + least))
         directions.append(d / lengths[-1])
         rates.append(ca.dot(directions[-1], velocities[i + 1] - velocities[i]))
     return Spans(lengths, rates, directions)

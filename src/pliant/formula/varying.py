@@ -8,6 +8,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from pliant.formula.base import switch_width
+
 POINTS = 8
 """Gauss points of the integral of a force: exact for stiffnesses that are polynomials up to degree 14."""
 
@@ -18,14 +20,14 @@ def gauss(count: int = POINTS) -> tuple[list[float], list[float]]:
     return list(0.5 * (points + 1)), list(0.5 * weights)
 
 
-def spring_energy(stiffness: Callable[[Any], Any], rest: Any, extension: Any, direction: Any, width: Any) -> Any:
-    """Integral of `stiffness(x) counted(x - rest)` from rest on, with `counted` as in `one_sided`.
+def spring_energy(stiffness: Callable[[Any], Any], rest: Any, value: Any, direction: Any, width: Any) -> Any:
+    """Integral of `stiffness(x) counted(x - rest)` from rest to `value`, with `counted` as in `one_sided`.
 
     direction: 0 counts both sides, +1 the positive one, -1 the negative one; within `width` of zero it fades in.
     """
-    both, w = direction == 0, ca.fmax(width, 1e-12)
+    both, w = direction == 0, switch_width(width, value, rest)
     side = ca.if_else(both, 1.0, direction)
-    d = side * extension
+    d = side * (value - rest)
 
     def integral(begin: Any, end: Any, counted: Callable[[Any], Any]) -> Any:
         total = 0.0

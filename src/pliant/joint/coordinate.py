@@ -89,7 +89,7 @@ class LengthDamper(Part):
     coefficient: StateDamping
     """Force per speed to the power [N (s/m)^power]; it may depend on the state like a stiffness."""
     power: Number = 1
-    """Power of the speed, 1 for a viscous damper [-]."""
+    """Power of the speed, 1 for a viscous damper [-]. With a power below 1, the force is linear below 1 um/s."""
 
     def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
         """The coefficient's dimension depends on the power."""
@@ -109,7 +109,7 @@ class AngleDamper(Part):
     coefficient: StateAngularDamping
     """Torque per angular speed to the power [N m (s/rad)^power]; it may depend on the joint's coordinates."""
     power: Number = 1
-    """Power of the angular speed, 1 for a viscous damper [-]."""
+    """Power of the angular speed, 1 for a viscous damper [-]. With a power below 1, the torque is linear below 1e-6 rad/s."""
 
     def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
         """The coefficient's dimension depends on the power."""

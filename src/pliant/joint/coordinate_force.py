@@ -27,7 +27,7 @@ def coordinate_force(*, with_input: bool) -> CoordinateForce:
 
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
         at = CONSTANTS.read(c)
-        counted, half_square, share = one_sided(q[0] - at.rest, at.direction, at.smoothing)
+        counted, half_square, share = one_sided(q[0], at.rest, at.direction, at.smoothing)
         damping = share * power_law(v[0], at.damping, at.power)
         drive = share * signal[0] if with_input else 0.0
         return Effect(
@@ -73,7 +73,7 @@ def varying_force(
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
         at, x, rate = fields.read(c), q[own_q], v[own_v]
         state = {name: q[place] for name, (place, _) in places.items()}
-        counted, half_square, share = one_sided(x - at.rest, at.direction, at.smoothing)
+        counted, half_square, share = one_sided(x, at.rest, at.direction, at.smoothing)
 
         def coefficient(formula: StateFormula | None, plain: Any, numbers: Any, where: Any) -> Any:
             return plain if formula is None else formula.value({**state, own: where}, numbers)
@@ -84,11 +84,7 @@ def varying_force(
         supply, energy = drive * rate, at.stiffness * half_square
         if stiffness is not None:
             energy = spring_energy(
-                lambda s: coefficient(stiffness, 0.0, at.of_stiffness, s),
-                at.rest,
-                x - at.rest,
-                at.direction,
-                at.smoothing,
+                lambda s: coefficient(stiffness, 0.0, at.of_stiffness, s), at.rest, x, at.direction, at.smoothing
             )
             supply += sum(ca.jacobian(energy, q[a]) * v[b] for a, b in places.values()) - k * counted * rate
         force = ca.SX(v.numel(), 1)

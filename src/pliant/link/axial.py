@@ -158,14 +158,14 @@ def _axial_force(stiffness: StateFormula | None, damping: StateFormula | None, w
         def k_at(x: Any) -> Any:
             return at.stiffness if stiffness is None else stiffness.value(_state(x, at.rest), at.of_stiffness)
 
-        counted, half_square, share = one_sided(length - at.rest, at.direction, at.smoothing)
+        counted, half_square, share = one_sided(length, at.rest, at.direction, at.smoothing)
         resistance = at.damping if damping is None else damping.value(_state(length, at.rest), at.of_damping)
         friction = share * power_law(rate, resistance, at.power)
         pull = share * signal[0] if with_input else 0.0
         energy, supply = at.stiffness * half_square, -pull * rate
         if stiffness is not None:
             x = ca.SX.sym("x")
-            stored = spring_energy(k_at, at.rest, x - at.rest, at.direction, at.smoothing)
+            stored = spring_energy(k_at, at.rest, x, at.direction, at.smoothing)
             energy, slope = ca.substitute([stored, ca.jacobian(stored, x)], [x], [ca.SX(length)])
             # what the integral misses of a stiffness with kinks
             supply += (slope - k_at(length) * counted) * rate
@@ -186,9 +186,9 @@ def rope_force() -> FrameForce:
 
     def law(length: Any, rate: Any, c: Any, signal: Any) -> Effect:
         at = ROPE.read(c)
-        stretch = length - at.rest - ca.if_else(at.direction == 0, 0.0, at.width)
-        still, half_square, _ = one_sided(stretch, at.direction, at.width)
-        moving, _, _ = one_sided(stretch + at.time * rate, at.direction, at.width)
+        rest = at.rest + ca.if_else(at.direction == 0, 0.0, at.width)
+        still, half_square, _ = one_sided(length, rest, at.direction, at.width)
+        moving, _, _ = one_sided(length + at.time * rate, rest, at.direction, at.width)
         return Effect(
             force=-at.stiffness * moving,
             energy=at.stiffness * half_square,
@@ -204,9 +204,9 @@ def driven_rope_force(*, with_input: bool) -> FrameForce:
 
     def law(length: Any, rate: Any, c: Any, signal: Any) -> Effect:
         at = DRIVEN_ROPE.read(c)
-        stretch = length - at.rest - ca.if_else(at.direction == 0, 0.0, at.width)
-        still, half_square, share = one_sided(stretch, at.direction, at.width)
-        moving, _, _ = one_sided(stretch + at.time * rate, at.direction, at.width)
+        rest = at.rest + ca.if_else(at.direction == 0, 0.0, at.width)
+        still, half_square, share = one_sided(length, rest, at.direction, at.width)
+        moving, _, _ = one_sided(length + at.time * rate, rest, at.direction, at.width)
         pull = share * signal[0] if with_input else 0.0
         tension = at.stiffness * moving + share * power_law(rate, at.damping, at.power) + pull
         # a damper would push where a stretched rope shortens fast: it goes slack instead

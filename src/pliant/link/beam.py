@@ -227,7 +227,7 @@ def _beam_force(formulas: tuple[StateFormula | None, ...], map: Map, with_input:
 
         from_rest = [e[k] - at.rest[k] for k in range(6)]
         for k in range(6):
-            counted, half_square, share = one_sided(from_rest[k], at.direction[k], 0.0)
+            counted, half_square, share = one_sided(e[k], at.rest[k], at.direction[k], 0.0)
             stiffness = coefficient(k, at.stiffness[k], from_rest)
             friction = share * power_law(rate[k], coefficient(6 + k, at.damping[k], from_rest), at.power[k])
             drive = share * signal[k] if with_input else 0.0

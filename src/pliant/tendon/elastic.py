@@ -118,7 +118,7 @@ def elastic_line(*, wound: bool) -> RouteForce:
         wound_in, winding = (signal[0], signal_rate[0]) if wound else (0.0, 0.0)
         elongation_rate = rate + winding
         at = CONSTANTS.read(c)
-        counted, half_square, share = one_sided(length - at.rest + wound_in, 1, at.smoothing)
+        counted, half_square, share = one_sided(length + wound_in, at.rest, 1, at.smoothing)
         elastic = at.stiffness * counted
         # a damper would push where a stretched line shortens fast: the line goes slack instead
         tension = ca.fmax(elastic + share * power_law(elongation_rate, at.damping, at.power), 0.0)

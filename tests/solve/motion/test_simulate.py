@@ -20,7 +20,6 @@ from pliant import (
     load_text,
     simulate,
 )
-from pliant.equations.layout import RuntimeStatus
 from pliant.solve.state import AssemblyError
 
 # Reference page of the four-bar: state at t = 2 s from rest, known to six digits.
@@ -373,13 +372,8 @@ def test_a_run_that_cannot_go_on_says_when_why_and_what_to_do():
     assert run.status == "failed"
     assert str(failure.value) == run.message
     assert 0 < run.time[-1] < 5.0
-    assert run.message.startswith(f"at t = {run.time[-1]:.6g} s: ")
-    assert run.message.endswith(
-        tuple(
-            status.meaning
-            for status in (RuntimeStatus.PROJECTION, RuntimeStatus.STEP_TOO_SMALL, RuntimeStatus.SINGULAR)
-        )
-    )
+    assert run.message.startswith(f"the mechanism reaches a dead point at t = {run.time[-1]:.6g} s: the constraints ")
+    assert "'q3'" in run.message
 
 
 @pytest.mark.parametrize("formulation", ["multipliers", "reduced"])

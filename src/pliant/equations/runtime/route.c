@@ -15,12 +15,13 @@
 
 #include "route.h"
 
-static const double SMALLEST_SQUARE = 1e-24; /* as in formula/base.py */
+static const double MEETING = 1e-12, AT_ORIGIN = 1e-11; /* as in formula/base.py */
 
 /* Positions, velocities and spans of line i; its length and rate. */
 static void measure(pl_work *w, int i, pl_route_law *l) {
   const pl_tables *T = w->T;
   const int begin = T->route_begin[i], end = T->route_begin[i + 1];
+  double size = 0;
   l->length = l->rate = 0;
   for (int n = begin; n < end; ++n) {
     const int g = T->route_nodes[n];
@@ -30,10 +31,13 @@ static void measure(pl_work *w, int i, pl_route_law *l) {
     for (int k = 0; k < 3; ++k) x[k] += w->p[3 * g + k];
     cross3(V + 3, x, v);
     for (int k = 0; k < 3; ++k) v[k] += V[k];
+    size += dot3(x, x);
   }
+  const double share = size / (AT_ORIGIN * AT_ORIGIN), least = MEETING * MEETING * (size + 1 / (1 + share * share));
   for (int n = begin; n < end - 1; ++n) {
-    double *x = route_point(w, n), *u = x + DIRECTION, square = SMALLEST_SQUARE;
+    double *x = route_point(w, n), *u = x + DIRECTION;
     const double *y = route_point(w, n + 1);
+    double square = least;
     for (int k = 0; k < 3; ++k) u[k] = y[k] - x[k], square += u[k] * u[k];
     x[SPAN] = sqrt(square);
     l->length += x[SPAN];

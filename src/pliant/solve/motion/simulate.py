@@ -31,9 +31,9 @@ from pliant.language.arrays import distinct
 from pliant.language.deadline import time_is_up, time_limit
 from pliant.language.words import describe
 from pliant.model.time_series import TimeSeries
-from pliant.solve.law_ranges import law_range_notes
 from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates
 from pliant.solve.motion.events import Event, EventMonitor, Now
+from pliant.solve.motion.failure_reasons import failure_reason
 from pliant.solve.motion.integrator import ExplicitRungeKutta, Method, chosen_method, make_run
 from pliant.solve.motion.kinematic_inputs import KinematicInputs, take_effect
 from pliant.solve.motion.method_choice import BeginAgain, Choice, SecondThoughts, after_failure, choose_method
@@ -574,24 +574,7 @@ def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) ->
         return Status.FAILED if failed else Status.STOPPED, message
     if status == RuntimeStatus.OK:
         return Status.COMPLETED, end_message(run.t)
-    at = f"at t = {run.t:.6g} s"
-    notes = law_range_notes(job.eqs.model, job.bound, [job.bound.node_poses(np.array(run.q))])
-    beyond = "".join(f" There, {note}." for note in notes)
-    if status == RuntimeStatus.NOT_FINITE:
-        # a step that broke down inside names no rate: the one that ran away furthest is the one to look at
-        known = 0 <= run.where < len(job.eqs.rates)
-        name = job.eqs.rates[run.where] if known else fastest(job.eqs, run)
-        return Status.FAILED, (
-            f"the rate of '{name}' is no longer a finite number {at}. The motion diverges: use a smaller step"
-            f"{' or an implicit method' if job.method.explicit else ''}, or check stiffness, mass and input values near that "
-            "coordinate." + beyond
-        )
-    if status == RuntimeStatus.SINGULAR and job.method.explicit and job.method.fixed:
-        return Status.FAILED, (
-            f"the mass matrix became singular {at}, as it does where a motion diverges: the step of {job.method.step:g} s is too "
-            "long for the fastest vibration. Use a smaller step or an implicit method." + beyond
-        )
-    return Status.FAILED, f"{at}: {RuntimeStatus(status).meaning}{beyond}"
+    return Status.FAILED, failure_reason(job.eqs, job.bound, job.method, run, status, (job.begin, job.started[0]))
 
 
 # A file is written anew after ten times what writing it costs, taken as at least this [s].

@@ -1,0 +1,88 @@
+"""Why a run could not continue, in a sentence with a fix."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.equations.binding import Binding
+from pliant.equations.equations import Equations
+from pliant.equations.layout import RuntimeStatus
+from pliant.equations.time_loop import TimeLoop
+from pliant.solve.law_ranges import law_range_notes
+from pliant.solve.motion.integrator import Method
+from pliant.solve.motion.progress_monitor import fastest
+
+DEPENDENT = 1e-3
+"""Share of its size at the start below which the smallest singular value of the constraints is one of a dead point."""
+MOST_ROWS = 2000
+"""Constraints of which singular values are computed in a second."""
+INVOLVED = 0.2
+"""Share of the largest weight from which a constraint is named."""
+MECHANICAL = (
+    RuntimeStatus.SINGULAR,
+    RuntimeStatus.NOT_FINITE,
+    RuntimeStatus.NO_CONVERGENCE,
+    RuntimeStatus.STEP_TOO_SMALL,
+    RuntimeStatus.PROJECTION,
+)
+"""How a run ends at a dead point, depending on its method."""
+
+
+def failure_reason(
+    eqs: Equations, bound: Binding, method: Method, run: TimeLoop, status: int, start: tuple[float, np.ndarray]
+) -> str:
+    """The message of a run that ended with this status.
+
+    start: time [s] and coordinates that the run began with.
+    """
+    at = f"at t = {run.t:.6g} s"
+    q = np.array(run.q)
+    notes = law_range_notes(eqs.model, bound, [bound.node_poses(q)])
+    beyond = "".join(f" There, {note}." for note in notes)
+    dependent = dependent_constraints(eqs, bound, start, (run.t, q)) if status in MECHANICAL else []
+    if dependent:
+        what = f"constraint{'' if len(dependent) == 1 else 's'} {', '.join(dependent)}"
+        return (
+            f"the mechanism reaches a dead point {at}: the {what} can no longer be satisfied with finite "
+            "speeds and forces. Change the prescribed motions, lengths or initial values so that it stays clear of this pose."
+            + beyond
+        )
+    if status == RuntimeStatus.NOT_FINITE:
+        # a step that broke down inside names no rate: the one that ran away furthest is the one to look at
+        known = 0 <= run.where < len(eqs.rates)
+        name = eqs.rates[run.where] if known else fastest(eqs, run)
+        return (
+            f"the rate of '{name}' is no longer a finite number {at}. The motion diverges: use a smaller step"
+            f"{' or an implicit method' if method.explicit else ''}, or check stiffness, mass and input values near that "
+            "coordinate." + beyond
+        )
+    if status == RuntimeStatus.SINGULAR and method.explicit and method.fixed:
+        return (
+            f"the mass matrix became singular {at}, as it does where a motion diverges: the step of {method.step:g} s is too "
+            "long for the fastest vibration. Use a smaller step or an implicit method." + beyond
+        )
+    return f"{at}: {RuntimeStatus(status).meaning}{beyond}"
+
+
+def dependent_constraints(
+    eqs: Equations, bound: Binding, start: tuple[float, np.ndarray], now: tuple[float, np.ndarray]
+) -> list[str]:
+    """Names of constraints, prescribed motions included, that have become dependent on each other since the start, or hold
+    nothing any more; none where all are as independent as they were."""
+    rows = np.flatnonzero(bound.active_rows)
+    if not 0 < len(rows) <= MOST_ROWS or not np.all(np.isfinite(now[1])):
+        return []
+    (_, before), (weights, after) = (_scaled(bound, rows, *state) for state in (start, now))
+    if not after[-1] < DEPENDENT * before[-1]:
+        return []
+    share = np.abs(weights[:, -1])
+    names = [eqs.constraint_names[i] for i in rows[share > INVOLVED * share.max()]]
+    return [f"'{name}'" for name in names]
+
+
+def _scaled(bound: Binding, rows: np.ndarray, t: float, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Left singular vectors and singular values of the constraints, their values and all coordinates in the robot's sizes."""
+    rest = np.zeros(bound.nv)
+    jacobian = bound.constraint_jacobian(t, q, rest)[rows] * bound.sizes(q)[1]
+    found = np.linalg.svd(jacobian / bound.constraint_sizes(t, q, rest)[rows, None], full_matrices=False)
+    return np.asarray(found[0]), np.asarray(found[1])
