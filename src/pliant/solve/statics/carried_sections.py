@@ -82,6 +82,8 @@ class CarriedSections:
         x = np.array(x, dtype=float)
         rotations, places = bound.node_poses(q)
         twists = bound.node_twists(q, x)
+        size, rate_sizes = bound.sizes(q)
+        per = _per_size(size)
         columns: dict[int, np.ndarray] = {}
         for chains in self._stages:
             moved_rotations, moved_places = bound.node_poses(bound.increment(q, x))
@@ -90,15 +92,16 @@ class CarriedSections:
                 R = moved_rotations[c] @ rotations[c].T
                 p = moved_places[c] - R @ places[c]
                 helices = _helices(bound, chain, rotations, places)
-                turns, shifts = _moved(R, p, helices, np.diff(twists[np.r_[c, chain.nodes]], axis=0))
+                relative = per * np.diff(twists[np.r_[c, chain.nodes]], axis=0)
+                turns, shifts = _moved(R, p / size, per * helices, relative)
                 phi = scipy.spatial.transform.Rotation.from_matrix(turns).as_rotvec()
-                step = np.einsum("nij,nj->ni", turns, places[chain.nodes]) + shifts - places[chain.nodes]
+                step = np.einsum("nij,nj->ni", turns, places[chain.nodes]) + size * shifts - places[chain.nodes]
                 wanted = np.hstack([step - np.cross(phi, places[chain.nodes]), phi])
                 if chain.size not in columns:
                     columns[chain.size] = self._columns(bound, q, chain.size)
                 S = columns[chain.size][:, chain.nodes].transpose(1, 2, 0)
-                y = np.einsum("nij,nj->ni", np.linalg.pinv(S), wanted)
-                x[chain.rates[:, None] + np.arange(chain.size)] = y
+                at = chain.rates[:, None] + np.arange(chain.size)
+                x[at] = np.einsum("nij,nj->ni", _inverse(S, size, rate_sizes[at]), wanted)
         return bound.increment(q, x)
 
     @property
@@ -110,18 +113,20 @@ class CarriedSections:
     def transported(self, bound: Binding, q: np.ndarray, force: np.ndarray, to: np.ndarray) -> np.ndarray:
         """Generalized forces (nv) at the pose `to` that do the same work on changes of the helices as `force` does at q."""
         out = np.array(force, dtype=float)
+        size, rate_sizes = bound.sizes(q)
         before, after = ((*bound.node_poses(x), self._subspaces(bound, x)) for x in (q, to))
         for chain in self._chains:
             at = chain.rates[:, None] + np.arange(chain.size)
             S = before[2][chain.size][:, chain.nodes].transpose(1, 2, 0)
-            nodal = np.einsum("nji,nj->ni", np.linalg.pinv(S), force[at])
+            nodal = np.einsum("nji,nj->ni", _inverse(S, size, rate_sizes[at]), force[at])
             carried = np.cumsum(nodal[::-1], axis=0)[::-1]
             old, new = (_helices(bound, chain, *x[:2]) for x in (before, after))
             work = np.einsum("nji,nj->ni", _change(old), carried)
             # the same in the axes of the section before
             first, second = (_bases(bound, chain, *x[:2]) for x in (before, after))
             work = _wrenches(second, _wrenches(first, work, inverse=True))
-            moved = np.linalg.solve(_change(new).transpose(0, 2, 1), work[:, :, None])[:, :, 0]
+            per = _per_size(size)
+            moved = per * np.linalg.solve(_change(per * new).transpose(0, 2, 1), (work / per)[:, :, None])[:, :, 0]
             nodal = moved - np.concatenate([moved[1:], np.zeros((1, 6))])
             out[at] = np.einsum("nji,nj->ni", after[2][chain.size][:, chain.nodes].transpose(1, 2, 0), nodal)
             if chain.carrier != WORLD:
@@ -143,13 +148,14 @@ class CarriedSections:
         """
         found: list[Entries] = []
         rotations, places = bound.node_poses(q) if self._chains else (np.zeros((0, 3, 3)), np.zeros((0, 3)))
+        size, rate_sizes = bound.sizes(q)
         columns: dict[int, np.ndarray] = {}
         for chain in self._chains:
             if chain.size not in columns:
                 columns[chain.size] = self._columns(bound, q, chain.size)
             S = columns[chain.size][:, chain.nodes].transpose(1, 2, 0)  # n x 6 x size
             at = chain.rates[:, None] + np.arange(chain.size)
-            wrenches = np.einsum("nji,nj->ni", np.linalg.pinv(S), force[at])
+            wrenches = np.einsum("nji,nj->ni", _inverse(S, size, rate_sizes[at]), force[at])
             B = _second_order(wrenches, places[chain.nodes], _helices(bound, chain, rotations, places))
             if chain.carrier != WORLD:
                 base = bound.node_jacobian(q, chain.carrier)
@@ -172,6 +178,18 @@ class CarriedSections:
                     v[chain.rates + k] = 1.0
             out.append(bound.node_twists(q, v))
         return np.array(out)
+
+
+def _per_size(size: float) -> np.ndarray:
+    """Factors (6) that make twists pure numbers, lengths as shares of a size [m]."""
+    return np.repeat([1 / size, 1.0], 3)
+
+
+def _inverse(S: np.ndarray, size: float, rate_sizes: np.ndarray) -> np.ndarray:
+    """Pseudo-inverses (n x k x 6) of the twists S (n x 6 x k) of rates with these sizes (n x k): displacements are compared with
+    turns at the distance `size` [m]."""
+    per = _per_size(size)
+    return np.asarray(rate_sizes[:, :, None] * np.linalg.pinv(per[:, None] * S * rate_sizes[:, None, :]) * per)
 
 
 def _second_order(wrenches: np.ndarray, places: np.ndarray, helices: np.ndarray) -> np.ndarray:
@@ -302,7 +320,8 @@ def _exponential(twists: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _moved(R: np.ndarray, p: np.ndarray, helices: np.ndarray, relative: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Motions of the world (rotations, shifts of its origin) that take sections one after the other to their new poses: that of
-    the one before, and a change of the helix x between both that has the relative world twist (n x 6) to first order."""
+    the one before, and a change of the helix x between both that has the relative world twist (n x 6) to first order. All lengths
+    are pure numbers."""
     change = np.linalg.solve(_change(helices), relative[:, :, None])[:, :, 0]
     (turn, shift), (back, away) = _exponential(helices + change), _exponential(-helices)
     steps, moves = turn @ back, np.einsum("nij,nj->ni", turn, away) + shift
