@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import gc
+import pickle
 import shutil
 import zipfile
 
@@ -134,3 +137,15 @@ def test_an_fmu_without_a_library_for_this_machine_is_said(drive, tmp_path):
     unit = pliant.Fmu(tmp_path / "foreign.fmu", inputs={"measured": "angle"}, commands={"torque": "torque"})
     with pytest.raises(RuntimeError, match="cannot be started on this machine"):
         pliant.simulate(pliant.derive(pliant.load_text(ARM)), 0.1, controllers=unit)
+
+
+@needs_compiler
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_a_copy_lives_longer_than_what_it_was_made_of(drive, way):
+    arm = pliant.derive(pliant.load_text(ARM))
+    first = pliant.Fmu(drive, {"measured": "angle"}, {"torque": "torque"}, sample_time=0.01)
+    moved = pliant.simulate(arm, 0.1, controllers=first).q
+    second = way(first)
+    del first
+    gc.collect()
+    np.testing.assert_array_equal(pliant.simulate(arm, 0.1, controllers=second).q, moved)

@@ -367,6 +367,35 @@ def test_designs_and_plans(way: Callable[[Any], Any]) -> None:
         assert repr(other) == repr(thing)
 
 
+# -- fleets and products with Jacobians -----------------------------------------------------------------------------------
+
+
+def test_a_fleet_that_was_used(way: Callable[[Any], Any]) -> None:
+    eqs = pliant.derive("cart_pole")
+    fleet = pliant.Fleet(eqs, 5, step=1e-3, inputs="force", parameters={"length": np.linspace(0.4, 0.6, 5)})
+    fleet.step({"force": np.arange(5.0)}, 20)
+    other = way(fleet)
+    assert_equal([other.q, other.v, other.time, other.inputs], [fleet.q, fleet.v, fleet.time, fleet.inputs])
+    before = fleet.q.copy()
+    other.step(n=20)
+    np.testing.assert_array_equal(fleet.q, before)  # its memory is its own
+    fleet.step(n=20)
+    assert_equal([other.q, *other.outputs().values()], [fleet.q, *fleet.outputs().values()])
+    for one in (fleet, other):
+        one.reset([1])
+    np.testing.assert_array_equal(other.q, fleet.q)
+
+
+@pytest.mark.parametrize("options", [{"until": 0.05}, {"analysis": "equilibrium"}], ids=["motion", "rest"])
+def test_products_with_jacobians(options: dict[str, Any], way: Callable[[Any], Any]) -> None:
+    at = pliant.differentiable(pliant.derive("stiff_flop"), "tip", ["p1", "youngs_modulus"], **options).linearize()
+    other = way(at)
+    along, across = {"p1": 100.0}, {"tip": np.ones_like(at.outputs["tip"])}
+    assert_equal([other.vjp(across)["p1"], other.outputs["tip"]], [at.vjp(across)["p1"], at.outputs["tip"]])
+    np.testing.assert_array_equal(other.jvp(along)["tip"], at.jvp(along)["tip"])
+    assert np.any(at.vjp(across)["p1"])
+
+
 # -- other processes -----------------------------------------------------------------------------------------------------
 
 

@@ -160,6 +160,8 @@ FITTING: dict[str, tuple[str, ...]] = {
 """Values that fit an option, or nearly so."""
 WAITING = ("view",)
 """Commands that wait for visitors."""
+UNNAMED = ("validate",)
+"""Commands that take their time where nothing is named: all cases are run."""
 
 
 @cache
@@ -178,10 +180,10 @@ def commands(chance: random.Random) -> list[str]:
     given = [name]
     parameters = _parsed(name).params
     for parameter in parameters:
-        if parameter.param_type_name == "argument" and chance.random() < 0.97:
+        if parameter.param_type_name == "argument" and (name in UNNAMED or chance.random() < 0.97):
             is_target = parameter.name == "out"
             fits = chance.choice(("out.gif", "out.mp4", "out.html", "out.txt")) if is_target else subject
-            given.append(fits if chance.random() < 0.9 else chance.choice(VALUES))
+            given.append(fits if name in UNNAMED or chance.random() < 0.9 else chance.choice(VALUES))
     if chance.random() < 0.8:
         given += NEEDED.get(name, [])
     options = [parameter for parameter in parameters if parameter.param_type_name != "argument"]

@@ -11,7 +11,7 @@ import tempfile
 import weakref
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
 
@@ -66,6 +66,9 @@ class Fmu:
         self._reference = {name: x.valueReference for name, x in known.items()}
         self._single = {name for name, x in known.items() if x.type == "Float32"}
         self._instance: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))  # a copy unpacks the file again
 
     def _check(self, what: str, names: Any, known: list[str]) -> None:
         for name in names:

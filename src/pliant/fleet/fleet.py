@@ -147,6 +147,21 @@ class Fleet:
     def __len__(self) -> int:
         return self.count
 
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {name: value for name, value in self.__dict__.items() if name not in ("_programs", "_run")}
+        kept["_device"] = self._device.name, self._device.precision, getattr(self._device, "threads", None)
+        kept["_arrays"] = {name: to_numpy(array) for name, array in self._arrays.items()}
+        kept["_start"] = tuple(to_numpy(values) for values in self._start)
+        return kept
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept, _device=_device(*kept["_device"]), _programs={})
+        self._allocate()  # copies have memory of their own
+        for name, values in kept["_arrays"].items():
+            self._arrays[name][...] = self._device.read(values)
+        self._start = tuple(self._own(values) for values in kept["_start"])
+        self._run = self._loaded("step", lambda: step_program(self._robot, self.method))
+
     # -- arrays ---------------------------------------------------------------------------------------------------------------
 
     @property

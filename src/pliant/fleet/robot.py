@@ -63,6 +63,9 @@ class Robot:
         )
         self.u, self.c = ca.SX.sym("u", self.nu), ca.SX.sym("c", self.nc)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Robot, (self.eqs, self.commanded, self.varied, self.rows, self.sizes)  # expressions are made again
+
     def _varied_constants(self) -> np.ndarray:
         """Constants of the elements that depend on parameters which differ, by index."""
         constants = self.eqs.model.system.constants

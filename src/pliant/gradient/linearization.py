@@ -43,6 +43,10 @@ class Linearization:
     _moved: Callable[[Arrays], Arrays] | None
     _share: float = SHARE
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # a copy records its own motion: a record is large, and part of it is memory of the runtime
+        return self.function.linearize, (self.values,)
+
     def vjp(self, cotangents: Mapping[str, Any]) -> Arrays:
         """Cotangents of the arguments for those of the outputs (none are zero)."""
         given = self.function.checked_cotangents(cotangents)
