@@ -114,3 +114,27 @@ def test_too_little_memory_is_said(said, message, capsys, monkeypatch):
     monkeypatch.setattr("pliant.spec.reader.check", lack)
     assert run(["check", "pendulum"]) == 2
     assert capsys.readouterr().err == f"pliant: {message} (use a smaller model; close other programs)\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["modes", "pendulum", "--out", "--json"], "--out needs a value; '--json' is an option"),
+        (["simulate", "pendulum", "--until", "--out", "run.nc"], "--until needs a value; '--out' is an option"),
+        (["modes", "pendulum", "--set", "-h"], "--set needs a value; '-h' is an option"),
+        (["picture", "pendulum", "--out", "--no-labels"], "--out needs a value; '--no-labels' is an option"),
+    ],
+)
+def test_an_option_is_not_the_value_of_another(words, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(words) == 2
+    caught = capsys.readouterr()
+    assert said in (json.loads(caught.out)["message"] if "--json" in words else caught.err)
+    assert not list(tmp_path.iterdir())
+
+
+def test_values_may_begin_with_a_dash(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["equilibrium", "cart_pole", "--input", "force=-1", "--time", "-1"]) in (0, 2)
+    assert "is an option" not in capsys.readouterr().err
+    assert run(["simulate", "pendulum", "--begin", "-1", "--until", "-0.99"]) == 0

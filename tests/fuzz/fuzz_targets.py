@@ -328,7 +328,11 @@ def _run(arguments: list[str], environment: dict[str, str]) -> None:
     kept = {name: os.environ.get(name) for name in environment}
     os.environ.update(environment, PLIANT_DEBUG="1")
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), np.errstate(divide="warn", over="warn", invalid="warn"):
+        with (
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            np.errstate(divide="warn", over="warn", invalid="warn"),
+        ):
             code = run_command(arguments)
     finally:
         for name, value in kept.items():

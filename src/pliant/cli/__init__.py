@@ -31,7 +31,7 @@ from pliant.cli.common import (
     with_timeout,
 )
 from pliant.cli.memory import limit_memory, memory_words
-from pliant.cli.usage import empty_argument, usage_failure
+from pliant.cli.usage import check_values, empty_argument, usage_failure
 from pliant.language.faults import SpecError
 
 COMMANDS = {
@@ -145,7 +145,9 @@ class Commands(TyperGroup):
         """The command that was called, with its options instead of the list entry."""
         name, _, rest = super().resolve_command(ctx, args)
         assert name is not None, "an unknown command is refused above"
-        return name, command(name), fill_values(function_of(name), rest)
+        called, words = command(name), fill_values(function_of(name), rest)
+        check_values(called, words)
+        return name, called, words
 
 
 def function_of(name: str) -> Any:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from pliant.cli.common import Failure
+from pliant.cli.common import CommandError, Failure
 
 REASONS = (
     (r"valid number", "is not a number"),
@@ -29,6 +29,19 @@ def empty_argument(arguments: Sequence[str]) -> Failure | None:
             what = before if before.startswith("-") else "an argument"
             return Failure(f"{what} is empty", "give it a value, or leave it out")
     return None
+
+
+def check_values(command: Any, arguments: Sequence[str]) -> None:
+    """Reject the name of an option in the place of another one's value, where the value was forgotten."""
+    options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
+    known = {name: not option.is_flag for option in options for name in (*option.opts, *option.secondary_opts)}
+    known |= {"-h": False, "--help": False}
+    words = iter(arguments)
+    for word in words:
+        if word == "--":
+            return
+        if known.get(word) and (value := next(words, None)) in known:
+            raise CommandError(f"{word} needs a value; '{value}' is an option", f"write {word} VALUE {value}")
 
 
 def usage_failure(error: Any, arguments: Sequence[str]) -> Failure:
