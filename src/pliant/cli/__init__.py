@@ -32,6 +32,7 @@ from pliant.cli.common import (
 )
 from pliant.cli.memory import limit_memory, memory_words
 from pliant.cli.usage import check_values, empty_argument, usage_failure
+from pliant.language.arguments import ArgumentError
 from pliant.language.faults import SpecError
 
 COMMANDS = {
@@ -110,6 +111,8 @@ def run(arguments: Sequence[str]) -> int:
         failure = Failure("", faults=error.faults, model=error.model)
     except CommandError as error:
         failure = Failure(str(error), error.hint)
+    except ArgumentError as error:
+        failure = Failure(error.message, error.hint)
     except MemoryError as error:
         failure = Failure(str(error) or "there is not enough memory", f"use a smaller model; {memory_words()}")
     except (KeyboardInterrupt, typer.Abort):
