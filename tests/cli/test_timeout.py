@@ -56,3 +56,25 @@ def test_memory_is_limited(tmp_path) -> None:
     environment = {**os.environ, "PLIANT_LIMITS": "memory=1GB"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert "MemoryError" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["equilibrium", "cantilever", "--starts", "100000"],
+        ["validate", "catenary", "pendulum_period", "beam_frequencies"],
+        ["optimize", "stiff_flop", "--minimize", "tip.x", "--vary", "p1=0:100 kPa", "--evaluations", "100000"],
+        ["run", "stiff_flop@circling"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_commands_of_many_analyses_end_with_the_first_that_is_stopped(words, tmp_path, monkeypatch, capsys) -> None:
+    """Each analysis stops in good order; that is no failure of theirs, and no more of them are begun."""
+    monkeypatch.chdir(tmp_path)
+    clock = iter(range(10**9))
+    monkeypatch.setattr("pliant.language.deadline.time.monotonic", lambda: float(next(clock)))  # a second for each look
+    monkeypatch.setattr("pliant.language.deadline.signal.setitimer", lambda *given: None)  # and no alarm
+    assert run([*words, "--timeout", "5"]) == 124
+    said = capsys.readouterr()
+    assert "stopped by the time limit of 5 s" in " ".join((said.out + said.err).split())
+    assert next(clock) < 200

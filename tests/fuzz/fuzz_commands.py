@@ -92,7 +92,7 @@ FITTING: dict[str, tuple[str, ...]] = {
         "gradient",
         "global",
     ),
-    "step": ("1e-3", "1 ms", "1e-12", "1", "0"),
+    "step": ("1e-3", "1 ms", "1e-6", "1", "0"),
     "rtol": ("1e-6", "1e-30", "1", "0"),
     "atol": ("1e-6", "1e-30", "1", "0"),
     "tolerance": ("1e-6", "1e-30", "1", "0"),

@@ -109,10 +109,8 @@ def run(arguments: Sequence[str]) -> int:
         failure = usage_failure(error, arguments)
     except SpecError as error:
         failure = Failure("", faults=error.faults, model=error.model)
-    except CommandError as error:
-        failure = Failure(str(error), error.hint)
-    except ArgumentError as error:
-        failure = Failure(error.message, error.hint)
+    except (CommandError, ArgumentError) as error:
+        failure = Failure(error.message if isinstance(error, ArgumentError) else str(error), error.hint)
     except MemoryError as error:
         failure = Failure(str(error) or "there is not enough memory", f"use a smaller model; {memory_words()}")
     except (KeyboardInterrupt, typer.Abort):

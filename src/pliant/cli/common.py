@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
+from pliant.language.arguments import ArgumentError
 from pliant.language.deadline import TimeIsUp, alarm_after, time_limit
 from pliant.language.faults import Fault
 from pliant.language.limits import limits
@@ -143,13 +144,20 @@ def with_timeout(command: Any) -> Any:
         seconds = limits().time if timeout is None else timeout
         with time_limit(seconds) as deadline, alarm_after(deadline):
             try:
-                return command(**given)
+                code = command(**given)
             except Interrupted:
                 if deadline is not None and deadline.is_over:
                     raise TimedOut(str(deadline), answered=True) from None
                 raise
             except TimeIsUp as reason:
                 raise TimedOut(str(reason)) from None
+            except (ArgumentError, CommandError):
+                if deadline is not None and deadline.noticed:  # this is why it failed
+                    raise TimedOut(str(deadline)) from None
+                raise
+            if deadline is not None and deadline.noticed:
+                raise TimedOut(str(deadline), answered=True)
+            return code
 
     call.__signature__ = inspect.Signature([*(x.replace(kind=x.KEYWORD_ONLY) for x in every), option])  # type: ignore[attr-defined]
     call.__annotations__ = {x.name: x.annotation for x in (*every, option)}

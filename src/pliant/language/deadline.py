@@ -58,8 +58,14 @@ def time_is_up() -> str:
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[Deadline | None]:
-    """Limit the enclosed code to a number of seconds of real time; None: no limit. An enclosing limit remains in force."""
+    """Limit the enclosed code to a number of seconds of real time; None: no limit. An enclosing limit remains in force.
+
+    Raises TimeIsUp if an earlier analysis was stopped by the enclosing limit: searches that run many analyses, and take those that
+    fail as answers, end there.
+    """
     around = _current.get()
+    if around is not None and around.noticed:
+        raise TimeIsUp(str(around))
     if seconds is None or (around is not None and around.end <= time.monotonic() + seconds):
         yield around
         return

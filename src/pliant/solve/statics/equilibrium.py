@@ -158,7 +158,7 @@ def equilibrium(
     bound = from_here(with_remembered(made.bound, begin), time, made.q)
     with time_limit(None if timeout is None else positive("timeout", timeout)):
         rest = _search(eqs, StaticEquations(bound, time, tolerance), made, q, stable=stability == "stable")
-        late = time_is_up()
+        late = "" if rest.in_balance else time_is_up()
     bound = rest.bound
     touching = contacts_at_rest(bound, time, rest.q)
     at = StaticEquations(bound, time, tolerance).linearized(rest.q, rest.multipliers)
@@ -181,7 +181,7 @@ def equilibrium(
         )
     found = rest.in_balance and (stable is not False or stability == "any")
     first = _found(judged, rest.iterations, held) if rest.in_balance else _not_found(eqs, at.residual, rest, touching)
-    if late and not rest.in_balance:
+    if late:
         first = f"{late}: {first}"
     if rest.in_balance and not found:
         first += ". No stable pose was found from here: start elsewhere, or take this one with stability='any'"
