@@ -18,6 +18,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +34,8 @@ from pliant import SpecError
 OWN = Path(__file__).parents[1] / "tests" / "foreign" / "robots"
 PACKAGES = ("example_robot_data", "pybullet_data", "gymnasium.envs.mujoco", "mujoco")
 TOLERANCE = 1e-10
+MJCF = re.compile(rb"<mujoco[\s>]")
+"""How a robot in MJCF begins; files that others include begin otherwise."""
 
 
 def folders(given: list[str]) -> Iterator[Path]:
@@ -45,23 +48,26 @@ def folders(given: list[str]) -> Iterator[Path]:
             yield from map(Path, spec.submodule_search_locations or () if spec else ())
 
 
-def robots(given: list[str]) -> list[Path]:
-    """Files of robots: one of each name, without the thousand objects that pybullet_data has at random."""
-    found: dict[str, Path] = {}
+def robots(given: list[str]) -> list[tuple[Path, Path]]:
+    """Files of robots with the folders they were found in: one of each name, without the random objects of pybullet_data."""
+    found: dict[str, tuple[Path, Path]] = {}
     for folder in folders(given):
         for file in sorted(folder.rglob("*")):
-            is_robot = file.suffix == ".urdf" or (file.suffix == ".xml" and b"<mujoco" in file.read_bytes()[:4096])
+            is_robot = file.suffix == ".urdf" or (file.suffix == ".xml" and MJCF.search(file.read_bytes()[:4096]))
             if is_robot and "random_urdfs" not in file.parts:
-                found.setdefault(f"{file.parent.name}/{file.name}", file)
+                found.setdefault(f"{file.parent.name}/{file.name}", (file, folder))
     return list(found.values())
 
 
-def row(file: Path) -> dict[str, Any]:
-    """One robot: whether it was read, and its largest error."""
+def row(file: Path, folder: Path) -> dict[str, Any]:
+    """One robot: whether it was read, and its largest error. folder: where its other files may be."""
     source = "Pinocchio" if file.suffix == ".urdf" else "MuJoCo"
     found = {"robot": f"{file.parent.name}/{file.name}", "source": source}
     try:
-        error, bodies, rates = (pinocchio_error if source == "Pinocchio" else mujoco_error)(file)
+        if source == "Pinocchio":
+            error, bodies, rates = pinocchio_error(file)
+        else:
+            error, bodies, rates = mujoco_error(file, folders=[folder])
     except SpecError as fault:
         return {**found, "ok": False, "largest_error": None, "fault": str(fault.faults[0])}
     except Exception as fault:  # the other library refuses it
@@ -81,7 +87,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="Print one JSON object.")
     options = parser.parse_args()
     os.environ.setdefault("PLIANT_COMPILE", "never")  # a hundred robots, ten evaluations each
-    rows = [row(file) for file in robots(options.folder)]
+    rows = [row(file, folder) for file, folder in robots(options.folder)]
     if options.json:
         print(json.dumps({"rows": rows}))
         return

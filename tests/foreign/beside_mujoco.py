@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from pliant.foreign.mjcf_text import prepare
 from pliant.language.source import Source
 
 STATES = 10
+FRICTION_OFF = 1 << 2
+"""MuJoCo's flag for models without dry friction."""
 
 
-def mujoco_error(file: Path, states: int = STATES) -> tuple[float, int, int]:
+def mujoco_error(file: Path, states: int = STATES, folders: Sequence[Path] = ()) -> tuple[float, int, int]:
     """The largest difference of mass matrix, bias, smooth accelerations and poses, each over its largest; bodies and rates.
 
     MuJoCo's constraints (limits, equalities, contacts, friction) are soft: states are within the limits, contacts are taken out,
@@ -28,11 +31,11 @@ def mujoco_error(file: Path, states: int = STATES) -> tuple[float, int, int]:
 
     mujoco.set_mju_user_warning(lambda text: None)  # which would be written to a file
     model = mujoco.MjModel.from_xml_path(str(file))
-    whole = pliant.load(file)
-    robot = whole.replace(contacts={}, constraints={}, outputs={})
+    whole = pliant.load(file, folders=folders)
+    robot = whole.replace(contacts={}, constraints={}, outputs={}, surfaces={})
     eqs = pliant.derive(robot)
-    names = _names(file)
-    _switch_off(model, names["inputs"])
+    names = _names(file, folders)
+    _switch_off(model, names, pliant.import_robot(file, folders=folders).notes)
     data = mujoco.MjData(model)
     order_q, order_v = _order(model, eqs, names)
     slip = _friction(model)
@@ -50,7 +53,7 @@ def mujoco_error(file: Path, states: int = STATES) -> tuple[float, int, int]:
         here = eqs.at(inputs=inputs, within_limits=False)
         pairs = [(here.mass_matrix(ours_q).toarray(), full[np.ix_(order_v, order_v)])]
         pairs += [(here.bias(ours_q, ours_v), forces[order_v])]
-        if not len(eqs.constraint_names) and np.linalg.cond(full) < WELL_DETERMINED:
+        if model.nv and not len(eqs.constraint_names) and np.linalg.cond(full) < WELL_DETERMINED:
             a = np.linalg.solve(full, -forces)
             pairs += [(full @ here.forward_dynamics(ours_q, ours_v)[0][np.argsort(order_v)], full @ a)]
         frames = here.frames(ours_q)
@@ -60,13 +63,28 @@ def mujoco_error(file: Path, states: int = STATES) -> tuple[float, int, int]:
     return worst, len(robot.bodies), len(eqs.rates)
 
 
-def _switch_off(model: Any, inputs: dict[int, str]) -> None:
-    """Do without what notes say is left out: the medium, compensation of gravity, actuators that are not linear."""
+LEFT_OUT = {
+    "spring and damper of a tendon": ("tendons", ("tendon_stiffness", "tendon_damping")),
+    "the largest force of a servo": ("actuators", ("actuator_forcelimited",)),
+    "the largest force of all actuators": ("given_joints", ("jnt_actfrclimited",)),
+}
+"""Beginnings of notes, with the kind of thing that they are about, and the arrays that are zero without it."""
+
+
+def _switch_off(model: Any, names: dict[str, dict[int, str]], notes: Sequence[pliant.Fault]) -> None:
+    """Do without what notes say is left out: the medium, springs of some tendons, actuators that are not linear."""
+    for note in notes:
+        for begins, (kind, keys) in LEFT_OUT.items():
+            if note.message.startswith(begins):
+                given = note.path.partition(" ")[2]
+                for k in [k for k, name in names[kind].items() if name == given]:
+                    for key in keys:
+                        getattr(model, key)[k] = 0
     model.opt.density = model.opt.viscosity = 0.0
     model.opt.wind[:] = 0.0
-    model.body_gravcomp[:] = 0.0
+    model.tendon_armature[:] = 0.0
     model.actuator_actearly[:] = 0
-    for u in set(range(model.nu)) - set(inputs):
+    for u in set(range(model.nu)) - set(names["inputs"]):
         model.actuator_gaintype[u], model.actuator_biastype[u] = 0, 0
         model.actuator_gainprm[u], model.actuator_biasprm[u] = 0.0, 0.0
 
@@ -77,8 +95,8 @@ def _new_order(mujoco: Any) -> bool:
 
 def _friction(model: Any) -> np.ndarray:
     """Dry friction, which MuJoCo has as a constraint, of hinges and slides."""
-    plain = np.isin(model.jnt_type[model.dof_jntid], (FREE, BALL))
-    return np.where(plain, 0.0, model.dof_frictionloss)
+    off = np.isin(model.jnt_type[model.dof_jntid], (FREE, BALL)) | bool(model.opt.disableflags & FRICTION_OFF)
+    return np.where(off, 0.0, model.dof_frictionloss)
 
 
 def _slip_speed(model: Any) -> np.ndarray:
@@ -102,14 +120,22 @@ def _state(model: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray
     return q, v, u
 
 
-def _names(file: Path) -> dict[str, dict[int, str]]:
+def _names(file: Path, folders: Sequence[Path]) -> dict[str, dict[int, str]]:
     """The names that the import gives to bodies, joints and actuators."""
-    document = Document(Source(str(file), None, file.parent))
+    document = Document(Source(str(file), None, file.parent, tuple(folders)))
     prepared = prepare(file.read_bytes(), document)
     reader = Reader(document, prepared, compile_model(prepared, document))
     reader.read()
     bodies = {i: name for i, name in enumerate(reader.bodies) if i}
-    return {"bodies": bodies, "joints": reader.joint_names, "inputs": reader.inputs}
+    given = {
+        key: {k: reader.model.name(kind, k) for k in range(count)}
+        for key, kind, count in (
+            ("tendons", "tendon", reader.model.ntendon),
+            ("actuators", "actuator", reader.model.nu),
+            ("given_joints", "jnt", reader.model.njnt),
+        )
+    }
+    return {"bodies": bodies, "joints": reader.joint_names, "inputs": reader.inputs, **given}
 
 
 def _order(model: Any, eqs: Any, names: dict[str, dict[int, str]]) -> tuple[np.ndarray, np.ndarray]:

@@ -14,6 +14,7 @@ from pliant.language.faults import Fault, Place, SpecError
 from pliant.language.names import MAX_NAME, RESERVED
 from pliant.language.source import Imported, Source
 from pliant.language.tree import Tree, from_plain
+from pliant.language.units import UNITS
 from pliant.language.words import describe
 
 Numbers: TypeAlias = Sequence[float] | np.ndarray
@@ -23,6 +24,10 @@ ANGLES = {round(math.radians(degrees), 12): degrees for degrees in range(-360, 3
 """Angles that people give in degrees [deg], by their value [rad]."""
 LARGEST = 1e100
 """Numbers up to which products are finite; robots have none beyond."""
+NEGLIGIBLE = 1e-14
+"""Relative differences that are round-off of what a file says."""
+NOWHERE = 1e-15
+"""Lengths that are round-off [m]: smaller than a nucleus."""
 ROUND_OFF = 1e-12
 """Numbers that are nearer than this to what a person would write are that."""
 
@@ -59,6 +64,8 @@ class Document:
         """A name that is allowed and not taken in a space of names, as near to the given one as can be."""
         taken = self._names.setdefault(space, set())
         name = plain_name(given, kind)
+        if space == "parameters" and name in UNITS:  # as in `2 N*m`
+            name = f"{name}_{kind}"
         if name in taken:
             stem = name[: MAX_NAME - 6]
             name = next(n for n in (f"{stem}_{k}" for k in range(2, len(taken) + 3)) if n not in taken)
@@ -86,8 +93,9 @@ class Document:
 
 def plain_name(given: str, kind: str) -> str:
     """A name that is allowed: letters, digits and underscores, a letter first."""
-    name = re.sub(r"[^A-Za-z0-9_]+", "_", given)[: MAX_NAME - 8].strip("_") or kind
-    name = name if name[0].isalpha() else f"{kind}_{name}"
+    kind = re.sub(r"[^A-Za-z0-9_]+", "_", kind)[: MAX_NAME - 8]
+    name = re.sub(r"[^A-Za-z0-9_]+", "_", given)[: MAX_NAME - 8].strip("_") or kind.strip("_") or "part"
+    name = name if name[0].isalpha() else f"{kind if kind[:1].isalpha() else 'part'}_{name}"[: MAX_NAME - 8]
     return f"{name}_1" if name in RESERVED else name
 
 
@@ -102,8 +110,9 @@ def read_number(text: str) -> float | None:
 
 
 def number(value: float, unit: str = "") -> Any:
-    """A number to fifteen digits, whole ones without a point; with a unit as text."""
-    value = float(f"{value:.15g}")
+    """A number to fifteen digits, or as people write it where that is the same but for round-off; with a unit as text."""
+    short = float(f"{value:.9g}")
+    value = short if abs(short - value) <= NEGLIGIBLE * abs(value) else float(f"{value:.15g}")
     plain: Any = int(value) if abs(value) < 1e15 and value == int(value) else value
     return plain if not unit else f"{plain!r} {unit}"
 
@@ -117,8 +126,10 @@ def angle(value: float) -> Any:
 
 
 def vector(values: Iterable[float]) -> list[Any]:
-    """Numbers of a vector."""
-    return [number(value) for value in values]
+    """Numbers of a vector; those that are zero but for round-off are zero."""
+    found = [float(value) for value in values]
+    least = NEGLIGIBLE * 1e-2 * max(map(abs, found), default=0.0)
+    return [number(value if abs(value) > least else 0.0) for value in found]
 
 
 def axis(direction: Numbers) -> Any:
@@ -155,8 +166,9 @@ def quaternion_rotation(q: Numbers) -> dict[str, Any] | None:
 def placement(position: Numbers, rotation: dict[str, Any] | None) -> dict[str, Any]:
     """The keys of a placement that are not at their defaults."""
     found: dict[str, Any] = {}
-    if any(position):
-        found["position"] = vector(position)
+    there = [x if abs(x) > NOWHERE else 0.0 for x in position]
+    if any(there):
+        found["position"] = vector(there)
     if rotation is not None:
         found["rotation"] = rotation
     return found

@@ -12,9 +12,14 @@ from typing import Any
 import numpy as np
 
 from pliant.foreign.document import Document, angle, axis, number, placement, quaternion_rotation, vector
-from pliant.foreign.mjcf_acting import add_actuators, add_equalities, add_tendons
+from pliant.foreign.mjcf_actuators import add_actuators
+from pliant.foreign.mjcf_cables import add_cable
 from pliant.foreign.mjcf_compiled import Compiled, compile_model
+from pliant.foreign.mjcf_equalities import add_equalities
+from pliant.foreign.mjcf_keys import add_keys
+from pliant.foreign.mjcf_strings import add_flexes, name_nodes
 from pliant.foreign.mjcf_surfaces import add_surfaces
+from pliant.foreign.mjcf_tendons import add_tendons, or_zero
 from pliant.foreign.mjcf_text import Prepared, prepare
 from pliant.language.source import Imported, Source
 
@@ -43,11 +48,35 @@ class Coordinate:
     rest: float = 0.0
     damping: float = 0.0
     inputs: list[str] = field(default_factory=list)
+    has_servo: bool = False
+    bounds: tuple[float, float] | None = None
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether it follows another coordinate, or stands still."""
+        return "equal_to" in self.entry or "motion" in self.entry
+
+    def add_spring(self, stiffness: float, rest: float) -> None:
+        """Join a spring with the one that is there."""
+        whole = self.stiffness + stiffness
+        if stiffness:
+            self.rest = (self.stiffness * self.rest + stiffness * rest) / whole if whole else 0.0
+            self.stiffness = whole
+
+    def add_armature(self, inertia: float) -> None:
+        """Add the inertia of a drive [kg m^2 or kg]."""
+        if inertia:
+            self.entry["armature"] = number(float(self.entry.get("armature", 0.0)) + inertia)
 
 
 @dataclass
 class Reader:
-    """One model of MuJoCo on its way into a document."""
+    """One model of MuJoCo on its way into a document.
+
+    turned: expressions of forces and torques on free and ball joints, six lists each. starts, rates: positions and rates at the
+    start. flexes, nodes: names of flexes, and frames of their nodes by body. drives_others: whether
+    actuators pull tendons or push sites. is_quiet: whether nothing is noted, since it was noted before.
+    """
 
     document: Document
     prepared: Prepared
@@ -58,37 +87,59 @@ class Reader:
     joint_names: dict[int, str] = field(default_factory=dict)
     sites: dict[int, str] = field(default_factory=dict)
     inputs: dict[int, str] = field(default_factory=dict)
+    turned: dict[int, list[list[str]]] = field(default_factory=dict)
+    anchors: dict[int, str] = field(default_factory=dict)
+    starts: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    rates: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    flexes: dict[int, str] = field(default_factory=dict)
+    nodes: dict[int, str] = field(default_factory=dict)
+    drives_others: bool = False
+    is_quiet: bool = False
 
     def read(self) -> Imported:
         model, document = self.model, self.document
+        self.starts, self.rates = np.array(model.qpos0), np.zeros(model.nv)
         self.world()
-        welded = model.body_jntnum == 0
-        for i in range(model.nbody):
-            given = model.name("body", i)
-            self.bodies.append(
-                WORLD if i == 0 else document.name("things", given, line=self.line(given, "body"), kind="body")
-            )
-            if i and welded[i]:
-                document.name("joints", self.bodies[i])  # the weld that holds it
-        for j in range(model.njnt):
+        self.nodes = name_nodes(self)
+        solid = [i for i in range(1, model.nbody) if i not in self.nodes]
+        moving = [i for i in solid if model.body_jntnum[i]]
+        self.bodies = [WORLD, *(self.body_name(i) for i in range(1, model.nbody))]
+        for j in [j for i in moving for j in range(model.body_jntadr[i], model.body_jntadr[i] + model.body_jntnum[i])]:
             given = model.name("jnt", j)
             self.joint_names[j] = document.name("joints", given, line=self.line(given, "joint"), kind="joint")
-        for i in range(1, model.nbody):
+        for i in solid:
             self.entries[i] = self.body(i)
         self.add_sites()
-        for j in range(model.njnt):
+        for j in self.joint_names:
             if model.jnt_type[j] in (SLIDE, HINGE):
                 self.coordinates[j] = self.coordinate(j)
         add_equalities(self)
         add_tendons(self)
         add_actuators(self)
-        for i in range(1, model.nbody):
-            if not welded[i]:
-                self.joint(i)
+        joints = dict(self.joint(i) for i in moving)
+        for i, (name, entry) in zip(moving, joints.items(), strict=True):
+            document.add("joints", name, entry, self.line(model.name("jnt", model.body_jntadr[i]), "joint"))
+        add_keys(self, moving, joints)
         for i, entry in self.entries.items():
             document.add("bodies", self.bodies[i], entry, self.line(model.name("body", i), "body"))
         add_surfaces(self)
+        add_flexes(self)
+        for s in range(model.nsite):
+            cable = self.prepared.cables.get(model.name("site", s))
+            if cable is not None:
+                frame = self.bodies[int(model.site_bodyid[s])]
+                add_cable(document, cable, frame, model.site_pos[s], model.site_quat[s])
         return document.finish()
+
+    def body_name(self, i: int) -> str:
+        """The name of a body; one that is welded takes the name of its weld, too."""
+        if i in self.nodes:
+            return self.nodes[i]
+        given = self.model.name("body", i)
+        name = self.document.name("things", given, line=self.line(given, "body"), kind="body")
+        if self.model.body_jntnum[i] == 0:
+            self.document.name("joints", name)
+        return name
 
     def line(self, name: str, *tags: str) -> int | None:
         """The line on which something is named."""
@@ -96,6 +147,8 @@ class Reader:
 
     def note(self, message: str, name: str, *tags: str, hint: str = "") -> None:
         """Note something about a named thing."""
+        if self.is_quiet:
+            return
         tag = next((tag for tag in tags if self.line(name, tag) is not None), tags[0])
         self.document.note(message, hint, line=self.line(name, tag), path=f"{tag} {name}")
 
@@ -105,13 +158,10 @@ class Reader:
         name = model.title
         if name and name != "MuJoCo Model":
             self.document.head["name"] = name
-        gravity = np.zeros(3) if model.opt_disableflags & (1 << 7) else model.opt_gravity
-        if list(gravity) != [0, 0, -9.81]:
-            self.document.head["world"] = {"gravity": vector(gravity)}
+        if list(model.opt_gravity) != [0, 0, -9.81]:
+            self.document.head["world"] = {"gravity": vector(model.opt_gravity)}
         if model.opt_density or model.opt_viscosity or model.opt_wind.any():
             self.document.note("forces of the medium (density, viscosity, wind) are left out")
-        if self.model.nflex:
-            self.document.note("flexible parts of MuJoCo are left out", "write them under `meshes` or `rods`")
 
     # -- bodies ------------------------------------------------------------------------------------------------------------
 
@@ -131,17 +181,29 @@ class Reader:
             if model.body_inertia[i].any():
                 entry["inertia"] = {"principal": vector(model.body_inertia[i])}
                 entry["inertia"] |= {"rotation": turned} if turned is not None and not round_one else {}
-        if model.body_gravcomp[i]:
-            self.note("compensation of gravity is left out", given, "body")
+        self.hold_up(i)
         if model.body_mocapid[i] >= 0:
             self.note("a mocap body stands still here", given, "body")
         return entry
+
+    def hold_up(self, i: int) -> None:
+        """The force that compensates the weight of a body, or a part of it."""
+        model = self.model
+        force = -model.body_gravcomp[i] * model.body_mass[i] * model.opt_gravity
+        if force.any():
+            load = {"frame": self.bodies[i], "force": vector(force)}
+            if model.body_ipos[i].any():
+                load["position"] = vector(model.body_ipos[i])
+            name = self.document.name("loads", "", kind=f"{self.bodies[i][:40]}_gravity_compensation")
+            self.document.add("loads", name, load, self.line(model.name("body", i), "body"))
 
     def add_sites(self) -> None:
         """Sites as frames of their bodies; those of the world as bodies that stand there."""
         model = self.model
         for s in range(model.nsite):
             given, i = model.name("site", s), int(model.site_bodyid[s])
+            if given in self.prepared.cables:
+                continue
             place = placement(model.site_pos[s], quaternion_rotation(model.site_quat[s]))
             if i == 0:
                 self.sites[s] = self.document.name("things", given, line=self.line(given, "site"), kind="site")
@@ -153,11 +215,10 @@ class Reader:
 
     # -- joints ------------------------------------------------------------------------------------------------------------
 
-    def joint(self, i: int) -> None:
-        """The joints of a body as one joint: a plain one where there is one, a chain of them otherwise."""
+    def joint(self, i: int) -> tuple[str, dict[str, Any]]:
+        """The joints of a body as one joint, with its name: a plain one where there is one, a chain of them otherwise."""
         model = self.model
         joints = range(model.body_jntadr[i], model.body_jntadr[i] + model.body_jntnum[i])
-        given = model.name("jnt", joints[0])
         place = placement(model.body_pos[i], quaternion_rotation(model.body_quat[i]))
         entry = {"parent": self.bodies[model.body_parentid[i]], "child": self.bodies[i]}
         name = self.joint_names[joints[0]]
@@ -166,10 +227,17 @@ class Reader:
         elif len(joints) == 1 and self.is_plain(joints[0]):
             entry = self.plain(i, joints[0], entry)
         else:
-            name = self.document.name("joints", f"{self.bodies[i]}_joints", kind="joint") if len(joints) > 1 else name
+            if len(joints) > 1:
+                name = self.chained(i)
             moves = [move for j in joints for move in self.moves(j)]
             entry = {"type": "chain", **entry, **place, "transforms": moves}
-        self.document.add("joints", name, entry, self.line(given, "joint"))
+        return name, entry
+
+    def chained(self, i: int) -> str:
+        """The name of the chain of a body's joints."""
+        if -i not in self.anchors:
+            self.anchors[-i] = self.document.name("joints", "", kind=f"{self.bodies[i][:50]}_joints")
+        return self.anchors[-i]
 
     def is_plain(self, j: int) -> bool:
         """Whether a joint needs no chain: its zero is where the body is drawn."""
@@ -182,9 +250,11 @@ class Reader:
         at = model.body_pos[i]
         if kind != SLIDE and model.jnt_pos[j].any():
             at = at + rotated(model.body_quat[i], model.jnt_pos[j])
-            frame = self.document.name(f"frames {i}", "", kind=f"{self.joint_names[j][:40]}_anchor")
-            self.entries[i].setdefault("frames", {})[frame] = {"position": vector(model.jnt_pos[j])}
-            entry["child"] = f"{entry['child']}.{frame}"
+            if i not in self.anchors:
+                self.anchors[i] = self.document.name(f"frames {i}", "", kind=f"{self.joint_names[j][:40]}_anchor")
+                place = {"position": vector(model.jnt_pos[j])}
+                self.entries[i].setdefault("frames", {})[self.anchors[i]] = place
+            entry["child"] = f"{entry['child']}.{self.anchors[i]}"
         entry |= placement(at, quaternion_rotation(model.body_quat[i]))
         if kind == BALL:
             turning = self.orientation(j)
@@ -227,21 +297,28 @@ class Reader:
         found: dict[str, Any] = {}
         for k, letter in enumerate("xyz"):
             keys = {
-                "initial": model.qpos0[at + k],
+                "initial": self.starts[at + k],
+                "rate": self.rates[v + k],
                 "damper": model.dof_damping[v + k],
                 "armature": model.dof_armature[v + k],
             }
-            if any(keys.values()):
-                found[letter] = {key: number(value) for key, value in keys.items() if value}
-        start = quaternion_rotation(model.qpos0[at + 3 : at + 7])
-        orientation = {**({"initial": start} if start else {}), **self.orientation(j)}
-        return {**found, **({"orientation": orientation} if orientation else {})}
+            found[letter] = {key: number(value) for key, value in keys.items() if value}
+            if j in self.turned and self.turned[j][k]:
+                found[letter]["input"] = "=" + " + ".join(self.turned[j][k])
+        found["orientation"] = self.orientation(j)
+        return {key: value for key, value in found.items() if value}
 
     def orientation(self, j: int) -> dict[str, Any]:
-        """What acts on a free rotation."""
+        """Start of a free rotation, and what acts on it."""
         model = self.model
-        given, v = model.name("jnt", j), model.jnt_dofadr[j] + (3 if model.jnt_type[j] == FREE else 0)
+        first = 3 if model.jnt_type[j] == FREE else 0
+        given, v, q = model.name("jnt", j), model.jnt_dofadr[j] + first, model.jnt_qposadr[j] + first
         found: dict[str, Any] = {}
+        start = quaternion_rotation(self.starts[q : q + 4])
+        if start:
+            found["initial"] = start
+        if self.rates[v : v + 3].any():
+            found["rate"] = vector(self.rates[v : v + 3])
         if model.jnt_stiffness[j] and model.jnt_type[j] == BALL:
             found["spring"] = number(model.jnt_stiffness[j])
         elif model.jnt_stiffness[j]:
@@ -254,6 +331,10 @@ class Reader:
             self.note("the friction of a ball or free joint is left out", given, "joint")
         if model.jnt_limited[j]:
             self.note("the range of a ball joint is left out", given, "joint")
+        if or_zero(model, "jnt_stiffnesspoly", j) or or_zero(model, "dof_dampingpoly", v):
+            self.note("springs and dampers that are not linear are left out", given, "joint")
+        if j in self.turned and any(self.turned[j][3:]):
+            found["input"] = ["=" + " + ".join(terms) if terms else 0 for terms in self.turned[j][3:]]
         return found
 
     def coordinate(self, j: int) -> Coordinate:
@@ -264,8 +345,6 @@ class Reader:
         found.stiffness, found.rest = float(model.jnt_stiffness[j]), float(model.qpos_spring[q])
         found.damping = float(model.dof_damping[v])
         shown = angle if is_angle else number
-        if model.qpos0[q]:
-            found.entry["initial"] = shown(float(model.qpos0[q]))
         if model.dof_frictionloss[v]:
             found.entry["friction"] = number(model.dof_frictionloss[v])
         if model.dof_armature[v]:
@@ -274,22 +353,34 @@ class Reader:
             low, high = (float(x) for x in model.jnt_range[j])
             stiffness = _stop_stiffness(model.jnt_solref[j], model.jnt_solimp[j], float(model.dof_M0[v]))
             found.entry["limits"] = {"minimum": shown(low), "maximum": shown(high), "stiffness": number(stiffness)}
-            start = float(np.clip(model.qpos0[q], low, high))
-            if start != model.qpos0[q]:
-                found.entry["initial"] = shown(start)
-                message = f"the joint starts at {start:g}, since {float(model.qpos0[q]):g} is outside of its range"
-                self.note(message, model.name("jnt", j), "joint")
-        for key in ("jnt_stiffnesspoly", "dof_dampingpoly"):
-            given = getattr(model, key, np.zeros(0))
-            if given.size and given[j if key.startswith("jnt") else v].any():
-                self.note("springs and dampers that are not linear are left out", model.name("jnt", j), "joint")
+            self.begin_within(j)
+        if model.jnt_actfrclimited[j]:
+            low, high = (float(x) for x in model.jnt_actfrcrange[j])
+            found.bounds = (low, high)
+        given = model.name("jnt", j)
+        if or_zero(model, "jnt_stiffnesspoly", j) or or_zero(model, "dof_dampingpoly", v):
+            self.note("springs and dampers that are not linear are left out", given, "joint")
+        if or_zero(model, "jnt_springyield", j):
+            self.note("the yield of a spring is left out", given, "joint")
         return found
+
+    def begin_within(self, j: int, when: str = "") -> None:
+        """Let a joint start within its range."""
+        model, q = self.model, self.model.jnt_qposadr[j]
+        given = float(self.starts[q])
+        self.starts[q] = np.clip(given, *model.jnt_range[j])
+        if self.starts[q] != given:
+            message = f"the joint starts at {self.starts[q]:g}{when}, since {given:g} is outside of its range"
+            self.note(message, model.name("jnt", j), "joint")
 
     def finished(self, j: int) -> dict[str, Any]:
         """The keys of a coordinate with everything that acts on it."""
         found, entry = self.coordinates[j], dict[str, Any]()
-        if "initial" in found.entry and "equal_to" not in found.entry and "motion" not in found.entry:
-            entry["initial"] = found.entry["initial"]
+        start, rate = float(self.starts[self.model.jnt_qposadr[j]]), float(self.rates[self.model.jnt_dofadr[j]])
+        if start and not found.is_tied:
+            entry["initial"] = (angle if found.is_angle else number)(start)
+        if rate and not found.is_tied:
+            entry["rate"] = number(rate)
         if found.stiffness:
             rest = (angle if found.is_angle else number)(found.rest)
             entry["spring"] = (
@@ -297,9 +388,19 @@ class Reader:
             )
         if found.damping:
             entry["damper"] = number(found.damping)
-        entry |= {key: value for key, value in found.entry.items() if key != "initial"}
+        entry |= found.entry
         if found.inputs:
-            entry["input"] = "=" + " + ".join(found.inputs)
+            total, unit = " + ".join(found.inputs), "N*m" if found.is_angle else "N"
+            if found.bounds is not None and not found.has_servo:
+                low, high = (number(x, unit) for x in found.bounds)
+                total = f"max({low}, min({high}, {total}))"
+                if self.drives_others:
+                    message = "the largest force of a joint does not bound actuators of tendons and sites here"
+                    self.note(message, self.model.name("jnt", j), "joint")
+            elif found.bounds is not None:
+                message = "the largest force of all actuators of a joint is left out, since one of them is a servo"
+                self.note(message, self.model.name("jnt", j), "joint")
+            entry["input"] = f"={total}"
         return entry
 
 

@@ -28,13 +28,13 @@ def main() -> None:
     os.dup2(silent, 2)
     request, (text, *assets) = receive(sys.stdin.buffer)
     sys.path[:] = request["path"]
-    answer: dict[str, Any] = {"warnings": []}
+    answer: dict[str, Any] = {"warnings": [], "disabled": []}
     arrays: dict[str, Any] = {}
     try:
         import mujoco  # noqa: F401 - before the limits, which are for what the text asks for
 
         _limit(request["seconds"], request["memory"])
-        arrays = _compiled(text.decode(), dict(zip(request["assets"], assets, strict=True)), answer["warnings"])
+        arrays = _compiled(text.decode(), dict(zip(request["assets"], assets, strict=True)), answer)
     except MemoryError as error:
         answer["memory"] = str(error)
     except ImportError as error:
@@ -63,16 +63,20 @@ def _limit(seconds: int, memory: int | None) -> None:
             continue
 
 
-def _compiled(text: str, assets: dict[str, bytes], told: list[str]) -> dict[str, Any]:
-    """Numbers and arrays of the compiled model by their names; told: takes warnings."""
+def _compiled(text: str, assets: dict[str, bytes], answer: dict[str, Any]) -> dict[str, Any]:
+    """Numbers and arrays of the compiled model by their names; answer: takes warnings, and what the options disable."""
     import mujoco
     import numpy as np
 
+    told = answer["warnings"]
     mujoco.set_mju_user_warning(told.append)  # otherwise MuJoCo writes warnings into a file
     with warnings.catch_warnings(record=True) as more:
         warnings.simplefilter("always")
-        model = mujoco.MjSpec.from_string(text, assets=assets).compile()
+        models = {name: data for name, data in assets.items() if name.endswith(".xml")}
+        model = mujoco.MjSpec.from_string(text, include=models, assets=assets).compile()
     told += [str(warning.message) for warning in more]
+    bits = mujoco.mjtDisableBit.__members__.items()  # whose numbers differ between versions
+    answer["disabled"] = [name.removeprefix("mjDSBL_") for name, bit in bits if model.opt.disableflags & int(bit)]
     found: dict[str, Any] = {}
     for prefix, owner in (("", model), *((f"{name}_", getattr(model, name)) for name in SECTIONS)):
         for key in dir(owner):

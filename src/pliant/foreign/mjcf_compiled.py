@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Collection
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,12 +21,39 @@ from pliant.foreign.mjcf_text import Prepared
 from pliant.language.faults import Fault, SpecError
 from pliant.language.limits import limits, most
 
+PATIENCE = 1.0 if sys.platform == "win32" else 5.0
+"""Time by the clock over time of the processor after which a process is ended: where the system limits the latter, it counts."""
+SOFT = {
+    "EQUALITY": ("eq_active0",),
+    "FRICTIONLOSS": ("dof_frictionloss", "tendon_frictionloss"),
+    "LIMIT": ("jnt_limited", "tendon_limited"),
+    "CONTACT": ("nmeeting",),
+}
+SPRINGS = ("jnt_stiffness", "jnt_stiffnesspoly", "tendon_stiffness", "tendon_stiffnesspoly", "flex_edgestiffness")
+DAMPERS = ("dof_damping", "dof_dampingpoly", "tendon_damping", "tendon_dampingpoly", "flex_edgedamping")
+DISABLED = {
+    **SOFT,
+    "CONSTRAINT": tuple(key for keys in SOFT.values() for key in keys),
+    "SPRING": SPRINGS,
+    "DAMPER": DAMPERS,
+    "PASSIVE": (*SPRINGS, *DAMPERS),
+    "GRAVITY": ("opt_gravity",),
+    "CLAMPCTRL": ("actuator_ctrllimited",),
+    "ACTUATION": ("nu",),
+}
+"""Arrays of a model that are zero where its options disable something."""
+
 
 class Compiled:
-    """The numbers and arrays of a compiled model, by MuJoCo's names for them."""
+    """The numbers and arrays of a compiled model, by MuJoCo's names for them.
 
-    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
-        self._arrays = arrays
+    disabled: names of disabled features, whose arrays become zero. `nmeeting` is zero if nothing touches, otherwise one.
+    """
+
+    def __init__(self, arrays: dict[str, np.ndarray], disabled: Collection[str] = ()) -> None:
+        self._arrays = dict(arrays)
+        for key in {key for name in disabled for key in DISABLED.get(name, ())} & set(arrays):
+            self._arrays[key] = np.zeros_like(arrays[key])
 
     def __getattr__(self, key: str) -> Any:
         try:
@@ -65,12 +93,12 @@ def compile_model(prepared: Prepared, document: Document) -> Compiled:
     if "refused" in answer:  # the text that MuJoCo read has one line only
         message = " ".join(answer["refused"].replace("XML Error:", "").replace("line 1", "").split()).strip(" ,")
         _refuse(document, f"MuJoCo refuses it: {message or 'it gives no reason'}")
-    return Compiled(
-        {
-            key: np.frombuffer(data, dtype=np.dtype(kind)).reshape(shape)
-            for (key, kind, shape), data in zip(answer["arrays"], parts, strict=True)
-        }
-    )
+    arrays = {"nmeeting": np.ones((), dtype=int)}
+    for (key, kind, shape), data in zip(answer["arrays"], parts, strict=True):
+        arrays[key] = np.frombuffer(data, dtype=np.dtype(kind)).reshape(shape)
+    if "ACTUATION" in answer["disabled"] and arrays["nu"]:
+        document.note("actuators are disabled by <flag> and left out")
+    return Compiled(arrays, answer["disabled"])
 
 
 def _asked(prepared: Prepared, document: Document) -> tuple[dict[str, Any], list[bytes]]:
@@ -80,7 +108,7 @@ def _asked(prepared: Prepared, document: Document) -> tuple[dict[str, Any], list
     request = {
         "path": sys.path,
         "assets": [*prepared.assets],
-        "seconds": math.ceil(seconds) + 1,
+        "seconds": math.ceil(seconds),
         "memory": int(min(allowed.import_memory, allowed.memory or math.inf)),
     }
     question = io.BytesIO()
@@ -94,7 +122,7 @@ def _asked(prepared: Prepared, document: Document) -> tuple[dict[str, Any], list
     except OSError as error:
         _refuse(document, f"MuJoCo's compiler cannot be started: {error.strerror}", f"it runs in {sys.executable}")
     try:
-        answer = process.communicate(question.getvalue(), timeout=seconds)[0]
+        answer = process.communicate(question.getvalue(), timeout=seconds * PATIENCE)[0]
     except subprocess.TimeoutExpired:
         _refuse_endless(document)
     finally:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 
 from pliant.foreign.document import number, placement, quaternion_rotation, vector
+from pliant.foreign.mjcf_compiled import Compiled
+from pliant.foreign.mjcf_tendons import or_zero
+from pliant.surface.triangles import hull
 
 if TYPE_CHECKING:
     from pliant.foreign.mjcf import Reader
@@ -72,12 +76,17 @@ def _mesh(reader: Reader, g: int) -> dict[str, Any]:
     if model.mesh_facenum[m] == 0:
         reader.note("a mesh without faces is left out", given, "geom")
         return {}
+    first = model.mesh_vertadr[m]
+    points = model.mesh_vert[first : first + model.mesh_vertnum[m]].astype(float)
+    try:
+        solid = hull(points)
+    except (scipy.spatial.QhullError, ValueError):
+        reader.note("a mesh is left out: its points have no volume around them", given, "geom")
+        return {}
     file, scale = reader.prepared.meshes.get(model.name("mesh", m)), model.mesh_scale[m]
     if file is None or np.ptp(scale) or scale[0] <= 0:
-        first = model.mesh_vertadr[m]
-        points = model.mesh_vert[first : first + model.mesh_vertnum[m]].astype(float)
         place = placement(model.geom_pos[g], quaternion_rotation(model.geom_quat[g]))
-        return {"type": "convex", **place, "points": [vector(point) for point in points]}
+        return {"type": "convex", **place, "points": [vector(point) for point in solid.points]}
     R = _matrix(model.geom_quat[g]) @ _matrix(model.mesh_quat[m]).T
     turn = _product(model.geom_quat[g], model.mesh_quat[m] * [1, -1, -1, -1])
     place = placement(model.geom_pos[g] - R @ model.mesh_pos[m], quaternion_rotation(turn))
@@ -85,28 +94,68 @@ def _mesh(reader: Reader, g: int) -> dict[str, Any]:
 
 
 def _add_contacts(reader: Reader, names: dict[int, str]) -> None:
-    """Contacts of what moves with what stands still, one for each coefficient of friction."""
+    """Contacts of what moves with what stands still: one for each friction and each set of partners."""
     model = reader.model
     moves = model.body_weldid[model.geom_bodyid] != 0
-    sides: dict[float, tuple[dict[str, None], dict[str, None]]] = {}
+    partners: dict[tuple[int, float], list[str]] = {}
     own = False
-    for a, first in names.items():
-        for b, second in names.items():
-            meet = (model.geom_contype[a] & model.geom_conaffinity[b]) or (
-                model.geom_contype[b] & model.geom_conaffinity[a]
-            )
-            if meet and moves[a] and not moves[b]:
-                friction = float(max(model.geom_friction[a][0], model.geom_friction[b][0]))
-                movers, ground = sides.setdefault(friction, ({}, {}))
-                movers[first], ground[second] = None, None
-            own = own or bool(meet and moves[a] and moves[b] and a != b)
-    for friction, (movers, ground) in sides.items():
+    for (a, b), friction in _meetings(reader, names).items():
+        if moves[a] and moves[b]:
+            own = True
+        elif moves[a] or moves[b]:
+            mover, ground = (a, b) if moves[a] else (b, a)
+            partners.setdefault((mover, friction), []).append(names[ground])
+    groups: dict[tuple[float, tuple[str, ...]], list[str]] = {}
+    for (mover, friction), others in partners.items():
+        groups.setdefault((friction, tuple(others)), []).append(names[mover])
+    for (friction, still), movers in groups.items():
         name = reader.document.name("contacts", "", kind="ground")
-        between = [[*movers], [*ground]]
-        reader.document.add("contacts", name, {"between": between, "friction": number(friction)}, None)
+        entry = {"between": [movers, [*still]], "friction": number(friction)}
+        reader.document.add("contacts", name, entry, None)
     if own:
         message = "contacts among the moving bodies are left out"
         reader.document.note(message, "write `contacts: {own: {between: all}}` for them")
+    _note_forces(reader, names)
+
+
+def _meetings(reader: Reader, names: dict[int, str]) -> dict[tuple[int, int], float]:
+    """Pairs of geoms that may touch, with their friction: by their bits, less what is excluded, and those listed as pairs."""
+    model, found = reader.model, dict[tuple[int, int], float]()
+    if not model.nmeeting:
+        return found
+    every = np.array([*names], dtype=int)
+    types, bits, bodies = (
+        key[every].astype(int) for key in (model.geom_contype, model.geom_conaffinity, model.geom_bodyid)
+    )
+    for k, a in enumerate(every):
+        signature = (np.minimum(bodies[k], bodies) << 16) + np.maximum(bodies[k], bodies)
+        meets = ((types[k] & bits) | (types & bits[k])) != 0
+        meets &= (every > a) & (bodies != bodies[k]) & ~np.isin(signature, model.exclude_signature)
+        found |= {(int(a), int(b)): _friction(model, int(a), int(b)) for b in every[meets]}
+    for k in range(model.npair):
+        first, second = sorted((int(model.pair_geom1[k]), int(model.pair_geom2[k])))
+        if first in names and second in names:
+            found[first, second] = float(model.pair_friction[k][0]) if model.pair_dim[k] > 1 else 0.0
+    return found
+
+
+def _friction(model: Compiled, a: int, b: int) -> float:
+    """Friction of two geoms: of the one with the higher priority, otherwise the larger one; none in contacts of one dimension."""
+    chosen = [g for g in (a, b) if model.geom_priority[g] == max(model.geom_priority[a], model.geom_priority[b])]
+    if max(int(model.geom_condim[g]) for g in chosen) == 1:
+        return 0.0
+    return max(float(model.geom_friction[g][0]) for g in chosen)
+
+
+def _note_forces(reader: Reader, names: dict[int, str]) -> None:
+    """Note forces between surfaces that contacts do not have."""
+    model = reader.model
+    for g in names:
+        given = model.name("geom", g)
+        if model.geom_margin[g] or model.geom_gap[g]:
+            reader.note("margin and gap of a geom are left out", given, "geom")
+        if or_zero(model, "geom_adhesion", g) or or_zero(model, "geom_surfacevel", g):
+            reader.note("adhesion and velocity of a surface are left out", given, "geom")
 
 
 def _matrix(q: np.ndarray) -> np.ndarray:

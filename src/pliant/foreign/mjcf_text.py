@@ -15,22 +15,26 @@ from xml.sax.saxutils import quoteattr
 
 from pliant.foreign.document import Document, read_number
 from pliant.foreign.markup import Element, read_markup
+from pliant.foreign.mjcf_cables import ELASTICITY, Cable, default_classes, read_cable
 from pliant.foreign.surfaces import find_file
 from pliant.language.limits import limits, most
 from pliant.language.source import FileProblem, Source, check_file
 from pliant.language.words import describe
+from pliant.mesh.formats import BINARY, TEXT
 
-ONLY_DRAWN = ("visual", "statistic", "size", "custom", "keyframe", "sensor", "extension", "skin", "deformable")
+ONLY_DRAWN = ("visual", "statistic", "size", "custom", "sensor", "extension", "skin", "deformable")
 """Sections of a model that are left out; those that say something about the robot are noted."""
 QUIET = ("visual", "statistic", "size", "custom")
-ASSETS = ("texture", "material", "hfield", "skin", "model")
+ASSETS = ("texture", "material", "hfield", "skin")
 """Assets that no surface is made of."""
 DRAWN = ("material", "texture", "matplane", "rgba")
 """Attributes that only draw."""
-NAMED = ("body", "joint", "freejoint", "geom", "site")
+NAMED = ("body", "joint", "freejoint", "geom", "site", "flexcomp")
 DRIVEN = ("joint", "jointinparent", "tendon", "site", "body", "cranksite")
 COUNTED = ("replicate", "composite", "flexcomp")
-MESHES = (".stl", ".obj")
+MESHES = (".stl", ".obj", ".msh")
+SOFT = "pliant_soft_"
+"""How the names of sites begin that stand for cables."""
 TEXTS = (
     "name",
     "class",
@@ -57,6 +61,7 @@ class Prepared:
 
     text: the XML. assets: files by the names that the text has for them. meshes: files of meshes by the name of the mesh, relative
     to the folder of the robot. lines: where things are named in the file, by tag and name. unnamed: names that were given here.
+    cables: cables by the names of the sites that stand for them.
     """
 
     text: str = ""
@@ -64,6 +69,7 @@ class Prepared:
     meshes: dict[str, str] = field(default_factory=dict)
     lines: dict[tuple[str, str], int] = field(default_factory=dict)
     unnamed: set[tuple[str, str]] = field(default_factory=set)
+    cables: dict[str, Cable] = field(default_factory=dict)
 
     def line(self, name: str, *tags: str) -> int | None:
         """The line of a thing of one of these tags."""
@@ -75,8 +81,10 @@ def prepare(data: bytes, document: Document) -> Prepared:
     root = read_markup(data, document.source.file)
     _Includes(document).expand(root, document.source)
     found = Prepared()
+    _attach_models(document, root, found)
     _refuse_crowds(document, root, 1)
     _refuse_endless(document, root)
+    _take_out_cables(document, root, found)
     _take_out(document, root)
     _name_things(root, found)
     _find_meshes(document, root, found)
@@ -121,6 +129,35 @@ class _Includes:
         return root.children
 
 
+def _attach_models(document: Document, root: Element, found: Prepared, depth: int = 0) -> None:
+    """Models that <attach> puts in place, as files for MuJoCo: prepared as the robot itself is."""
+    for asset in [element for element in root.walk() if element.tag == "asset"]:
+        for model in asset.all("model"):
+            try:
+                if depth > 5 or len(found.assets) >= limits().attached:
+                    raise FileProblem("too many models are attached", most("attached"))
+                path = document.source.find(model.get("file"))
+                check_file(path, "the file", "model")
+                inner = read_markup(path.read_bytes(), model.get("file"))
+            except FileProblem as problem:
+                document.fault(str(problem), problem.hint, line=model.line)
+                continue
+            model.attributes.setdefault("name", inner.get("model") or path.stem)
+            folders = (*filter(None, [document.source.folder]), *document.source.roots)
+            source = replace(document.source, folder=path.parent, roots=folders)
+            _Includes(document).expand(inner, source)
+            for element in inner.walk():
+                element.line = model.line
+            _attach_models(document, inner, found, depth + 1)
+            _refuse_crowds(document, inner, 1)
+            _refuse_endless(document, inner)
+            _take_out(document, inner)
+            _find_meshes(document, inner, found, path.parent)
+            file = f"model{len(found.assets)}.xml"
+            found.assets[file] = "".join(_written(inner)).encode()
+            model.attributes["file"] = file
+
+
 def _refuse_crowds(document: Document, element: Element, times: float) -> None:
     """Things that are repeated more often than a robot has parts."""
     waiting = [(element, times)]
@@ -147,6 +184,9 @@ def _refuse_endless(document: Document, root: Element) -> None:
 def _take_out(document: Document, root: Element) -> None:
     """Sections and attributes that no model has."""
     for child in root.children:
+        plugins = {plugin.get("plugin") for plugin in child.children}
+        if child.tag == "extension" and plugins == {ELASTICITY}:
+            continue  # that of cables, which are read
         if child.tag in ONLY_DRAWN and child.tag not in QUIET and child.children:
             document.note(f"<{child.tag}> has no counterpart", line=child.line)
     root.children = [child for child in root.children if child.tag not in ONLY_DRAWN]
@@ -157,15 +197,64 @@ def _take_out(document: Document, root: Element) -> None:
             element.children = [child for child in element.children if child.tag not in ("material", "texture")]
         for plugin in element.all("plugin"):
             document.note("plugins of MuJoCo have no counterpart: what they do is left out", line=plugin.line)
+        for camera in element.all("camera"):
+            document.note("<camera> has no counterpart", line=camera.line, path=f"camera {camera.get('name')}".strip())
         for crowd in element.all("flexcomp"):
-            message = "<flexcomp> is left out: deformable meshes are not read"
-            document.note(message, "write it under `meshes` of the model", line=crowd.line)
-        element.children = [child for child in element.children if child.tag not in ("plugin", "flexcomp")]
+            if not _is_string(crowd):
+                message = "<flexcomp> is left out: of flexes only those of edges with a stiffness are read (dim=1)"
+                document.note(message, "write it under `meshes` of the model", line=crowd.line)
+                _drop_keys(document, root)
+        element.children = [
+            child
+            for child in element.children
+            if child.tag not in ("plugin", "camera", "light") and (child.tag != "flexcomp" or _is_string(child))
+        ]
         for key in DRAWN:
             element.attributes.pop(key, None)
         for shape in [child for child in element.children if child.get("type") == "hfield"]:
             document.note("height fields are left out", "write them under `surfaces`", line=shape.line)
             element.children.remove(shape)
+
+
+def _is_string(flex: Element) -> bool:
+    """Whether a flex is made of nodes with three coordinates each and of edges that are springs."""
+    edge = flex.first("edge")
+    is_free = (
+        flex.get("dof", "full") == "full" and flex.get("dim", "2") == "1" and flex.get("equality", "false") == "false"
+    )
+    return is_free and edge is not None and edge.get("equality", "false") == "false" and flex.first("plugin") is None
+
+
+def _drop_keys(document: Document, root: Element) -> None:
+    """Take keyframes out, whose positions are those of parts that are not there."""
+    for key in root.all("keyframe"):
+        if key.children:
+            document.note("<keyframe> is left out, since it sets coordinates of parts that are left out", line=key.line)
+    root.children = [child for child in root.children if child.tag != "keyframe"]
+
+
+def _take_out_cables(document: Document, root: Element, found: Prepared) -> None:
+    """Cables, with a site in place of each, which has its pose; newer versions of MuJoCo do not read them."""
+    classes = default_classes(root)
+    waiting = [(root, "main", False)]
+    while waiting:
+        here, class_name, is_repeated = waiting.pop()
+        class_name = here.get("childclass") or class_name
+        is_repeated = is_repeated or here.tag == "replicate"
+        for k, child in enumerate(here.children):
+            if child.tag != "composite":
+                waiting.append((child, class_name, is_repeated))
+                continue
+            cable = None if is_repeated else read_cable(child, classes, class_name, document)
+            if is_repeated:
+                document.note("a <composite> that is repeated is left out", line=child.line)
+            site = f"{SOFT}{len(found.cables) + 1}"
+            place = {"name": site, "pos": child.get("offset") or "0 0 0"}
+            place |= {"quat": child.get("quat")} if child.get("quat") else {}
+            here.children[k] = Element("site" if cable else "light", place if cable else {}, child.line)
+            if cable is not None:
+                found.cables[site] = cable
+            _drop_keys(document, root)
 
 
 def _name_things(root: Element, found: Prepared) -> None:
@@ -191,7 +280,7 @@ def _nameable(root: Element) -> Iterator[tuple[Element, str]]:
     for section in root.children:
         if section.tag == "worldbody":
             yield from ((element, _space(element.tag)) for element in section.walk() if element.tag in NAMED)
-        elif section.tag in ("actuator", "tendon", "equality"):
+        elif section.tag in ("actuator", "tendon", "equality", "keyframe"):
             yield from ((element, section.tag) for element in section.children)
 
 
@@ -199,22 +288,26 @@ def _space(tag: str) -> str:
     return "joint" if tag == "freejoint" else tag
 
 
-def _find_meshes(document: Document, root: Element, found: Prepared) -> None:
-    """Files of meshes by the names that MuJoCo gets for them; meshes without one, and what they shape, are taken out."""
-    folder = ""
+def _find_meshes(document: Document, root: Element, found: Prepared, beside: FilePath | None = None) -> None:
+    """Files of meshes by the names that MuJoCo gets for them; meshes without one, and what they shape, are taken out.
+
+    beside: the folder of the file that names them, where it is not that of the robot.
+    """
+    given_folder, strip = "", False
     for compiler in root.all("compiler"):
-        folder = compiler.get("meshdir") or compiler.get("assetdir") or folder
-        strip = compiler.get("strippath") == "true"
+        given_folder = compiler.get("meshdir") or compiler.get("assetdir") or given_folder
+        strip = compiler.get("strippath", str(strip).lower()) == "true"
         for key in ("meshdir", "assetdir", "texturedir", "strippath"):
             compiler.attributes.pop(key, None)
-        folder = "" if strip else folder
+    folder = posixpath.join(str(beside) if beside is not None else "", given_folder)
     missing: dict[str, str] = {}
     for asset in [element for element in root.walk() if element.tag == "asset"]:
         for mesh in asset.all("mesh"):
             given = mesh.get("file")
             name = mesh.get("name") or FilePath(given).stem
             mesh.attributes["name"] = name
-            problem = _read_mesh(document, mesh, name, posixpath.join(folder, given), found)
+            inside = posixpath.basename(given) if strip else given
+            problem = _read_mesh(document, mesh, name, posixpath.join(folder, inside), found)
             if problem is not None:
                 missing[name] = f"{given or name}: {problem}"
                 asset.children.remove(mesh)
@@ -236,7 +329,9 @@ def _read_mesh(document: Document, mesh: Element, name: str, given: str, found: 
         path = document.source.folder / file
         check_file(path, "the file", "drawing")
         inner = f"mesh{len(found.assets)}{path.suffix.lower()}"
-        found.assets[inner], found.meshes[name] = path.read_bytes(), file
+        found.assets[inner] = path.read_bytes()
+        if path.suffix.lower() in (*TEXT, *BINARY):
+            found.meshes[name] = file
         mesh.attributes["file"] = inner
     except FileProblem as problem:
         return problem

@@ -1,0 +1,235 @@
+"""Cables of MJCF (<composite type="cable">) as rods.
+
+MuJoCo makes them of capsules, cylinders or boxes on ball joints, with the springs of its plugin mujoco.elasticity.cable. The rod
+has the same vertices, stiffness per length, damping per length and mass; it neither stretches nor shears. MuJoCo reads cables
+up to version 3; the text is read here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.foreign.document import Document, number, placement, plain_name, quaternion_rotation, read_number, vector
+from pliant.foreign.markup import Element
+from pliant.rod.spline import frames_along
+
+DENSITY = 1000.0
+"""MuJoCo's density of geoms [kg/m^3]."""
+FUNCTIONS = ("s", "cos(s)", "sin(s)", "0")
+"""What the components of a curve may be."""
+ELASTICITY = "mujoco.elasticity.cable"
+KEPT = ("damping", "kind", "type", "axis", "pos", "name", "class", "group")
+"""Attributes of the joints of a cable that are read, or do not matter."""
+
+
+@dataclass
+class Cable:
+    """A cable.
+
+    name: of the rod. points: vertices in the frame of its offset (n x 3) [m]. section: of the rod. moduli: Young's and shear
+    modulus [Pa]. density: with the rounded ends of its capsules [kg/m^3]. damping: of each ball joint [N m s/rad]. initial: how
+    its first link is held: none, ball or free. is_flat: whether it is free of stress when straight. line: of the file.
+    """
+
+    name: str
+    points: np.ndarray
+    section: dict[str, Any]
+    moduli: tuple[float, float]
+    density: float
+    damping: float
+    initial: str
+    is_flat: bool
+    line: int
+
+    @property
+    def length(self) -> float:
+        """Length of the smooth line through its vertices [m]."""
+        return float(frames_along(self.points)[0][-1])
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether all vertices are on one line."""
+        chords = np.linalg.norm(np.diff(self.points, axis=0), axis=1)
+        return bool(np.linalg.norm(self.points[-1] - self.points[0]) > (1 - 1e-9) * chords.sum())
+
+
+Classes = dict[str, dict[str, dict[str, str]]]
+"""Attributes that elements have by default: by class, then by tag."""
+
+
+def default_classes(root: Element) -> Classes:
+    """Defaults of all classes, with those of the classes that they stand in."""
+    found: Classes = {"main": {}}
+    waiting: list[tuple[Element, dict[str, dict[str, str]]]] = [(top, {}) for top in root.all("default")]
+    while waiting:
+        here, inherited = waiting.pop()
+        own = {tag: dict(attributes) for tag, attributes in inherited.items()}
+        for child in here.children:
+            if child.tag == "default":
+                continue
+            own[child.tag] = {**own.get(child.tag, {}), **child.attributes}
+        found[here.get("class") or "main"] = own
+        waiting += [(child, own) for child in here.all("default")]
+    return found
+
+
+def read_cable(element: Element, classes: Classes, class_name: str, document: Document) -> Cable | None:
+    """A cable; None, with a note, of what is none or has no elasticity."""
+    try:
+        return _read(element, classes, class_name, document)
+    except _Left as reason:
+        document.note(f"a <composite> is left out: {reason}", "write it under `rods`", line=element.line)
+        return None
+
+
+class _Left(ValueError):
+    """Why a cable is left out."""
+
+
+def _read(element: Element, classes: Classes, class_name: str, document: Document) -> Cable:
+    if element.get("type") != "cable":
+        raise _Left(f"only those of type cable are read, not {element.get('type')!r}")
+    plugin = next((x for x in element.all("plugin") if x.get("plugin") == ELASTICITY), None)
+    config = {entry.get("key"): entry.get("value") for entry in plugin.all("config")} if plugin else {}
+    moduli = tuple(read_number(config.get(key, "")) or 0.0 for key in ("bend", "twist"))
+    if min(moduli) <= 0:
+        raise _Left(f"it has no elasticity (bend and twist of the plugin {ELASTICITY})")
+    points = _points(element)
+    if len(points) < 2 or (np.linalg.norm(np.diff(points, axis=0), axis=1) == 0).any():
+        raise _Left("its vertices are not apart")
+    joint = {**classes.get(class_name, {}).get("joint", {}), **_attributes(element, "joint", classes)}
+    for key in sorted(set(joint) - set(KEPT)):
+        document.note(f"`{key}` of the joints of a cable is left out", line=element.line)
+    form = {**classes.get(class_name, {}).get("geom", {}), **_attributes(element, "geom", classes)}
+    section, area, rounding = _section(form)
+    found = Cable(
+        plain_name(element.get("prefix"), "cable"), points, section, (moduli[0], moduli[1]), 0.0,
+        read_number(joint.get("damping", "0")) or 0.0, element.get("initial") or "free",
+        config.get("flat", "false") == "true", element.line,
+    )  # fmt: skip
+    if "width" in section and not found.is_straight:
+        raise _Left("its section is not round, and it is curved")
+    each = found.length / (len(points) - 1)
+    density = read_number(form["density"]) if "density" in form else DENSITY
+    if "mass" in form:
+        density = (read_number(form["mass"]) or 0.0) / (area * each + rounding)
+    found.density = (density or 0.0) * (1 + rounding / (area * each))
+    if found.density <= 0:
+        raise _Left("it has no mass")
+    return found
+
+
+def _attributes(element: Element, tag: str, classes: Classes) -> dict[str, str]:
+    """Attributes of the geoms or joints of a composite, with those of their own class."""
+    given = element.first(tag)
+    if given is None:
+        return {}
+    return {**classes.get(given.get("class"), {}).get(tag, {}), **given.attributes}
+
+
+def _numbers(element: Element, key: str, otherwise: str) -> list[float]:
+    found = [read_number(word) for word in (element.get(key) or otherwise).split()]
+    if None in found:
+        raise _Left(f"`{key}` is not made of numbers")
+    return [float(x) for x in found if x is not None]
+
+
+def _points(element: Element) -> np.ndarray:
+    """Vertices of a cable: as listed, or on a curve."""
+    if element.get("vertex"):
+        listed = _numbers(element, "vertex", "")
+        if len(listed) % 3:
+            raise _Left("`vertex` does not have three numbers for each vertex")
+        return np.array(listed).reshape(-1, 3)
+    count = int(_numbers(element, "count", "1")[0])
+    size = [*_numbers(element, "size", "1"), 0.0, 0.0][:3]
+    curve = [*element.get("curve").split(), "0", "0", "0"][:3]
+    if count < 2 or any(word not in FUNCTIONS for word in curve):
+        raise _Left(f"its curve is not made of {', '.join(FUNCTIONS)}, or has no length")
+    s = np.linspace(0.0, 1.0, count)
+    values = {
+        "s": size[0] * s,
+        "cos(s)": size[1] * np.cos(math.pi * size[2] * s),
+        "sin(s)": size[1] * np.sin(math.pi * size[2] * s),
+        "0": 0 * s,
+    }
+    return np.column_stack([values[word] for word in curve])
+
+
+def _section(form: dict[str, str]) -> tuple[dict[str, Any], float, float]:
+    """The section of a cable, its area [m^2], and the volume of the rounded ends of each piece [m^3]."""
+    sizes = [read_number(word) or 0.0 for word in form.get("size", "").split()]
+    kind = form.get("type", "sphere")
+    if kind in ("capsule", "cylinder") and sizes and sizes[0] > 0:
+        ends = 4 / 3 * math.pi * sizes[0] ** 3 if kind == "capsule" else 0.0
+        return {"shape": "circle", "radius": number(sizes[0])}, math.pi * sizes[0] ** 2, ends
+    if kind == "box" and len(sizes) == 3 and min(sizes[1:]) > 0:
+        width, height = (number(2 * x) for x in sizes[1:])
+        return {"shape": "rectangle", "width": width, "height": height}, 4 * sizes[1] * sizes[2], 0.0
+    raise _Left("its geoms are not capsules, cylinders or boxes with a size")
+
+
+def add_cable(document: Document, cable: Cable, frame: str, place: np.ndarray, turned: np.ndarray) -> None:
+    """Add a cable as a rod.
+
+    frame: what its offset is given in. place, turned: position [m] and quaternion of its offset there.
+    """
+    name = document.name("things", cable.name, line=cable.line, kind="cable")
+    base = placement(place, quaternion_rotation(turned))
+    if cable.initial != "none" or cable.points[0].any():
+        frame, base = _carried(document, cable, name, frame, base)
+    points = cable.points - cable.points[0]
+    rod: dict[str, Any] = {"parent": frame, **base, "length": number(cable.length)}
+    if cable.is_straight:
+        along = {"z_along": vector((points[-1] / np.linalg.norm(points[-1])).round(15))}
+        rod["rotation"] = [base["rotation"], along] if "rotation" in base else along
+    else:
+        rod["shape"] = {"type": "points", "points": [vector(point) for point in points]}
+        rod |= {"stress_free": False} if cable.is_flat else {}
+    kinds = ("sections", "section", cable.section), ("materials", "material", _material(cable))
+    for collection, key, entry in kinds:
+        document.add(collection, f"{name}_{key}"[:60], entry, cable.line)
+        rod[key] = f"{name}_{key}"[:60]
+    rod["strains"] = "kirchhoff"
+    damping = number(cable.damping * cable.length / (len(points) - 1))
+    rod |= {"damping": [0, 0, 0, damping, damping, damping]} if damping else {}
+    rod["model"] = {"kind": "pcs", "elements": len(points) - 1}
+    document.add("rods", name, rod, cable.line)
+
+
+def _material(cable: Cable) -> dict[str, Any]:
+    bend, twist = cable.moduli
+    return {
+        "density": number(cable.density, "kg/m^3"),
+        "youngs_modulus": number(bend, "Pa"),
+        "shear_modulus": number(twist, "Pa"),
+    }
+
+
+def _carried(
+    document: Document, cable: Cable, name: str, frame: str, base: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """A body without mass that carries the rod at the cable's first vertex, free or on a ball joint where the cable is.
+
+    Returns the frame that the rod is placed in, and its place there.
+    """
+    start = cable.points[0]
+    offset = document.name("things", "", kind=f"{name}_offset")
+    document.add("bodies", offset, {"parent": frame, **base}, cable.line)
+    place = placement(start, None)
+    if cable.initial == "none":
+        return offset, place
+    carrier = document.name("things", "", kind=f"{name}_base")
+    document.add("bodies", carrier, {}, cable.line)
+    kind = "free" if cable.initial == "free" else "spherical"
+    entry: dict[str, Any] = {"type": kind, "parent": offset, "child": carrier}
+    if kind == "free":
+        entry |= {letter: {"initial": number(x)} for letter, x in zip("xyz", start, strict=True) if x}
+    else:
+        entry |= place
+    document.add("joints", document.name("joints", "", kind=f"{name}_{kind}"), entry, cable.line)
+    return carrier, {}
