@@ -159,8 +159,8 @@ def test_mirrored_meshes_have_their_points_in_the_model(tmp_path: Path) -> None:
     (tmp_path / "cube.obj").write_text(CUBE)
     surface = pliant.load(written(tmp_path, with_mesh("cube.obj", "1 -2 1"))).surfaces["base_collision"]
     assert np.min(surface.points, axis=0).tolist() == [0, -2, 0]
-    note = pliant.import_robot(written(tmp_path, with_mesh("cube.dae"))).notes[0]
-    assert note.message == "a mesh is left out: meshes of the format .dae are not read"
+    note = pliant.import_robot(written(tmp_path, with_mesh("cube.wrl"))).notes[0]
+    assert note.message == "a mesh is left out: meshes of the format .wrl are not read"
 
 
 WRONG = {

@@ -14,7 +14,10 @@ PIECES = " (lines that cross have no node there without --split)"
 
 def mesh(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A mesh file: IGES, DXF, STL, OBJ, PLY, or any format of meshio.")
+        str,
+        typer.Argument(
+            metavar="FILE", help="A mesh file: IGES, DXF, STL, OBJ, PLY, DAE, glTF, or any format of meshio."
+        ),
     ],
     tolerance: Annotated[
         float | None,

@@ -10,12 +10,12 @@ import scipy
 
 from pliant.foreign.document import Document, vector
 from pliant.language.source import FileProblem
-from pliant.mesh.formats import BINARY, TEXT, read_mesh
+from pliant.mesh.formats import BINARY, SCENES, TEXT, read_mesh
 from pliant.surface.triangles import hull
 
 SCHEMES = ("package://", "model://")
 """How files of packages are named: the folder of the package, then the path in it."""
-MESHES = (*TEXT, *BINARY)
+MESHES = (*TEXT, *BINARY, *SCENES)
 
 
 def find_file(document: Document, given: str) -> str:

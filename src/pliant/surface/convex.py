@@ -22,7 +22,7 @@ class ConvexSurface(TriangleSurface):
 
     type: Literal["convex"] = "convex"
     file: str | None = None
-    """File with the points, in the folder of the model or below: STL, OBJ or PLY."""
+    """File with the points, in the folder of the model or below: STL, OBJ, PLY, DAE or glTF."""
     unit: str | None = None
     """Unit of the file's numbers, if not metres."""
     points: tuple[LengthVector, ...] | None = Field(default=None, min_length=4)

@@ -18,7 +18,7 @@ from pliant.surface.triangles import Triangles
 
 
 class MeshSurface(TriangleSurface):
-    """Triangles of a file (STL, OBJ or PLY; faces with more corners are cut into triangles), or listed one by one."""
+    """Triangles of a file (STL, OBJ, PLY, DAE or glTF; faces with more corners are cut into triangles), or listed one by one."""
 
     type: Literal["mesh"] = "mesh"
     file: str | None = None

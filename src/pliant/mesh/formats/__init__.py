@@ -13,6 +13,7 @@ from pliant.mesh.formats.dxf import read_dxf
 from pliant.mesh.formats.iges import read_iges
 from pliant.mesh.formats.obj import read_obj
 from pliant.mesh.formats.ply import read_ply
+from pliant.mesh.formats.scenes import SCENES, read_scene
 from pliant.mesh.formats.stl import read_stl
 from pliant.mesh.formats.volume import read_volume
 from pliant.mesh.formats.wireframe import Drawing, MeshProblem, Wireframe, check_coordinates, join, merging
@@ -61,8 +62,8 @@ def metres(unit: str) -> float:
 
 def _read(path: Path) -> Drawing:
     suffix, what = path.suffix.lower(), path.name or str(path)
-    if suffix not in (*TEXT, *BINARY, *MESHIO):
-        known = ", ".join((*TEXT, *BINARY, *MESHIO))
+    if suffix not in (*TEXT, *BINARY, *SCENES, *MESHIO):
+        known = ", ".join((*TEXT, *BINARY, *SCENES, *MESHIO))
         raise MeshProblem(f"{what} is of no known mesh format ({suffix or 'no suffix'})", f"known: {known}")
     try:
         check_file(path, what, "drawing")
@@ -77,6 +78,8 @@ def _read(path: Path) -> Drawing:
         raise MeshProblem(str(problem), problem.hint) from None
     except OSError as error:
         raise MeshProblem(f"cannot read {what}: {error.strerror or error}") from None
+    if suffix in SCENES:
+        return read_scene(data, what, path)
     if suffix in BINARY:
         return BINARY[suffix](data, what)
     if b"\0" in data:

@@ -1,0 +1,103 @@
+"""COLLADA (.dae) and glTF (.gltf, .glb) surfaces through trimesh: all triangles of their scene, placed as the scene has them.
+
+COLLADA files state their unit, those of glTF are in metres. Axes are those of the file, as other readers of robots take them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.language.source import FileProblem, check_file
+from pliant.mesh.formats.wireframe import MAX_EDGES, Drawing, MeshProblem, sides
+
+SCENES = (".dae", ".gltf", ".glb")
+REPEATS = 16
+"""Instances of other nodes that a COLLADA file may have: nested ones multiply."""
+_METRES = re.compile(r"([0-9.eE+-]+) \* meters")
+HINT = "export it again, or as STL or OBJ"
+
+
+def read_scene(data: bytes, what: str, path: Path) -> Drawing:
+    """The sides of all triangles. path: the file, beside which those that it names are."""
+    kind = path.suffix.lower().removeprefix(".")
+    needed = "pycollada and trimesh" if kind == "dae" else "trimesh"
+    _check_markup(data, what) if kind == "dae" else _check_tree(data, what, kind)
+    try:
+        import trimesh
+
+        if kind == "dae":
+            import collada  # noqa: F401
+    except ImportError:
+        raise MeshProblem(f"{what} needs the packages {needed}", "install pliant[mesh]") from None
+    beside: Any = _Beside(path.parent)
+    try:
+        scene = trimesh.load_scene(trimesh.util.wrap_as_stream(data), file_type=kind, resolver=beside, process=False)
+        found = scene.to_mesh()
+        points, faces = np.asarray(found.vertices, dtype=float), np.asarray(found.faces, dtype=int)
+        unit = _unit(scene)
+    except FileProblem as problem:
+        raise MeshProblem(str(problem), problem.hint) from None
+    except Exception:  # whatever the readers raise on damaged files, recursion included
+        raise MeshProblem(f"{what} is damaged, or has what is not read", HINT) from None
+    if 3 * len(faces) > MAX_EDGES:
+        raise MeshProblem(f"{what} is too large ({len(faces)} triangles)", f"at most {MAX_EDGES // 3}")
+    if not len(faces):
+        raise MeshProblem(f"{what} has no triangles", HINT)
+    return Drawing(points * unit, sides(faces), unit="m", faces=faces)
+
+
+def _unit(scene: Any) -> float:
+    """Metres per unit of a scene."""
+    given = {str(geometry.metadata.get("units", "")) for geometry in scene.geometry.values()}
+    match = _METRES.fullmatch(given.pop()) if len(given) == 1 else None
+    return float(match[1]) if match else 1.0
+
+
+class _Beside:
+    """Files that a scene names: those in its folder alone. trimesh asks for them by `get`, or as a mapping."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def get(self, name: str) -> bytes:
+        path = (self.folder / name).resolve()
+        if not path.is_relative_to(self.folder.resolve()):
+            raise FileProblem("it names a file outside of its folder", HINT)
+        check_file(path, f"the file {path.name}", "drawing")
+        return path.read_bytes()
+
+    def __getitem__(self, name: str) -> bytes:
+        return self.get(name)
+
+
+def _check_markup(data: bytes, what: str) -> None:
+    """Refuse document types, archives, and nodes that repeat others without end."""
+    if b"\0" in data or not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        raise MeshProblem(f"{what} is not a COLLADA file: it is no text in UTF-8", HINT)
+    if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
+        raise MeshProblem(f"{what} has a document type or entities, which are not read", "remove its <!DOCTYPE ...>")
+    if data.count(b"<instance_node") > REPEATS:
+        raise MeshProblem(f"{what} has too many instances of nodes", f"at most {REPEATS}; {HINT}")
+
+
+def _check_tree(data: bytes, what: str, kind: str) -> None:
+    """Refuse glTF whose sizes are not those of its data, and nodes that are no tree."""
+    try:
+        text = data if kind == "gltf" else data[20 : 20 + int.from_bytes(data[12:16], "little")]
+        if kind == "glb" and data[:4] != b"glTF":
+            raise ValueError
+        tree = json.loads(text)
+        counts = [int(accessor["count"]) for accessor in tree.get("accessors", ())]
+        children = [int(child) for node in tree.get("nodes", ()) for child in node.get("children", ())]
+        roots = [int(node) for scene in tree.get("scenes", ()) for node in scene.get("nodes", ())]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise MeshProblem(f"{what} is not a glTF file", HINT) from None
+    if sum(counts) > 3 * MAX_EDGES or min(counts, default=0) < 0:
+        raise MeshProblem(f"{what} is too large ({sum(counts)} values)", f"at most {3 * MAX_EDGES}")
+    if len(set(children)) != len(children) or set(roots) & set(children):
+        raise MeshProblem(f"{what} has nodes that are no tree", HINT)
