@@ -107,7 +107,7 @@ def test_former_names_are_read_in_model_files_or_refused(name, former):
     _, schema, _ = VERBS[name]
     new, text = schema.renamed[former], OSCILLATOR + f"analyses: [{{{name}: {{{former}: 1}}}}]\n"
     if new in schema.model_fields:
-        with pytest.warns(UserWarning, match=f"the key '{former}' is called '{new}' now"), suppress(pliant.SpecError):
+        with pytest.warns(UserWarning, match=f"the key '{former}' was renamed to '{new}'"), suppress(pliant.SpecError):
             pliant.load_text(text)
         return
     with pytest.raises(pliant.SpecError) as caught:
@@ -149,7 +149,7 @@ def test_former_names_of_the_package_say_what_replaces_them(name, words):
 def test_former_words_and_truth_values_are_refused(slider, capsys):
     with pytest.raises(pliant.ArgumentError, match=r"unknown state 'start'.*write initial"):
         pliant.modes(slider, at="start")
-    with pytest.warns(UserWarning, match="the word 'start' is called 'initial' now"):
+    with pytest.warns(UserWarning, match="the value 'start' was renamed to 'initial'"):
         assert ModesOptions.model_validate({"at": "start"}).at == "initial"
     assert cli.run(["picture", "pendulum", "--out", "x.png", "--at", "start"]) == 2
     assert "write initial" in capsys.readouterr().err

@@ -26,7 +26,7 @@ _RENAMED = {
 
 def __getattr__(name: str) -> Any:
     if name in _RENAMED:
-        raise AttributeError(f"pliant has no '{name}' any more (write {_RENAMED[name]})")
+        raise AttributeError(f"pliant no longer has '{name}' (write {_RENAMED[name]})")
     return _find(name)
 
 

@@ -33,7 +33,7 @@ def test_the_page_shows_the_way_and_the_robot(model, tmp_path, capsys):
     text = page.read_text()
     assert "Optimum" in text
     assert "x &gt;= 5 cm" in text
-    assert "holds, nothing to spare" in text
+    assert "satisfied, no margin" in text
     assert "over the evaluations" in text
     assert "the robot at rest" in text  # in three dimensions
 

@@ -215,7 +215,7 @@ def test_modes_above_half_the_sampling_frequency_keep_their_own() -> None:
     loop = ClosedLoop(np.exp([fast.eigenvalue * sample]), fast, True, (), sample)
     seen = abs(fast.frequency - np.round(fast.frequency * sample) / sample)
     assert f"the mode at {fast.frequency:.4g} Hz" in loop.warning
-    assert f"which samples show as {seen:.4g} Hz and which the design neglects," in loop.warning
+    assert f"which aliases to {seen:.4g} Hz and which the design neglects," in loop.warning
     assert repr(loop).startswith("ClosedLoop: not stable, 1 poles per sample of 0.002 s, largest ")
 
 

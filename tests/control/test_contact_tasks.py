@@ -159,8 +159,8 @@ def test_forces_are_held_at_rest_only(eqs, task):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("    contact: table\n", "", "`force` goes with `contact`"),
-        ('force: "=0.3 N + 0.1 N*sin(2*pi*t/3 s)"', "", "`contact` goes with `force`"),
+        ("    contact: table\n", "", "`force` needs `contact`"),
+        ('force: "=0.3 N + 0.1 N*sin(2*pi*t/3 s)"', "", "`contact` needs `force`"),
         (", 1 mm]", ", 1 mm, 0 mm]", "the path has 3 values for 2 components"),
         ("contact: table", "contact: tabel", "tabel"),
         ("0.3 N + 0.1 N", "0.3 m + 0.1 m", "expected a force"),

@@ -182,7 +182,7 @@ def test_sample_times_are_refused_in_which_a_pole_falls(upright: StateSpace) -> 
     assert discretize(upright, 0.99 * most)
     assert discretize(upright, 0.5 * most, delay=0.49 * most)
     for sample_time, delay in ((1.01 * most, 0.0), (0.5 * most, 0.51 * most)):
-        with pytest.raises(TooSlow, match="before they are answered"):
+        with pytest.raises(TooSlow, match="before the controller responds"):
             discretize(upright, sample_time, delay=delay)
 
 

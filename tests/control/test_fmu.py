@@ -122,7 +122,7 @@ def test_files_of_strangers_are_refused_in_words(tmp_path, contents, said):
 
 def test_what_is_no_zip_file_is_refused(tmp_path):
     (tmp_path / "no.fmu").write_bytes(b"PK\x03\x04 not really")
-    with pytest.raises(ArgumentError, match="is no FMU"):
+    with pytest.raises(ArgumentError, match="is not an FMU"):
         pliant.Fmu(tmp_path / "no.fmu", inputs={}, commands={})
     with pytest.raises(ArgumentError, match="there is no file"):
         pliant.Fmu(tmp_path / "missing.fmu", inputs={}, commands={})

@@ -134,7 +134,7 @@ def test_a_run_says_which_tension_was_asked_for_and_how_much_was_missing(finger:
     )
     run = pliant.simulate(finger, 0.3, controllers=fast, save_every=0.005)
     (note,) = (text for text in run.warnings if text.startswith("controller 'lift'"))
-    assert "limits of the inputs were met at 60 of 60 samples" in note
+    assert "inputs were saturated at 60 of 60 samples" in note
     assert "the input 'extensor' (tension of tendon lift)" in note
     assert "at its upper limit of 90 N" in note
     assert "at its lower limit of 0 N" in note  # and the other cannot push

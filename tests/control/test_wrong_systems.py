@@ -21,7 +21,7 @@ def test_words_for_what_is_no_linear_system():
     with pytest.raises(ArgumentError, match="it is sampled already"):
         discretize(discretize(reduced.linear, 0.001), 0.001)
     regulator = lqr(discretize(reduced.linear, 0.001))
-    with pytest.raises(ArgumentError, match=r"designed on mode1.*no states of the robot.*reduction=reduced"):
+    with pytest.raises(ArgumentError, match=r"designed on mode1.*not states of the robot.*reduction=reduced"):
         StateFeedback(eqs, regulator)
     with pytest.raises(ArgumentError, match=r"on `.linear` of this reduction"):
         StateFeedback(eqs, regulator, reduction=reduce(linear, keep=5))

@@ -152,7 +152,7 @@ LOOP = (
 
 
 def test_starts_that_would_break_constraints_are_refused() -> None:
-    with pytest.raises(pliant.ArgumentError, match="starts cannot be drawn for robots with closed loops"):
+    with pytest.raises(pliant.ArgumentError, match="initial states cannot be sampled for robots with closed loops"):
         pliant.gym.make(pliant.load_text(LOOP), count=2)
 
 

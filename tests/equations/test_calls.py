@@ -144,7 +144,7 @@ def refusals(eqs: pliant.Equations, q: np.ndarray, v: np.ndarray) -> None:
         eqs.forward_dynamics(q)
     with pytest.raises(ArgumentError, match=r"^a must have \d+ entries in one dimension, not be 'fast'"):
         eqs.inverse_dynamics(q, v, "fast")
-    with pytest.raises(ArgumentError, match=r"^v holds a number that is not finite at index 0"):
+    with pytest.raises(ArgumentError, match=r"^v has a number that is not finite at index 0"):
         eqs.energy(q, np.full(len(v), np.nan))
     with pytest.raises(ArgumentError, match="a State has its rates"):
         eqs.forward_dynamics(pliant.State(q, v), v)

@@ -84,7 +84,7 @@ def test_samples_are_linear_between_their_times_or_smooth_where_they_move_someth
         (np.ones(5), r"write \(times, values\)"),
         (([], []), "as many times as values"),
         ((["a", "b"], [1, 2]), "must be numbers"),
-        (lambda t: None, "gives no number"),
+        (lambda t: None, "returns no number"),
         (lambda t: np.nan, "gives nan at t = 0 s"),
         (None, "must be a finite number"),
     ],

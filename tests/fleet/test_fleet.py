@@ -283,9 +283,9 @@ def test_arrays_of_others(arms: pliant.Fleet, module: str) -> None:
         ({"count": 0}, "count must be an integer of at least 1"),
         ({"device": "gpu"}, "unknown device 'gpu'"),
         ({"precision": "half"}, "unknown precision 'half'"),
-        ({"method": None, "step": None}, "needs to know their size"),
-        ({"method": "newmark"}, "a fleet has no method 'newmark'.*simulate_many"),
-        ({"method": pliant.Rosenbrock(), "step": None}, "takes fixed steps"),
+        ({"method": None, "step": None}, "needs a fixed step"),
+        ({"method": "newmark"}, "fleets do not support the method 'newmark'.*simulate_many"),
+        ({"method": pliant.Rosenbrock(), "step": None}, "needs a fixed step"),
         ({"inputs": ["torqe"]}, "unknown input 'torqe'"),
         ({"parameters": {"mass": [1.0, 2.0]}}, r"'mass' must be a number or an array of 3; its shape is \(2,\)"),
         ({"parameters": {"modulus": [1e5, 1.0, 1e5]}}, "robot 1: .*modulus"),
@@ -301,10 +301,14 @@ def test_refusals_of_steps(arms: pliant.Fleet) -> None:
     for inputs, said in ((np.zeros(3), "37 x 2"), ({"torque": np.zeros(3)}, "37"), ({"tork": 0.0}, "unknown input")):
         with pytest.raises(ValueError, match=said):
             arms.step(inputs)
-    for mask, said in ((np.zeros(3, bool), "37 truth values"), ([37], "go from 0 to 36"), ([0.5], "truth values or")):
+    for mask, said in (
+        (np.zeros(3, bool), "37 booleans"),
+        ([37], "range from 0 to 36"),
+        ([0.5], "booleans or indices"),
+    ):
         with pytest.raises(ValueError, match=said):
             arms.reset(mask)
-    with pytest.raises(ValueError, match="energy that was lost"):
+    with pytest.raises(ValueError, match="energy dissipated"):
         arms.outputs("wasted")
 
 

@@ -63,11 +63,11 @@ def test_the_text_is_the_same_robot(file: Path, tmp_path: Path) -> None:
 
 def test_what_is_left_out_is_listed_with_its_line() -> None:
     notes = {(note.line, note.path): note.message for note in pliant.import_robot(FEATURES).notes}
-    assert notes[54, "joint curve"] == "an equality of joints that is no straight line is left out"
-    assert notes[53, "weld bond"] == "an equality that is not active is left out"
+    assert notes[54, "joint curve"] == "a nonlinear equality constraint of joints is not imported"
+    assert notes[53, "weld bond"] == "an inactive equality constraint is not imported"
     assert notes[71, "muscle muscle"].startswith("an actuator whose force is not linear")
     assert notes[73, ""] == "<sensor> has no counterpart"
-    assert notes[38, "geom geom_1"] == "an ellipsoid is left out: there is no such surface"
+    assert notes[38, "geom geom_1"] == "an ellipsoid is not imported: there is no such surface"
 
 
 LOOPS = """\
@@ -322,9 +322,9 @@ def test_included_files_are_part_of_the_model(tmp_path: Path) -> None:
 WRONG = {
     "entities": (ARM.replace("<mujoco", '<!DOCTYPE m [<!ENTITY a "b">]><mujoco', 1), "document types and entities"),
     "cut short": (ARM[:200], "not well formed"),
-    "unknown attribute": (ARM.replace("axis=", "axle="), "MuJoCo refuses it: Schema violation"),
-    "unknown joint": (ARM.replace('motor joint="hinge"', 'motor joint="hing"'), "MuJoCo refuses it"),
-    "negative mass": (ARM.replace('size="0.02"', 'size="0.02" mass="-1"'), "MuJoCo refuses it"),
+    "unknown attribute": (ARM.replace("axis=", "axle="), "MuJoCo rejects it: Schema violation"),
+    "unknown joint": (ARM.replace('motor joint="hinge"', 'motor joint="hing"'), "MuJoCo rejects it"),
+    "negative mass": (ARM.replace('size="0.02"', 'size="0.02" mass="-1"'), "MuJoCo rejects it"),
     "NaN": (ARM.replace('pos="0 0 1"', 'pos="0 0 nan"'), "is not finite"),
     "endless": (FEATURES.read_text().replace("0 0 1 0 0", "1e308 0 1 0 0"), "is not finite"),
     "overflow": (ARM.replace('pos="0 0 1"', 'pos="0 0 1e999"'), "is not finite"),

@@ -75,12 +75,12 @@ def test_what_is_left_out_is_listed_with_its_line() -> None:
     found = pliant.import_robot(FEATURES)
     notes = {(note.line, note.path): note.message for note in found.notes}
     assert notes[66, "joint elbow"] == "<safety_controller> has no counterpart"
-    assert notes[23, ""] == "the link '2nd-arm' is called 'link_2nd_arm' here"
-    assert notes[75, "joint spin"] == "a joint without an effort has no input"
+    assert notes[23, ""] == "the link '2nd-arm' was renamed to 'link_2nd_arm'"
+    assert notes[75, "joint spin"] == "a joint without an effort limit has no input"
     assert notes[92, ""] == "<sensor> has no counterpart"
     speeds = [remark for remark in pliant.load(FEATURES).remarks if "velocity" in remark.message]
     assert [remark.message for remark in speeds] == [
-        "the largest velocity of a joint has no counterpart (4 times; pliant import lists them)"
+        "the velocity limit of a joint has no counterpart (4 times; pliant import lists them)"
     ]
     assert "66     joint elbow      <safety_controller> has no counterpart" in str(found)
 
@@ -126,7 +126,7 @@ def test_meshes_are_surfaces_from_declared_folders_only(tmp_path: Path) -> None:
     (tmp_path / "robot").mkdir()
     file = written(tmp_path / "robot", with_mesh("package://arm_description/cube.obj", "0.1 0.1 0.1"))
     (refused,) = (note for note in pliant.import_robot(file).notes if "mesh" in note.message)
-    assert refused.message == "a mesh is left out: its file is in none of the declared folders"
+    assert refused.message == "a mesh is not imported: its file is in none of the declared folders"
     assert refused.line == 2
     for folder in (tmp_path / "packages", package):
         surface = pliant.load(file, folders=[folder]).surfaces["base_collision"]
@@ -177,11 +177,11 @@ WRONG = {
     "duplicate": (ARM.replace('"rod">', '"base">'), "there are two links 'base'"),
     "unknown parent": (ARM.replace('parent link="base"', 'parent link="bse"'), "did you mean 'base'?"),
     "no parent": (ARM.replace('<parent link="base"/>', ""), "has no <parent>"),
-    "its own parent": (ARM.replace('parent link="base"', 'parent link="rod"'), "in a circle"),
+    "its own parent": (ARM.replace('parent link="base"', 'parent link="rod"'), "form a loop"),
     "no such type": (ARM.replace('"revolute"', '"revolut"'), "did you mean 'revolute'?"),
     "follows nothing": (ARM.replace("<axis", '<mimic joint="hing"/><axis'), "did you mean 'hinge'?"),
     "no robot": ("<robot/>", "the robot has no links"),
-    "two roots": (ARM.replace("</robot>", '<link name="alone"/></robot>'), "2 links have no joint"),
+    "two roots": (ARM.replace("</robot>", '<link name="alone"/></robot>'), "2 links are not the child of any joint"),
     "held twice": (
         ARM.replace(
             "</robot>", '<joint name="too" type="fixed"><parent link="base"/><child link="rod"/></joint></robot>'
@@ -208,7 +208,7 @@ def test_a_circle_of_links_apart_from_the_root(tmp_path: Path) -> None:
         for a, b in ("pq", "qp")
     )
     (fault,) = faults(written(tmp_path, ARM.replace("</robot>", f"{around}</robot>")))
-    assert "the joints lead around in a circle through 'p'" in fault.message
+    assert "the joints form a loop through 'p'" in fault.message
 
 
 @pytest.mark.parametrize("count", [1000, 10_000])

@@ -39,18 +39,18 @@ def turning() -> PidControl:
 @pytest.mark.parametrize(
     ("of", "by", "options", "words"),
     [
-        ("at", [], TREE, "name at least one output and one thing to differentiate by"),
+        ("at", [], TREE, "name at least one output and one argument to differentiate by"),
         ("att", "mass", TREE, "att"),
         ("at", "masss", TREE, "there is no parameter, input, start value or gain 'masss'"),
-        ("at", "mass", {}, "a motion needs its end"),
-        ("at", "mass", {**TREE, "save_every": 0.01}, "those at `save_at`"),
+        ("at", "mass", {}, "a simulation needs an end time"),
+        ("at", "mass", {**TREE, "save_every": 0.01}, "outputs at `save_at` only"),
         ("at", "mass", {**TREE, "analysis": "modes"}, "analysis"),
-        ("at", "flight.orientation.qw", TREE, "part of a quaternion"),
-        ("at", "hinge", {**TREE, "start": "equilibrium"}, "starts from values by name"),
-        ("at", "hinge", {"analysis": "equilibrium"}, "starts from values by name"),
+        ("at", "flight.orientation.qw", TREE, "component of a quaternion"),
+        ("at", "hinge", {**TREE, "start": "equilibrium"}, "need a start by name"),
+        ("at", "hinge", {"analysis": "equilibrium"}, "need a start by name"),
         ("at", "mass", {**TREE, "formulation": "reduced"}, "reduced formulation"),
         ("at", "mass", {**TREE, "mid_step": print}, "functions between steps"),
-        ("at", "mass", {**TREE, "controllers": [Silent()]}, "controller 'Silent' has no derivatives here"),
+        ("at", "mass", {**TREE, "controllers": [Silent()]}, "controller 'Silent' has no derivatives"),
         ("at", "mass", {**TREE, "controllers": [raising(), raising()]}, "two controllers have the name 'raise'"),
         ("at", "raise.integrall", {**TREE, "controllers": raising()}, "did you mean 'raise.integral'"),
         ("at", "torque", {**TREE, "controllers": raising("reference")}, "'raise' reads it"),
@@ -64,9 +64,9 @@ def test_questions_that_cannot_be_answered(of: Any, by: Any, options: dict[str, 
 
 
 def test_what_is_no_function_of_the_state_has_none() -> None:
-    with pytest.raises(pliant.ArgumentError, match="'pull' has no derivatives here: it depends on signals"):
+    with pytest.raises(pliant.ArgumentError, match="'pull' has no derivatives: it depends on signals"):
         pliant.differentiable(equations(_with_tension()), "pull", "E", until=0.1)
-    with pytest.raises(pliant.ArgumentError, match="poses in contact have no derivatives here"):
+    with pytest.raises(pliant.ArgumentError, match="equilibria in contact have no derivatives"):
         pliant.differentiable(pliant.derive("gripper"), "ball", "friction", analysis="equilibrium")
 
 
@@ -77,7 +77,7 @@ def _with_tension() -> str:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"mas": 1.0}, "'mas' is no argument of this function .*mass, torque"),
+        ({"mas": 1.0}, "'mas' is not an argument of this function .*mass, torque"),
         ({"mass": [1.0, 2.0]}, r"'mass' has shape \(2,\); it must be \(\)"),
         ({"torque": 1.0}, r"'torque' has shape \(\); it must be \(3,\)"),
         ({"mass": np.nan}, "'mass' has a number that is not finite"),
@@ -94,7 +94,7 @@ def test_values_that_do_not_fit(values: dict[str, Any], words: str) -> None:
 
 def test_cotangents_and_inputs_that_do_not_fit() -> None:
     f = pliant.differentiable(equations(TEXTS["tree"]), "at", "mass", **TREE)
-    with pytest.raises(pliant.ArgumentError, match="'turns' is no output of this function"):
+    with pytest.raises(pliant.ArgumentError, match="'turns' is not an output of this function"):
         f.vjp()[1]({"turns": 1.0})
     with pytest.raises(pliant.ArgumentError, match=r"cotangent of 'at' has shape \(2,\); it must be \(1, 3\)"):
         f.vjp()[1]({"at": np.ones(2)})
@@ -107,5 +107,5 @@ def test_cotangents_and_inputs_that_do_not_fit() -> None:
 def test_a_start_at_rest_that_moves_is_refused() -> None:
     inputs = {"drive": ([0.0, 0.1, 0.2], [0.0, 0.1, 0.0])}
     f = pliant.differentiable(equations(TEXTS["cart"]), "end", "drive", until=0.1, start="equilibrium", inputs=inputs)
-    with pytest.raises(pliant.ArgumentError, match="prescribed motions move at once"):
+    with pytest.raises(pliant.ArgumentError, match="prescribed motions start with a nonzero rate"):
         f.vjp()

@@ -73,11 +73,11 @@ def test_events_that_change_nothing_have_the_adjoint() -> None:
 def test_what_has_no_derivative_is_said() -> None:
     eqs = equations(BALL)
     end = pliant.Event("z", "falling", name="floor")
-    with pytest.raises(pliant.ArgumentError, match=r"an event ends the motion at t = 0\.319"):
+    with pytest.raises(pliant.ArgumentError, match=r"an event ends the simulation at t = 0\.319"):
         pliant.differentiable(eqs, "z", "g", until=0.6, events=[end]).vjp()
     with pytest.raises(pliant.ArgumentError, match="functions between steps have no derivatives"):
         pliant.differentiable(eqs, "z", "g", until=0.6, mid_step=bounce)
     # it just reaches the floor at the end of the motion
     last = pliant.differentiable(eqs, "z", "g", until=float(np.sqrt(1 / 9.81)) * (1 + 1e-9), events=[FLOOR])
-    with pytest.raises(pliant.ArgumentError, match=r"changes with a jump|a kink or a jump"):
+    with pytest.raises(pliant.ArgumentError, match=r"is discontinuous|not differentiable"):
         last.vjp()[1]({"z": 1.0})

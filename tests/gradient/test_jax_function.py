@@ -101,7 +101,7 @@ def test_single_precision_where_jax_has_no_other(f: pliant.Differentiable) -> No
 
 def test_bad_input_is_said_in_words(f: pliant.Differentiable, monkeypatch: pytest.MonkeyPatch) -> None:
     g = f.to_jax()
-    with pytest.raises(pliant.ArgumentError, match="'masss' is no argument"):
+    with pytest.raises(pliant.ArgumentError, match="'masss' is not an argument"):
         jax.jit(g)({"masss": 1.0})
     with pytest.raises(pliant.ArgumentError, match=r"'torque' has shape \(2,\); it must be \(3,\)"):
         jax.jit(g)({"torque": np.ones(2)})

@@ -75,5 +75,5 @@ def test_tangents_that_do_not_fit() -> None:
     f = pliant.differentiable(equations(TEXTS["tree"]), "at", "mass", until=0.02)
     with pytest.raises(pliant.ArgumentError, match=r"tangent of 'mass' has shape \(2,\)"):
         f.jvp(None, {"mass": [1.0, 2.0]})
-    with pytest.raises(pliant.ArgumentError, match="'torque' is no argument"):
+    with pytest.raises(pliant.ArgumentError, match="'torque' is not an argument"):
         f.jvp(None, {"torque": 1.0})

@@ -55,8 +55,8 @@ def test_an_equality_and_a_bound() -> None:
     assert best.values["pull"] == pytest.approx(2 * 9.81 - 0.08 * 200, rel=1e-6)
     report = str(best)
     assert "(at its bound)" in report
-    assert "z == -8 cm: holds, nothing to spare" in report
-    assert f"converged after {len(best.way)} evaluations; all conditions hold" in report
+    assert "z == -8 cm: satisfied, no margin" in report
+    assert f"converged after {len(best.way)} evaluations; all conditions are satisfied" in report
 
 
 def test_motions_at_one_time_and_at_several() -> None:
@@ -94,7 +94,7 @@ def test_samples_where_there_are_no_derivatives() -> None:
 
 def test_what_cannot_be_is_said() -> None:
     eqs = equations(SPRING)
-    with pytest.raises(pliant.AnalysisFailed, match="no place was found at which all conditions hold") as failed:
+    with pytest.raises(pliant.AnalysisFailed, match="no point satisfies all conditions") as failed:
         pliant.optimize(eqs, "pull/(1 N)", {"pull": "0:1 N"}, subject_to="z >= 1 m")
     assert failed.value.result.spare["z >= 1 m"] < 0
     returned = pliant.optimize(eqs, "pull/(1 N)", {"pull": "0:1 N"}, subject_to="z >= 1 m", on_failure="return")
@@ -118,9 +118,9 @@ def test_what_cannot_be_is_said() -> None:
         ("at.w", {"k": "1:2 N/m"}, {}, "there is no 'at.w'"),
         ("at", {"k": "1:2 N/m"}, {}, "is a vector, not a number"),
         ("k/(1 N/m)", {"k": "1:2 N/m"}, {}, "no output of the robot is named"),
-        ("z", {"k": "1:2 N/m"}, {"subject_to": "z"}, "'z' is no condition"),
+        ("z", {"k": "1:2 N/m"}, {"subject_to": "z"}, "'z' is not a condition"),
         ("z", {"k": "1:2 N/m"}, {"subject_to": "z >= 1 N"}, "'z - 1 N'|'1 N - z'"),
-        ("z", {"k": "1:2 N/m"}, {"analysis": "simulate"}, "a motion needs its end"),
+        ("z", {"k": "1:2 N/m"}, {"analysis": "simulate"}, "a simulation needs an end time"),
         ("z", {"k": "1:2 N/m"}, {"method": "newton"}, "method"),
         ("z", {"pull": "1:2 N"}, {"inputs": {"pull": ([0, 1], [0, 1])}}, "follows a function of time here"),
     ],
@@ -131,7 +131,7 @@ def test_bad_input_is_said_in_words(minimize: str, vary: Any, options: Any, word
 
 
 def test_contacts_need_samples() -> None:
-    with pytest.raises(pliant.ArgumentError, match=r"poses in contact have no derivatives here"):
+    with pytest.raises(pliant.ArgumentError, match=r"equilibria in contact have no derivatives"):
         pliant.optimize(pliant.derive("gripper"), "ball.z", {"friction": (0.3, 0.6)})
 
 

@@ -53,7 +53,7 @@ def test_types_and_arguments_that_are_left_out(f: pliant.Differentiable) -> None
     assert float(mass.grad) == pytest.approx(float(expected), rel=1e-5)
     np.testing.assert_array_equal(g()["at"].numpy(), f()["at"])
     assert not g({"mass": 1.4})["at"].requires_grad
-    with pytest.raises(pliant.ArgumentError, match="'masss' is no argument"):
+    with pytest.raises(pliant.ArgumentError, match="'masss' is not an argument"):
         g({"masss": 1.0})
     with pytest.raises(pliant.ArgumentError, match=r"'torque' has shape \(2,\)"):
         g({"torque": torch.ones(2)})

@@ -148,7 +148,7 @@ def test_every_joint_and_force(everything: pliant.RigidExport, seed: int) -> Non
 
 
 def test_only_stops_differ(everything: pliant.RigidExport) -> None:
-    assert everything.remarks[0] == "rail: the stiffness of its stops is the other program's"
+    assert everything.remarks[0] == "rail: its stops have the stiffness of the other program"
     assert not any("left out" in remark for remark in everything.remarks)
     assert "every joint &lt;&amp;--&gt;" in everything.file.read_text()
 
@@ -226,7 +226,7 @@ constraints:
     names = {model.equality(k).name: int(model.eq_type[k]) for k in range(model.neq)}
     connect, weld = int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD)
     assert names == {"hinge": connect, "hinge.axis": connect, "welded": weld}
-    assert done.remarks == ("constraint turned: left out: it holds rotations alone",)
+    assert done.remarks == ("constraint turned: omitted: it constrains rotations only",)
     data = InMujoco(done).data
     mujoco.mj_resetDataKeyframe(model, data, 0)
     mujoco.mj_forward(model, data)
@@ -325,11 +325,11 @@ loads: {push: {frame: ball, force: [1 N, 0, 0], expressed_in: bar}}
         "surface floor, contact floor: left out",
         "link rope: its damper is written as a viscous one",
         "link rope: its spring begins sharply",
-        "tendon line: its friction is left out",
-        "tendon line: what is wound in stays 0.01 m",
-        "constraint guide: left out: its components x, rx",
-        "constraint led: left out: its motion is prescribed",
-        "load push: left out, as it is in the axes of another moving body",
+        "tendon line: its friction is omitted",
+        "tendon line: its wound-in length is constant, 0.01 m",
+        "constraint guide: omitted: its components x, rx",
+        "constraint led: omitted: its motion is prescribed",
+        "load push: omitted: it is in the axes of another moving body",
     ):
         assert words in listed
     inside = " ".join(done.file.read_text().split())
@@ -341,7 +341,7 @@ loads: {push: {frame: ball, force: [1 N, 0, 0], expressed_in: bar}}
 def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ExportError, match="the mesh 'cloth' cannot be written"):
         pliant.export_mjcf(pliant.derive("cloth"), tmp_path / "robot.xml")
-    with pytest.raises(ExportError, match=r"cannot tell the format of .*; end it in \.xml"):
+    with pytest.raises(ExportError, match=r"cannot determine the format of .*; end it in \.xml"):
         pliant.export_mjcf(pliant.derive("pendulum"), tmp_path / "robot.mjcf")
     with pytest.raises(ExportError, match="cannot write"):
         pliant.export_mjcf(pliant.derive("pendulum"), tmp_path / "none" / "robot.xml")
@@ -355,7 +355,7 @@ joints: {j: {type: chain, child: a, transforms: [{rotate: {vector: [free, free, 
     with pytest.raises(ExportError, match=r"'j\.rx' moves by 'rotation_vector_01'"):
         pliant.export_mjcf(pliant.derive(pliant.load_text(bent)), tmp_path / "robot.xml")
     monkeypatch.setattr("pliant.io.mjcf.DEEPEST", 20)
-    with pytest.raises(ExportError, match=r"a chain of 30 bodies, and MuJoCo reads up to 20"):
+    with pytest.raises(ExportError, match=r"a chain of 30 bodies, and MuJoCo supports up to 20"):
         pliant.export_mjcf(pliant.derive("cantilever"), tmp_path / "robot.xml", links=30)
     assert not (tmp_path / "robot.xml").exists()
 

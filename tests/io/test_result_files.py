@@ -91,7 +91,7 @@ def test_files_that_are_cut_short_or_go_on_are_refused(sound, tmp_path):
 def test_a_file_that_hangs_hdf5_is_given_up(tmp_path, monkeypatch):
     """Layout 1 has no checksum: what HDF5 does with damage is left to another process."""
     monkeypatch.setattr(result_reader, "OLD_FILE_SECONDS", 0.05)
-    with pytest.raises(ResultFileError, match="does not come to an end"):
+    with pytest.raises(ResultFileError, match="hangs on it"):
         load_result(KEPT / "result_1.nc")
     monkeypatch.undo()
     content = bytearray((KEPT / "result_1.nc").read_bytes())
@@ -159,13 +159,13 @@ def moved(kind):
 CRAFTED = {
     "no timing": (lambda f: f.attrs.__delitem__("timing"), "'timing' is missing"),
     "no format": (lambda f: f.attrs.__delitem__("format"), "not a result of this program"),
-    "no status": (attribute("status", "splendid"), "'status' is not what"),
-    "a number for a text": (attribute("message", 3.0), "'message' is not what"),
+    "no status": (attribute("status", "splendid"), "'status' has an unexpected value"),
+    "a number for a text": (attribute("message", 3.0), "'message' has an unexpected value"),
     "many texts": (attribute("message", ["a", "b"]), "not a single text"),
     "broken timing": (attribute("timing", "{"), "not a readable result"),
-    "unknown timing": (attribute("timing", '{"flights": 1}'), "'timing' is not what"),
+    "unknown timing": (attribute("timing", '{"flights": 1}'), "'timing' has an unexpected value"),
     "deep": (attribute("parameters", "[" * 100_000), "not a readable result"),
-    "units": (attribute("coordinate_units", '["m", "m"]'), "one for each coordinate"),
+    "units": (attribute("coordinate_units", '["m", "m"]'), "one entry per coordinate"),
     "later": (attribute("format", "pliant-result-9"), "later version"),
     "another kind": (attribute("format", "pliant-path-2"), "read it with load_path"),
     "a variable too much": (lambda f: f.__setitem__("weather", [1.0]), "'weather'"),
@@ -180,7 +180,7 @@ CRAFTED = {
     "text for numbers": (replaced("q", data=np.full((3, 1), b"1234")), "not numbers"),
     "numbers for text": (replaced("coordinate", data=np.zeros(1)), "not text|not a readable"),
     "a structure": (replaced("q", data=np.zeros((3, 1), dtype="f8,f8")), "not numbers"),
-    "too long for its axis": (replaced("q", data=np.zeros((4, 1))), "longer or shorter|not a readable"),
+    "too long for its axis": (replaced("q", data=np.zeros((4, 1))), "does not have the length|not a readable"),
     "without axes": (lambda f: (f.__delitem__("q"), f.create_dataset("q", data=np.zeros((3, 1)))), "have no names"),
 }  # fmt: skip
 
@@ -229,7 +229,7 @@ def test_texts_that_are_one_text_many_times_are_not_read(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "values", "words"), [("kind", 7, "'kind' names something"), ("kind", -1, "'kind' names something")]
+    ("name", "values", "words"), [("kind", 7, "'kind' refers to something"), ("kind", -1, "'kind' refers to something")]
 )
 def test_paths_that_cannot_be_are_refused(tmp_path, name, values, words):
     sealed(tmp_path / "path.nc", lambda content: content[name].write_direct(np.full(17, values)), PATH)
@@ -248,7 +248,7 @@ def test_contacts_that_cannot_be_are_refused(tmp_path):
     run = simulate(derive(load_text(text)), 0.01)
     run.save(tmp_path / "run.nc")
     assert len(load_result(tmp_path / "run.nc").contacts) == len(run.contacts) > 0
-    for name, words in (("contact_count", "as many as it states"), ("contact_first", "'contact_first' names")):
+    for name, words in (("contact_count", "is inconsistent"), ("contact_first", "'contact_first' refers")):
         sealed(
             tmp_path / "wrong.nc",
             lambda content, name=name: content[name].write_direct(np.full(content[name].shape, 9, content[name].dtype)),
@@ -262,7 +262,7 @@ def test_contacts_that_cannot_be_are_refused(tmp_path):
 
 
 def test_partial_results_say_so(tmp_path):
-    sealed(tmp_path / "run.partial.nc", attribute("message", "still running at t = 0.2 s; what was computed is kept"))
+    sealed(tmp_path / "run.partial.nc", attribute("message", "still running at t = 0.2 s; results so far are kept"))
     with pytest.warns(UserWarning, match=r"run\.partial\.nc is partial \(3 saved states\): still running"):
         assert load_result(tmp_path / "run.partial.nc").is_partial
     words = re.escape(f"there is no file {tmp_path / 'run.nc'}, but {tmp_path / 'run.partial.nc'} holds")

@@ -158,7 +158,7 @@ def test_an_interrupted_run_leaves_a_readable_file(run, tmp_path):
         again = load_result(part)
     assert done.status == again.status == "stopped"
     assert done.interrupted
-    assert done.message.endswith(f"what was computed is in {part}")
+    assert done.message.endswith(f"results so far are in {part}")
     assert len(again.time) > 10
     assert path.read_bytes() == before  # the earlier result is not replaced
     simulate(derive(load("four_bar")), 0.1, out=path)
@@ -178,7 +178,7 @@ def test_a_failing_run_does_not_replace_a_good_result(run, tmp_path):
     diverging = ExplicitRungeKutta(step=0.1)
     failed = simulate(derive(load_text(text)), 100.0, method=diverging, start="initial", out=path, on_failure="return")
     assert failed.status == "failed"
-    assert failed.message.endswith(f"What was computed is in {part}.")
+    assert failed.message.endswith(f"Results so far are in {part}.")
     assert path.read_bytes() == before
     with pytest.warns(UserWarning, match=r"run\.partial\.nc is partial"):
         assert load_result(part).status == "failed"

@@ -131,7 +131,7 @@ def test_what_urdf_lacks_is_listed(everything: pliant.RigidExport) -> None:
         "loads gust.force_x",
         "loops loop: the tree is open there",
     ):
-        assert f"left out, as URDF has none: {words}" in listed
+        assert f"omitted, because URDF does not support them: {words}" in listed
     spring = next(line for line in everything.file.read_text().splitlines() if " from " in line and "wrist" in line)
     name, stiffness, _, rest = spring.split()
     assert (name, float(stiffness), float(rest)) == ("wrist:", 0.4, pytest.approx(np.deg2rad(20)))

@@ -15,11 +15,7 @@ FILES = {
     "report.html": (b"<!doctype html><html></html>", "a web page", "the model that it is a report of"),
     "arm.py": (b"import pliant", "Python code", "run it with python"),
     "arm.json": (b'{"links": []}', "JSON that is not a model", "begins with `pliant: 1`"),
-    "answer.json": (
-        b'{"model": "four_bar", "status": "ok"}',
-        "what a command printed with --json",
-        "its model is four_bar",
-    ),
+    "answer.json": (b'{"model": "four_bar", "status": "ok"}', "the JSON output of a command", "its model is four_bar"),
     "hand.stl": (b"\0" * 84, "a mesh or drawing", "pliant mesh"),
     "hand.txt": (b"solid hand\nendsolid", "an STL mesh", "pliant mesh"),
     "run.nc": (b"\x89HDF\r\n\x1a\n", "a netCDF or HDF5 file", "pliant view"),

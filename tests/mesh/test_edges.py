@@ -195,7 +195,7 @@ def test_rods_as_edges_are_damped_along_them(folder):
     [
         ("membrane", "hem: {input: =pull}", "there is no set 'hem'"),
         ("membrane", "tip: {input: =pull}", "no edge has both ends in the set 'tip'"),
-        ("membrane", "tie: {rest: 1 cm, tightness: 0.9}", "say the same thing twice"),
+        ("membrane", "tie: {rest: 1 cm, tightness: 0.9}", "are redundant"),
         ("membrane", "tie: {viscosity: -1}", "viscosity must not be negative"),
         ("membrane", "tie: {rest: 0 m}", "rest"),
         ("membrane", "tie: {model: {kind: pcs}}", "unknown key 'model'"),

@@ -198,11 +198,8 @@ def test_names_that_do_not_belong(old, new, message):
     ("change", "message"),
     [
         (("=exp(0.1 m*twist)", "=0.1 m*twist"), "stiffness factor of twist is not above zero at strains of zero"),
-        (
-            ("length: 0.3", "law: neo_hookean, length: 0.3"),
-            "the law 'neo_hookean' goes with constant stiffness factors",
-        ),
-        (("kind: pcs", "kind: timoshenko"), "the rod model 'timoshenko' goes with constant stiffness factors"),
+        (("length: 0.3", "law: neo_hookean, length: 0.3"), "the law 'neo_hookean' requires constant stiffness factors"),
+        (("kind: pcs", "kind: timoshenko"), "the rod model 'timoshenko' requires constant stiffness factors"),
         (("=1 + grow*stretch^2", "=1 + bend_x"), "expected a plain number or angle, got a curvature"),
     ],
 )

@@ -58,8 +58,8 @@ def test_jumps_and_bends_are_found():
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda t: "much", "gives no number at t = 0 s"),
-        (lambda t: [1.0, 2.0], "gives no number at t = 0 s"),
+        (lambda t: "much", "returns no number at t = 0 s"),
+        (lambda t: [1.0, 2.0], "returns no number at t = 0 s"),
         (lambda t: np.nan if t > 0.5 else 1.0, "gives nan at t = 0.6"),
     ],
 )

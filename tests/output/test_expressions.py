@@ -1,4 +1,4 @@
-"""Outputs worked out from others: values, units, derivatives, circles and names."""
+"""Outputs computed from others: values, units, derivatives, circles and names."""
 
 from __future__ import annotations
 

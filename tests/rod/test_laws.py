@@ -289,7 +289,7 @@ def test_tangents_and_energies_of_the_mean_stretch(word):
 
 
 def test_laws_that_join_pieces_have_a_limit_and_say_so():
-    with pytest.raises(SpecError, match="joins all pieces of a rod into one force, which `cosserat` does up to 12"):
+    with pytest.raises(SpecError, match="couples all pieces of a rod, which `cosserat` supports for up to 12"):
         with_rod_model(load_text(HALVES.replace(", RATES", "")), "arm", "cosserat:20")
 
 

@@ -108,7 +108,7 @@ def test_faults_are_said_clearly(rayleigh, message):
 
 @pytest.mark.parametrize("kind", ["pcc", "pcc_cog"])
 def test_arcs_refuse_it(kind):
-    with pytest.raises(SpecError, match="circular arcs take no Rayleigh damping"):
+    with pytest.raises(SpecError, match="circular arcs do not support Rayleigh damping"):
         rod(kind, "{alpha: =alpha}")
 
 

@@ -244,14 +244,10 @@ def test_profiles(tmp_path):
         ),
         ("{kind: pcc}", "{rod: arm, at: 0.1, quantity: moment, component: z}", "has no free twist"),
         ("{kind: pcs}", "{rod: arm, at: 0.4, quantity: force}", "off the rod 'arm'"),
-        ("{kind: pcs}", "{rod: arm, quantity: force}", "asked for at a place or along the rod"),
-        (
-            "{kind: pcs}",
-            "{rod: arm, at: 0.1, stations: 3, quantity: force, component: x}",
-            "at a place or along the rod",
-        ),
-        ("{kind: pcs}", "{rod: arm, stations: 3, quantity: force}", "a profile is of one component"),
-        ("{kind: pcs}", "{rod: arm, at: 0.1, quantity: force, section: 2}", "not of a whole arc"),
+        ("{kind: pcs}", "{rod: arm, quantity: force}", "needs a position, or stations along the rod"),
+        ("{kind: pcs}", "{rod: arm, at: 0.1, stations: 3, quantity: force, component: x}", "stations along the rod"),
+        ("{kind: pcs}", "{rod: arm, stations: 3, quantity: force}", "a profile has one component"),
+        ("{kind: pcs}", "{rod: arm, at: 0.1, quantity: force, section: 2}", "not for an entire arc"),
         ("{kind: pcc}", "{rod: arm, at: 0.1, quantity: angle}", "`at` does not apply"),
         (
             "{kind: timoshenko}, strains: planar_xz",

@@ -225,7 +225,7 @@ def test_what_was_asked_for_stays_while_loops_close(four_bar):
     terms = four_bar.constraints(q, v)
     assert np.abs(terms.value).max() < 1e-11
     assert np.abs(terms.rate).max() < 1e-11
-    assert any("the model states" in note and "q2 from 1.777 to 1.599" in note for note in warnings)
+    assert any("values of the model" in note and "q2 from 1.777 to 1.599" in note for note in warnings)
     assert any("violated the constraints by 0.0976" in note and "d(q2)/dt from 0 to" in note for note in warnings)
 
 
@@ -290,7 +290,7 @@ def test_a_constraint_on_a_point_that_cannot_move_holds_nothing():
     """Its Jacobian is round-off, which once held the whole body in its place."""
     free = simulate(derive(load_text(SWINGING)), 0.3)
     held = simulate(derive(load_text(SWINGING + HELD_AT_ITS_PIVOT)), 0.3)
-    assert held.warnings == ("constraints that hold nothing switched off: idle.z (no coordinate moves what they hold)",)
+    assert held.warnings == ("constraints that hold nothing switched off: idle.z (no coordinate affects them)",)
     assert held.q == pytest.approx(free.q, abs=1e-9)
     assert np.ptp(free.q, axis=0).max() > 0.1
 
@@ -315,7 +315,7 @@ constraints: {wall: {between: [{frame: world, position: [1, 0, 0]}, crank.tip], 
 """
     run = simulate(derive(load_text(text)), 0.2)
     assert "hold nothing switched off: wall.x" in run.warnings[0]
-    (said,) = [note for note in run.warnings if "do not hold in the motion" in note]
+    (said,) = [note for note in run.warnings if "are violated during the motion" in note]
     gap = 1 - np.cos(run.q[:, 0]).min()
     assert f"wall.x by {gap:.3g}" in said
 

@@ -79,7 +79,7 @@ def test_samples_follow_their_seed():
         ({"k": "normal(1, 0)"}, "sobol:8", "above zero"),
         ({"k": "uniform(2, 1)"}, "sobol:8", "is not a distribution"),
         ({"k": "normal(1)"}, "sobol:8", "takes 2 numbers"),
-        ({"k": "1:3"}, "sobol", "how many samples"),
+        ({"k": "1:3"}, "sobol", "number of samples"),
         ({"k": "1:3"}, "soboll:8", "did you mean 'sobol'"),
         ({"k": "1:3:1000", "l": "1:3:1000", "m": "1:3:1000"}, None, "1e+09 combinations"),
         ({"k": [float("nan")]}, None, "not finite"),

@@ -254,5 +254,5 @@ def test_a_folder_with_something_else_is_refused(swing, tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(ResultFileError, match="contains other files"):
         swept(swing, tmp_path)
-    with pytest.raises(ResultFileError, match="holds no sweep"):
+    with pytest.raises(ResultFileError, match="contains no sweep"):
         pliant.load_sweep(tmp_path)

@@ -41,7 +41,7 @@ COMMANDS = {
     "show": ("models", "Show a robot as tables."),
     "models": ("models", "List the bundled robots."),
     "schema": ("models", "Print the JSON Schema of the language."),
-    "import": ("importing", "Read a robot in URDF or MJCF, and write it as a model file."),
+    "import": ("importing", "Convert a URDF or MJCF file to a model file."),
     "mesh": ("mesh", "Read a mesh file and summarize it: nodes, edges, size, merged nodes."),
     "equilibrium": ("analyses", "Find an equilibrium and its stability."),
     "modes": ("analyses", "Compute eigenvalues, frequencies, damping ratios and mode shapes."),
@@ -124,7 +124,7 @@ def run(arguments: Sequence[str]) -> int:
         if os.environ.get("PLIANT_DEBUG"):
             raise
         text = f"internal error: {type(error).__name__}: {error}"
-        report(Failure(text, "this is a fault of pliant; PLIANT_DEBUG=1 shows where"), arguments)
+        report(Failure(text, "this is a bug in Pliant; PLIANT_DEBUG=1 shows the traceback"), arguments)
         return INTERNAL
     report(failure, arguments)
     return FAULT

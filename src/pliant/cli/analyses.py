@@ -153,7 +153,7 @@ def simulate(
     """Simulate the motion, and save or print it."""
     check_report(report)
     if out is not None and not out.endswith((".nc", *FORMATS)):
-        raise CommandError(f"cannot tell the format of '{out}'", f"end it in .nc, {endings()}")
+        raise CommandError(f"cannot determine the format of '{out}'", f"end it in .nc, {endings()}")
     eqs = derive(load_model(model, choices))
     options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
     ends_only = "save_at" not in options and "save_every" not in options

@@ -72,7 +72,7 @@ def drawing(paint: Any, file: str) -> Any:
 def check_picture(file: str | None) -> None:
     """Reject file names that are not pictures before anything is computed."""
     if file is not None and not file.endswith((".pdf", ".svg", ".png")):
-        raise CommandError(f"cannot tell the format of {file!r}", "end it in .pdf, .svg or .png")
+        raise CommandError(f"cannot determine the format of {file!r}", "end it in .pdf, .svg or .png")
 
 
 def frames_json(frames: Any) -> dict[str, Any]:

@@ -50,12 +50,13 @@ def export(
     ] = None,
     cuda: Annotated[
         str | None,
-        typer.Option("--cuda", metavar="DIR", help="Write CUDA for many robots into this new or empty folder."),
+        typer.Option("--cuda", metavar="DIR", help="Write CUDA code for many robots into this new or empty folder."),
     ] = None,
-    mjcf: Annotated[str | None, typer.Option("--mjcf", metavar="FILE", help="Write a model of MuJoCo (.xml).")] = None,
-    urdf: Annotated[str | None, typer.Option("--urdf", metavar="FILE", help="Write a URDF (.urdf).")] = None,
+    mjcf: Annotated[str | None, typer.Option("--mjcf", metavar="FILE", help="Write a MuJoCo model (.xml).")] = None,
+    urdf: Annotated[str | None, typer.Option("--urdf", metavar="FILE", help="Write a URDF file (.urdf).")] = None,
     links: Annotated[
-        int, typer.Option("--links", metavar="N", help="Rigid links that stand for each rod, in MJCF and URDF.")
+        int,
+        typer.Option("--links", metavar="N", help="Number of rigid links that approximate each rod, in MJCF and URDF."),
     ] = 10,
     fmi: Annotated[str, typer.Option("--fmi", metavar="VERSION", help="Version of FMI: 3.0 or 2.0.")] = "3.0",
     method: Annotated[
@@ -72,7 +73,7 @@ def export(
         bool, typer.Option("--force", help="Replace the export's own files in a folder that is not empty.")
     ] = False,
     controller: Annotated[
-        str | None, typer.Option("--controller", help="Write this controller of the model (of type lqr) beside it.")
+        str | None, typer.Option("--controller", help="Also write this controller of the model (of type lqr).")
     ] = None,
     *,
     choices: Choices,
@@ -112,7 +113,7 @@ def export(
         answer = {"model": model, "status": "ok", "folder": folder, "method": method, "step": step}
         print_json({**answer, "files": [str(file) for file in files]})
     else:
-        print(f"{len(files)} files in {folder}; README.txt there says how to build them")
+        print(f"{len(files)} files in {folder}; README.txt there explains how to build them")
     return 0
 
 
@@ -194,7 +195,7 @@ def _designed(eqs: Equations, name: str | None) -> StateFeedback | None:
 
 def _export_gltf(model: str, file: str, choices: Choices, json: bool) -> int:
     if not file.endswith(".glb"):
-        raise CommandError(f"cannot tell the format of {file!r}", "end it in .glb")
+        raise CommandError(f"cannot determine the format of {file!r}", "end it in .glb")
     subject = open_subject(model, choices)
     eqs, run = subject.equations, subject.run
     clip: Clip = answering(lambda: start_clip(eqs) if run is None else run_clip(eqs, run))

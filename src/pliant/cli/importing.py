@@ -17,7 +17,7 @@ def import_(
     folder: Folder = None,
     json: Json = False,
 ) -> int:
-    """Read a robot in URDF or MJCF, and write it as a model file.
+    """Convert a URDF or MJCF file to a model file.
 
     Without --out the model is printed. What the file says and the model does not is listed with its line. Analyses take such
     files as they are.

@@ -71,7 +71,7 @@ def _folder(out: str | None) -> Path | None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as reason:
-        raise CommandError(f"cannot make the folder {out}: {reason.strerror}") from None
+        raise CommandError(f"cannot create the folder {out}: {reason.strerror}") from None
     if not os.access(folder, os.W_OK):
         raise CommandError(f"the folder {out} cannot be written to")
     return folder

@@ -29,4 +29,4 @@ def limit_memory() -> None:
 def memory_words() -> str:
     """What to do where memory does not suffice."""
     most = limits().memory
-    return "close other programs" if most is None else f"it may take {most / 1e6:g} MB by {VARIABLE}"
+    return "close other programs" if most is None else f"{VARIABLE} allows {most / 1e6:g} MB"

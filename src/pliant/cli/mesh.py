@@ -9,7 +9,7 @@ import typer
 from pliant.cli.common import CommandError, Json, print_json
 from pliant.mesh.formats import MeshProblem, read_mesh
 
-PIECES = " (lines that cross have no node there without --split)"
+PIECES = " (use --split to create nodes where lines cross)"
 
 
 def mesh(
@@ -52,7 +52,7 @@ def mesh(
         print_json({"model": file, "status": "ok", **answer})
         return 0
     low, high = found.bounds
-    unit_text = f"{found.unit} (the file does not say)" if found.assumed else found.unit
+    unit_text = f"{found.unit} (not stated in the file)" if found.assumed else found.unit
     rows = {
         "nodes": f"{len(found.nodes)}, of which {answer['ends']} have one edge",
         "edges": f"{len(found.edges)}",

@@ -121,7 +121,7 @@ def _print_mesh(row: dict[str, Any]) -> None:
     table.add_row("nodes", f"{row['nodes']}, of which {row['held']} held")
     table.add_row("edges", f"{row['edges']}")
     if row["lines"] is not None:
-        unit = f"{row['unit']} (the file does not say)" if row["unit_assumed"] else row["unit"]
+        unit = f"{row['unit']} (not stated in the file)" if row["unit_assumed"] else row["unit"]
         table.add_row("lines in the file", f"{row['lines']}, {row['repeated']} repeated, {row['short']} without length")
         table.add_row("ends merged", f"{row['merged']}")
         table.add_row("nodes without edges", f"{row['orphans']}")

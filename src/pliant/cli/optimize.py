@@ -85,7 +85,7 @@ def optimize(
 
 
 def _in_words(visit: Visit) -> str:
-    missed = f", conditions missed by {visit.missed:.2%}" if visit.missed else ""
+    missed = f", conditions violated by {visit.missed:.2%}" if visit.missed else ""
     return f"objective {visit.objective:.6g} (SI){missed}"
 
 

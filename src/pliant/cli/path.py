@@ -58,7 +58,7 @@ def path(
     check_picture(plot)
     check_report(report)
     if out is not None and not out.endswith(".nc"):
-        raise CommandError(f"cannot tell the format of '{out}'", "end it in .nc")
+        raise CommandError(f"cannot determine the format of '{out}'", "end it in .nc")
     saved = str(options["start"]).endswith(".nc")
     if not saved and (point is not None or options["reverse"]):
         raise CommandError("--point and --reverse apply to a saved path only", "give one with --start FILE.nc")

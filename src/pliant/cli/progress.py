@@ -108,7 +108,7 @@ class ProgressLine(Line):
     def _left(self, now: float, t: float, end: float) -> str:
         since, there = self.marks[0]
         if not t > there:
-            return "hardly moving on"
+            return "hardly any progress"
         return f"{duration_text((end - t) * (now - since) / (t - there))} left"
 
 

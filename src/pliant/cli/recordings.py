@@ -329,11 +329,11 @@ def _measurement(
             )
         return Measurement(recording, rest_at=recording.time, **options)
     if not driven and (hold_out is not None or (at_rest and rests is None)):
-        what = "loading cycles" if hold_out is not None else "when the robot is at rest"
+        what = "loading cycles" if hold_out is not None else "equilibria"
         raise CommandError(
-            f"no column of {recording.file} is an input of the model, so nothing shows {what}",
+            f"no column of {recording.file} is an input of the model, so {what} cannot be detected",
             "name a column like an input"
-            + ("" if hold_out is not None else ", or say where it is at rest with --rest-at"),
+            + ("" if hold_out is not None else ", or give the times of equilibria with --rest-at"),
         )
     if hold_out is not None:
         use = cycles(recording, driven) % 2 == (1 if hold_out == "even" else 0)
@@ -341,8 +341,8 @@ def _measurement(
         rests = plateaus(recording, driven)
         if not rests:
             raise CommandError(
-                f"{recording.file} has no {LEAST_REST:g} s in which all inputs stand still under load",
-                "say when the robot is at rest with --rest-at",
+                f"{recording.file} has no {LEAST_REST:g} s in which all inputs are constant under load",
+                "give the times of equilibria with --rest-at",
             )
     return Measurement(recording, use=use, rest_at=rests, **options)
 
@@ -351,7 +351,7 @@ def _print_checks(left_out: HeldOut | None, profiles: Sequence[Profile]) -> None
     out = console()
     if left_out is not None:
         errors = ", ".join(f"{name} {1e3 * rms:.3g}" for name, rms in left_out.rms.items())
-        out.print(f"left out and predicted, root mean square in thousandths: {errors}", markup=False)
+        out.print(f"held out and predicted, root mean square in thousandths: {errors}", markup=False)
         table = Table("parameter", "spread over the folds (SI)", box=None)
         for name, spread in left_out.spread.items():
             table.add_row(name, f"{spread:.3g}")
@@ -372,7 +372,7 @@ def _print_fit(found: Any) -> None:
     names = list(found.parameters)
     pairs = [(i, j) for i in range(len(names)) for j in range(i)]
     for i, j in pairs:
-        out.print(f"errors of {names[j]} and {names[i]} go together by {found.correlation[i, j]:+.2f}", markup=False)
+        out.print(f"errors of {names[j]} and {names[i]} are correlated by {found.correlation[i, j]:+.2f}", markup=False)
     out.print(
         f"mean error on the fitted samples: {found.before_mm:.3f} {found.unit} before, {found.after_mm:.3f} {found.unit} after"
     )

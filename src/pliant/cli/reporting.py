@@ -22,7 +22,7 @@ def check_report(file: str | None) -> None:
     if file is None:
         return
     if not file.endswith(".html"):
-        raise CommandError(f"cannot tell the format of {file!r}", "end it in .html")
+        raise CommandError(f"cannot determine the format of {file!r}", "end it in .html")
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError:

@@ -57,7 +57,7 @@ def view(
     if json:
         print_json({"model": model, "status": "serving", "url": url, "port": port})
         sys.stdout.flush()
-    say(f"{url} shows {subject.spec.name or 'the robot'}; Ctrl-C ends it. From elsewhere: {tunnel_advice(port)}")
+    say(f"{url} shows {subject.spec.name or 'the robot'}; Ctrl-C ends it. From another machine: {tunnel_advice(port)}")
     if browser:
         webbrowser.open(url)
     try:

@@ -31,9 +31,8 @@ class ClosedLoop:
 
     Attributes:
         poles: eigenvalues per sample, largest first.
-        mode: the mode of the robot without control that the largest pole belongs to; None where the loop has made another motion of
-            it.
-        neglected: whether the design left that mode out.
+        mode: the open-loop mode that the largest pole corresponds to; None if there is no such mode.
+        neglected: whether the design neglects that mode.
         states: coordinates that move most in the largest pole.
         sample_time: [s].
     """
@@ -51,7 +50,7 @@ class ClosedLoop:
 
     @property
     def largest(self) -> float:
-        """The largest magnitude of a pole: deviations at last shrink (or grow) by it at every sample."""
+        """The largest magnitude of a pole: the asymptotic factor by which deviations shrink (or grow) per sample."""
         return float(np.abs(self.poles[0])) if len(self.poles) else 0.0
 
     @property
@@ -61,10 +60,10 @@ class ClosedLoop:
 
     @property
     def motion(self) -> str:
-        """The motion of the largest pole in words."""
+        """Description of the motion of the largest pole."""
         frequency = abs(np.angle(self.poles[0])) / (2 * np.pi * self.sample_time)
         if self.mode is not None:
-            said = [f"which samples show as {frequency:.4g} Hz"] if self.mode.frequency * self.sample_time > 0.5 else []
+            said = [f"which aliases to {frequency:.4g} Hz"] if self.mode.frequency * self.sample_time > 0.5 else []
             said += ["which the design neglects"] if self.neglected else []
             return f"{self.mode}, {' and '.join(said)}," if said else str(self.mode)
         where = f" (mostly {', '.join(self.states)})" if self.states else ""
@@ -92,10 +91,10 @@ class ClosedLoop:
 
 @on_one_blas_thread
 def closed_loop(controller: StateFeedback, plant: StateSpace | None = None) -> ClosedLoop:
-    """The loop that a controller closes around a linear robot: `plant`, or the system before it was reduced for the design.
+    """The closed loop of a controller and a linear robot: `plant`, or the full system before reduction.
 
     `plant` may have other parameters, or more modes, than the design; its states are the independent coordinates and their
-    rates. The delay is that of the controller, which may be another than the design's.
+    rates. The delay is that of the controller, which may differ from that of the design.
     """
     regulator, observer, reduction = controller.regulator, controller.observer, controller.reduction
     design = regulator.linear

@@ -62,13 +62,13 @@ class ConstraintControl:
 
     Attributes:
         equations: the model; the robot may differ from it (`parameters`).
-        task, path: what is to follow which path.
+        task, path: the task and the path that it follows.
         feedback: of the error.
-        inputs: those to use; where None, all but those of `loads`. More than the task needs: the least ones, nearest to
-            zero, or with `damping` [1/s] nearest to those that brake all motions, so that what the task leaves free does
-            not run away. Fewer: refused, unless `least_squares` asks for the best that can be done.
+        inputs: those to use; by default all but those of `loads`. If there are more than the task needs, the smallest solution
+            is used, or with `damping` [1/s] the one nearest to inputs that damp all motions, so that motions outside the task
+            stay bounded. If there are fewer, an error is raised unless `least_squares` is set.
         limits: of the inputs.
-        warnings: what was found wrong with the design; a run repeats it.
+        warnings: problems of the design, repeated in the warnings of a run.
     """
 
     equations: Equations
@@ -96,8 +96,8 @@ class ConstraintControl:
         largest = error_growth(self.feedback, self.task.size, self.sample_time, self.delay)
         if largest > 1 + GROWING:
             self.warnings += (
-                f"errors grow: fed back every {self.sample_time:g} s and {self.delay:g} s late, they become {largest:.3g} times "
-                "as large at every sample. Sample faster, or let errors settle more slowly",
+                f"errors grow: with a sample time of {self.sample_time:g} s and a delay of {self.delay:g} s they "
+                f"grow by a factor of {largest:.3g} per sample. Sample faster, or let errors settle more slowly",
             )
 
     def start(self, now: Now) -> None:
@@ -210,7 +210,7 @@ control:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """As for all that follow paths; settling takes time."""
+        """As for all path-following controllers; the settling time must be positive."""
         yield from super().problems(value)
         yield from positive(self, value, "settling")
 

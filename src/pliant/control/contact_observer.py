@@ -26,8 +26,8 @@ LEAST_SAMPLES = 3
 class StiffnessEstimate:
     """The stiffness k [N/m] and the place x0 [m] of a surface by recursive least squares: force = k (x - x0) while it is touched.
 
-    x: how far the frame has gone along the direction into the surface. threshold: force above which the surface counts as
-    touched [N]. forgetting: weight that a sample keeps at the next one; below 1 the estimate follows surfaces that change.
+    x: displacement of the frame into the surface. threshold: force above which the surface counts as touched [N]. forgetting:
+    forgetting factor; below 1 the estimate follows surfaces that change.
     """
 
     threshold: float = 0.0
@@ -46,7 +46,7 @@ class StiffnessEstimate:
         self._spread = np.zeros((2, 2))
 
     def update(self, x: float, force: float) -> bool:
-        """Take a sample; returns whether the surface is touched in it."""
+        """Process a sample; returns whether the surface is touched."""
         if not force > self.threshold:
             return False
         self.samples += 1
@@ -58,7 +58,7 @@ class StiffnessEstimate:
 
     @property
     def stiffness(self) -> float:
-        """k [N/m]; not a number before the surface was pressed at different depths."""
+        """k [N/m]; NaN before the surface was pressed at different depths."""
         if self.samples < LEAST_SAMPLES or not self._spread[0, 0] > 0:
             return float("nan")
         return float(self._spread[0, 1] / self._spread[0, 0])
@@ -81,21 +81,21 @@ class StiffnessEstimate:
 class ContactObserver:
     """Estimates the force on a frame, and the stiffness of the surface that it presses on, from outputs and inputs.
 
-    It is given to `simulate` among the controllers, before those whose commands it uses, and commands nothing. The model
-    knows no contact: it has the force as inputs (a load at the frame, `forces` in world axes), which an extended Kalman filter
-    takes for values that wander. What the model lacks else (a wrong stiffness of the robot, say) shows as a force too.
+    Pass it to `simulate` among the controllers, before those whose commands it uses; it commands nothing. The model contains no
+    contact, but the force as inputs (a load at the frame, `forces` in world axes), which an extended Kalman filter models as
+    random walks. Other model errors (such as a wrong stiffness of the robot) appear as forces, too.
 
     Attributes:
         equations: the model, without the contact; its `parameters` may differ from the robot's.
         frame: the frame that is touched. forces: the three inputs of the model that are the force on it, along x, y and z.
         outputs: what is measured; noise: standard deviations of the outputs by name, which a simulation adds to them (`seed`).
-        normal: direction out of the surface, world axes: the force along it over the way against it is the stiffness.
-        drift: standard deviation that each force gains in a second [N]; large for quick forces, small for quiet estimates.
+        normal: outward normal of the surface, world axes: the stiffness is the force along it over the penetration. drift:
+        standard deviation that each force gains in a second [N]; large for fast forces, small for smooth estimates.
         process: variance that each state gains per second.
-        threshold, forgetting: of the `StiffnessEstimate`. Choose a threshold well above the error of the force: samples of a robot
-            that touches nothing would count for the surface.
-        free_until: time [s] of a run up to which nothing is known to touch the robot. What the model lacks shows as a force then;
-            its mean over the second half of that time is the `offset`, which is taken off the estimates.
+        threshold, forgetting: of the `StiffnessEstimate`. Choose a threshold well above the error of the force, otherwise
+            samples without contact are included. free_until: time [s] of a run up to which the robot is known to be free of
+            contact. Until then the estimated force is model error; its mean over the second half of that time is the `offset`,
+            which is subtracted from the estimates.
         time, force, deviation, stiffness: of each sample: when [s], the force [n x 3, N], its standard deviation, and the stiffness
             [N/m] known by then.
     """
@@ -154,7 +154,7 @@ class ContactObserver:
             )
 
     def start(self, now: Now) -> None:
-        """Forget the last run; it believes in the model's pose at rest."""
+        """Reset; the initial estimate is the equilibrium of the model."""
         known = self._known(now, now.t)
         rest = equilibrium(self.equations, inputs=known, parameters=self.parameters)
         values = rest.outputs
@@ -181,7 +181,7 @@ class ContactObserver:
         return {x: numbers[x] for x in self.equations.inputs if x in numbers and x not in self.forces}
 
     def command(self, now: Now) -> dict[str, float]:
-        """Take a sample; nothing is commanded."""
+        """Process a sample; nothing is commanded."""
         known = self._known(now, now.t - 0.5 * self.sample_time if self._last is not None else now.t)
         if self._last is not None:
             self.filter.predict(self._last, known)

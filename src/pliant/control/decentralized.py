@@ -39,10 +39,11 @@ class Group:
 
     Attributes:
         inputs: names of its inputs.
-        states: what it knows, by the name of a coordinate (its value and its rate) or of a rate (`d(hinge)/dt`); a name that ends
+        states: measured states, by the name of a coordinate (its value and its rate) or of a rate (`d(hinge)/dt`); a name that
+        ends
             with a slash, `leg1/`, is all of an attached model. In robots with closed loops only independent coordinates are states.
         outputs: what it measures, by name; all components of vectors.
-        priority: effort of its inputs costs this many times less, so that it takes a larger part of the work [-].
+        priority: divides the cost of its effort, so that it does a larger part of the work [-].
     """
 
     inputs: tuple[str, ...]
@@ -66,10 +67,10 @@ def decentralized_lqr(
 ) -> Regulator:  # fmt: skip
     """The regulator in which each group of inputs is computed from its own states and outputs, for weights as in `lqr`.
 
-    disturbances: deviations of the robot's states (of the whole system, n or n x k) after which the cost is averaged; by default
-    what impulses of the inputs leave. Priorities divide the weights of inputs. With a `reduction`, `linear` is its reduced system,
-    continuous or discretized; the regulator is then one of the whole system, and so are its poles: with `StateFeedback` it needs no
-    `reduction`. What the groups see of the modes that were left out acts on them too; `closed_loop` has it.
+    disturbances: initial deviations of the robot's states (of the full system, n or n x k) over which the cost is averaged; by
+    default the responses to impulses of the inputs. Priorities divide the weights of inputs. With a `reduction`, `linear` is
+    its reduced system, continuous or discretized; regulator and poles are then those of the full system: `StateFeedback` needs
+    no `reduction`. Measurements of the groups also contain the neglected modes; `closed_loop` includes them.
     """
     names = [name for group in groups.values() for name in group.inputs]
     for name in names:

@@ -146,13 +146,13 @@ def _check_sample_time(linear: StateSpace, sample_time: float, delay: float) -> 
     if falling is not None and falling.eigenvalue.real * late > np.log(ANSWERED):
         raise TooSlow(
             f"a sample time of {sample_time:g} s with a delay of {delay:g} s is too long for {falling}: deviations become "
-            f"{np.exp(min(700.0, falling.eigenvalue.real * late)):.2g} times as large before they are answered. Together they "
-            f"must be below {np.log(ANSWERED) / falling.eigenvalue.real:.3g} s, and far below to stand errors of the model"
+            f"{np.exp(min(700.0, falling.eigenvalue.real * late)):.2g} times as large before the controller responds. Their sum"
+            f" must be below {np.log(ANSWERED) / falling.eigenvalue.real:.3g} s, and well below to be robust to model errors"
         )
     fastest = max(modes, key=lambda mode: mode.eigenvalue.imag, default=None)
     if fastest is not None and fastest.eigenvalue.imag * sample_time >= np.pi:
         raise TooSlow(
             f"a sample time of {sample_time:g} s is too long for {fastest}: less than "
-            f"{np.pi / fastest.eigenvalue.imag:.3g} s is needed to tell it from a slower one. Sample faster, or leave "
-            f"the modes above {0.5 / sample_time:.3g} Hz out of the design (`reduce`; `keep` or `below` in a model file)"
+            f"{np.pi / fastest.eigenvalue.imag:.3g} s is needed to resolve it. Sample faster, or leave"
+            f" the modes above {0.5 / sample_time:.3g} Hz out of the design (`reduce`; `keep` or `below` in a model file)"
         )

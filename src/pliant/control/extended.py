@@ -28,15 +28,15 @@ class ExtendedKalman:
 
     Attributes:
         equations: the model; its `parameters` may differ from the robot's.
-        outputs: names of what is measured, vectors whole.
+        outputs: names of the measured outputs; vectors with all components.
         start: the initial estimate.
         deviation: standard deviation of that state, one for all or one per state (increments of q, then v).
         process: variance that each state gains per second; inputs: variance of what acts like a change of each input.
         noise: variance of the outputs.
         method: integrator between samples; chosen by stiffness when None.
-        disturbances: inputs of the model that nobody knows (forces of contacts, say). They are estimated beside the state, as
-            values that wander: `drift` is the variance that each gains per second, `disturbance_deviation` its standard deviation
-            at first. The estimate is `disturbance`, in the order of the names; the covariance has them after the states.
+        disturbances: unknown inputs of the model (such as contact forces). They are estimated along with the state, as random
+            walks: `drift` is the variance that each gains per second, `disturbance_deviation` its initial standard deviation.
+            The estimate is `disturbance`, in the order of the names; in the covariance they follow the states.
     """
 
     equations: Equations
@@ -84,7 +84,7 @@ class ExtendedKalman:
         return dict(inputs) | dict(zip(self.disturbances, self.disturbance.tolist(), strict=True))
 
     def correct(self, y: np.ndarray, t: float, inputs: Values) -> State:
-        """The estimate after a measurement y, taken while the inputs are in force."""
+        """The estimate after a measurement y, taken under these inputs."""
         q, v = self.state.q, self.state.v
         inputs = self._in_force(inputs)
         about = self._about(t, inputs)

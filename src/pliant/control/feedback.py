@@ -128,14 +128,13 @@ class StateFeedback:
 
     Attributes:
         equations: of the robot, for names and rest values.
-        regulator: from `lqr`; its sample time and delay are the controller's own where it is discrete.
-        reduction: where the regulator was designed on slow modes.
-        observer: where the states are not measured but estimated from outputs.
-        limits: of the inputs; `share` distributes what bounds cut among redundant inputs (tendons).
+        regulator: from `lqr`; if it is discrete, the controller has its sample time and delay. reduction: needed if the
+        regulator was designed on slow modes. observer: needed if states are estimated from outputs instead of measured. limits:
+        of the inputs; `share` redistributes what bounds cut off over redundant inputs (tendons).
         guess: deviation that the observer starts from (states of the reduced system); zero by default.
         period: sample time [s] of a continuous design.
         noise: standard deviations of the measured outputs by name, drawn with `seed`.
-        warnings: what was found wrong with the design; a run repeats it.
+        warnings: problems of the design, repeated in the warnings of a run.
     """
 
     equations: Equations
@@ -200,7 +199,7 @@ class StateFeedback:
                 )
         elif not all(name in self.equations.rates for name in self._linear.independent) or not self._linear.independent:
             raise ArgumentError(
-                f"{named(self)}: the regulator was designed on {_few(states)}, which are no states of the robot",
+                f"{named(self)}: the regulator was designed on {_few(states)}, which are not states of the robot",
                 "give the reduction that it was designed on: StateFeedback(eqs, regulator, reduction=reduced)",
             )
 
@@ -278,7 +277,7 @@ class StateFeedback:
 
     @property
     def memory(self) -> np.ndarray:
-        """The estimate, past commands, the command in force, and the last one."""
+        """The estimate, past commands, the current command, and the last one."""
         estimate = np.zeros(0) if self.observer is None else self._estimate
         return np.concatenate([estimate, *self._commands, self._in_force, self._actuation.last])
 
@@ -337,7 +336,7 @@ class StateFeedback:
         return found
 
     def matrices(self) -> Matrices:
-        """Everything the controller computes with, to write it down elsewhere."""
+        """All numbers of the controller, for export."""
         regulator, inputs = self.regulator, self._linear.inputs
         if not isinstance(regulator.linear, DiscreteStateSpace):
             raise ValueError("a controller in matrices needs a discrete design; use `discretize` before `lqr`")

@@ -169,7 +169,7 @@ def _unpacked(file: Path) -> Path:
             archive.extractall(folder)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as reason:
         shutil.rmtree(folder, ignore_errors=True)
-        raise ArgumentError(f"{file} is no FMU: {reason}") from None
+        raise ArgumentError(f"{file} is not an FMU: {reason}") from None
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -186,7 +186,7 @@ def _check_contents(archive: zipfile.ZipFile, file: Path) -> None:
         raise ArgumentError(f"{file} is too large to be unpacked: {len(entries)} files")
     sizes = {entry.filename: entry.file_size for entry in entries}
     if "modelDescription.xml" not in sizes:
-        raise ArgumentError(f"{file} is no FMU: it has no modelDescription.xml")
+        raise ArgumentError(f"{file} is not an FMU: it has no modelDescription.xml")
     if sizes["modelDescription.xml"] > DESCRIPTION:
         raise ArgumentError(f"the description in {file} is too large: {sizes['modelDescription.xml']} bytes")
     text = archive.read("modelDescription.xml")
@@ -201,7 +201,7 @@ def _described(folder: Path, file: str | Path) -> Any:
     except Exception as reason:
         raise ArgumentError(f"the description in {file} cannot be read: {str(reason)[:300]}") from None
     if description.coSimulation is None:
-        raise ArgumentError(f"{file} is for model exchange alone", "export it for co-simulation")
+        raise ArgumentError(f"{file} supports model exchange only", "export it for co-simulation")
     if not description.fmiVersion.startswith(("2", "3")):
         raise ArgumentError(f"{file} is of FMI {description.fmiVersion}", "export it for FMI 2.0 or 3.0")
     return description

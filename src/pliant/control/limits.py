@@ -88,10 +88,10 @@ class Allocation:
 
     Attributes:
         inputs: the inputs (m).
-        asked: what they would be without bounds (m).
-        binding: which of them stand at a bound that keeps them from coming nearer (m, truth values).
-        missed: what is missed of the wanted effect, relative to its size, for whatever reason.
-        cut: what bounds took away of the effect that could be had without them, relative to that.
+        asked: the requested inputs, without bounds (m).
+        binding: which of them are limited by an active bound (m, booleans).
+        missed: missing part of the wanted effect, relative to its size, for any reason.
+        cut: part of the effect that is lost to bounds, relative to the effect without them.
     """
 
     inputs: np.ndarray
@@ -112,8 +112,8 @@ def allocate(
 ) -> Allocation:
     """Inputs u (m) within bounds whose effect (k x m) u is nearest to `wanted` (k).
 
-    Among equally good ones the nearest to `preferred`, by default the least ones; a pretension keeps tendons that pull
-    against each other from going slack.
+    If there are many solutions, the one nearest to `preferred` is returned, by default the smallest; a pretension keeps
+    antagonistic tendons from going slack.
     """
     if preferred is None:
         preferred = np.clip(0.0, lower, upper)
@@ -259,8 +259,8 @@ class Shortfalls:
             return []
         cut, t, given, binding = self.worst
         return [
-            f"{title}: the limits of the inputs were met at {self.short} of {self.samples} samples; at worst, at t = {t:.4g} s, "
-            f"{100 * cut:.3g} % of what was asked was missing, with {self.standing(given, binding)}"
+            f"{title}: inputs were saturated at {self.short} of {self.samples} samples; at worst, at t = {t:.4g} s, "
+            f"{100 * cut:.3g} % of the command was missing, with {self.standing(given, binding)}"
         ]
 
 

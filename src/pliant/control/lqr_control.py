@@ -245,7 +245,7 @@ control:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Something costs; one way of choosing modes; inputs of the pose are the controller's own."""
+        """At least one weight, at most one selection of modes, and inputs of the pose only for commanded inputs."""
         yield from super().problems(value)
         if isinstance(self.about, HeldPose) and self.inputs is not None:
             for index, given in enumerate(self.about.inputs):

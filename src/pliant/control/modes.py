@@ -30,7 +30,7 @@ class Mode:
     Attributes:
         eigenvalue: [1/s].
         right, left: eigenvectors (n), scaled so that left^H right = 1.
-        states: names of the states that take most part in it.
+        states: names of its dominant states.
         controllability, observability: cosine of the angle to the inputs' and outputs' reach, 0 to 1.
     """
 
@@ -43,7 +43,7 @@ class Mode:
 
     @property
     def order(self) -> int:
-        """How many states it takes: 1 or 2."""
+        """Number of its states: 1 or 2."""
         return 1 if self.eigenvalue.imag == 0 else 2
 
     @property
@@ -75,7 +75,7 @@ class Mode:
 def system_modes(
     A: np.ndarray, B: np.ndarray | None = None, C: np.ndarray | None = None, names: tuple[str, ...] = ()
 ) -> list[Mode]:
-    """All modes, slowest first, with how well inputs B reach and outputs C show each."""
+    """All modes, slowest first, with measures of their controllability by B and observability in C."""
     n = len(A)
     if n == 0:
         return []

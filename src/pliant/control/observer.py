@@ -19,7 +19,7 @@ class Observer:
 
     Attributes:
         gain: states x outputs. In discrete time the correction comes first, before the step to the next sample.
-        covariance: of the estimate's error just after a correction, where it was designed for noise; else None.
+        covariance: of the estimate's error just after a correction, if it was designed for noise; otherwise None.
         linear: the system it was designed for.
         poles: eigenvalues of the error, [1/s] or per sample.
     """
@@ -33,7 +33,7 @@ class Observer:
         return f"Observer: {' x '.join(map(str, self.gain.shape))} gain, {poles_in_words(self.linear, self.poles)}"
 
     def correct(self, x: np.ndarray, y: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """The estimate (n) after a measurement y, taken while the input u is in force."""
+        """The estimate (n) after a measurement y, taken under the input u."""
         return np.asarray(x + self.gain @ (y - self.linear.C @ x - self.linear.D @ u))
 
     def predict(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:

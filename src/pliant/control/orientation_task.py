@@ -43,7 +43,7 @@ def rotation_matrix(where: str, given: Any) -> np.ndarray:
             return np.array(rotation(parts, lambda scalar: float(evaluate(to_node(scalar), {}))), dtype=float)
         except (ValidationError, ValueError) as reason:
             raise ArgumentError(
-                f"{where} is no rotation: {str(reason).splitlines()[-1].strip()}", NO_ROTATION
+                f"{where} is not a rotation: {str(reason).splitlines()[-1].strip()}", NO_ROTATION
             ) from None
     try:
         numbers = np.asarray(given, dtype=float)
@@ -104,7 +104,7 @@ class FrameOrientation:
 
     @property
     def size(self) -> int:
-        """How many numbers it is."""
+        """Number of components."""
         return len(self.components)
 
     @property
@@ -142,10 +142,14 @@ class FrameOrientation:
 
 @dataclass(frozen=True)
 class FrameDirection:
-    """Where an axis of a frame points: two angles [rad] away from a `target` direction in the world, zero there.
+    """Direction of an axis of a frame: two angles [rad] relative to a `target` direction in the world, zero at the target.
 
-    They are the components, along two directions across the target, of the turn that the axis is away from it: together as long as
-    the angle between both. What the frame does about the axis is free. axis: x, y, z or three numbers, in the frame's axes.
+
+    They are the components, along two directions perpendicular to the target, of the rotation vector from the target to the
+
+    axis; its norm is the angle between both. Rotation about the axis is free. axis: x, y, z or three numbers, in the frame's
+
+    axes.
     """
 
     frame: str
@@ -163,7 +167,7 @@ class FrameDirection:
 
     @property
     def size(self) -> int:
-        """Two: a direction has no more."""
+        """Two."""
         return 2
 
     @property
@@ -177,7 +181,7 @@ class FrameDirection:
 
     @property
     def across(self) -> np.ndarray:
-        """The two directions across the target, as rows."""
+        """The two directions perpendicular to the target, as rows."""
         target = np.array(self.target)
         first = np.eye(3)[np.argmin(np.abs(target))]
         first = first - target * (target @ first)

@@ -55,7 +55,7 @@ class Pid:
         return cls(3 * w * w, 3 * w, w**3) if integral else cls(w * w, 2 * w)
 
     def check(self, size: int) -> None:
-        """Refuse gains that are no finite numbers, below zero, or not one for each of `size` components."""
+        """Reject gains that are not finite, negative, or not one for each of `size` components."""
         for name in GAINS:
             gain = np.asarray(getattr(self, name), dtype=float)
             if gain.shape not in ((), (size,)):
@@ -79,23 +79,22 @@ class UnderActuated(ValueError):
 class PidControl:
     """Controller that pulls a task to a path by proportional, integral and derivative feedback.
 
-    The feedback f is a force on the task (k): generalized forces T'f with T the Jacobian of the task. The inputs give them as
-    nearly as they can, those nearest to the ones at the start of the run where many do (a pretension stays). How near is weighed
-    by the compliance of the robot at the start where it has stiffness in all directions (soft arms: forces count by what they do to
-    the pose at rest), else by its mass; with an input for every motion the weighing does not matter.
+    The feedback f is a force on the task (k), with generalized forces T'f, where T is the Jacobian of the task. The inputs
+    approximate them in least squares; if there are many solutions, the one nearest to the initial inputs is used (which keeps a
+    pretension). Forces are weighted by the initial compliance of the robot if it has stiffness in all directions (soft arms: by
+    their effect on the equilibrium), otherwise by its mass; for fully actuated robots the weighting does not matter.
 
     Attributes:
         equations: the model; the robot may differ from it (`parameters`).
-        task, path: what is to follow which path.
+        task, path: the task and the path that it follows.
         gains: of the force on the task.
-        compensation: "measured": the inputs that hold the present pose against gravity, springs and the elasticity of rods are
-            added; no error stays where the model is true, and only the feedback gives stiffness. "reference": those at which the
-            model rests with the task on the path; the robot keeps its own stiffness. "none": the inputs are those of the start of
-            the run plus feedback.
-        inputs: those to use; where None, all but those of `loads`.
-        limits: of the inputs; the model's own where none are given. While they cut the feedback, errors that would add to it are
-            not integrated.
-        least_squares: do the best where the inputs cannot move the task in all its directions, or cannot hold it on the path.
+        compensation: "measured" adds the inputs that balance gravity, springs and the elasticity of rods in the current pose;
+            with an exact model there is no steady-state error, and only the feedback provides stiffness. "reference" adds those
+            at which the model is in equilibrium with the task on the path; the robot keeps its own stiffness. "none" adds the
+            initial inputs of the run.
+        inputs: those to use; by default all but those of `loads`. limits: of the inputs; by default those of the model. While
+        inputs are saturated, errors that would increase the saturation are not integrated. least_squares: use least squares if
+        the inputs cannot move the task in all its directions, or cannot balance it on the path.
     """
 
     equations: Equations
@@ -234,7 +233,7 @@ class PidControl:
 
     @property
     def measured(self) -> tuple[str, ...]:
-        """No outputs: it knows the state."""
+        """No outputs: it uses the state."""
         return ()
 
     @property
@@ -254,7 +253,7 @@ class PidControl:
 
     @property
     def metric(self) -> np.ndarray | None:
-        """What forces are weighed by: a stiffness (nv x nv), or the mass where None."""
+        """Metric of forces: a stiffness (nv x nv); None for the mass."""
         return self._metric
 
     @property
@@ -278,7 +277,7 @@ class PidControl:
         if self._lost:
             notes.append(
                 f"{named(self)}: at {self._lost} samples no inputs were found, because they act with a kink there (a line that "
-                "goes slack); the command before was kept"
+                "goes slack); the previous command was kept"
             )
         return notes
 
@@ -324,7 +323,7 @@ control:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """As for all that follow paths; one gain for all components or for each, none below zero."""
+        """As for all path-following controllers; one gain for all components or one for each, none negative."""
         yield from super().problems(value)
         for field in GAINS:
             gains = getattr(self, field)
@@ -336,7 +335,7 @@ control:
                     yield (field, index), f"`{field}` must not be negative: errors would grow", "change its sign"
 
     def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
-        """As for all that follow paths; gains make forces of errors."""
+        """As for all path-following controllers; gains convert errors to forces."""
         yield from super().dimensioned(known)
         parts = self.followers(known)
         for field, time in (("proportional", NUMBER), ("derivative", TIME), ("integral", NUMBER / TIME)):

@@ -39,7 +39,7 @@ def refuse_task(task: Task, title: str) -> None:
     for part in parts(task):
         if not isinstance(part, FramePosition | Coordinates):
             raise ArgumentError(
-                f"{title} has no derivatives here: its task is the {part.labels[0]}", "take positions or coordinates"
+                f"{title} has no derivatives: its task is the {part.labels[0]}", "use positions or coordinates"
             )
 
 
@@ -216,10 +216,10 @@ def _check(at: Around, least: LeastSquares, B: np.ndarray, r: np.ndarray) -> Non
     if linear > LINEAR * (np.linalg.norm(r) + np.linalg.norm(B @ more)):
         why = "its inputs do not act linearly"
     elif np.linalg.norm(left) > SETTLED * size:
-        why = f"at t = {at.sample.now.t:g} s no inputs were found and the command before was kept"
+        why = f"at t = {at.sample.now.t:g} s no inputs were found and the previous command was kept"
     else:
         return
-    raise ArgumentError(f"{title} has no derivatives here: {why}", "take derivatives by differences")
+    raise ArgumentError(f"{title} has no derivatives: {why}", "use finite differences")
 
 
 def _through_metric(at: Around, X: np.ndarray, Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -44,13 +44,13 @@ class Predictive:
 
     Attributes:
         equations: the model; the robot may differ from it.
-        outputs: names of outputs of the model, vectors whole.
+        outputs: names of outputs of the model; vectors with all components.
         reference: their values at a time [s], vectors part by part in a row.
         horizon: samples to look ahead.
         output_weight, effort, change: weights on errors, on inputs against `preferred`, and on their changes; per square
             of their units.
-        correction: share of each prediction's error that later predictions learn, 0 to 1; what a wrong model misses at every
-            sample is then allowed for, and no error stays.
+        correction: fraction of each prediction error that is added to later predictions, 0 to 1; removes the steady-state error
+            of an inexact model.
         parameters: the model's own, where they differ from the robot's.
         seconds: how long each command of the last run took to compute [s]; see `step_times`.
     """

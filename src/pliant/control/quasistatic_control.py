@@ -31,9 +31,9 @@ class StaticControl:
     """Controller that makes a task follow a path slowly: the inputs of the model's equilibrium there, plus feedback.
 
     Feedback `proportional` [-], `integral` [1/s] and `derivative` [s] of the task's error acts through the change of the
-    task per input at rest. More inputs than the task needs: those nearest to the ones at the start of the run. A path that begins
-    where the inputs cannot hold the task within their limits is refused, unless `least_squares` asks for the nearest. See
-    `ConstraintControl` for quick motions. `seconds` says how long each command took to compute [s].
+    task per input at equilibrium. If there are more inputs than the task needs, those nearest to the initial ones are used. A
+    path that starts out of reach within the limits of the inputs is an error, unless `least_squares` is set. See
+    `ConstraintControl` for fast motions. `seconds` is the computation time of each command [s].
     """
 
     equations: Equations
@@ -156,11 +156,11 @@ control:
         return super().size + (self.force is not None)
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """As for all that follow paths; a force presses on a contact."""
+        """As for all path-following controllers; a force needs a contact."""
         yield from super().problems(value)
         if (self.force is None) != (self.contact is None):
             given, other = ("force", "contact") if self.contact is None else ("contact", "force")
-            yield (given,), f"`{given}` goes with `{other}`", "a force presses on the surface of a contact; give both"
+            yield (given,), f"`{given}` needs `{other}`", "a force presses on the surface of a contact; give both"
         if self.contact is not None and self.components != "xyz":
             message = "on the surface of a contact the path has its two values, not components of the world"
             yield ("components",), message, "leave out `components`"

@@ -24,10 +24,10 @@ class Reduction:
     Attributes:
         full: the system before.
         kept, neglected: modes, slowest first.
-        onto: r x n, modal states from full states. Where modes coincide (a cart that nothing holds) they share an eigenvector, and
-            the states are an orthonormal basis of what the modes move together.
+        onto: r x n, modal states from full states. If modes coincide (a free cart) they share an eigenvector, and the states
+            are an orthonormal basis of their joint subspace.
         back: n x r, full states from modal ones.
-        linear: the reduced system on modal states z; outputs keep their exact answer to constant inputs.
+        linear: the reduced system on modal states z; the static gain of the outputs is exact.
     """
 
     full: StateSpace

@@ -191,16 +191,15 @@ def required_inputs(
     inputs: Values | None = None,
     parameters: Values | None = None,
 ) -> Actuation:
-    """The inputs that give the accelerations a in the state (q, v), or in a State in place of both: least squares in the mass
-    metric, the smallest where many do.
+    """The inputs that produce the accelerations a in the state (q, v), or in a State: least squares in the mass metric, and the
+    smallest inputs if there are many solutions.
 
     use: the inputs to solve for, by default all but those that prescribe motions and
     those of `loads`, which are disturbances; the others keep their values. limits: bounds of
-    inputs; without them the `minimum` and `maximum` of the model's parameters count, and the tension of a tendon is not below
-    zero. forces: generalized forces (nv) that the inputs are to give on top. metric: another weighing of forces than by mass
-    (`Weighing`).
-    preferred: values that the inputs are to be near to where many do, in place of the smallest. Inputs that do not act linearly are
-    found by iteration. Constraint forces come out with them.
+    inputs; by default the `minimum` and `maximum` of the model's parameters, and nonnegative tensions of tendons. forces:
+    additional generalized forces (nv) that the inputs must produce. metric: metric of forces, by default the mass (`Weighing`).
+    preferred: if there are many solutions, the one nearest to these inputs is returned instead of the smallest. Inputs that do
+    not act linearly are found by iteration. Constraint forces are computed along with them.
     """
     kinematic = eqs.model.motion_inputs
     names = tuple(use) if use is not None else tuple(name for name in eqs.model.actuators if name not in kinematic)

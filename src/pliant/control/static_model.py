@@ -62,7 +62,7 @@ class StaticModel:
         if rest.status == "converged":
             self.q, self.multipliers = rest.q, rest.multipliers
         elif near is None:
-            raise ValueError(f"the model has no equilibrium to begin from: {rest.message}")
+            raise ValueError(f"the model has no equilibrium to start from: {rest.message}")
         else:
             self.begin(near, inputs)
 
@@ -271,7 +271,7 @@ class StaticModel:
         where = f"{title}: the inputs cannot hold the task at ({place}) within their limits; without them it"
         self._needed(begin, target, where, hint)
         if close or not np.isfinite(missed):
-            raise OutOfReach(f"{title}: no pose at rest was found with the task at ({place}); begin nearer to it")
+            raise OutOfReach(f"{title}: no equilibrium was found with the task at ({place}); start closer to it")
         why = "the inputs cannot move it further"
         gain = self.weights[:, None] * self.sensitivity()[1]
         moved = int(np.linalg.matrix_rank(gain, tol=1e-6 * np.linalg.norm(gain))) if gain.size else 0
@@ -299,9 +299,9 @@ def rest_with(
 ) -> Equilibrium:
     """The equilibrium at which a task has a value, with its inputs (`inputs` of the result).
 
-    It may be unstable: a controller can hold it. start: the pose that the search begins from (the model's by default); inputs:
-    the others' values, and what those to be found are to be near to where many do; use: those to be found, within their
-    `limits`; by default all but those of `loads`, which are disturbances.
+    It may be unstable: a controller can stabilize it. start: initial pose of the search (the model's by default); inputs:
+    values of the given inputs, and preferred values of the unknown ones if there are many solutions; use: the unknown inputs,
+    within their `limits`; by default all but those of `loads`, which are disturbances.
     """
     model = StaticModel(eqs, task, use, limits, parameters)
     model.begin(given_state(eqs.at(parameters=parameters), start, 0.0, where="start").q, dict(inputs or {}))

@@ -113,7 +113,7 @@ class Task(Protocol):
 
     @property
     def size(self) -> int:
-        """How many numbers it is."""
+        """Number of components."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -171,13 +171,13 @@ class FramePosition:
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Plain coordinates by name [rad or m]; computed torque where they are all that moves."""
+    """Plain coordinates by name [rad or m]; computed torque if these are all coordinates."""
 
     names: tuple[str, ...]
 
     @property
     def size(self) -> int:
-        """How many numbers they are."""
+        """Number of components."""
         return len(self.names)
 
     @property
@@ -205,13 +205,13 @@ class Coordinates:
 
 @dataclass(frozen=True)
 class Several:
-    """Tasks together, their components in a row."""
+    """Several tasks, with their components stacked."""
 
     tasks: tuple[Task, ...]
 
     @property
     def size(self) -> int:
-        """How many numbers they are together."""
+        """Total number of components."""
         return sum(task.size for task in self.tasks)
 
     @property

@@ -24,11 +24,12 @@ from pliant.solve.motion.events import Now
 class Tracking:
     """u = u(t) - K(t) (x - x(t)) along a plan, and the regulator `hold` after its end.
 
-    Gains are those of the time-varying quadratic regulator for the weights on states and inputs (as in `lqr`), found
-    backwards from the cost of the regulator that holds the end.
+    Gains are those of the time-varying quadratic regulator for the weights on states and inputs (as in `lqr`), computed
+    backwards from the cost of the regulator of the final state.
 
     Attributes:
-        task, integral: what a wrong model leaves of this task's error is fed back by its integral with this rate [1/s].
+        task, integral: the error of this task that an inexact model leaves is fed back through its integral with this rate
+        [1/s].
         seconds: computation time of each command [s].
     """
 

@@ -28,7 +28,7 @@ from pliant.solve.status import Status
 
 @dataclass(frozen=True)
 class Goal:
-    """Where a motion ends: coordinates by name [rad or m], frames at positions [m], and whether at rest.
+    """Goal of a motion: coordinates by name [rad or m], positions of frames [m], and whether it ends at rest.
 
     orientations: of frames in the world, as `FrameOrientation` takes them (quaternions, matrices, rotations in turn).
     directions: where the z axes of frames point in the world, three numbers of any length.
@@ -52,7 +52,7 @@ class Goal:
 
     @property
     def frames(self) -> tuple[str, ...]:
-        """Frames that it is about."""
+        """Frames of the goal."""
         return tuple(dict.fromkeys((*self.positions, *self.orientations, *self.directions)))
 
     @property
@@ -65,9 +65,10 @@ class Goal:
 @known_keywords({"centre": "center"})
 @dataclass(frozen=True)
 class Sphere:
-    """An obstacle of `radius` [m] at `center` [m] in the world that the origins of `frames` stay out of.
+    """A spherical obstacle of `radius` [m] at `center` [m] in the world for the origins of `frames`.
 
-    frames: names, or names with the radius [m] of the robot around each, which is then kept out of it too.
+
+    frames: names, or names with the radius [m] of the robot around each, which is added to that of the obstacle.
     """
 
     center: Sequence[float]
@@ -149,7 +150,7 @@ def plan(
 
     start: the state it begins in, as for `simulate`. duration: [s], or its least and largest value to be chosen between.
     effort: weight of each input by name, or one for all, per square of its unit.
-    limits: of the inputs; what the model declares holds where nothing is said. Inputs of `loads` keep the model's values.
+    limits: of the inputs; by default those of the model. Inputs of `loads` keep the model's values.
     """
     check_plan(eqs, duration, goal, intervals, obstacles)
     q0, v0 = state_at(eqs.at(parameters=parameters), start, 0.0, where="start")
@@ -319,6 +320,6 @@ def _advice(status: str) -> str:
     reasons = {
         "Infeasible_Problem_Detected": "no motion within these bounds reaches the goal: allow more time, stronger inputs or "
         "fewer obstacles, or give a `guess` on another way around",
-        "Maximum_Iterations_Exceeded": "the search ran out of iterations: allow more, or begin with a coarser plan as `guess`",
+        "Maximum_Iterations_Exceeded": "the search ran out of iterations: allow more, or start with a coarser plan as `guess`",
     }
     return reasons.get(status, f"the search ended with {status}: try another `guess`, duration or number of intervals")

@@ -70,8 +70,8 @@ def episode(eqs: Equations, task: LearningTask) -> Episode:
             )
     if task.start and (eqs.model.system.rows or eqs.model.system.quaternions()):
         raise ArgumentError(
-            "starts cannot be drawn for robots with closed loops, prescribed motions or free rotations",
-            "leave `start` out of the task",
+            "initial states cannot be sampled for robots with closed loops, prescribed motions or free rotations",
+            "remove `start` from the task",
         )
     spread = np.zeros(len(eqs.coordinates))
     check_names("coordinate", [given.coordinate for given in task.start], eqs.coordinates)

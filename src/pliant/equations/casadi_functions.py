@@ -20,8 +20,8 @@ def casadi_function(model: Model, name: str) -> ca.Function:
     """The function of that name; see `Equations.casadi`."""
     if model.system.contacts.laws and name in WITH_FORCES:
         raise EvaluationError(
-            f"CasADi's {name} would not know the contacts of this robot, which are found by the compiled equations. Call the "
-            "functions of Equations instead, or load the model without its contacts."
+            f"CasADi's {name} does not include the contacts of this robot, which only the compiled equations detect."
+            " Use the methods of Equations instead, or load the model without its contacts."
         )
     x = symbolic_system(model.system)
     X = type(x.q)

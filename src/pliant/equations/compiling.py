@@ -396,7 +396,7 @@ def _compile(compiler: Sequence[str], source: Source, library: Path) -> None:
         command = [*compiler, *flags, "-shared", *stripped, "-o", str(output), *source.main, *system[1:]]
         code, said = _run(command, folder)
         if code < 0:  # not refused, but ended: somebody may try again
-            raise InterruptedError(f"the compiler was ended by signal {-code}")
+            raise InterruptedError(f"the compiler was killed by signal {-code}")
         if code and _is_full(folder, said):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if code:

@@ -39,14 +39,14 @@ ENTRIES = {
     "meeting_speed": Entry(8, 1, "m/s", "speed at which the surfaces met"),
     "share": Entry(9, 1, "-", "part of the contact's stiffness"),
     "slides": Entry(10, 1, "-", "1 where the surfaces slide, 0 where they stick"),
-    "force": Entry(11, 3, "N", "force on the first thing"),
-    "normal": Entry(14, 3, "-", "direction from the second thing to the first"),
+    "force": Entry(11, 3, "N", "force on the first part"),
+    "normal": Entry(14, 3, "-", "direction from the second part to the first"),
     "gap": Entry(17, 1, "m", "distance of the surfaces, below zero where they overlap"),
     "sliding_velocity": Entry(18, 3, "m/s", "velocity of the first surface along the second"),
     "gap_rate": Entry(21, 1, "m/s", "rate of the gap"),
-    "first": Entry(22, 1, "-", "the first thing, by its place in the list of things"),
-    "second": Entry(23, 1, "-", "the second thing, by its place in the list of things"),
-    "energy": Entry(24, 1, "J", "energy that is stored in the contact"),
+    "first": Entry(22, 1, "-", "index of the first part"),
+    "second": Entry(23, 1, "-", "index of the second part"),
+    "energy": Entry(24, 1, "J", "energy stored in the contact"),
 }
 """Contents of a record, in order."""
 
@@ -67,7 +67,7 @@ class Contacts:
         things: surfaces, bodies, rods and meshes that can touch; `first` and `second` count in them.
         times: the saved times [s].
         begins: where the rows of each saved time begin, and where the last ones end.
-        rows: all numbers, contacts x 25, as `ENTRIES` says.
+        rows: all numbers, contacts x 25, in the order of `ENTRIES`.
     """
 
     names: tuple[str, ...] = ()
@@ -174,7 +174,7 @@ class Contacts:
     def between(self, first: str, second: str) -> Contacts:
         """Those of a pair of parts; forces then act on the first argument."""
         for thing in (first, second):
-            known("thing that can touch", thing, self.things)
+            known("part that can touch", thing, self.things)
         a, b = (np.array([thing == x for x in self.things]) for thing in (first, second))
         ends = self.rows[:, 22].astype(int), self.rows[:, 23].astype(int)
         straight, turned = a[ends[0]] & b[ends[1]], a[ends[1]] & b[ends[0]]
@@ -187,7 +187,7 @@ class Contacts:
         k = int(np.argmin(np.abs(self.times - time))) if len(self.times) else 0
         if not len(self.times) or abs(self.times[k] - time) > 1e-9 * max(float(np.ptp(self.times)), abs(time)):
             near = f"the nearest one is {self.times[k]:.9g} s" if len(self.times) else "nothing was saved"
-            raise ArgumentError(f"{time:.9g} s is no saved time", f"{near}; see `save_at` of simulate")
+            raise ArgumentError(f"{time:.9g} s is not a saved time", f"{near}; see `save_at` of simulate")
         return self.sample(k)
 
     def sample(self, index: int) -> Contacts:

@@ -126,7 +126,7 @@ class Core:
         """Reject parameters that decide how many parts the robot has."""
         for name in sorted(self.model.structural & parameters.keys()):
             raise ArgumentError(
-                f"the parameter '{name}' determines the number of parts; load the model anew with "
+                f"the parameter '{name}' determines the number of parts; load the model again with "
                 f"set={{'{name}': ...}} instead of changing it here"
             )
 

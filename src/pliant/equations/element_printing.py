@@ -30,14 +30,14 @@ ASSEMBLY = (
     "    twist    V_n = V_b + S_n v,   S_n = X(T_b T0) s",
     "    acceleration  A_n = A_b + S_n a + (V_b x S_n + X(T_b T0) ds/dt) v,   A_world = -(gravity, 0)",
     "A mass on frame n, with the inertia I_n in world axes, and wrenches w_n on it leave  f_n = I_n A_n + V_n x* I_n V_n - w_n.",
-    "Along a coordinate of an element that moves the frames n:  M a + h = sum_n S_n' (f_n and all that is carried beyond n) - "
+    "Along a coordinate of an element that moves the frames n:  M a + h = sum_n S_n' (f_n and those of all frames beyond n) - "
     "(forces on the coordinate).",
 )
 
 
 CONTACT_LAW = (
-    "Where surfaces overlap by a depth d, each is pushed out by  N = k d^p (1 + c dd/dt), not below 0, and friction holds it by a "
-    "spring between the surfaces until the force along them reaches mu N. Places are searched for, so no formula is written:"
+    "Surfaces that overlap by a depth d are pushed apart by  N = k d^p (1 + c dd/dt), not below 0. Friction is a "
+    "spring between the surfaces that yields at mu N. Contact points are found by search, so no formula is printed:"
 )
 
 
@@ -255,7 +255,7 @@ class _Printer:
         size = function.n_instructions() - function.nnz_in() - function.nnz_out()
         if size > MAX_OPERATIONS:
             yield f"{words}:"
-            yield f"    {kind}: {size} operations, too long to read; eqs.casadi() and pliant export have them"
+            yield f"    {kind}: {size} operations, too long to print; see eqs.casadi() and pliant export"
             return
         shape = instructions(function)
         if shape in self.seen:

@@ -78,9 +78,9 @@ class Equations:
 
     Immutable: any number of threads may use one object, and it can be copied and pickled. Positions `q` and rates `v`
         are arrays in the order of `coordinates` and `rates`; q is longer than v if there are free rotations, which
-        are unit quaternions. A `State`, or what has one (an equilibrium, a result), takes the place of both; inputs
-        are then read at its time. Inputs and parameters are the model's own; `at` gives the same equations with
-        others. Compiled on first use.
+        are unit quaternions. A `State`, or an object that has one (an equilibrium, a result), can be passed instead of both;
+        inputs are then evaluated at its time. Inputs and parameters have the values of the model; `at` returns the same
+        equations with other values. Compiled on first use.
     """
 
     __slots__ = ("__weakref__", "_core", "_derive_seconds", "_evaluations", "_initial", "_inputs", "_parameters")
@@ -125,9 +125,9 @@ class Equations:
         """The same equations with these inputs and parameters by name (SI units); nothing is derived or compiled again.
 
         Values that are not given are unchanged. An input is a constant number, a text with a unit ("2 N"), or `(times, values)`
-        with an interpolation after them if need be; `simulate` also takes functions of time. Parameters are refused where the
-        text of the model would be refused for them: beyond their `minimum` and `maximum`, or where a part cannot be made with
-        them. `within_limits=False` leaves that out, for paths that lead through such values.
+        optionally followed by an interpolation; `simulate` also accepts functions of time. Parameters are validated as in a
+        model file: values outside their `minimum` and `maximum`, or with which a part cannot be built, raise an error.
+        `within_limits=False` skips this, for paths that pass through such values.
         """
         if inputs is None and parameters is None:
             return self
@@ -177,8 +177,9 @@ class Equations:
         return other
 
     def at_each(self, cases: Sequence[tuple[Values, InputValues]]) -> list[Equations | Exception]:
-        """The same equations in several cases, each with parameters and inputs of its own, as `at` gives them; or the reason why
-        `at` would refuse them. What follows from the parameters is computed for all cases together, to the same bits."""
+        """The same equations for several cases, each with separate parameters and inputs, as returned by `at`; or the error
+        that `at` would raise. Quantities that depend on parameters are computed for all cases together, with bitwise identical
+        results."""
         groups: dict[tuple[str, ...], list[int]] = {}
         found: list[Any] = [None] * len(cases)
         for k, (parameters, inputs) in enumerate(cases):
@@ -241,7 +242,7 @@ class Equations:
 
     @property
     def binding(self) -> Binding:
-        """The compiled equations with the values in force, as analyses use them."""
+        """The compiled equations with their current values, as used by analyses."""
         return (self._evaluations or self._compiled())[1]
 
     def _compiled(self) -> tuple[Calls, Binding]:
@@ -252,7 +253,7 @@ class Equations:
 
     @property
     def model(self) -> Model:
-        """The robot that the equations are of."""
+        """The compiled robot."""
         return self._core.model
 
     @property
@@ -311,7 +312,7 @@ class Equations:
         return np.array([np.nan if isinstance(value, TimeSeries) else float(value) for value in held])
 
     def check_values(self, parameters: Values) -> None:
-        """Reject values of parameters that the text of the model would be refused for, as `at` does."""
+        """Reject values of parameters that would be invalid in a model file, as `at` does."""
         check_values(self.model, {**self._parameters, **parameters}, tuple(parameters))
 
     def declared_bounds(self, name: str) -> tuple[float, float]:
@@ -365,11 +366,11 @@ class Equations:
     ) -> scipy.sparse.csc_matrix:
         """C(q, v), nv x nv, sparse: C v are the Coriolis and centrifugal forces in M a + C v = forces.
 
-        Of all such matrices it is the one by Christoffel's symbols, `C_ij = 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) v_k`, where
+        It is computed from the Christoffel symbols, `C_ij = 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) v_k`, where
         all rates are derivatives of coordinates. For free rotations, whose rates are angular velocities w in body axes, the symbols
         are those of the same connection in these rates: derivatives of M along them, and structure coefficients of the bracket
-        `a x b` of rotations. In both cases dM/dt - 2 C is skew-symmetric. C is linear in v. Constraint forces are not in it, nor
-        what prescribed motions add by their own rates.
+        `a x b` of rotations. In both cases dM/dt - 2 C is skew-symmetric. C is linear in v. Constraint forces and contributions
+        of prescribed motions are not included.
         """
         at = self._state(q, v, t)
         return self.at(parameters=parameters).binding.coriolis_matrix(at.t, at.q, at.v)
@@ -386,7 +387,8 @@ class Equations:
         self, q: Any, v: Any = None, a: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
         parameters: Values | None = None,
     ) -> np.ndarray:  # fmt: skip
-        """M a + h: the generalized forces that are missing for the motion (q, v, a), constraint forces among them."""
+        """M a + h: the generalized forces that the motion (q, v, a) requires in addition to those of the model, including
+        constraint forces."""
         calls, binding = self._ready(inputs, parameters)
         if v is None:
             q, v, t, binding = self._taken_apart(q, t, binding)
@@ -548,11 +550,11 @@ class Equations:
         return casadi_function(self.model, name)
 
     def text(self) -> str:
-        """The equations in plain text: of a small system written out, of others by element."""
+        """The equations in plain text: in full for small systems, otherwise by element."""
         return equations_text(self.model)
 
     def latex(self) -> str:
-        """The equations in LaTeX: of a small system an aligned block, of others by element, a fragment of a document."""
+        """The equations in LaTeX: an aligned block for small systems, otherwise a document fragment by element."""
         return equations_latex(self.model)
 
     # -- checks --------------------------------------------------------------------------------------------------------

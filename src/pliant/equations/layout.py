@@ -129,7 +129,7 @@ class RuntimeStatus(IntEnum):
     SINGULAR = (
         1,
         "the mass or system matrix became singular: a coordinate moves no mass, or constraints contradict each other; "
-        "give the bodies mass and inertia, or remove what is superfluous",
+        "give the bodies mass and inertia, or remove redundant ones",
         "the mass matrix is singular in this state: some coordinate moves no mass, or constraints contradict each other. "
         "Give the bodies mass and inertia, or remove the superfluous coordinate or constraint.",
     )
@@ -137,15 +137,15 @@ class RuntimeStatus(IntEnum):
         2,
         "a rate is no longer a finite number: the motion diverges; use a smaller step or an implicit method, or check "
         "stiffness, mass and inputs",
-        "the state holds a number that is not finite. Check initial values, parameters and inputs.",
+        "the state contains a number that is not finite. Check initial values, parameters and inputs.",
     )
     NO_CONVERGENCE = 3, "Newton's iterations did not converge; use a smaller step, or let the method choose it"
     STEP_TOO_SMALL = (
         4,
-        "the step became too small to go on: the motion is singular here, or the tolerances are tighter than round-off "
+        "the step became too small to continue: the motion is singular here, or the tolerances are tighter than round-off "
         "allows",
     )
-    MAX_STEPS = 5, "the run paused after the number of steps asked for"
+    MAX_STEPS = 5, "the run paused after the requested number of steps"
     SAMPLES_FULL = 6, "there is no room for further samples"
     PROJECTION = (
         7,
@@ -155,12 +155,12 @@ class RuntimeStatus(IntEnum):
     POSITION_JUMPS = 8, "a prescribed position jumps, and no finite force can follow; prescribe a ramp instead"
     OUT_OF_MEMORY = (
         9,
-        "there is not enough memory to go on; close other programs, or use a coarser model",
+        "there is not enough memory to continue; close other programs, or use a coarser model",
         "there is not enough memory to factorize the system matrix. Close other programs, or use a coarser model.",
     )
     PASSED_THROUGH = (
         10,
-        "surfaces would pass through one another, so fast are they for their thickness; use smaller steps",
+        "surfaces would pass through each other, because they are too fast for their thickness; use smaller steps",
     )
 
 

@@ -53,7 +53,7 @@ loads:
         pieces = build.rod_pieces(self.rod)
         if not pieces:
             kind = build.robot.rods[self.rod].model.kind
-            text = f"the rod model '{kind}' takes no loads along its length"
+            text = f"the rod model '{kind}' does not support distributed loads"
             raise SpecError([Fault(text, "use a wrench at frames of the rod", f"loads.{name}.rod")])
         signals = [build.signal_expression(entry) for entry in (*self.force, *self.moment)]
         at = build.add_signal_expressions(signals)

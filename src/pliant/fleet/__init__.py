@@ -1,1 +1,1 @@
-"""Fleets: thousands of robots of one kind at once, on all cores or a GPU."""
+"""Fleets: thousands of copies of a robot in parallel, on all cores or a GPU."""

@@ -62,7 +62,7 @@ class Cpu:
             device, _ = values.__dlpack_device__()
             if device != 1:
                 raise ArgumentError(
-                    "the fleet is on the CPU, and this array is not", "move it there, or take device='cuda'"
+                    "the fleet is on the CPU, but this array is not", "move it there, or use device='cuda'"
                 )
             return np.from_dlpack(values)
         return np.asarray(values)

@@ -15,7 +15,7 @@ BLOCK = 64
 POINTERS = ("time", "q", "v", "u", "c", "status", "values")
 STRUCT = np.dtype([*((name, np.uint64) for name in POINTERS), ("stride", np.int64), ("count", np.int64)])
 """`fleet` of arrays.h."""
-ON_THE_CPU = "take device='cpu', which needs none"
+ON_THE_CPU = "use device='cpu', which needs no GPU"
 
 
 class Cuda:
@@ -40,9 +40,9 @@ class Cuda:
         except self._cupy.cuda.memory.OutOfMemoryError:
             free, total = self._cupy.cuda.runtime.memGetInfo()
             raise ArgumentError(
-                f"the GPU has no room for {rows} x {columns} numbers ({rows * columns * kind.itemsize / 1e9:.3g} GB; "
-                f"{free / 1e9:.3g} of {total / 1e9:.3g} GB are free)",
-                "take fewer robots, or precision='single'",
+                f"the GPU does not have enough memory for {rows} x {columns} numbers "
+                f"({rows * columns * kind.itemsize / 1e9:.3g} GB; {free / 1e9:.3g} of {total / 1e9:.3g} GB are free)",
+                "use fewer robots, or precision='single'",
             ) from None
 
     def read(self, values: Any) -> Any:
@@ -81,8 +81,8 @@ class Cuda:
                 raise
             # each thread that is in flight has memory of its own for what registers do not hold
             raise ArgumentError(
-                "the GPU has no room for what the threads of this program keep beside their registers",
-                "give back memory that others hold there (cupy, torch), or take precision='single'",
+                "the GPU does not have enough memory for the local variables of the threads",
+                "free GPU memory of other libraries (cupy, torch), or use precision='single'",
             ) from None
 
 
@@ -97,7 +97,7 @@ def _cupy() -> Any:
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as reason:
-        raise ArgumentError(f"there is no GPU that CUDA can use here: {reason}", ON_THE_CPU) from None
+        raise ArgumentError(f"no CUDA GPU is available: {reason}", ON_THE_CPU) from None
     if not count:
-        raise ArgumentError("there is no GPU that CUDA can use here", ON_THE_CPU)
+        raise ArgumentError("no CUDA GPU is available", ON_THE_CPU)
     return cupy

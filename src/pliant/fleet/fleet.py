@@ -1,4 +1,4 @@
-"""Thousands of robots at once: states, inputs and parameters of each as arrays, stepped together on all cores or a GPU."""
+"""Thousands of robots in parallel: states, inputs and parameters as arrays, stepped together on all cores or a GPU."""
 
 from __future__ import annotations
 
@@ -50,12 +50,16 @@ class FramePoses(NamedTuple):
 
 
 class Fleet:
-    """Many robots of one kind that move independently of each other, by fixed steps of one method.
+    """Many independent copies of one robot, stepped together with fixed steps.
 
-    Every robot has its own state, time, inputs and, where they are given as arrays, parameters. Arrays have a row per robot; they
-    are the fleet's own memory, may be written to, and live where the fleet does: NumPy arrays on the CPU, CuPy arrays on a GPU.
-    Others take them without a copy (`torch.from_dlpack(fleet.q)`). Robots that diverge stay at their last sound state and are
-    marked in `failed`; the others go on. The same calls give the same numbers, whatever the number of threads.
+
+    Every robot has its own state, time, inputs and, if given as arrays, parameters. Arrays have one row per robot. They are
+
+    views of the fleet's memory and may be written to: NumPy arrays on the CPU, CuPy arrays on a GPU. Other libraries share
+
+    them without a copy (`torch.from_dlpack(fleet.q)`). Robots that diverge keep their last valid state and are marked in
+
+    `failed`; the others continue. Results are deterministic and do not depend on the number of threads.
 
     Attributes:
         q, v: positions (count x nq) and rates (count x nv), in the order of `eqs.coordinates` and `eqs.rates` (SI units).
@@ -87,7 +91,7 @@ class Fleet:
         method: an integrator with a fixed step or its name: "explicit", "symplectic_euler", "semi_implicit", or
             "implicit", the default.
         step: step [s] of a method that is given by name.
-        inputs: names of the inputs that are set for each robot; those that are held when None. Others go on as the model says.
+        inputs: names of the inputs that are set for each robot; by default all constant ones. The others follow the model.
         parameters: by name, a number for all robots or an array with one for each (SI units).
         start: as for `simulate`; the model's own when None.
         threads: threads on the CPU; one per core when None.
@@ -131,7 +135,7 @@ class Fleet:
         if key not in self._programs:
             name = self.eqs.model.spec.name or "the robot"
             with said_if_long(
-                f"pliant: writing out and compiling the equations of {name} for a fleet (once; up to half a minute)"
+                f"pliant: generating and compiling code for a fleet of {name} (once; up to half a minute)"
             ):
                 self._programs[key] = self._device.load(make())
         run: Callable[..., None] = self._programs[key]
@@ -196,7 +200,7 @@ class Fleet:
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """Names of the parameters that each robot has its own values of."""
+        """Names of the parameters that differ between robots."""
         return self._robot.varied
 
     def _columns(self, name: str) -> Any:
@@ -205,9 +209,9 @@ class Fleet:
     # -- what is done with them -----------------------------------------------------------------------------------------------
 
     def reset(self, mask: Any = None, *, start: Any = None) -> None:
-        """Put robots back to their start, at time 0: all, or those of a mask (truth values or indices).
+        """Reset robots to their initial states at time 0: all, or those of a mask (booleans or indices).
 
-        start: another start from now on: as for `simulate`, or `(q, v)` with a row for each robot of the fleet.
+        start: new initial state: as for `simulate`, or `(q, v)` with a row for each robot of the fleet.
         """
         if start is not None or not hasattr(self, "_start"):
             self._start = self._starts(self._start_given if start is None else start)
@@ -218,9 +222,10 @@ class Fleet:
         self._arrays["status"][0, which] = 0
 
     def step(self, inputs: Any = None, n: int = 1) -> None:
-        """Advance all robots by n steps, with these inputs held: an array (count x inputs), or numbers and arrays by name.
+        """Advance all robots by n steps with constant inputs: an array (count x inputs), or numbers and arrays by name.
 
-        What is not given stays as it was.
+
+        Inputs that are not given are unchanged.
         """
         n = whole("n", n, least=0)
         if inputs is not None:
@@ -229,7 +234,7 @@ class Fleet:
             self._run(self._arrays, n, float(self.method.step or 0.0))
 
     def set_inputs(self, inputs: Any) -> None:
-        """Hold these inputs: an array (count x inputs), or numbers and arrays (count) by name (SI units)."""
+        """Set inputs: an array (count x inputs), or numbers and arrays (count) by name (SI units)."""
         if isinstance(inputs, Mapping):
             check_names("input", inputs, self.input_names)
             for name, values in inputs.items():
@@ -240,7 +245,7 @@ class Fleet:
         self.inputs[...] = self._shaped("inputs", inputs, shape)
 
     def set_parameters(self, parameters: Mapping[str, Any], mask: Any = None) -> None:
-        """Give robots other values of parameters that differ between them, and the start that follows from these at the next reset.
+        """Set parameters that differ between robots; initial states that depend on them change at the next reset.
 
         parameters: by name, an array with a value for each robot of the fleet, or for each of the mask.
         """
@@ -271,7 +276,7 @@ class Fleet:
             self._start = self._starts(self._start_given)
 
     def outputs(self, names: str | Sequence[str] | None = None) -> dict[str, Any]:
-        """Outputs of the model in the states as they are: arrays (count), or (count x numbers) of vectors, by name."""
+        """Outputs of the model at the current states: arrays (count), or (count x numbers) of vectors, by name."""
         wanted = name_tuple(names) or output_names(self.eqs.model)
         check_names("output", wanted, output_names(self.eqs.model))
         if not wanted:
@@ -289,7 +294,7 @@ class Fleet:
         return found
 
     def frame(self, name: str) -> FramePoses:
-        """Poses of a frame in the states as they are."""
+        """Poses of a frame at the current states."""
         check_names("frame", [name], self.eqs.model.frames)
         key = "frame", name
         self._loaded(key, lambda: value_program(self._robot, frame_parts(self._robot, name), 12))
@@ -323,12 +328,12 @@ class Fleet:
         found = self._device.read(mask)
         if found.dtype == bool:
             if found.shape != (self.count,):
-                raise ArgumentError(f"the mask must have {self.count} truth values; its shape is {found.shape}")
+                raise ArgumentError(f"the mask must have {self.count} booleans; its shape is {found.shape}")
             return found.nonzero()[0]
         if found.dtype.kind not in "iu" or found.ndim != 1:
-            raise ArgumentError("the mask must be truth values or indices of robots in one dimension")
+            raise ArgumentError("the mask must be one-dimensional, with booleans or indices of robots")
         if found.size and (int(found.min()) < 0 or int(found.max()) >= self.count):
-            raise ArgumentError(f"indices of robots go from 0 to {self.count - 1}")
+            raise ArgumentError(f"indices of robots range from 0 to {self.count - 1}")
         return found
 
     def _shaped(self, what: str, values: Any, shape: tuple[int, ...]) -> Any:
@@ -365,5 +370,5 @@ def _device(name: str, precision: str, threads: int | None) -> Any:
     if name == "cpu":
         return Cpu(precision, threads)
     if threads is not None:
-        raise ArgumentError("threads are those of a processor", "leave threads out with device='cuda'")
+        raise ArgumentError("`threads` applies to the CPU only", "omit threads with device='cuda'")
     return Cuda(precision)

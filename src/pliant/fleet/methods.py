@@ -171,14 +171,14 @@ STEPS: dict[type[Method], tuple[str, Callable[[Robot], list[Part]]]] = {
 def fleet_method(method: Method | str | None, step: float | None) -> Method:
     """The method of a fleet: one with fixed steps that it has."""
     if method is None and step is None:
-        raise ArgumentError("a fleet takes fixed steps, and needs to know their size", "step=1e-3, for instance")
+        raise ArgumentError("a fleet needs a fixed step", "give it in seconds: step=1e-3")
     chosen = chosen_method(Rosenbrock.name if method is None else method, step=step)
     assert chosen is not None, "a method or a step was given"
     if type(chosen) not in STEPS:
         known = ", ".join(kind.name for kind in STEPS)
-        raise ArgumentError(f"a fleet has no method '{chosen.name}'", f"it has {known}; or {ON_THE_CPU}")
+        raise ArgumentError(f"fleets do not support the method '{chosen.name}'", f"use {known}; or {ON_THE_CPU}")
     if not chosen.fixed:
-        raise ArgumentError(f"a fleet takes fixed steps; {type(chosen).__name__} has none", "give its step [s]")
+        raise ArgumentError(f"a fleet needs a fixed step; {type(chosen).__name__} has none", "give its step [s]")
     return chosen
 
 

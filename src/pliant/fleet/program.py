@@ -54,6 +54,6 @@ def _refuse_long(each: Part) -> None:
             "the derivatives that an implicit step needs" if each.name != "robot_forward" else "the equations of motion"
         )
         raise ArgumentError(
-            f"{what} of this robot have {count} operations when they are written out, and a fleet takes at most {MOST_OPERATIONS}",
-            "take the method 'explicit', fewer elements, or pliant.simulate_many",
+            f"{what} of this robot have {count} operations in straight-line code, and fleets support at most {MOST_OPERATIONS}",
+            "use the method 'explicit', fewer elements, or pliant.simulate_many",
         )

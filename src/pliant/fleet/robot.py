@@ -22,7 +22,7 @@ from pliant.model.inputs import EXPRESSION, HELD
 from pliant.model.time_series import TimeSeries
 from pliant.motion.base import Quaternion
 
-ON_THE_CPU = "simulate it by pliant.simulate, and many of them by pliant.simulate_many"
+ON_THE_CPU = "use pliant.simulate, or pliant.simulate_many for many robots"
 
 MOST_NODES, MOST_RATES = 80, 50
 """Frames and rates beyond which the equations written out at length are too long."""
@@ -125,7 +125,7 @@ class Robot:
                 u[k], rate[k], acceleration[k] = (x[k] for x in timed)
             else:
                 raise ArgumentError(
-                    f"the input '{name}' follows a recording, which a fleet does not",
+                    f"the input '{name}' follows a recording, which fleets do not support",
                     f"set it at each step: Fleet(..., inputs=['{name}'])",
                 )
         found = model.plan.signals(self.t, u, rate, acceleration, self.parameters)
@@ -245,12 +245,14 @@ def refuse(eqs: Equations) -> None:
     """Refuse, in words, robots that a fleet cannot do."""
     system = eqs.model.system
     if system.contacts.laws:
-        raise ArgumentError("a fleet knows no contacts, and this robot has some", ON_THE_CPU)
+        raise ArgumentError("fleets do not support contacts, and this robot has some", ON_THE_CPU)
     if eqs.model.followed:
-        raise ArgumentError("a fleet knows no prescribed rates or accelerations, and this robot has some", ON_THE_CPU)
+        raise ArgumentError(
+            "fleets do not support prescribed rates or accelerations, and this robot has some", ON_THE_CPU
+        )
     for what, size, most in (("frames", len(system.nodes), MOST_NODES), ("rates", system.v_size, MOST_RATES)):
         if size > most:
             raise ArgumentError(
-                f"this robot has {size} {what}, and a fleet takes at most {most}: its equations are written out at length",
-                f"take fewer elements, or {ON_THE_CPU}",
+                f"this robot has {size} {what}, and fleets support at most {most}, because their equations are expanded",
+                f"use fewer elements, or {ON_THE_CPU}",
             )

@@ -37,7 +37,7 @@ def output_parts(robot: Robot, names: tuple[str, ...]) -> tuple[list[Part], dict
     for name in names:
         if ca.depends_on(known[name], dissipated):
             raise ArgumentError(
-                f"the output '{name}' counts the energy that was lost since the start, which a fleet does not keep",
+                f"the output '{name}' depends on the energy dissipated since the start, which fleets do not compute",
                 ON_THE_CPU,
             )
     return _values(robot, y, [known[name] for name in names]), {name: known[name].numel() for name in names}

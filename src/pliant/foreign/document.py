@@ -71,7 +71,7 @@ class Document:
             name = next(n for n in (f"{stem}_{k}" for k in range(2, len(taken) + 3)) if n not in taken)
         taken.add(name)
         if name != given and given:
-            self.note(f"the {kind} {describe(given)} is called '{name}' here", line=line)
+            self.note(f"the {kind} {describe(given)} was renamed to '{name}'", line=line)
         return name
 
     def finish(self) -> Imported:

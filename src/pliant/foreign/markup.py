@@ -79,14 +79,14 @@ class _Reader:
         return SpecError([Fault(message, hint, file=self.file, line=line)], self.file)
 
     def _refuse_type(self, *_: object) -> int:
-        raise self._fail("document types and entities are not read", "remove the <!DOCTYPE ...> declaration")
+        raise self._fail("document types and entities are not allowed", "remove the <!DOCTYPE ...> declaration")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if len(self.open) >= MAX_DEPTH:
             raise self._fail("elements are nested too deeply", f"at most {MAX_DEPTH} levels")
         self.left -= 1 + len(attributes)
         if self.left < 0:
-            raise self._fail("the file holds too many values", most("values"))
+            raise self._fail("the file contains too many values", most("values"))
         here = Element(tag, attributes, self.parser.CurrentLineNumber + self.skipped)
         if self.open:
             self.open[-1].children.append(here)

@@ -183,7 +183,7 @@ class Reader:
                 entry["inertia"] |= {"rotation": turned} if turned is not None and not round_one else {}
         self.hold_up(i)
         if model.body_mocapid[i] >= 0:
-            self.note("a mocap body stands still here", given, "body")
+            self.note("a mocap body is fixed to the world", given, "body")
         return entry
 
     def hold_up(self, i: int) -> None:
@@ -322,13 +322,13 @@ class Reader:
         if model.jnt_stiffness[j] and model.jnt_type[j] == BALL:
             found["spring"] = number(model.jnt_stiffness[j])
         elif model.jnt_stiffness[j]:
-            self.note("the stiffness of a free joint is left out", given, "joint")
+            self.note("the stiffness of a free joint is not imported", given, "joint")
         if model.dof_damping[v]:
             found["damper"] = number(model.dof_damping[v])
         if model.dof_armature[v]:
             found["armature"] = number(model.dof_armature[v])
         if model.dof_frictionloss[v]:
-            self.note("the friction of a ball or free joint is left out", given, "joint")
+            self.note("the friction of a ball or free joint is not imported", given, "joint")
         if model.jnt_limited[j]:
             self.note("the range of a ball joint is left out", given, "joint")
         if or_zero(model, "jnt_stiffnesspoly", j) or or_zero(model, "dof_dampingpoly", v):

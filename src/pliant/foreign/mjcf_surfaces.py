@@ -27,7 +27,7 @@ def add_surfaces(reader: Reader) -> None:
     for g in range(model.ngeom):
         here, given = int(model.geom_bodyid[g]), model.name("geom", g)
         if not collides[g] and collides[model.geom_bodyid == here].any():
-            reader.note("what is only seen of a body is left out", given, "geom")
+            reader.note("visual geometry of a body is not imported", given, "geom")
             continue
         found = _surface(reader, g)
         if not found:
@@ -64,8 +64,8 @@ def _surface(reader: Reader, g: int) -> dict[str, Any]:
         return {"type": "box", **place, "size": vector(2 * size)}
     if kind == MESH:
         return _mesh(reader, g)
-    form = "an ellipsoid" if kind == ELLIPSOID else "a geom of this form"
-    reader.note(f"{form} is left out: there is no such surface", given, "geom")
+    form = "an ellipsoid" if kind == ELLIPSOID else "a geom of this shape"
+    reader.note(f"{form} is not imported: there is no such surface", given, "geom")
     return {}
 
 
@@ -74,7 +74,7 @@ def _mesh(reader: Reader, g: int) -> dict[str, Any]:
     model, given = reader.model, reader.model.name("geom", g)
     m = int(model.geom_dataid[g])
     if model.mesh_facenum[m] == 0:
-        reader.note("a mesh without faces is left out", given, "geom")
+        reader.note("a mesh without faces is not imported", given, "geom")
         return {}
     first = model.mesh_vertadr[m]
     points = model.mesh_vert[first : first + model.mesh_vertnum[m]].astype(float)
@@ -113,7 +113,7 @@ def _add_contacts(reader: Reader, names: dict[int, str]) -> None:
         entry = {"between": [movers, [*still]], "friction": number(friction)}
         reader.document.add("contacts", name, entry, None)
     if own:
-        message = "contacts among the moving bodies are left out"
+        message = "contacts between moving bodies are not imported"
         reader.document.note(message, "write `contacts: {own: {between: all}}` for them")
     _note_forces(reader, names)
 

@@ -27,7 +27,7 @@ def find_file(document: Document, given: str) -> str:
             continue
         assert document.source.folder is not None, "files are found in folders"
         return os.path.relpath(found, document.source.folder.resolve())
-    hint = "declare the folder that holds it, or its package, with --folder (in Python, `folders`)"
+    hint = "declare its folder, or that of its package, with --folder (in Python, `folders`)"
     raise FileProblem("its file is in none of the declared folders", hint)
 
 
@@ -53,21 +53,23 @@ def mesh_surface(
     try:
         return _hull(document, given, scale)
     except FileProblem as problem:
-        document.note(f"a mesh is left out: {problem}", problem.hint, line=line, path=f"{path}: {given}")
+        document.note(f"a mesh is not imported: {problem}", problem.hint, line=line, path=f"{path}: {given}")
     return {}
 
 
 def _hull(document: Document, given: str, scale: Sequence[float]) -> dict[str, Any]:
     suffix = os.path.splitext(given)[1].lower()
     if suffix not in MESHES:
-        raise FileProblem(f"meshes of the format {suffix or 'without a name'} are not read", "convert it to STL or OBJ")
+        raise FileProblem(
+            f"meshes of the format {suffix or 'without a name'} are not supported", "convert it to STL or OBJ"
+        )
     file = find_file(document, given)
     assert document.source.folder is not None
     points = read_mesh(document.source.folder / file).nodes
     try:
         solid = hull(points * list(scale))
     except (scipy.spatial.QhullError, ValueError):
-        raise FileProblem("its points have no volume around them") from None
+        raise FileProblem("its points enclose no volume") from None
     if min(scale) == max(scale) > 0:
         return {"type": "convex", "file": file, **({"scale": scale[0]} if scale[0] != 1 else {})}
     return {"type": "convex", "points": [vector(point) for point in solid.points]}

@@ -21,7 +21,7 @@ def check_tree(document: Document, links: Sequence[Element], joints: Sequence[El
     for joint in joints:
         if joint.get("type") not in TYPES:
             hint = suggestion(joint.get("type"), TYPES, f"known: {', '.join(TYPES)}")
-            document.fault(f"there is no type of joint {describe(joint.get('type'))}", hint, line=joint.line)
+            document.fault(f"unknown joint type {describe(joint.get('type'))}", hint, line=joint.line)
         ends = [_end(document, joint, tag, known) for tag in ("parent", "child")]
         parent, child = ends
         if parent is None or child is None:
@@ -68,7 +68,7 @@ def _root(
     roots = [link for name, link in known.items() if name not in held]
     if len(roots) > 1:
         names = ", ".join(describe(link.get("name")) for link in roots[:5]) + (", ..." if len(roots) > 5 else "")
-        message = f"{len(roots)} links have no joint that holds them: {names}"
+        message = f"{len(roots)} links are not the child of any joint: {names}"
         document.fault(message, "a URDF robot has one root; join the others by fixed joints", line=roots[1].line)
         return None
     reached, waiting = set[str](), [link.get("name") for link in roots]
@@ -78,7 +78,7 @@ def _root(
         waiting.extend(children.get(name, ()))
     around = [name for name in known if name not in reached]
     if around:
-        message = f"the joints lead around in a circle through {describe(around[0])}"
+        message = f"the joints form a loop through {describe(around[0])}"
         document.fault(message, "a URDF robot is a tree; close loops in the model instead", line=known[around[0]].line)
         return None
     return roots[0] if roots else None

@@ -176,7 +176,7 @@ class _Reader:
         parent = self.links[link.get("name")]
         shapes = link.all("collision") or link.all("visual")
         if link.all("collision") and link.all("visual"):
-            message = "what is seen of a link is left out: it is shown with what it collides with"
+            message = "visual geometry of a link is not imported: its collision geometry is shown"
             self.document.note(message, line=link.line, path=f"link {link.get('name')}")
         for shape in shapes:
             found = self.surface(shape, link)
@@ -201,11 +201,11 @@ class _Reader:
         elif form is not None and form.tag == "sphere":
             sizes = {"radius": number(self.number(form, "radius"))}
         if form is None or not sizes:
-            what = f"<{form.tag}>" if form is not None else "a geometry without a form"
-            self.document.note(f"{what} is left out: there is no such surface", line=shape.line, path=path)
+            what = f"<{form.tag}>" if form is not None else "a geometry without a shape"
+            self.document.note(f"{what} is not imported: there is no such surface", line=shape.line, path=path)
             return {}
         if min(np.ravel([*sizes.values()])) <= 0:
-            self.document.note(f"a <{form.tag}> without a size is left out", line=form.line, path=path)
+            self.document.note(f"a <{form.tag}> without a size is not imported", line=form.line, path=path)
             return {}
         return {"type": form.tag, **sizes}
 
@@ -246,14 +246,14 @@ class _Reader:
             entry |= {"floating": {"type": "free"}, "planar": _planar(along), "spherical": {}}[kind]
             for tag in ("limit", "dynamics", "mimic"):
                 if joint.first(tag):
-                    self.unsaid(f"<{tag}> of a {kind} joint is left out", joint, tag)
+                    self.unsaid(f"<{tag}> of a {kind} joint is not imported", joint, tag)
         for tag in ("safety_controller", "calibration"):
             if joint.first(tag):
                 self.unsaid(f"<{tag}> has no counterpart", joint, tag)
         self.document.add("joints", name, entry, joint.line)
 
     def unsaid(self, message: str, joint: Element, tag: str) -> None:
-        """Note that an element of a joint is left out."""
+        """Note that an element of a joint is not imported."""
         element = joint.first(tag)
         line = element.line if element is not None else joint.line
         self.document.note(message, line=line, path=f"joint {joint.get('name')}")
@@ -267,7 +267,7 @@ class _Reader:
         elif joint.get("type") != "continuous" and limit is not None:
             found |= self.limits(joint, limit, is_angle=is_angle)
         if mimic is not None and (limit is not None and (limit.get("lower") or limit.get("upper"))):
-            self.unsaid("the range of a joint that follows another is left out", joint, "limit")
+            self.unsaid("the range of a mimic joint is not imported", joint, "limit")
         for key, field_name in (("damping", "damper"), ("friction", "friction")):
             value = self.number(dynamics, key, 0.0)
             if value < 0:
@@ -277,13 +277,13 @@ class _Reader:
             if value:
                 found[field_name] = number(value)
         if limit is not None and self.number(limit, "velocity", 0.0):
-            self.unsaid("the largest velocity of a joint has no counterpart", joint, "limit")
+            self.unsaid("the velocity limit of a joint has no counterpart", joint, "limit")
         if driven and mimic is None:
             found["input"] = f"={self.input(joint, name, limit, is_angle=is_angle)}"
         elif mimic is None:
             self.document.note(
-                "a joint without an effort has no input",
-                "give it `input` where it is driven",
+                "a joint without an effort limit has no input",
+                "add `input` if it is driven",
                 line=joint.line,
                 path=f"joint {joint.get('name')}",
             )
@@ -306,7 +306,7 @@ class _Reader:
         path = f"joint {joint.get('name')}"
         if low >= high:
             if low or high or joint.get("type") == "prismatic" or limit.get("lower"):
-                message = f"the range from {low:g} to {high:g} is left out: it has no inside"
+                message = f"the range from {low:g} to {high:g} is not imported: it is empty"
                 self.document.note(message, line=limit.line, path=path)
             return {}
         effort, shown = self.number(limit, "effort", 0.0), angle if is_angle else number
@@ -315,13 +315,13 @@ class _Reader:
             return {}
         stiffness = effort / (ANGLE_DEPTH if is_angle else LENGTH_DEPTH)
         if stiffness <= 0:
-            message = "the range of a joint without an effort is known, but has no stops"
+            message = "the range of a joint without an effort limit has no stops"
             self.document.note(message, "give `limits` a stiffness", line=limit.line, path=path)
         found: dict[str, Any] = {"limits": {**ends, "stiffness": number(max(stiffness, 0.0))}}
         if not low <= 0 <= high:
             nearest = low if low > 0 else high
             found["initial"] = shown(nearest)
-            message = f"the joint starts at {nearest:g}, since 0 is outside of its range"
+            message = f"the joint starts at {nearest:g}, since 0 is outside its range"
             self.document.note(message, line=limit.line, path=path)
         return found
 
@@ -331,7 +331,7 @@ class _Reader:
         types = {joint.get("name"): joint.get("type") for joint in self.root.all("joint")}
         if types.get(other) not in ("revolute", "continuous", "prismatic"):
             known = [name for name, kind in types.items() if kind in ("revolute", "continuous", "prismatic")]
-            message = f"a joint follows {describe(other)}, which is no joint with one coordinate"
+            message = f"a joint follows {describe(other)}, which is not a joint with one coordinate"
             self.document.fault(message, suggestion(other, known), line=mimic.line)
             return {"coordinate": "none"}
         ratio, offset = self.number(mimic, "multiplier", 1.0), self.number(mimic, "offset", 0.0)
@@ -354,7 +354,7 @@ class _Reader:
                     self.document.note(f"<{child.tag}> has no counterpart", line=child.line, path=owner)
         for tag in ("gazebo", "ros2_control"):
             for element in self.root.all(tag):
-                self.document.note(f"<{tag}> is left out: it is about another simulator", line=element.line)
+                self.document.note(f"<{tag}> is not imported: it is for another simulator", line=element.line)
 
 
 def _hint(text: str) -> str:

@@ -58,11 +58,11 @@ def smooth_controllers(acting: Sequence[Any]) -> list[SmoothController]:
     for controller in acting:
         if not is_smooth(controller):
             raise ArgumentError(
-                f"{named(controller)} has no derivatives here: those of PID control and of state feedback are known",
-                "leave it out with controllers=(), and give inputs over time; or take derivatives by differences",
+                f"{named(controller)} has no derivatives: only PID control and state feedback are supported",
+                "omit it with controllers=() and give inputs over time, or use finite differences",
             )
         if any(controller.name == other.name for other in found):
-            raise ArgumentError(f"two controllers have the name '{controller.name}'", "give them names of their own")
+            raise ArgumentError(f"two controllers have the name '{controller.name}'", "give them different names")
         found.append(controller)
     return found
 
@@ -95,14 +95,14 @@ class RecordedController:
 
 
 def refuse_measurements(eqs: Equations, controller: SmoothController) -> None:
-    """Raise ArgumentError where an output that a controller measures has no derivatives here."""
+    """Raise ArgumentError where an output that a controller measures has no derivatives."""
     function, known = output_function(eqs.model), output_names(eqs.model)
     refuse_others(eqs, controller.measured)
     for name in controller.measured:
         for k in (STATE.index("a"), STATE.index("multipliers")):
             if function.jac_sparsity(known.index(name), k).nnz():
                 raise ArgumentError(
-                    f"{named(controller)} has no derivatives here: the output '{name}', which it measures, depends on "
+                    f"{named(controller)} has no derivatives: the output '{name}', which it measures, depends on "
                     "accelerations or constraint forces",
                     "measure positions and velocities",
                 )
@@ -177,8 +177,8 @@ class ControlRecord:
                     pieces[time] = replace(piece, time=time)
             if given_over_time and pieces[begin].controller < 0:
                 raise ArgumentError(
-                    f"the input '{name}' is given over time until the first command takes effect, which has no derivatives here",
-                    "give it a value that is held",
+                    f"the input '{name}' is given over time until the first command takes effect, which has no derivatives",
+                    "give it a constant value",
                 )
             found[name] = list(pieces.values())
         return found

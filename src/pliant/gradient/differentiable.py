@@ -40,13 +40,12 @@ Analysis: TypeAlias = Literal["simulate", "equilibrium"]
 def differentiable(
     eqs: Equations, of: Sequence[str] | str, by: Sequence[str] | str, *, analysis: Analysis = "simulate", **options: Any
 ) -> Differentiable:
-    """A motion or a pose at rest as a function with derivatives.
+    """A simulation or an equilibrium as a differentiable function.
 
-    of: names of outputs. by: names of parameters, of inputs, of coordinates and rates of the start ("q1", "d(q1)/dt"), and of gains
-    of controllers ("pid.proportional": the controller's name, and its gain's).
-    analysis: "simulate" or "equilibrium". options: its own. Of a motion, `until` is needed; outputs are those at the times
-    `save_at` [s], or at the end without it. Values of an input are those that are given as `inputs={name: (times, values)}`, a
-    number where it is held.
+    of: names of outputs. by: names of parameters, inputs, initial coordinates and rates ("q1", "d(q1)/dt"), and controller
+    gains ("pid.proportional": the names of the controller and the gain). analysis: "simulate" or "equilibrium". options: those
+    of the analysis. A simulation needs `until`; its outputs are evaluated at the times `save_at` [s], by default at its end. An
+    input given as `inputs={name: (times, values)}` is an array argument, a constant input a number.
 
     Example::
 
@@ -60,29 +59,29 @@ def differentiable(
     outputs, names = name_tuple(of) or (), name_tuple(by) or ()
     check_names("output", outputs, eqs.model.spec.outputs)
     if not outputs or not names:
-        raise ArgumentError("name at least one output and one thing to differentiate by")
+        raise ArgumentError("name at least one output and one argument to differentiate by")
     refuse_others(eqs, outputs)
     options = dict(options)
     if analysis == "simulate":
         if "until" not in options:
-            raise ArgumentError("a motion needs its end", "write until=2.0")
+            raise ArgumentError("a simulation needs an end time", "write until=2.0")
         if options.get("save_every") is not None or options.get("save_between"):
-            raise ArgumentError("outputs of a motion with derivatives are those at `save_at`, where steps end")
+            raise ArgumentError("derivatives are available for outputs at `save_at` only, where steps end")
         options.setdefault("save_at", [options["until"]])
         if options["save_at"] is None:
             options["save_at"] = [options["until"]]
         refuse(eqs, options)
     elif eqs.model.system.contacts.laws:
-        raise ArgumentError("poses in contact have no derivatives here: friction depends on the way to them")
+        raise ArgumentError("equilibria in contact have no derivatives: friction depends on the history")
     return Differentiable(eqs, outputs, names, analysis, options)
 
 
 @dataclass(frozen=True)
 class Differentiable:
-    """A function of arrays by name (SI units) with products with its Jacobian; see `differentiable`.
+    """A function of named arrays (SI units), with Jacobian products; see `differentiable`.
 
     Attributes:
-        of: outputs; by: what it is a function of.
+        of: outputs; by: arguments.
         analysis: "simulate" or "equilibrium", with its options.
     """
 
@@ -103,16 +102,16 @@ class Differentiable:
         self._refuse_inputs_that_controllers_read()
         if self._starts and (self.analysis != "simulate" or not (start is None or isinstance(start, Mapping))):
             raise ArgumentError(
-                "derivatives by the start are those of a motion that starts from values by name",
-                'write start={"q1": 0.2}, or leave the start out',
+                "derivatives with respect to the initial state need a start by name",
+                'write start={"q1": 0.2}, or omit the start',
             )
         for name in self._starts:
             if name in self._quaternions:
-                raise ArgumentError(f"'{name}' is a part of a quaternion; take rates, or the joints' own coordinates")
+                raise ArgumentError(f"'{name}' is a component of a quaternion; use rates instead")
 
     @cached_property
     def initial(self) -> Arrays:
-        """Values of the arguments as the model and the options have them."""
+        """Values of the arguments in the model and the options."""
         given = mapping("inputs", self.options.get("inputs"))
         start = dict(zip(self.eqs.coordinates, self.eqs.initial_state().q.tolist(), strict=True))
         start |= dict(zip(map(rate_name, self.eqs.rates), self.eqs.initial_state().v.tolist(), strict=True))
@@ -150,19 +149,20 @@ class Differentiable:
         return self._of_motion(run)
 
     def vjp(self, values: Mapping[str, Any] | None = None) -> tuple[Arrays, Pullback]:
-        """The outputs at these values, and a function that takes cotangents of outputs (by name; none are zero) to those of the
+        """The outputs at these values, and a function that maps cotangents of outputs (by name; omitted ones are zero) to those
+        of the
         arguments."""
         at = self.linearize(values)
         return at.outputs, at.vjp
 
     def jvp(self, values: Mapping[str, Any] | None, tangents: Mapping[str, Any]) -> tuple[Arrays, Arrays]:
-        """The outputs at these values, and what they change by with changes of the arguments (by name; none are zero)."""
+        """The outputs at these values, and their tangents for tangents of the arguments (by name; omitted ones are zero)."""
         at = self.linearize(values)
         return at.outputs, at.jvp(tangents)
 
     def linearize(self, values: Mapping[str, Any] | None = None) -> Linearization:
-        """The outputs at these values and how they change around them: products with the Jacobian J, with J' and with J'J, all of
-        one motion on record, or of one pose at rest."""
+        """The outputs at these values, and products with their Jacobian J, with J' and with J'J, all from one recorded
+        simulation or one equilibrium."""
         values = self._complete(values)
         if self.analysis == "equilibrium":
             rest = equilibrium(self.eqs, **self._options_at(values))
@@ -191,27 +191,30 @@ class Differentiable:
     def value_and_gradient(
         self, objective: Callable[[Arrays], tuple[float, Mapping[str, Any]]], values: Mapping[str, Any] | None = None
     ) -> tuple[float, Arrays]:
-        """A number made of the outputs and its gradient. objective: gives the number and its derivatives by the outputs."""
+        """A scalar function of the outputs and its gradient. objective: returns the scalar and its derivatives with respect to
+        the outputs."""
         found, pullback = self.vjp(values)
         value, by_outputs = objective(found)
         return float(value), pullback(by_outputs)
 
     def to_jax(self) -> Callable[..., dict[str, Any]]:
-        """The same as a function of JAX, from a dict of arrays to a dict of arrays: it may stand in what `jax.grad`, `jax.jit` and
-        `jax.vmap` (cases in threads on all cores) are given. Numbers are float64 where `jax_enable_x64` is set, and else float32;
-        runs are in double precision either way. Needs `pliant[jax]`."""
+        """The same as a JAX function from a dict of arrays to a dict of arrays, which supports `jax.grad`, `jax.jit` and
+        `jax.vmap` (cases run in threads on all cores). Arrays are float64 if `jax_enable_x64` is set, otherwise float32;
+        simulations always run in double precision. Needs `pliant[jax]`."""
         return jax_function(self)
 
     def to_torch(self) -> Callable[..., dict[str, Any]]:
-        """The same as a function of PyTorch, from a dict of tensors to a dict of tensors, with `backward`. Outputs have the type
-        and the device of the tensors given; runs are on the CPU in double precision. Needs `pliant[torch]`."""
+        """The same as a PyTorch function from a dict of tensors to a dict of tensors, with `backward`. Outputs have the dtype
+        and the device of the given tensors; simulations run on the CPU in double precision. Needs `pliant[torch]`."""
         return torch_function(self)
 
     def check_argument_names(self, names: Iterable[str]) -> None:
-        """Raise ArgumentError for names that are no arguments."""
+        """Raise ArgumentError for names that are not arguments."""
         for name in names:
             if name not in self.by:
-                raise ArgumentError(f"'{name}' is no argument of this function", f"it is one of {', '.join(self.by)}")
+                raise ArgumentError(
+                    f"'{name}' is not an argument of this function", f"it is one of {', '.join(self.by)}"
+                )
 
     # -- arguments ------------------------------------------------------------------------------------------------------
 
@@ -257,9 +260,9 @@ class Differentiable:
         for controller in self._controllers({}, mapping("parameters", self.options.get("parameters"))):
             if isinstance(controller, PidControl) and (self._grids or controller.compensation == "reference"):
                 raise ArgumentError(
-                    f"there are no derivatives by the input '{self._inputs[0]}' here: {named(controller)} reads it to know "
-                    "what holds the robot",
-                    "give it as a number that is held, and compensate what is measured, or nothing",
+                    f"there are no derivatives with respect to the input '{self._inputs[0]}': {named(controller)}"
+                    " computes its compensation from it",
+                    "give it as a constant, with the compensation `measured` or `none`",
                 )
 
     @cached_property
@@ -299,7 +302,7 @@ class Differentiable:
         found = {}
         for name, cotangent in mapping("cotangents", given).items():
             if name not in self.of:
-                raise ArgumentError(f"'{name}' is no output of this function", f"it is one of {', '.join(self.of)}")
+                raise ArgumentError(f"'{name}' is not an output of this function", f"it is one of {', '.join(self.of)}")
             shape, made = self.shapes[name], np.asarray(cotangent, dtype=float)
             if made.shape not in (shape, ()):
                 raise ArgumentError(f"the cotangent of '{name}' has shape {made.shape}; it must be {shape}")
@@ -385,7 +388,7 @@ def _by_values(found: MotionCotangents, index: int, times: np.ndarray, interpola
     """By the values of an input at its times: series are linear in them."""
     by_poly = found.series(index)
     if by_poly.shape != (len(times), TERMS):
-        raise ArgumentError("an input that prescribes a velocity or acceleration has no derivatives here")
+        raise ArgumentError("an input that prescribes a velocity or acceleration has no derivatives")
     if interpolation == "previous" or len(times) == 1:
         return by_poly[:, 0].copy()
     if interpolation == "linear":

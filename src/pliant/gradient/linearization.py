@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Linearization:
-    """What the outputs of a function change by around `values`, J times tangents and J' times cotangents, by name.
+    """Linearization of a function at `values`: products of its Jacobian J with tangents, and of J' with cotangents, by name.
 
-    Tangents of a motion are differences of fourth order along their direction: four motions with the steps of the one at `values`,
-    so that they fit the cotangents, which are those of these steps. Of motions with contacts or events, which have no adjoint here,
-    J is made of such tangents, and cotangents come from it.
+
+    Tangents of a simulation are fourth-order finite differences along their direction: four simulations with the time steps of
+
+    the one at `values`, consistent with the adjoint of these steps. Simulations with contacts or events have no adjoint: J is
+
+    assembled from such tangents.
 
     Attributes:
         values: of all arguments; outputs: there.
@@ -48,7 +51,7 @@ class Linearization:
         return self.function.linearize, (self.values,)
 
     def vjp(self, cotangents: Mapping[str, Any]) -> Arrays:
-        """Cotangents of the arguments for those of the outputs (none are zero)."""
+        """Cotangents of the arguments for those of the outputs (omitted ones are zero)."""
         given = self.function.checked_cotangents(cotangents)
         if self._pullback is not None:
             return self._pullback(given)
@@ -58,7 +61,7 @@ class Linearization:
         return _named(np.asarray(flat), self.values)
 
     def jvp(self, tangents: Mapping[str, Any]) -> Arrays:
-        """Changes of the outputs for changes of the arguments (none are zero)."""
+        """Tangents of the outputs for those of the arguments (omitted ones are zero)."""
         along = self._checked(tangents)
         if not any(np.any(x) for x in along.values()):
             return {name: np.zeros_like(x) for name, x in self.outputs.items()}
@@ -103,18 +106,19 @@ class Linearization:
             uneven = float(np.max(np.abs(2 * (up - down) - (far_up - far_down)), initial=0.0))
             if max(bent, uneven) > KINKED * size + TINY:
                 raise ArgumentError(
-                    f"the output '{name}' changes with a kink or a jump at these values: contacts begin, end, stick or slip, or "
-                    "events happen, with the smallest change",
-                    "take other values or times, or method='optuna' of `optimize`, which needs no derivatives",
+                    f"the output '{name}' is not differentiable at these values: an arbitrarily small change makes contacts open,"
+                    " close, stick or slip, or decides whether an event occurs",
+                    "use other values or times, or method='optuna' of `optimize`, which needs no derivatives",
                 )
 
     def gauss_newton_product(self, tangents: Mapping[str, Any]) -> Arrays:
-        """J'J times tangents: of half the sum of squared outputs, the second derivative without that of the function."""
+        """J'J times tangents: the Gauss-Newton approximation of the Hessian of half the sum of squared outputs."""
         return self.vjp(self.jvp(tangents))
 
     @property
     def operator(self) -> Any:
-        """J as a `scipy.sparse.linalg.LinearOperator`, outputs x arguments in the order of `of` and `by`, for such as `lsmr`."""
+        """J as a `scipy.sparse.linalg.LinearOperator`, outputs x arguments in the order of `of` and `by`, for example for
+        `lsmr`."""
         f = self.function
         shape = sum(x.size for x in self.outputs.values()), sum(x.size for x in self.values.values())
         inputs, outputs = {n: self.values[n] for n in f.by}, {n: self.outputs[n] for n in f.of}

@@ -114,9 +114,9 @@ class RecordedMotion:
         run = unless_failed(run_request(request, self.eqs, start, inputs, parameters, prepare=prepare), "raise")
         if len(kept[-1].acted) != len(self._job.acted):
             raise ArgumentError(
-                f"events happen {len(self._job.acted)} times at these values and {len(kept[-1].acted)} times near them: the motion "
-                "changes with a jump",
-                "take other values, or a shorter motion",
+                f"events occur {len(self._job.acted)} times at these values and {len(kept[-1].acted)} times nearby: the "
+                "motion is discontinuous",
+                "use other values, or a shorter motion",
             )
         return run
 
@@ -222,27 +222,27 @@ def recorded_motion(
     job, loop = kept[-1]
     if run.status == "stopped":
         raise ArgumentError(
-            f"an event ends the motion at t = {run.final.t:g} s: outputs at times that it does not reach have no derivatives",
-            f"take until={0.99 * run.final.t:.3g}, or an event that does not stop (stop=False)",
+            f"an event ends the simulation at t = {run.final.t:g} s: outputs at later times have no derivatives",
+            f"use until={0.99 * run.final.t:.3g}, or an event that does not stop (stop=False)",
         )
     control = ControlRecord(acting, job, loop, rebuild, described=described) if acting else None
     found = RecordedMotion(run, job.eqs, control, loop, job, eqs.model.spec.start if start is None else start)
     if found.starts_at_rest and np.any(job.started[1]):
         raise ArgumentError(
-            "a start at equilibrium whose prescribed motions move at once has no derivatives here",
-            "let the inputs begin with rate zero, or give the start by values",
+            "a start at equilibrium has no derivatives if prescribed motions start with a nonzero rate",
+            "let the inputs start with zero rate, or give the start by values",
         )
     return found
 
 
 def refuse(eqs: Equations, options: Mapping[str, Any]) -> None:
-    """Raise ArgumentError where a motion has no derivatives here."""
+    """Raise ArgumentError where a motion has no derivatives."""
     if eqs.model.followed:
-        raise ArgumentError("motions with prescribed trajectories of frames have no derivatives here")
+        raise ArgumentError("motions with prescribed trajectories of frames have no derivatives")
     if options.get("mid_step"):
-        raise ArgumentError("motions with functions between steps have no derivatives here", "events have them")
+        raise ArgumentError("motions with functions between steps have no derivatives", "use events instead")
     if options.get("formulation", "multipliers") != "multipliers":
-        raise ArgumentError("the reduced formulation has no derivatives here", "leave it out")
+        raise ArgumentError("the reduced formulation has no derivatives", "leave it out")
 
 
 def _size(bound: Any, index: int) -> float:

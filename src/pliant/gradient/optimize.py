@@ -25,16 +25,17 @@ RANGE = 'give a range: (0.1, 0.2) in SI units, or "10:20 cm"'
 
 @dataclass(frozen=True)
 class Optimum:
-    """What `optimize` has found.
+    """Result of `optimize`.
 
     Attributes:
-        values: best values of what varies, by name (SI units); start: those that the search began with; bounds: their ranges.
-        objective: what was minimized, there [its SI unit]; before: at the start.
-        spare: by condition, what it has to spare as a share of its size; below zero where it is missed.
-        at_bounds: names of values that lie on a bound of their range.
-        status, message: how the search ended, in words.
-        way: all places where it has looked, in order.
-        equations: with the best values of parameters and inputs in force.
+        values: best values of the varied quantities, by name (SI units); start: initial values of the search; bounds: their
+        ranges.
+        objective: minimum of the objective [its SI unit]; before: its value at the start.
+        spare: margin of each condition relative to its size; negative if it is violated.
+        at_bounds: names of values on a bound of their range.
+        status, message: how the search ended.
+        way: all evaluated points, in order.
+        equations: the equations with the best values of parameters and inputs.
     """
 
     minimize: str
@@ -51,7 +52,7 @@ class Optimum:
     equations: Equations
 
     def __str__(self) -> str:
-        """The report: what was found, and the way there."""
+        """The report: the result and the iterations."""
         width = max(map(len, self.values))
         lines = [f"minimize {self.minimize}: {self.before:.6g} at the start, {self.objective:.6g} at the end"]
         for name, x in self.values.items():
@@ -63,7 +64,7 @@ class Optimum:
         for k, visit in enumerate(self.way, 1):
             if best is None or _is_better(visit, best):
                 best = visit
-                missed = f", conditions missed by {visit.missed:.2%}" if visit.missed else ""
+                missed = f", conditions violated by {visit.missed:.2%}" if visit.missed else ""
                 lines.append(f"  {k:5d}  {visit.objective:.6g}{missed}")
         return "\n".join(lines)
 
@@ -71,8 +72,8 @@ class Optimum:
 def spare_words(spare: float) -> str:
     """Whether a condition holds, and by how much, from what it has to spare as a share of its size."""
     if spare < -1e-6:
-        return f"missed by {-spare:.2%}"
-    return "holds, nothing to spare" if spare < 1e-6 else f"holds, {spare:.2%} to spare"
+        return f"violated by {-spare:.2%}"
+    return "satisfied, no margin" if spare < 1e-6 else f"holds, {spare:.2%} margin"
 
 
 def _is_better(one: Visit, other: Visit) -> bool:
@@ -94,18 +95,19 @@ def optimize(
     on_failure: Literal["raise", "return"] = "raise",
     **options: Any,
 ) -> Optimum:
-    """Find the values of parameters and held inputs at which an expression of outputs is smallest.
+    """Minimize an expression of outputs over parameters and constant inputs.
 
     minimize: an expression of outputs, their components and parameters, as in model files: "(tip.x - 20 cm)^2 + 0.1*far1^2/N^2".
     vary: the range of each parameter or input, by name: (low, high) in SI units, or text, "10:20 cm". The search starts from the
-        value that the equations have, or from the middle of the range where that lies outside.
+        value of the equations, or from the middle of the range if that is outside.
     subject_to: conditions, "tip.z >= 10 cm" or "tip.x == 0".
     analysis: "equilibrium", or "simulate" with its options (`until` is needed): outputs are those at the end, or at the times
         `save_at`, over which the mean is minimized and at each of which conditions hold.
-    method: "slsqp" (SciPy) or "ipopt", by gradients; "optuna", by samples, for what has no derivatives (events, kinks).
-    evaluations: at most so many steps of a search by gradients, or so many samples. seed: of samples.
+    method: "slsqp" (SciPy) or "ipopt", which use gradients; "optuna", which samples and needs no derivatives.
+    evaluations: maximum number of search steps, or number of samples. seed: of the samples.
 
-    Raises AnalysisFailed where no place was found at which the conditions hold.
+
+    Raises AnalysisFailed if no point satisfies the conditions.
 
     Example::
 
@@ -122,7 +124,7 @@ def optimize(
     if not bounds:
         raise ArgumentError("nothing varies", 'write vary={"length": "10:20 cm"}')
     if analysis == "simulate" and "until" not in options:
-        raise ArgumentError("a motion needs its end", "write until=2.0")
+        raise ArgumentError("a simulation needs an end time", "write until=2.0")
     names = tuple(bounds)
     conditions = tuple(condition(eqs, text, names) for text in name_tuple(subject_to) or ())
     problem = Problem(eqs, quantity(eqs, minimize, names), conditions, bounds, analysis, options, progress)
@@ -139,7 +141,7 @@ def optimize(
 
 
 def _searched(problem: Problem, search: Any, start: np.ndarray, most: int, seed: int) -> str:
-    """Why the search has stopped early, or nothing."""
+    """Reason why the search stopped early; empty if it did not."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of SciPy, about places a rounding error outside the bounds
         try:
@@ -166,13 +168,16 @@ def _optimum(problem: Problem, minimize: str, start: np.ndarray, stopped: str, e
     if best.missed:
         status, ending = (
             Status.FAILED,
-            f"no place was found at which all conditions hold; the nearest misses by {best.missed:.2%}",
+            f"no point satisfies all conditions; the closest violates them by {best.missed:.2%}",
         )
         ending += f" ({stopped})" if stopped else ""
     elif stopped:
         status, ending = Status.STOPPED, f"stopped after {count} evaluations: {stopped}"
     else:
-        status, ending = ended, f"{ended} after {count} evaluations" + ("; all conditions hold" if spare else "")
+        status, ending = (
+            ended,
+            f"{ended} after {count} evaluations" + ("; all conditions are satisfied" if spare else ""),
+        )
     inputs = {n: x for n, x in best.values.items() if n in eqs.inputs}
     parameters = {n: x for n, x in best.values.items() if n not in inputs}
     return Optimum(
@@ -221,6 +226,6 @@ def _read_range(eqs: Equations, name: str, text: str) -> tuple[float, float]:
     if wanted is not None and found.unit is not None and found.unit.dimension != wanted:
         raise ArgumentError(
             f"the range '{text}' of '{name}' is in {found.unit.dimension.unit or '1'}, but it is in {wanted.unit or '1'}",
-            "use a unit that fits",
+            "use a unit of that dimension",
         )
     return found.low, found.high

@@ -29,14 +29,14 @@ class OutputCotangents:
 
 
 def refuse_others(eqs: Equations, names: Sequence[str]) -> None:
-    """Raise ArgumentError where an output has no derivatives here."""
+    """Raise ArgumentError where an output has no derivatives."""
     function, known = output_function(eqs.model), output_names(eqs.model)
     for name in names:
         for k, what in enumerate(BEYOND):
             if function.jac_sparsity(known.index(name), len(STATE) + k).nnz():
                 raise ArgumentError(
-                    f"the output '{name}' has no derivatives here: it depends on {what}",
-                    "take outputs of positions, velocities, accelerations or constraint forces",
+                    f"the output '{name}' has no derivatives: it depends on {what}",
+                    "use outputs of positions, velocities, accelerations or constraint forces",
                 )
 
 

@@ -116,7 +116,7 @@ def condition(eqs: Equations, text: str, varied: tuple[str, ...]) -> Condition:
     """What a text such as `tip.z >= 10 cm` says."""
     node = _parsed(text)
     if not isinstance(node, Binary) or node.operator not in LIMITS:
-        raise ArgumentError(f"'{text}' is no condition", 'write "tip.z >= 10 cm", "force <= 5 N" or "tip.x == 0"')
+        raise ArgumentError(f"'{text}' is not a condition", 'write "tip.z >= 10 cm", "force <= 5 N" or "tip.x == 0"')
     left, right = (node.left, node.right) if LIMITS[node.operator] >= 0 else (node.right, node.left)
     difference = _checked(eqs, Binary("-", left, right))
     sides = Quantity(eqs, node.left, varied), Quantity(eqs, node.right, varied)
@@ -125,7 +125,7 @@ def condition(eqs: Equations, text: str, varied: tuple[str, ...]) -> Condition:
 
 def _parsed(text: str) -> Node:
     if not isinstance(text, str):
-        raise ArgumentError("what is to be minimized, and conditions, are texts", EXAMPLE)
+        raise ArgumentError("`minimize` and conditions must be texts", EXAMPLE)
     try:
         return parse("=" + text)
     except ExpressionError as reason:

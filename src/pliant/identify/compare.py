@@ -83,8 +83,8 @@ class Comparison:
 
 
 NEVER_AT_REST = (
-    f"no states at rest are compared: the recording has no {LEAST_REST:g} s in which all inputs stand still and one of them is "
-    "above a tenth of its range. Say when the robot is at rest (`rest_at`, --rest-at)"
+    f"no equilibria are compared: the recording has no {LEAST_REST:g} s in which all inputs are constant and one of them is "
+    "above a tenth of its range. Give their times (`rest_at`, --rest-at)"
 )
 """Where a recording has no stretch in which all inputs stand still under load, as those of a force sensor never do."""
 
@@ -121,9 +121,9 @@ def compare(
     """Simulate the robot with each rod model and compare an output (a point) with the recording's columns.
 
     columns: those of the output; by default the ones named after it (`tip.x`, `tip.y`, `tip.z`), or x, y, z.
-    rest_at: times [s] under whose inputs states at rest are compared; by default the ends of the stretches in which no input
-    moves. Without a recording, the models are compared with the last (finest) of them over `until` seconds (1 by default) from the
-    model's start, and at rest under the inputs at its start.
+    rest_at: times [s] at whose inputs equilibria are compared; by default near the ends of intervals of constant inputs.
+    Without a recording, the models are compared with the last (finest) of them over `until` seconds (1 by default) from the
+    model's start, and at equilibrium under the initial inputs.
     """
     if output not in robot.outputs:
         raise RecordingError(f"the model has no output '{output}'; it has {', '.join(robot.outputs) or 'none'}")
@@ -176,7 +176,7 @@ def _compared_times(
         raise RecordingError(f"there is no sample between {begin:g} and {end:g} s")
     for t in rest_at or ():
         if not times[0] <= t <= times[-1]:
-            raise RecordingError(f"t = {t:g} s for a state at rest lies outside {times[0]:g} to {times[-1]:g} s")
+            raise RecordingError(f"t = {t:g} s of an equilibrium is outside {times[0]:g} to {times[-1]:g} s")
     return times, inside
 
 

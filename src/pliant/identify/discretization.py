@@ -20,7 +20,7 @@ def finer_rods(eqs: Equations) -> tuple[Equations, dict[str, str]]:
     for name, rod in eqs.model.spec.rods.items():
         count = 2 * int(eqs.model.rod_elements.get(name) or getattr(rod.model, rod.model.fineness))
         if stated := [x for x in eqs.model.stated if x.startswith((f"{name}.", f"d({name}."))]:
-            raise ArgumentError(f"the start of '{stated[0]}' belongs to one number of elements")
+            raise ArgumentError(f"the start of '{stated[0]}' is given for its present number of elements")
         models[name], words[name] = with_fineness(rod.model, count), f"{rod.model.kind}:{count}"
     return derive_with_rods(eqs, models), words
 
@@ -52,9 +52,9 @@ def discretization_of(
         finer, models = finer_rods(eqs)
         moved = moved_by(search, found, targets(finer))
     except (SpecError, ValueError) as reason:
-        return {}, (f"how much the fit depends on the number of elements of the rods was not checked: {reason}",)
+        return {}, (f"the dependence of the fit on the number of rod elements was not checked: {reason}",)
     if moved is None:
-        return {}, ("how much the fit depends on the number of elements of the rods was not checked: with twice as many "
+        return {}, ("the dependence of the fit on the number of rod elements was not checked: with twice as many "
                     "the model cannot be simulated at the fitted values",)  # fmt: skip
     deviation = np.sqrt(np.diag(found.covariance))
     far = [k for k in range(len(labels)) if abs(moved[k]) > deviation[k]]
@@ -66,7 +66,7 @@ def discretization_of(
     )
     rods = " ".join(f"--rod {name}={model}" for name, model in models.items())
     remark = (
-        f"the intervals do not count the error of the rods' division: with twice as many elements the fit would move {values}, "
-        f"which is more than the standard deviation. Fit a finer model ({rods})"
+        f"the intervals do not include the discretization error of the rods: with twice as many elements the fit would change"
+        f" {values}, by more than the standard deviation. Fit a finer model ({rods})"
     )
     return dict(zip(labels, moved.tolist(), strict=True)), (remark,)

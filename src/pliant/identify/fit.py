@@ -88,10 +88,9 @@ class Fit:
         derivatives: "exact", or why some came from finite differences.
         message: how the search ended.
         unit: of the distances.
-        warnings: what the user should know: loads of the recordings that drive nothing, units that are not stated, rods that are
-            divided too coarsely.
-        finer_rods: how far each value would move, to first order, with twice as many elements in every rod (SI units); empty of a
-            robot without rods.
+        warnings: recorded loads that drive no input, columns without units, rods that are discretized too coarsely.
+        finer_rods: first-order change of each value with twice as many elements in every rod (SI units); empty for a robot
+            without rods.
     """
 
     status: Status
@@ -122,7 +121,7 @@ class Fit:
 
     @property
     def paths(self) -> tuple[FittedPath, ...]:
-        """What was measured and what the model predicts, by measurement and output."""
+        """Measured and predicted values, by measurement and output."""
         return self._paths
 
     @on_one_blas_thread

@@ -27,15 +27,15 @@ class Measurement:
     Attributes:
         recording: inputs and outputs over time. Its columns named like inputs drive the model.
         outputs: outputs of the model, with the recording's columns of each; None for those named after it (`tip.x`), or x, y, z.
-        rest_at: times [s] under whose inputs states at rest are compared, instead of the motion.
+        rest_at: times [s] at whose inputs equilibria are compared, instead of the motion.
         use: which samples of the recording to fit (True) and which to hold out (False); all by default.
-        window: begin and end of what counts [s].
-        parameters: values in this recording alone (SI units), of a payload that was weighed, say.
-        own: fitted parameters with a value of their own in this recording, such as the angles of a mount that was taken off in
-            between. A fit tells them by `NAME@LABEL`.
-        deviations: standard deviation of what is left over, per output [SI unit of the output]: the weight of its residuals
-            against priors and other outputs. Otherwise the scatter that the fit leaves is taken.
-        label: what it is called in results; its number, from 1, by default.
+        window: begin and end of the time window [s].
+        parameters: values for this recording only (SI units), such as a known payload.
+        own: fitted parameters with a separate value in this recording, such as the angles of a mount that was removed in
+            between. They are named `NAME@LABEL` in the fit.
+        deviations: standard deviation of the residuals per output [SI unit of the output], which weights them relative to
+            priors and other outputs. Default: estimated from the fit.
+        label: name in results; by default its number, from 1.
     """
 
     recording: Recording
@@ -73,9 +73,7 @@ def samples_of(given: Measurement) -> Samples:
     inside = (times >= begin - slack) & (times <= end + slack)
     use = given.use
     if use is not None and np.shape(use) != recording.time.shape:
-        raise RecordingError(
-            f"`use` says of {np.size(use)} samples whether to fit them; there are {len(recording.time)}"
-        )
+        raise RecordingError(f"`use` has {np.size(use)} entries for {len(recording.time)}")
     wanted = np.ones(len(recording.time), dtype=bool) if use is None else np.asarray(use, dtype=bool)
     nearest = np.clip(np.searchsorted(recording.time, times), 0, len(recording.time) - 1)
     fitted = inside & wanted[nearest]

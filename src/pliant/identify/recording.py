@@ -40,7 +40,7 @@ def compared_columns(model: Model, recording: Recording, output: str, columns: S
     if columns is None:
         raise RecordingError(
             f"{recording.file} has no columns {' or '.join(', '.join(names) for names in usual)} for the output '{output}'; it has "
-            f"{', '.join(recording.columns)}. Say which they are (`columns`, --columns)"
+            f"{', '.join(recording.columns)}. Name them with `columns` (--columns)"
         )
     if len(columns) != len(parts):
         raise RecordingError(f"the output '{output}' has {len(parts)} components and {len(columns)} columns are given")
@@ -78,7 +78,8 @@ def _assumed_units(recording: Recording, used: Sequence[str]) -> Iterator[str]:
     bare = [name for name in used if name in recording.assumed]
     if bare:
         yield (
-            f"the columns {', '.join(bare)} of {recording.file} state no unit and are taken in SI units; write it in the heading: "
+            f"the columns {', '.join(bare)} of {recording.file} have no unit and are assumed to be in SI units; state it "
+            "in the header: "
             f"'{bare[0]} [mm]'"
         )
 

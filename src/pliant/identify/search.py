@@ -26,8 +26,8 @@ BROKEN = 1e6
 
 
 ENDED = {
-    0: "stopped after the most evaluations before it had settled; start nearer, or fit fewer parameters",
-    1: "converged: the sum of squares is level",
+    0: "stopped at the maximum number of evaluations before it converged; start closer, or fit fewer parameters",
+    1: "converged: the gradient of the sum of squares vanishes",
     2: f"converged: the last step changed the sum of squares by less than {TOLERANCE:.0e} of it",
     3: f"converged: the last step changed the parameters by less than {TOLERANCE:.0e} of them",
     4: f"converged: the last step changed parameters and sum of squares by less than {TOLERANCE:.0e} of them",

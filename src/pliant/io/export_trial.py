@@ -38,5 +38,5 @@ def tried(model: Model, method: str, step: float) -> Trial:
     if open_balance:
         other = "" if method == "generalized_alpha" else ", or generalized_alpha"
         share = open_balance[0].partition(" in the steps")[0]
-        return Trial(False, f"{tried_for}: {share} in the steps. Take a smaller step{other}.")
+        return Trial(False, f"{tried_for}: {share} in the steps. Use a smaller step{other}.")
     return Trial(True, f"{tried_for}: the energy balance closes.")

@@ -74,20 +74,20 @@ def export_fmu(
     method: str = "generalized_alpha",
     step: float = 1e-3,
 ) -> Path:
-    """Write a robot as an FMU for co-simulation and, where it can be, model exchange; returns the file.
+    """Write a robot as an FMU for co-simulation and, if possible, model exchange; returns the file.
 
     version: of FMI, "3.0" or "2.0". method, step [s]: of co-simulation, as in `export_c`; communication steps are divided into
-    equal steps of at most that. Robots with contacts or with inputs that prescribe motions are for co-simulation alone: their
-    next state depends on more than state and inputs.
+    equal steps of at most this length. Robots with contacts or with inputs that prescribe motions support co-simulation only:
+    their next state depends on more than state and inputs.
 
-    Without a C compiler the FMU has its sources only, which is said by a warning. Raises ExportError when the robot cannot be
-    exported or the file cannot be written.
+    Without a C compiler the FMU contains sources only, with a warning. Raises ExportError if the robot cannot be exported or
+    the file cannot be written.
     """
     target, model = Path(file), eqs.model
     if version not in VERSIONS:
         raise ExportError(f"unknown version of FMI '{version}'", f"choose one of {', '.join(VERSIONS)}")
     if target.suffix != ".fmu":
-        raise ExportError(f"cannot tell the format of {str(target)!r}", "end it in .fmu")
+        raise ExportError(f"cannot determine the format of {str(target)!r}", "end it in .fmu")
     if target.is_dir():
         raise ExportError(f"{target} is a folder", "give the name of a file")
     sources, token = _sources(model, version, method, step)
@@ -95,7 +95,7 @@ def export_fmu(
     try:
         library = _library(sources, _identifier(model))
     except OSError as reason:
-        raise ExportError(f"cannot compile the FMU: {reason.strerror or reason}", "make room on the disk") from reason
+        raise ExportError(f"cannot compile the FMU: {reason.strerror or reason}", "free some disk space") from reason
     if library is None:
         warnings.warn("there is no C compiler: the FMU has sources only", NoBinary, stacklevel=2)
     else:
@@ -269,7 +269,7 @@ def _object(compiler: Sequence[str], file: str, texts: Mapping[str, str], folder
 def _call(command: Sequence[str], folder: Path) -> None:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
-        raise ExportError(f"the compiler {command[0]} refused the sources:\n{done.stderr[:2000]}")
+        raise ExportError(f"the compiler {command[0]} rejected the sources:\n{done.stderr[:2000]}")
 
 
 def _platform(version: str) -> str:

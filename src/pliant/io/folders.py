@@ -44,7 +44,7 @@ def write_files(folder: Path, files: Mapping[str, str]) -> list[Path]:
     except OSError as reason:
         where = reason.filename2 or reason.filename or folder
         raise ExportError(
-            f"cannot write {where}: {reason.strerror or reason}", "choose a folder you can write to, with room in it"
+            f"cannot write {where}: {reason.strerror or reason}", "choose a folder with write permission and free space"
         ) from reason
     return [folder / file for file in files]
 

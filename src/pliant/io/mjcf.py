@@ -20,20 +20,27 @@ LEAST_INERTIA = 2e-15
 """Mass [kg] and moments of inertia [kg m^2] of moving bodies have to be above 1e-15 in MuJoCo."""
 LONGEST_STEP = 2e-3
 STEPS_PER_RADIAN = 1.0
-"""Steps that the fastest oscillation gets for a radian of its phase; below a half, MuJoCo's steps are unstable."""
+"""Steps per radian of the fastest oscillation; below a half, MuJoCo's steps are unstable."""
 DEEPEST = 450
 """Levels of bodies that MuJoCo's reader of XML follows."""
 
 
 def export_mjcf(eqs: Equations, file: str | os.PathLike[str], *, links: int = 10) -> RigidExport:
-    """Write a robot as a model of MuJoCo (`.xml`), at the parameters and inputs of `eqs`; returns what was written, and how well.
+    """Write a robot as a MuJoCo model (`.xml`), with the parameters and inputs of `eqs`; returns a description of the file and
 
-    Rigid parts are exact: inertias, joints, springs, dampers, axial links, tendons and ties. Every rod becomes so many `links`
-    with springs, whose error is measured. Loops are equality constraints, which MuJoCo holds softly. Inputs are motors of the same
-    names; the keyframe `start` has the state and the inputs at the start. Frames are sites. What has no counterpart is in
-    `remarks`, and in a comment of the file.
+    its errors.
 
-    Raises ExportError where the robot has parts that links and joints cannot express, or the file cannot be written.
+
+    Rigid parts are exact: inertias, joints, springs, dampers, axial links, tendons and ties. Every rod becomes a chain of
+
+    `links` with springs, whose error is measured. Loops are equality constraints, which are soft in MuJoCo. Inputs are motors
+
+    of the same names; the keyframe `start` contains the initial state and inputs. Frames are sites. Features without a
+
+    counterpart are listed in `remarks`, and in a comment of the file.
+
+
+    Raises ExportError if the robot has parts that links and joints cannot represent, or if the file cannot be written.
     """
     robot = rigid_robot(eqs, links)
     tree = robot.tree.merged(robot.forces.nodes() | {node for node, _ in robot.tree.frames.values()})
@@ -58,7 +65,7 @@ class _Writer:
             self._site(node, name, pose)
 
     def document(self) -> str:
-        """The whole text."""
+        """The complete text."""
         self._place_sites()
         bodies, xml = _Body(self), self.xml
         self.remarks += bodies.remarks()
@@ -203,8 +210,8 @@ class _Body:
             depth[link.node] = depth[link.parent] + 1
         if max(depth.values()) > DEEPEST:
             raise ExportError(
-                f"the robot is a chain of {max(depth.values())} bodies, and MuJoCo reads up to {DEEPEST}",
-                "take fewer links",
+                f"the robot is a chain of {max(depth.values())} bodies, and MuJoCo supports up to {DEEPEST}",
+                "use fewer links",
             )
 
     def remarks(self) -> list[str]:
@@ -213,7 +220,9 @@ class _Body:
         if not light:
             return []
         named = ", ".join(light[:5]) + (f" and {len(light) - 5} more" if len(light) > 5 else "")
-        return [f"{named}: moments of inertia below {LEAST_INERTIA:g} kg*m^2 are that much: MuJoCo has no point masses"]
+        return [
+            f"{named}: moments of inertia below {LEAST_INERTIA:g} kg*m^2 are raised to it: MuJoCo has no point masses"
+        ]
 
     def write(self) -> None:
         """All bodies."""

@@ -64,7 +64,9 @@ def _not_there(source: Path) -> str:
     if source.exists():
         return f"{source} is not a file"
     if partial_path(source).is_file():
-        return f"there is no file {source}, but {partial_path(source)} holds what a run had computed that did not come to its end"
+        return (
+            f"there is no file {source}, but {partial_path(source)} contains the results of a run that did not finish"
+        )
     return f"there is no file {source}"
 
 
@@ -76,7 +78,7 @@ def _read(source: Path, kind: str, *, checked: bool) -> Labelled:
             return _Reader(file, layout, source.stat().st_size).read()
     except UNREADABLE as reason:
         known = isinstance(reason, Wrong | OSError)  # the words of other errors are about the code here
-        words = reason if known else "what is in it is not laid out as in a result"
+        words = reason if known else "its contents do not have the layout of a result"
         raise ResultFileError(f"{source} is not a readable result file: {words}") from None
 
 
@@ -91,7 +93,7 @@ def _layout(found: Any, kind: str, *, checked: bool) -> Layout:
     if found not in LAYOUTS:
         raise Wrong(f"it was written by a later version of pliant, in the layout '{found}'")
     if (int(version) > 1) != checked:
-        raise Wrong("its checksum is missing: another program has written it, or it was cut short")
+        raise Wrong("its checksum is missing: it was written by another program, or truncated")
     return LAYOUTS[str(found)]
 
 
@@ -108,7 +110,7 @@ def _try_apart(source: Path, kind: str) -> None:
             command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=OLD_FILE_SECONDS
         )
     except subprocess.TimeoutExpired:
-        raise ResultFileError(f"{source} is damaged: the HDF5 library does not come to an end with it") from None
+        raise ResultFileError(f"{source} is damaged: the HDF5 library hangs on it") from None
     if done.returncode:
         words = done.stderr.decode(errors="replace").strip() if done.returncode == 1 else ""
         raise ResultFileError(words or f"{source} is damaged: the HDF5 library crashes when it reads it")
@@ -142,9 +144,7 @@ class _Reader:
         for name, data in self._arrays():
             axes = self._axes(name, data)
             if not self.layout.knows(name, axes):
-                raise Wrong(
-                    f"there is a variable '{name}' in it that results do not have, or on other axes than theirs"
-                )
+                raise Wrong(f"it has an unexpected variable '{name}', or one with unexpected axes")
             about = {x: _attribute(data, x) for x in ABOUT if x in data.attrs}
             read = (self._texts if self.layout.is_text(name) else self._numbers)(name, data)
             (labels if axes == (name,) else variables)[name] = axes, read, about
@@ -174,7 +174,7 @@ class _Reader:
             raise Wrong(f"the axes of '{name}' have no names")
         for axis, (scale,) in enumerate(scales):
             if scale.shape != data.shape[axis : axis + 1]:
-                raise Wrong(f"'{name}' is longer or shorter than its axis")
+                raise Wrong(f"'{name}' does not have the length of its axis")
         return tuple(str(scale.name).removeprefix("/").replace(SLASH, "/") for (scale,) in scales)
 
     def _check_references(self, name: str, data: h5py.Dataset) -> None:
@@ -189,7 +189,7 @@ class _Reader:
                 or not reference
                 or hash(self.file[reference].id) not in self._known
             ):
-                raise Wrong(f"the axes of '{name}' are not there")
+                raise Wrong(f"the axes of '{name}' are missing")
 
     def _numbers(self, name: str, data: h5py.Dataset) -> np.ndarray:
         self._take(name, data, data.dtype.itemsize)

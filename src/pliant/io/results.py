@@ -16,16 +16,17 @@ Kind = TypeVar("Kind", Result, StaticPath)
 
 
 def load_result(path: str | os.PathLike[str]) -> Result:
-    """Read a result that `Result.save` or `simulate(out=...)` wrote; one that has not come to its end is read with a warning.
+    """Read a result written by `Result.save` or `simulate(out=...)`; an unfinished one is read with a warning.
 
-    Raises ResultFileError, with the reason, where there is none or it is damaged.
+
+    Raises ResultFileError, with the reason, if the file does not exist or is damaged.
     """
     read = _read(path, "result")
     return _whole(Result(**read, method=read["recorded"].attributes["method"]), path)
 
 
 def load_path(file: str | os.PathLike[str]) -> StaticPath:
-    """Read a static path that `Path.save` wrote; one that has not come to its end is read with a warning."""
+    """Read a path written by `Path.save`; an unfinished one is read with a warning."""
     read = _read(file, "path")
     return _whole(StaticPath(**read, warnings=tuple(json.loads(read["recorded"].attributes["warnings"]))), file)
 

@@ -83,18 +83,18 @@ class _Reader:
         for k in range(force.size):
             joint = self.joints[force.v_at + k]
             self.found.of(joint.v_at).range = (joint.scale * lower, joint.scale * upper)
-        self.remark(force.source, "the stiffness of its stops is the other program's")
+        self.remark(force.source, "its stops have the stiffness of the other program")
 
     def _orientation(self, force: CoordinateForceInstance, own: np.ndarray) -> None:
         at, passive = ORIENTATION.read(own), self.found.of(force.v_at)
         for what, values in (("stiffness", at.stiffness), ("damping", at.damping)):
             setattr(passive, what, float(values[0]))
             if np.ptp(values):
-                self.remark(force.source, f"one {what} about all axes is written, that about x, but they differ")
+                self.remark(force.source, f"its {what}s differ between axes; that about x is written for all")
         if passive.stiffness and abs(at.rest[0]) < 1:
-            self.remark(force.source, "the spring is free of torque where the joint is at zero, not at its own rest")
+            self.remark(force.source, "its spring is written with the rest position zero")
         if any(self._acts(force.signals + k) for k in range(3)):
-            self.remark(force.source, "the torque on a free rotation is left out")
+            self.remark(force.source, "the torque on a free rotation is omitted")
 
     def _linear_force(self, force: CoordinateForceInstance, own: np.ndarray) -> None:
         """Spring, damper and motors of a force that is linear, or of its linear form at the start."""
@@ -109,7 +109,7 @@ class _Reader:
                 rest = scale[k] * (form.at[k] + form.offset[k] / form.stiffness[k, k]) if stiffness else 0.0
                 passive.rest = (passive.stiffness * passive.rest + stiffness * rest) / total
             elif form.offset[k]:
-                self.remark(force.source, "a force that depends on neither state nor signals is left out")
+                self.remark(force.source, "a constant force is omitted")
             passive.stiffness = total
             passive.damping += form.damping[k, k] / scale[k] ** 2
             for s in range(kind.signals):
@@ -118,9 +118,11 @@ class _Reader:
                     gears[force.v_at + k] = gears.get(force.v_at + k, 0.0) + form.gains[k, s] / scale[k]
                     self.sources[force.signals + s] = self.names[force.v_at + k] if n == 1 else force.source
         if form.couples:
-            self.remark(force.source, "coordinates that its springs or dampers join are written without that")
+            self.remark(force.source, "the coupling of coordinates by its springs or dampers is omitted")
         if not form.is_linear:
-            self.remark(force.source, "its spring, damper or input is not linear; what is written holds near the start")
+            self.remark(
+                force.source, "its spring, damper or input is nonlinear; it is linearized about the initial state"
+            )
 
     def _signals(self, force: Any) -> np.ndarray:
         return np.array(self.signals[force.signals : force.signals + force.kind.signals])
@@ -203,14 +205,14 @@ class _Reader:
             what = {"relative_drag": "damping by mass (Rayleigh)"}.get(
                 force.kind.name, f"its force '{force.kind.name}'"
             )
-            self.remark(force.source, f"{what} is left out")
+            self.remark(force.source, f"{what} is omitted")
 
     def _load(self, force: FrameForceInstance, own: np.ndarray) -> None:
         point, axes = own[:3], np.reshape(own[LOAD.at["axes"] :][:9], (3, 3), order="F")
         node, axes_node = force.nodes
         follows = node == axes_node and node != WORLD
         if not follows and axes_node != WORLD:
-            self.remark(f"load {force.source}", "left out, as it is in the axes of another moving body", of_drive=True)
+            self.remark(f"load {force.source}", "omitted: it is in the axes of another moving body", of_drive=True)
             return
         at = (node, moved(point, axes) if follows else moved(point))
         for k in range(6):
@@ -224,10 +226,10 @@ class _Reader:
         at = AXIAL.read(own)
         if at.damping and (at.power != 1 or at.direction):
             self.remark(
-                f"link {force.source}", "its damper is written as a viscous one that always acts", of_drive=True
+                f"link {force.source}", "its damper is replaced by a viscous one that always acts", of_drive=True
             )
         if at.direction and at.smoothing:
-            self.remark(f"link {force.source}", "its spring begins sharply, without `smoothing`", of_drive=True)
+            self.remark(f"link {force.source}", "its spring has no `smoothing`", of_drive=True)
         slack = {0: (at.rest, at.rest), 1: (0.0, at.rest), -1: (at.rest, 1e6)}[int(at.direction)]
         pull = None
         if force.kind.signals:
@@ -242,24 +244,28 @@ class _Reader:
         places = np.reshape(self.constants[route.constants : route.law_constants], (-1, 3))
         points = tuple((node, place) for node, place in zip(route.nodes, places, strict=True))
         if route.has_friction:
-            self.remark(f"tendon {route.source}", "its friction is left out", of_drive=True)
+            self.remark(f"tendon {route.source}", "its friction is omitted", of_drive=True)
         if route.kind is GIVEN_TENSION:
             self.sources[route.signals] = route.source
             self.found.lines.append(Line(route.source, points, pull=self._motor(route.signals, {})))
             return
         if route.kind not in (elastic_line(wound=False), elastic_line(wound=True)):
             self.remark(
-                f"tendon {route.source}", f"left out: its law '{route.kind.name}' has no counterpart", of_drive=True
+                f"tendon {route.source}", f"omitted: its law '{route.kind.name}' has no counterpart", of_drive=True
             )
             return
         at = ELASTIC.read(self.constants[route.law_constants : route.law_constants + route.kind.constants])
         wound = float(self.signals[route.signals]) if route.kind.signals else 0.0
         if route.kind.signals:
-            self.remark(f"tendon {route.source}", f"what is wound in stays {wound:g} m, as at the start", of_drive=True)
+            self.remark(
+                f"tendon {route.source}",
+                f"its wound-in length is constant, {wound:g} m, that of the initial state",
+                of_drive=True,
+            )
         if at.damping:
             self.remark(f"tendon {route.source}", "its damper also acts while it is slack", of_drive=True)
         if at.smoothing:
-            self.remark(f"tendon {route.source}", "its spring begins sharply, without `smoothing`", of_drive=True)
+            self.remark(f"tendon {route.source}", "its spring has no `smoothing`", of_drive=True)
         self.found.lines.append(
             Line(route.source, points, float(at.stiffness), (0.0, float(at.rest - wound)), float(at.damping))
         )
@@ -275,7 +281,7 @@ class _Reader:
                 self.found.ties.append(Tie(line.name, first.v_at, -1, 0.0, value))
                 if self._varies(line.signal, 1)[0]:
                     self.remark(
-                        line.name, f"its prescribed motion is held at {value:g}, as at the start", of_drive=True
+                        line.name, f"its prescribed motion is replaced by its initial value {value:g}", of_drive=True
                     )
                 continue
             second = self.joints[line.coordinates[1][1]]
@@ -291,13 +297,15 @@ class _Reader:
         name, rows = constraint.name, self.model.compiled.constraints[constraint.name].rows
         first, second = (_matrix(pose) for pose in (at.first, at.second))
         if any(signal >= 0 for signal in constraint.signals):
-            self.remark(f"constraint {name}", "left out: its motion is prescribed", of_drive=True)
+            self.remark(f"constraint {name}", "omitted: its motion is prescribed", of_drive=True)
             return
         axes, offset = np.array(at.axes), np.array(at.offset).ravel()
         if np.any(offset):
             if constraint.nodes[2] != constraint.nodes[0]:
                 self.remark(
-                    f"constraint {name}", "left out: its frames are apart along the axes of a third one", of_drive=True
+                    f"constraint {name}",
+                    "omitted: the offset of its frames is in the axes of a third frame",
+                    of_drive=True,
                 )
                 return
             first = moved(axes @ offset) @ first
@@ -306,7 +314,7 @@ class _Reader:
         jacobians = self._relative_rates(places, constraint.nodes[2], axes)
         held = [("x", "y", "z", "rx", "ry", "rz").index(row) for row in rows]
         if turns and not slides:
-            self.remark(f"constraint {name}", "left out: it holds rotations alone", of_drive=True)
+            self.remark(f"constraint {name}", "omitted: it constrains rotations only", of_drive=True)
         elif len(turns) == 2:
             self._hinge(name, places, turns, axes, constraint.nodes[2] == constraint.nodes[0])
         elif _spans(jacobians, held, range(3) if not turns else range(6)):
@@ -314,7 +322,7 @@ class _Reader:
         else:
             self.remark(
                 f"constraint {name}",
-                f"left out: its components {', '.join(rows)} are no joint of other programs",
+                f"omitted: its components {', '.join(rows)} have no counterpart in other programs",
                 of_drive=True,
             )
 
@@ -324,7 +332,7 @@ class _Reader:
         """A point and two rotations: two points on the axis that is left."""
         if not own_axes:
             self.remark(
-                f"constraint {name}", "left out: it holds two rotations in the axes of a third frame", of_drive=True
+                f"constraint {name}", "omitted: it constrains two rotations in the axes of a third frame", of_drive=True
             )
             return
         (node_a, first), (node_b, second) = places

@@ -1,4 +1,4 @@
-"""What exports of rigid robots share (`io.mjcf`, `io.urdf`): the robot as links, its start, what is said about the file."""
+"""Shared code of rigid-body exports (`io.mjcf`, `io.urdf`): the robot as links, its initial state, the comment of the file."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ WIDTH = 110
 
 @dataclass(frozen=True)
 class RigidExport:
-    """A file that was written.
+    """An exported file.
 
     Attributes:
-        file: where it is.
-        remarks: what is in it only nearly, or not at all, one sentence each; empty for an exact copy.
-        rods: how far the links that stand for rods are from these; None for a robot without rods.
-        equations: of the robot that the file describes: that with links in place of rods.
+        file: its path.
+        remarks: approximated and omitted features, one sentence each; empty for an exact copy.
+        rods: error of the links that approximate rods; None for a robot without rods.
+        equations: of the exported robot, with links instead of rods.
     """
 
     file: Path
@@ -73,13 +73,12 @@ class RigidRobot:
 
 
 def rigid_robot(eqs: Equations, links: int) -> RigidRobot:
-    """A robot with its rods as so many links; raises ExportError where it has parts that are no links."""
+    """A robot with its rods as chains of links; raises ExportError if it has parts that links cannot represent."""
     whole("links", links, least=1, hint="the number of links in each rod")
     spec = eqs.model.spec
     if spec.meshes:
         raise ExportError(
-            f"the mesh '{next(iter(spec.meshes))}' cannot be written as rigid links",
-            "export C or an FMU, or leave it out",
+            f"the mesh '{next(iter(spec.meshes))}' cannot be written as rigid links", "export C or an FMU, or remove it"
         )
     linked = with_links(eqs, links)
     if linked.model.system.inertias:
@@ -94,14 +93,14 @@ def rigid_robot(eqs: Equations, links: int) -> RigidRobot:
 
 
 def heading(robot: RigidRobot, first: str, remarks: Sequence[str]) -> list[str]:
-    """The comment at the top of a file: what it is, how well it stands for the robot, what is missing."""
+    """The comment at the top of a file: contents, errors of the approximation, omitted features."""
     lines = [
         f"{robot.tree.title}: {first}",
         "Joints and frames have the names of the model's coordinates and frames; units are SI.",
     ]
     if robot.rods is not None:
         lines += wrap(str(robot.rods), WIDTH)
-    lines += ["Not as in the model:"] if remarks else ["Nothing of the model is left out."]
+    lines += ["Differences from the model:"] if remarks else ["Nothing of the model is omitted."]
     return lines + [line for remark in remarks for line in wrap(f"* {remark}", WIDTH, subsequent_indent="  ")]
 
 
@@ -111,7 +110,7 @@ def write(
     """Write a document; raises ExportError where that cannot be done."""
     target = Path(file)
     if target.suffix != suffix:
-        raise ExportError(f"cannot tell the format of {str(target)!r}", f"end it in {suffix}")
+        raise ExportError(f"cannot determine the format of {str(target)!r}", f"end it in {suffix}")
     if target.is_dir():
         raise ExportError(f"{target} is a folder", "give the name of a file")
     try:

@@ -143,7 +143,7 @@ def rigid_tree(eqs: Equations) -> RigidTree:
     links = tuple(reader.links())
     if reader.refused:
         raise ExportError(
-            f"{'; '.join(reader.refused)}: other programs have no such joint",
+            f"{'; '.join(reader.refused)}: other programs have no counterpart",
             "write it as a `chain` of rotations about axes, or export C or an FMU",
         )
     frames = {

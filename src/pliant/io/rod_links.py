@@ -69,7 +69,7 @@ class RodError:
         else:
             text += "; no natural frequency could be compared"
         if self.distance is None:
-            return f"{text}; a pose at rest to compare was not found"
+            return f"{text}; no equilibrium was found for comparison"
         share = 100 * self.distance / self.length
         return f"{text}; frames at rest are within {self.distance:.2g} m ({share:.2g} % of the longest rod)"
 

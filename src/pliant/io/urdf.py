@@ -16,26 +16,33 @@ from pliant.io.rigid_tree import WORLD, Joint, Link, Shape
 from pliant.io.xml_text import XmlText, written
 
 UNLIMITED = 1e6
-"""Limit of what the model does not limit; URDF asks for one [N, N m, m, m/s or rad/s]."""
+"""Value of limits that the model does not define, but URDF requires [N, N m, m, m/s or rad/s]."""
 ROOT = "world"
 
 
 def export_urdf(eqs: Equations, file: str | os.PathLike[str], *, links: int = 10) -> RigidExport:
-    """Write a robot as URDF (`.urdf`), at the parameters of `eqs`; returns what was written, and how well.
+    """Write a robot as URDF (`.urdf`), with the parameters of `eqs`; returns a description of the file and its errors.
 
-    Inertias, joints, limits, damping and ties of coordinates (mimic joints) are exact. Every rod becomes so many `links`, with an
-    error that is measured; a joint with several coordinates becomes several joints with links without mass between them; frames are
-    links without mass. URDF has no springs, motors, tendons, loads and loops: those are in `remarks` and in a comment of the file,
-    springs with their numbers.
 
-    Raises ExportError where the robot has parts that URDF cannot express, such as free rotations, or the file cannot be written.
+    Inertias, joints, limits, damping and ties of coordinates (mimic joints) are exact. Every rod becomes a chain of `links`,
+
+    whose error is measured; a joint with several coordinates becomes several joints with massless links between them; frames
+
+    are massless links. URDF has no springs, motors, tendons, loads and loops: these are listed in `remarks` and in a comment
+
+    of the file, springs with their values.
+
+
+    Raises ExportError if the robot has parts that URDF cannot represent, such as free rotations, or if the file cannot be
+
+    written.
     """
     robot = rigid_robot(eqs, links)
     balls = [joint.name for joint in robot.tree.joints if joint.kind == "ball"]
     if balls:
         raise ExportError(
             f"URDF has no joint for the free rotation {', '.join(balls)}",
-            "export MJCF, or write it as a `chain` of turns",
+            "export MJCF, or write it as a `chain` of rotations",
         )
     writer = _Writer(robot)
     return write(robot, file, ".urdf", writer.document(), writer.remarks)
@@ -57,10 +64,10 @@ class _Writer:
             self.shapes.setdefault(shape.node, []).append(shape)
 
     def document(self) -> str:
-        """The whole text."""
+        """The complete text."""
         xml = self.xml
         first = f"URDF of Pliant {__version__}. Gravity, {written(self.tree.gravity)} m/s^2, and the start are not part of URDF."
-        first += f" Limits of {UNLIMITED:g} stand for none."
+        first += f" Limits of {UNLIMITED:g} mean no limit."
         xml.comment([*heading(self.robot, first, self.remarks), *self._springs()])
         xml.open("robot", {"name": self.tree.title})
         self._link(ROOT, None)
@@ -183,7 +190,7 @@ class _Writer:
 
 
 def _missing(robot: RigidRobot) -> list[str]:
-    """What the robot has and URDF has not."""
+    """Features of the robot that URDF does not support."""
     forces, joints = robot.forces, robot.tree.by_rate
     sprung = [joints[v].name for v, acting in forces.passive.items() if acting.stiffness and v in joints]
     left_out: dict[str, list[str]] = {
@@ -194,7 +201,11 @@ def _missing(robot: RigidRobot) -> list[str]:
         "loops {}: the tree is open there": [loop.name for loop in forces.loops],
         "prescribed motions {}: these joints are free": [tie.name for tie in forces.ties if tie.second < 0],
     }
-    return [f"left out, as URDF has none: {text.format(few(names))}" for text, names in left_out.items() if names]
+    return [
+        f"omitted, because URDF does not support them: {text.format(few(names))}"
+        for text, names in left_out.items()
+        if names
+    ]
 
 
 def _origin(pose: np.ndarray) -> dict[str, Any]:

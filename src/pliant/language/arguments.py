@@ -110,7 +110,7 @@ def vector(where: str, value: Any, size: int) -> np.ndarray:
         raise ArgumentError(f"{where} must have {size} entries in one dimension; it has shape {array.shape}")
     if not np.isfinite(array).all():
         index = int(np.argmin(np.isfinite(array)))
-        raise ArgumentError(f"{where} holds a number that is not finite at index {index}")
+        raise ArgumentError(f"{where} has a number that is not finite at index {index}")
     return array
 
 

@@ -132,7 +132,7 @@ class Part(BaseModel):
         old = {k: cls.renamed[k] for k in data if k in cls.renamed and k not in cls.model_fields}
         old = {k: new for k, new in old.items() if new in cls.model_fields and new not in data}
         for name, new in old.items():
-            warnings.warn(f"the key '{name}' is called '{new}' now", stacklevel=2)
+            warnings.warn(f"the key '{name}' was renamed to '{new}'", stacklevel=2)
         return {old.get(k, k): value for k, value in data.items()} if old else data
 
     @classmethod
@@ -333,7 +333,7 @@ class RenamedWords:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         def check(data: Any) -> Any:
             if isinstance(data, str) and data in self.words:
-                warnings.warn(f"the word '{data}' is called '{self.words[data]}' now", stacklevel=2)
+                warnings.warn(f"the value '{data}' was renamed to '{self.words[data]}'", stacklevel=2)
                 return self.words[data]
             return data
 

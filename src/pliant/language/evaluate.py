@@ -88,7 +88,7 @@ def _value(node: Node, values: Mapping[str, Any]) -> Any:
 def unknown_item(node: Item) -> ExpressionError:
     """The fault of an expression that names an instance of something repeated where there are none."""
     hint = "the index may use `i` in repeated parts, and constant parameters"
-    return ExpressionError(f"cannot tell which instance {to_text(node)[1:]} is", hint)
+    return ExpressionError(f"cannot determine which instance {to_text(node)[1:]} is", hint)
 
 
 def _lookup(name: str, values: Mapping[str, Any]) -> Any:

@@ -54,7 +54,7 @@ BY_SUFFIX = {
     ".py": ("Python code", "run it with python; pliant.load(...) in it reads model files"),
     ".csv": (
         "a table",
-        "recordings are given to pliant fit or pliant compare with --against FILE, and to inputs as {series: {file: ...}}",
+        "pass recordings to pliant fit or pliant compare with --against FILE, and to inputs as {series: {file: ...}}",
     ),
     ".nc": ("a netCDF file", "a saved result is shown by pliant view FILE and pliant film FILE"),
     **dict.fromkeys(
@@ -118,5 +118,5 @@ def _json(data: bytes) -> tuple[str, str] | None:
     if not isinstance(content, dict) or "pliant" in content:
         return None
     if "status" in content and "model" in content:
-        return "what a command printed with --json", f"its model is {content['model']}"
+        return "the JSON output of a command", f"its model is {content['model']}"
     return "JSON that is not a model", 'a model begins with `pliant: 1`, in JSON with {"pliant": 1, ...}'

@@ -40,9 +40,9 @@ class Recording:
         time: of the samples [s].
         columns: values by name, one for each time.
         units: SI units by name; columns without one are taken as SI.
-        flaws: what is wrong with columns that lack numbers, by name; they are NaN there and refused where they are used.
+        flaws: description of missing numbers by column; they are NaN, and using such a column is an error.
         assumed: columns of a file that states no unit of them.
-        timed: whether the rows have times; otherwise they are poses at rest, and `time` numbers them: 0, 1, 2, ...
+        timed: whether the rows have times; otherwise they are equilibria, and `time` numbers them: 0, 1, 2, ...
     """
 
     file: str
@@ -68,7 +68,7 @@ class Recording:
         return self.columns[name]
 
     def series(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Times [s] and values [SI] of a column, as `inputs` of analyses take them."""
+        """Times [s] and values [SI] of a column, in the form of `inputs` of analyses."""
         return self.time, self.column(name)
 
     def dimension(self, name: str) -> Dimension | None:
@@ -102,8 +102,8 @@ class Recording:
 def read_recording(path: str | os.PathLike[str], *, poses: bool = False) -> Recording:
     """Read a .csv, .parquet or .mat file whose columns have names with units: `tip.x [m]`, `x (mm)`, `x_mm`, or a row of units.
 
-    The times are in the column called t or time. Columns without a unit are taken as SI.
-    poses: the rows are poses at rest, which need no times; without them they are numbered.
+    The times are in the column t or time. Columns without a unit are assumed to be in SI units. poses: the rows are equilibria,
+    which need no times; without times they are numbered.
     """
     source = Path(path)
     if not source.exists():

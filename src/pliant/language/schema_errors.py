@@ -25,7 +25,7 @@ def read_errors(error: ValidationError) -> Iterable[tuple[KeyPath, str, str]]:
             path = (*path, key)
         message, hint = _words(str(item["type"]), item["input"], path, context, item["msg"])
         if item["type"] == "literal_error" and "<word>" in location:
-            hint = hint or "a list of numbers is possible too"
+            hint = hint or "a list of numbers is also allowed"
         yield path, message, hint
 
 

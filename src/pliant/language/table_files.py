@@ -54,7 +54,7 @@ class _Raw:
 def read_columns(path: Path, shown: str, *, limit: str) -> list[Column]:
     """All columns of a table. `shown`: the file as messages name it; `limit`: name of the limit on its size. Raises FileProblem."""
     if path.suffix not in FORMATS:
-        raise FileProblem(f"cannot tell the format of {shown}", f"end it in {endings()}")
+        raise FileProblem(f"cannot determine the format of {shown}", f"end it in {endings()}")
     try:
         check_file(path, shown, limit)
         raw = FORMATS[path.suffix][0](path, shown)
@@ -80,7 +80,7 @@ def _column(raw: _Raw, k: int) -> Column:
 def write_columns(path: Path, columns: Mapping[str, tuple[str, np.ndarray]]) -> None:
     """Write columns (SI unit and values by name) atomically. Raises FileProblem."""
     if path.suffix not in FORMATS:
-        raise FileProblem(f"cannot tell the format of '{path.name}'", f"end it in {endings()}")
+        raise FileProblem(f"cannot determine the format of '{path.name}'", f"end it in {endings()}")
     content = FORMATS[path.suffix][1](columns)
     try:
         write_whole(path, content)

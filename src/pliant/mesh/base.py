@@ -85,7 +85,9 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
         members = {ALL: np.arange(len(points)), ENDS: np.flatnonzero(lattice.degree == 1)}
         for name, chosen in self.sets.items():
             if name in members:
-                raise FileProblem(f"every mesh has a set '{name}' already", "choose another name", ("sets", name))
+                raise FileProblem(
+                    f"the set '{name}' is predefined for every mesh", "choose another name", ("sets", name)
+                )
             try:
                 members[name] = chosen.choose(points, value, lattice.labels)
             except FileProblem as problem:
@@ -128,13 +130,13 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
                 raise FileProblem(f"there is no set '{name}'", f"known: {', '.join(members)}", ("edges", name))
             inside = np.isin(lattice.edges, members[name]).all(axis=1)
             if not inside.any():
-                hint = "both nodes of an edge are to be in the set; see them with pliant show MODEL --mesh picture.png"
+                hint = "both nodes of an edge must be in the set; see them with pliant show MODEL --mesh picture.png"
                 raise FileProblem(f"no edge has both ends in the set '{name}'", hint, ("edges", name))
             twice = np.flatnonzero(inside & (found > 0))
             if name != ALL and len(twice):
                 a, b = (int(i) + 1 for i in lattice.edges[twice[0]])
                 message = f"the edge from node {a} to node {b} is in '{names[found[twice[0]] - 1]}' and in '{name}'"
-                raise FileProblem(message, "leave it out of one of them", ("edges", name))
+                raise FileProblem(message, "remove it from one of them", ("edges", name))
             found[inside & (name != ALL)] = number
         return found
 
@@ -162,7 +164,7 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
                     message = (
                         f"node {i + 1} is in '{other}', held by {self.held[other]}, and in '{name}', held by {frame}"
                     )
-                    raise FileProblem(message, "leave it out of one of them", ("held", name))
+                    raise FileProblem(message, "remove it from one of them", ("held", name))
 
     @property
     def lattice(self) -> Lattice:
@@ -204,7 +206,7 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
         """Masses above zero, given once, and enough said of the edges."""
         yield from positive(self, value, "mass", "node_mass")
         if self.mass is not None and self.node_mass is not None:
-            yield ("node_mass",), "`mass` and `node_mass` say the same thing twice", "keep one of them"
+            yield ("node_mass",), "`mass` and `node_mass` are redundant", "keep one of them"
         if value(self.damping_time) < 0:
             yield (
                 ("damping_time",),

@@ -43,7 +43,7 @@ class EdgesBase(Part):
             if given is not None and value(given) < 0:
                 yield (field,), f"{field} must not be negative, but it is {value(given):g}", ""
         if self.rest is not None and self.tightness is not None:
-            yield ("tightness",), "`rest` and `tightness` say the same thing twice", "keep one of them"
+            yield ("tightness",), "`rest` and `tightness` are redundant", "keep one of them"
 
     def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> dim.Dimension | None:
         """The viscosity's dimension depends on the power."""

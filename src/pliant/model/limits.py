@@ -39,7 +39,7 @@ def check_values(model: Model, parameters: Mapping[str, float], changed: Collect
         ]
     if found:
         given = ", ".join(f"{name} = {float(environment.values[name]):g}" for name in changed)
-        raise ArgumentError(f"the model refuses {given}: {'; '.join(dict.fromkeys(found))}")
+        raise ArgumentError(f"the model rejects {given}: {'; '.join(dict.fromkeys(found))}")
 
 
 def refused_cases(model: Model, parameters: Mapping[str, float], changed: Mapping[str, np.ndarray]) -> Refusals:

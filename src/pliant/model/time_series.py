@@ -202,9 +202,9 @@ def sampled(
         try:
             found = float(function(t))
         except (TypeError, ValueError) as error:
-            raise ArgumentError(f"{name} gives no number at t = {t:g} s: {error}") from None
+            raise ArgumentError(f"{name} returns no number at t = {t:g} s: {error}") from None
         if not np.isfinite(found):
-            raise ArgumentError(f"{name} gives {found} at t = {t:g} s")
+            raise ArgumentError(f"{name} returns {found} at t = {t:g} s")
         return found
 
     inside = sorted({float(t) for t in jumps if begin < t < end})

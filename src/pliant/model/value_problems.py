@@ -95,7 +95,7 @@ def _places(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Findi
         except ExpressionError:
             continue  # reported at the value
         if not is_on_rod(at, length):
-            message = f"the place at {at:g} m is off the rod '{output.rod}' (0 to {length:g} m)"
+            message = f"the point at {at:g} m is off the rod '{output.rod}' (0 to {length:g} m)"
             yield "outputs", name, ("at",), message, "give an arc length between 0 and the rod's length"
 
 

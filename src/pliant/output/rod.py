@@ -80,16 +80,16 @@ class RodOutput(OutputBase):
         if self.quantity in OF_ARCS:
             for key in ("at", "stations", "component"):
                 if getattr(self, key) is not None:
-                    text = f"the {self.quantity} is one of a whole arc, so `{key}` does not apply"
+                    text = f"the {self.quantity} is defined for an entire arc, so `{key}` does not apply"
                     yield (key,), text, "choose a quantity such as `curvature` or `moment`, or remove it"
             return
         if "section" in self.model_fields_set:
-            yield ("section",), f"the {self._words} is one at a place, not of a whole arc", "give `at` instead"
+            yield ("section",), f"the {self._words} is defined at a point, not for an entire arc", "give `at` instead"
         if (self.at is None) == (self.stations is None):
-            hint = "give `at`, an arc length, or `stations`, a number of places for a profile"
-            yield ("quantity",), f"the {self._words} of a rod is asked for at a place or along the rod", hint
+            hint = "give `at`, an arc length, or `stations`, a number of points for a profile"
+            yield ("quantity",), f"the {self._words} of a rod needs a position, or stations along the rod", hint
         if self.stations is not None and self.component is None:
-            yield ("stations",), "a profile is of one component", "add `component`: x, y, z or norm"
+            yield ("stations",), "a profile has one component", "add `component`: x, y, z or norm"
 
     def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
         if self.rod not in robot.rods:
@@ -117,7 +117,7 @@ class RodOutput(OutputBase):
             strains = named(first + k for k in missing)
             message = f"the rod '{self.rod}' has no free {strains}, so the {self._words} along {words} is unknown"
             known = ["xyz"[k] for k in range(3) if first + k not in held]
-            hint = f"ask for component {' or '.join(known)}, " if known else ""
+            hint = f"use component {' or '.join(known)}, " if known else ""
             yield (
                 ("rod",),
                 message,

@@ -103,7 +103,7 @@ class ArcModel(RodModelBase):
             yield ("shape",), "circular arcs cannot follow a given shape", hint
         if rod.rayleigh is not None:
             hint = "give `damping`, of the rod or of the model's coordinates"
-            yield ("rayleigh",), "circular arcs take no Rayleigh damping", hint
+            yield ("rayleigh",), "circular arcs do not support Rayleigh damping", hint
         for k in (3, 4):
             if k not in free and value(rod.rest[k]) != 0:
                 text = f"the rest strain {LABELS[k]} is {value(rod.rest[k]):g}, but arcs whose {LABELS[k]} is not free are straight"

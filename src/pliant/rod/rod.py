@@ -190,9 +190,9 @@ joints:
             text = f"the model `{kind}` has no {named(lost)}"
             yield ("strains",), text, f"it has {named(self.model.takes(ALL))}; {_others(asked)}"
         elif extra := [k for k in found if k not in asked]:
-            text = f"the model `{kind}` cannot hold {named(extra)}"
+            text = f"the model `{kind}` cannot fix {named(extra)}"
             planes = [f"`planar_{plane}`" for plane, inside in IN_PLANE.items() if self.model.takes(inside) == inside]
-            takes = f"it takes {' or '.join(planes)} alone; " if planes else ""
+            takes = f"it supports only {' or '.join(planes)}; " if planes else ""
             yield ("strains",), text, f"{takes}{_others(asked)}"
 
     def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
@@ -214,15 +214,13 @@ joints:
             yield from self.model.rod_problems(self, value)
         pieces = self.model.pieces()
         if joins_pieces(self.law) and pieces > self.model.most_joined:
-            text = (
-                f"the law '{self.law}' joins all pieces of a rod into one force, which `{self.model.kind}` does up to "
-            )
-            text += f"{self.model.most_joined} of them, but it has {pieces}"
+            text = f"the law '{self.law}' couples all pieces of a rod, which `{self.model.kind}` supports for up to "
+            text += f"{self.model.most_joined} of them, but the rod has {pieces}"
             yield ("law",), text, "use a coarser model, another rod model, or the law `neo_hookean`"
         for k, factor in enumerate(self.stiffness_factors):
             if depends_on_state(factor, LABELS, value) and (self.law != "linear" or self.model.is_linear):
                 which = f"the law '{self.law}'" if self.law != "linear" else f"the rod model '{self.model.kind}'"
-                text = f"{which} goes with constant stiffness factors, but that of {LABELS[k]} depends on the strains"
+                text = f"{which} requires constant stiffness factors, but that of {LABELS[k]} depends on the strains"
                 yield ("stiffness_factors", k), text, "choose the linear law and another rod model, or constant factors"
         if self.rayleigh is not None and any(value(power) != 1 for power in self.damping_power):
             text = "Rayleigh damping is proportional to strain rates, but `damping_power` is not 1"
@@ -253,4 +251,4 @@ joints:
 def _others(free: Free) -> str:
     """Which models can have just these strains free."""
     kinds = [f"`{kind}`" for kind, model in KINDS.items() if model.takes(free) == free]
-    return f"the models {', '.join(kinds)} can have {named(free)} alone"
+    return f"the models {', '.join(kinds)} support {named(free)} only"

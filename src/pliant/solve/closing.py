@@ -245,7 +245,7 @@ def changes(
     before = dict(zip(names, (*start.q.tolist(), *start.v.tolist()), strict=True))
     promised = {**given.stated, **given.asked}
     notes = []
-    for values, who in ((given.asked, "values asked for"), (given.stated, "values that the model states")):
+    for values, who in ((given.asked, "requested values"), (given.stated, "values of the model")):
         there = {x: value for x, value in values.items() if values is given.asked or x not in given.asked}
         broken = [(x, value, after[x]) for x, value in there.items() if differs(value, after[x], size[x])]
         if broken:

@@ -33,7 +33,7 @@ def rest_remarks(bound: Binding, t: float, q: np.ndarray, contacts: Contacts | N
                 most = np.max(used[which])
                 share = f" with up to {100 * most:.3g} % of its friction" if sticks and np.isfinite(most) else ""
                 parts.append(f"'{name}' {verb} {_places(int(which.sum()))}{share}")
-    return [f"friction holds the pose: {', '.join(parts)}; without friction it would not rest there"]
+    return [f"friction supports the pose: {', '.join(parts)}; without friction it would not be in equilibrium"]
 
 
 def sliding_words(contacts: Contacts | None) -> str:
@@ -47,7 +47,7 @@ def sliding_words(contacts: Contacts | None) -> str:
             sums[name, pair] = sums.get((name, pair), 0.0) + float(force)
     parts = [f"{first} on {second} ('{name}', {force:.3g} N)" for (name, (first, second)), force in sums.items()]
     more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""
-    return f"friction does not hold it: {', '.join(parts[:3])}{more} slide{'s' if len(parts) == 1 else ''} on and on"
+    return f"friction does not hold it: {', '.join(parts[:3])}{more} keep{'s' if len(parts) == 1 else ''} sliding"
 
 
 def linear_remarks(contacts: Contacts | None) -> list[str]:
@@ -64,7 +64,7 @@ def linear_remarks(contacts: Contacts | None) -> list[str]:
         if slid:
             parts.append(f"'{name}' slides {_places(slid)}, with friction that follows the normal force")
         if not held and not slid:
-            parts.append(f"'{name}' is open and does not count")
+            parts.append(f"'{name}' is open and has no effect")
     return [f"contacts in small motions: {', '.join(parts)}"]
 
 

@@ -136,11 +136,11 @@ def inverse_kinematics(
     The search is a damped Gauss-Newton method with exact Jacobians on the group of positions, from `start` (the model's by default)
     and from random poses around it (`starts` in all, increments of standard deviation `spread`, as a share of the robot's size or
     in rad). Different poses are returned, the nearest to the start first; where none reaches the target, the one that comes nearest
-    to it. Where the robot has more freedom than the target asks for, each start leads to another pose near it.
+    to it. If the robot is redundant for the target, each start leads to another pose near it.
 
     limits: lowest and highest value of plain coordinates. per_radian: length [m] that a radian of rotation error counts as,
-    a tenth of the robot's size when None. tolerance: error [m, and per_radian times rad] that counts as reached, a billionth of the
-    robot's size when None. Constraints are kept.
+    by default a tenth of the robot's size. tolerance: error [m, and per_radian times rad] that counts as reached, by default a
+    billionth of the robot's size. Constraints are satisfied.
     """
     need_equations(eqs)
     whole("starts", starts, least=1)

@@ -18,7 +18,7 @@ from pliant.solve.rod_strains import CaseValues, Poses, parameter_values, strain
 LEAST_ROOM = 0.1
 """Share of a limit that is left where a law is called near its end; also the stretch from which on a rod is called flat."""
 
-BEYOND = "it cannot be there, as its law has no meaning beyond"
+BEYOND = "the law is not defined beyond its limit"
 
 
 def law_range_notes(model: Model, bound: Binding, poses: Sequence[Poses]) -> Iterator[str]:
@@ -114,7 +114,7 @@ def _law_notes(
     shortest, longest = (float(x) - at_rest for x in (np.min(stretches), np.max(stretches)))
     if shortest <= LEAST_ROOM:
         yield f"the rod '{name}' is compressed to {shortest:.3g} of its length" + (
-            f": {BEYOND}" if shortest <= 0 else f", where its law '{rod.law}' holds no longer for any material"
+            f": {BEYOND}" if shortest <= 0 else f", beyond the range of its law '{rod.law}' for any material"
         )
         return
     if law is None or law.room is None:
@@ -140,6 +140,6 @@ def _braid_notes(name: str, chamber: Any, strains: np.ndarray, value: Callable[[
         if stretch >= 0.95 * longest:
             yield (
                 f"a chamber of the rod '{name}' is stretched to {stretch:.4g} of its length, where the threads of its braid are "
-                f"straight at {longest:.4g}; beyond, its force has no meaning"
+                f"straight at {longest:.4g}; beyond that, its force is not defined"
             )
             return

@@ -79,10 +79,10 @@ def has_checksum(path: Path) -> bool:
             file.seek(0)
             if line == _line(_checksum(file, size - LINE_SIZE)):
                 return True
-            raise ResultFileError(f"{path} is damaged: its checksum differs. Make it again, or take a copy of it.")
+            raise ResultFileError(f"{path} is damaged: its checksum differs. Create it again, or use a backup.")
         if size != _stated_size(head):
             raise ResultFileError(
-                f"{path} is damaged or cut short: its length is not the one that it states. Make it again, or take a copy of it."
+                f"{path} is damaged or truncated: its length differs from the stated one. Create it again, or use a backup."
             )
         return False
 

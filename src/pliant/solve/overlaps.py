@@ -35,4 +35,4 @@ def overlap_notes(bound: Binding, t: float, q: np.ndarray) -> list[str]:
         for a, b in order
     ]
     more = f" and {len(said) - SHOWN} more pairs" if len(said) > SHOWN else ""
-    return [f"things overlap at the start, and push each other apart: {', '.join(said[:SHOWN])}{more}"]
+    return [f"parts overlap at the start and push each other apart: {', '.join(said[:SHOWN])}{more}"]

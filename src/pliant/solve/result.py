@@ -50,7 +50,7 @@ class Timing:
 INTERRUPTED = "stopped by Ctrl-C"
 STILL_RUNNING = "still running"
 """How messages of runs begin that their user has ended, and in files that are written meanwhile."""
-KEPT = "what was computed is kept"
+KEPT = "results so far are kept"
 """Part of such messages."""
 
 
@@ -108,8 +108,8 @@ def keep(found: Recorded, path: str | os.PathLike[str]) -> FilePath:
 def said_where(found: Recorded, target: FilePath) -> str:
     """The message of a partial result, with its file."""
     if KEPT in found.message:
-        return found.message.replace(KEPT, f"what was computed is in {target}")
-    return f"{found.message} What was computed is in {target}."
+        return found.message.replace(KEPT, f"results so far are in {target}")
+    return f"{found.message} Results so far are in {target}."
 
 
 def no_such(what: str, name: str, names: Sequence[str]) -> KeyError:

@@ -68,7 +68,7 @@ def _state(eqs: Equations, given: Any, time: float, where: str) -> State:
     if isinstance(given, Mapping):
         return eqs.state(given, t=time)
     if isinstance(given, str):
-        known = f"known: {INITIAL}, and of a motion or linearization {EQUILIBRIUM}; or give values by name"
+        known = f"known: {INITIAL}, and for motions and linearizations {EQUILIBRIUM}; or give values by name"
         raise ArgumentError(f"unknown state '{given}' as {where}", renamed_hint(given, WORDS) or known)
     if not np.iterable(given):
         raise ArgumentError(
@@ -140,7 +140,7 @@ def _switched_off(eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np
     notes = []
     for what, which, why in (
         ("redundant constraints", off & holding, "others already imply them"),
-        ("constraints that hold nothing", off & ~holding, "no coordinate moves what they hold"),
+        ("ineffective constraints", off & ~holding, "no coordinate affects them"),
     ):
         if np.any(which):
             names = ", ".join(eqs.constraint_names[i] for i in np.flatnonzero(which))
@@ -162,7 +162,7 @@ def _refuse(eqs: Equations, what: str, values: np.ndarray) -> None:
     at = int(np.flatnonzero(~(np.abs(values) <= LARGEST))[0])
     name = eqs.coordinates[at] if what == "position" else rate_name(eqs.rates[at])
     raise ArgumentError(
-        f"the start of '{name}' is {values[at]:g}, beyond what can be computed with",
+        f"the start of '{name}' is {values[at]:g}, too large to compute with",
         "values are in SI units: metres, radians and seconds",
     )
 

@@ -55,9 +55,9 @@ def undetermined_reactions(model: Model, bound: Binding) -> list[str]:
         return []
     rows = [row for row, active in zip(model.constraint_names(), bound.active_rows, strict=True) if not active]
     return [
-        f"the constraints hold more than they need: {', '.join(rows[:6])} {'follows' if len(rows) == 1 else 'follow'} from the "
-        f"others and carr{'ies' if len(rows) == 1 else 'y'} nothing here; other reactions ({', '.join(names[:6])}) would balance "
-        "the robot as well"
+        f"redundant constraints: {', '.join(rows[:6])} {'follows' if len(rows) == 1 else 'follow'} from the "
+        f"others and carr{'ies' if len(rows) == 1 else 'y'} no load here; the reactions ({', '.join(names[:6])}) are "
+        "therefore not unique"
     ]
 
 
@@ -83,8 +83,9 @@ def opened_constraints(model: Model, bound: Binding, time: np.ndarray, q: np.nda
     if not open_:
         return []
     return [
-        f"constraints that were switched off at the start do not hold in the motion: {', '.join(open_[:6])} (m or rad). The robot "
-        "starts in a singular pose, in which they hold nothing that others do not; start from another one"
+        f"constraints that were switched off at the start are violated during the motion: {', '.join(open_[:6])} (m or "
+        "rad). The robot "
+        "starts in a singular pose, in which they are redundant; start from another one"
     ]
 
 
@@ -138,9 +139,9 @@ def _linear_beams(model: Model, bound: Binding, states: _States) -> Iterator[str
         largest = max((float(np.linalg.norm(q[at])) for q in states.q for at in turns.values()), default=0.0)
         if largest > SMALL_TURN:
             # a cantilever under a force at its tip, to the first order that the linear element leaves out
-            error = f"it errs by some {100 * largest**2 / 3:.2g} percent" if largest < 1 else "its answer is of no use"
+            error = f"its error is about {100 * largest**2 / 3:.2g} percent" if largest < 1 else "its result is useless"
             yield (
-                f"the rod '{name}' turns by {np.degrees(largest):.3g} deg, where its model '{rod.model.kind}' is made for small "
+                f"the rod '{name}' turns by {np.degrees(largest):.3g} deg, but its model '{rod.model.kind}' is for small "
                 f"deflections: {error}; use the rod model finite_element"
             )
 
@@ -172,10 +173,10 @@ def _large_strains(model: Model, bound: Binding, states: _States) -> Iterator[st
             strain = (
                 f"by {100 * worst:.3g} percent" if how != "bent" else f"to {100 * worst:.3g} percent of strain outside"
             )
-            kind = "a stiff material holds" if stiff else "the linear law describes"
+            kind = "a stiff material withstands" if stiff else "the linear law describes"
             yield (
-                f"the rod '{name}' is {how} {strain}, more than {kind} (up to {100 * LARGEST_STRAIN[stiff]:g} percent is taken "
-                "without remark); check its stiffness, its loads and its number of elements"
+                f"the rod '{name}' is {how} {strain}, more than {kind} (up to {100 * LARGEST_STRAIN[stiff]:g} percent is "
+                "accepted without a remark); check its stiffness, its loads and its number of elements"
             )
 
 
@@ -229,7 +230,7 @@ def friction_remarks(model: Model, *, linear: bool = False) -> list[str]:
     if linear:
         return [f"friction of {which} acts on small motions as a viscous damper that forms within `slip_speed`"]
     return [
-        f"friction of {which} may have any value at rest; this is without any. `at_rest: pulled` (`released`) gives the pose to "
+        f"friction of {which} is indeterminate at rest and was omitted. `at_rest: pulled` (`released`) gives the pose to "
         "which the line was pulled (let out)"
     ]
 
@@ -242,6 +243,6 @@ def negative_tension_warnings(model: Model, lowest: np.ndarray) -> list[str]:
             value = float(lowest[model.system.routes[model.routes[name]].signals])
             if value < 0:
                 notes.append(
-                    f"the tendon '{name}' was asked for {value:.3g} N; a line cannot push, so it was slack then"
+                    f"the tendon '{name}' was commanded to {value:.3g} N; a tendon cannot push, so it was slack"
                 )
     return notes

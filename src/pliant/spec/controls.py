@@ -52,7 +52,7 @@ def task_problems(checked: Checked) -> Iterator[Finding]:
         for index, drawn in enumerate(task.randomize):
             given = parameters.get(drawn.parameter)
             if given is not None and (given.input or symbols(to_node(given.value))):
-                what = "an input" if given.input else "worked out from others"
+                what = "an input" if given.input else "computed from others"
                 message = f"the parameter '{drawn.parameter}' is {what} and cannot be drawn"
                 yield "task", name, ("randomize", index, "parameter"), message, "name a parameter that is a plain value"
 

@@ -43,7 +43,7 @@ _INDEX = re.compile(r"\[([^\[\]]+)\]")
 
 
 def flatten(spec: RobotSpec) -> RobotSpec:
-    """The model with everything standing alone; raises SpecError if references or files are wrong."""
+    """The model with all repeated and attached parts expanded; raises SpecError if references or files are wrong."""
     return flatten_with_structure(spec)[0]
 
 

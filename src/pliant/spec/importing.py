@@ -19,30 +19,29 @@ from pliant.spec.writer import dump
 class ImportedRobot:
     """A robot in another format.
 
-    robot: the model. notes: everything that the file says and the model does not, or says otherwise, with its line. Printed, it is
-    a table of these.
+    robot: the model. notes: all differences between the file and the model, with their lines; `print` shows them as a table.
     """
 
     robot: RobotSpec
     notes: tuple[Fault, ...]
 
     def text(self, folder: str | os.PathLike[str] | None = None) -> str:
-        """The model as text, with what it leaves out in comments; loaded, it is the same robot.
+        """The model as text, with a summary of the notes in comments; loading it gives the same robot.
 
-        folder: where it is to be saved, which files of meshes are named from; otherwise the folder of the file.
+        folder: where it will be saved; paths of mesh files are relative to it. Default: the folder of the file.
         """
         robot = self.robot if folder is None else _moved(self.robot, FilePath(folder))
         return "\n".join([*self._comments(), dump(robot)])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, whole or not at all."""
+        """Write the model to a file atomically."""
         write_whole(FilePath(path), self.text(FilePath(path).parent).encode())
 
     def _comments(self) -> list[str]:
         lines = [f"# From {FilePath(self.robot.source.file).name}."]
         notes = gathered(self.notes, "")
         if notes:
-            lines.append("# What it says, and this model does not, or otherwise:")
+            lines.append("# Differences from that file:")
         for note in notes:
             place = f"line {note.line}: " if note.line is not None else ""
             path = f"{note.path}: " if note.path else ""
@@ -54,9 +53,10 @@ class ImportedRobot:
 
 
 def import_robot(file: str | os.PathLike[str], *, folders: Iterable[str | os.PathLike[str]] = ()) -> ImportedRobot:
-    """The robot of a URDF or MJCF file, with notes on what is not in it; raises SpecError with everything that is wrong.
+    """The robot of a URDF or MJCF file, with notes on features that are not imported; raises SpecError with all faults.
 
-    folders: folders that hold the packages and meshes that the file names, besides its own.
+
+    folders: folders of the packages and meshes that the file refers to, in addition to its own.
     """
     robot = load(file, folders=folders)
     return ImportedRobot(robot, robot.source.notes)

@@ -121,12 +121,13 @@ class RobotSpec(Part):
 
     @property
     def remarks(self) -> tuple[Fault, ...]:
-        """What can be right but is rarely meant: implausible values, parameters without a use, joints that move no mass."""
+        """Remarks on allowed but probably unintended values: implausible numbers, unused parameters, joints that move no
+        mass."""
         return self._remarks
 
     @property
     def title(self) -> str:
-        """Its name, otherwise that of its file."""
+        """Its name, or that of its file."""
         return self.name or (FilePath(self._source.file).stem if self._source.file else "robot")
 
     @classmethod
@@ -135,7 +136,7 @@ class RobotSpec(Part):
         return cls.model_validate(source.tree, context=(source, whole))
 
     def with_source(self, source: Source) -> Self:
-        """The same model, known to come from `source`."""
+        """The same model with another `source`."""
         copy = self.model_copy()
         copy._source = source
         return copy

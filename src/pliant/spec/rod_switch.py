@@ -63,7 +63,7 @@ def with_rod_model(spec: Robot, rod: str, model: str | RodModelBase, options: di
         for why in dict.fromkeys(lost.values()):
             names = [name for name, reason in lost.items() if reason == why]
             one = f"output {names[0]}" if len(names) == 1 else f"outputs {', '.join(names)}"
-            warnings.warn(f"the robot goes without the {one}: {why}", stacklevel=2)
+            warnings.warn(f"the {one} is omitted: {why}", stacklevel=2)
     return spec.replace(**changes)
 
 
@@ -97,7 +97,7 @@ def _strains(words: tuple[str, ...] | None, model: RodModelBase, what: str) -> t
     changes += [f"has no {named(lost)}"] if lost else []
     kind = type(model).model_fields["kind"].default
     warnings.warn(
-        f"{what} {' and '.join(changes)}, other than its `strains` say: '{kind}' cannot have {named(asked)} alone",
+        f"{what} {' and '.join(changes)}, unlike its `strains`: '{kind}' does not support {named(asked)} only",
         stacklevel=4,
     )
     plane = plane_of(found)
@@ -156,7 +156,7 @@ def _chosen(old: RodModelBase, rod: str, word: str, options: dict[str, Any]) -> 
             dropped.append(f"`{name}: {value}`" if isinstance(value, str | bool | int) else f"`{name}`")
     if dropped:
         warnings.warn(
-            f"the rod '{rod}' as '{word}' goes without {', '.join(dropped)} of its model in the text: "
+            f"the rod '{rod}' as '{word}' goes without {', '.join(dropped)} of its model: "
             f"'{kind.model_fields['kind'].default}' has no such option",
             stacklevel=4,
         )

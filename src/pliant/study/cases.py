@@ -24,9 +24,9 @@ SAMPLERS = ("random", "sobol", "halton", "latin")
 
 @dataclass(frozen=True)
 class Cases(Sequence[Mapping[str, Any]]):
-    """Cases in a row, each a mapping from names to values (SI units).
+    """A sequence of cases, each a mapping from names to values (SI units).
 
-    units: in which the values of a name were given, where they were given in one.
+    units: unit in which the values of a name were given, if any.
     """
 
     rows: tuple[Mapping[str, Any], ...]
@@ -52,7 +52,7 @@ class Cases(Sequence[Mapping[str, Any]]):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Everything that some case has a value of, in order of appearance."""
+        """Names of all varied quantities, in order of appearance."""
         found: dict[str, None] = {}
         for row in self.rows:
             if not row.keys() <= found.keys():
@@ -61,14 +61,14 @@ class Cases(Sequence[Mapping[str, Any]]):
 
 
 def cases(vary: Mapping[str, Any], sample: str | None = None, *, seed: int = 0) -> Cases:
-    """Cases from what varies: all combinations, or samples.
+    """Cases as all combinations of values, or as samples.
 
     vary: by name (a parameter, an input, a coordinate or rate at the start, a rod, `variant` or `start`) a list of values, or a
         text: a range `1:3:20 kPa` (20 values from 1 to 3 kPa; `log 1:100:5` in equal ratios), or a list `1, 2, 5 kPa` or
         `pcs:4, cosserat:10`. For samples also a range without a number, `1:3 kPa`, or a distribution with a unit:
         `normal(mean, deviation)`, `uniform(low, high)`, `lognormal(median, deviation of the logarithm)`,
         `triangular(low, most likely, high)`. Numbers without a unit are in SI units.
-    sample: how many, and how: "random:1000", or evenly spread by "sobol:1024", "halton:1000" or "latin:1000" (Latin hypercube);
+    sample: sampling method and number of samples: "random:1000", "sobol:1024", "halton:1000" or "latin:1000" (Latin hypercube);
         of a list or a range with a number each value is taken equally often. None: all combinations, the last name fastest.
     seed: of the samples.
     """
@@ -103,7 +103,7 @@ def _combinations(varied: Mapping[str, Variation]) -> Iterator[dict[str, Any]]:
         listed[name] = values
     count = math.prod(len(values) for values in listed.values())
     if count > MOST_CASES:
-        raise ArgumentError(f"these are {count:.3g} combinations", f"at most {MOST_CASES:,}; take samples of them")
+        raise ArgumentError(f"these are {count:.3g} combinations", f"at most {MOST_CASES:,}; use samples instead")
     return (dict(zip(listed, row, strict=True)) for row in itertools.product(*listed.values()))
 
 
@@ -113,7 +113,7 @@ def _samples(varied: Mapping[str, Variation], sample: str, seed: int) -> Iterato
         hint = suggestion(kind, SAMPLERS, f"known: {', '.join(SAMPLERS)}; write sobol:1000")
         raise ArgumentError(f"unknown kind of samples '{kind}'", hint)
     if not number.strip().isdigit() or not 0 < int(number) <= MOST_CASES:
-        raise ArgumentError(f"cannot tell how many samples '{sample}' are", f"write {kind}:1000")
+        raise ArgumentError(f"cannot read the number of samples in '{sample}'", f"write {kind}:1000")
     shares = _shares(kind, int(number), len(varied), seed)
     columns = [variation.at(column) for variation, column in zip(varied.values(), shares.T, strict=True)]
     return (dict(zip(varied, row, strict=True)) for row in zip(*columns, strict=True))

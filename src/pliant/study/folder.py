@@ -47,13 +47,13 @@ class SweepFolder:
         """The sweep of a folder. Raises ResultFileError where there is none."""
         path = Path(folder)
         if not (path / MANIFEST).exists():
-            raise ResultFileError(f"{path} holds no sweep: it has no {MANIFEST}")
+            raise ResultFileError(f"{path} contains no sweep: it has no {MANIFEST}")
         try:
             manifest, table = (json.loads((path / name).read_text(encoding="utf-8")) for name in (MANIFEST, CASES))
         except (OSError, ValueError) as reason:
             raise ResultFileError(f"cannot read the sweep in {path}: {reason}") from None
         if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-            raise ResultFileError(f"{path} holds a sweep of another version of pliant")
+            raise ResultFileError(f"{path} contains a sweep of another version of pliant")
         if manifest.get("sha256") != _seal(manifest, table):
             raise ResultFileError(f"the sweep in {path} is damaged: the checksum of {MANIFEST} and {CASES} differs")
         names = table["names"]
@@ -116,7 +116,7 @@ class OpenSweep:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as reason:
-            raise ResultFileError(f"cannot make the folder {self.path}: {reason.strerror or reason}") from None
+            raise ResultFileError(f"cannot create the folder {self.path}: {reason.strerror or reason}") from None
         others = [x.name for x in self.path.iterdir() if x.name != LOCK and not x.name.startswith(".")]
         if others and MANIFEST not in others and not set(others) <= {CASES}:
             raise ResultFileError(f"the folder {self.path} contains other files ({min(others)}); choose a new one")
@@ -191,7 +191,7 @@ def _refuse_other(path: Path, there: Mapping[str, Any], wanted: Mapping[str, Any
             short = name.startswith("the ") or name == "cases"
             what = f"{name} differs" if short else f"its {name} is {json.dumps(old)}, not {json.dumps(new)}"
             raise ResultFileError(
-                f"{path} holds another sweep: {what}. Give the command that it was begun with, or choose another folder"
+                f"{path} contains another sweep: {what}. Use the command that started it, or choose another folder"
             )
 
 

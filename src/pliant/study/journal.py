@@ -104,7 +104,7 @@ def records(path: Path) -> Iterator[tuple[int, Outcome, int]]:
             begin, at = at, _next_record(file, at + 1, size)
             if at < size:
                 warnings.warn(
-                    f"{path} is damaged between its bytes {begin} and {at}; the cases that were there count as not done",
+                    f"{path} is damaged between its bytes {begin} and {at}; the cases there will be run again",
                     stacklevel=2,
                 )
 

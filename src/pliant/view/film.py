@@ -63,7 +63,7 @@ def film(
     """
     target = Path(path)
     if target.suffix not in (".mp4", ".gif"):
-        raise FilmError(f"cannot tell the format of '{target.name}': end it in .mp4 or .gif")
+        raise FilmError(f"cannot determine the format of '{target.name}': end it in .mp4 or .gif")
     if target.suffix == ".mp4" and shutil.which("ffmpeg") is None:
         raise FilmError("ffmpeg, which writes .mp4, is not installed: install it, or write a .gif")
     if len(run.time) < 2:

@@ -63,7 +63,7 @@ def _values(fit: Fit) -> str:
         rows.append(
             (name, f"{fit.start[name]:.6g}", f"{value:.6g}{bound}", f"{fit.deviations[name]:.2g}", interval, finer)
         )
-    head = ("parameter (SI)", "before", "found", "standard deviation", "95 % interval", "moved by finer rods")
+    head = ("parameter (SI)", "before", "found", "standard deviation", "95 % interval", "change with finer rods")
     return table(head, rows) if fit.finer_rods else table(head[:-1], [row[:-1] for row in rows])
 
 
@@ -79,7 +79,7 @@ def _output_errors(fit: Fit) -> str:
         (e.measurement, f"{e.output} [{e.unit}]", *(f"{x:.4g}" for x in (e.before_rms, e.after_rms, e.deviation)))
         for e in fit.errors
     ]
-    head = ("measurement", "output", "root mean square before", "after", "deviation that the fit reckons with")
+    head = ("measurement", "output", "root mean square before", "after", "assumed standard deviation")
     return table(head, rows)
 
 
@@ -91,7 +91,7 @@ def _held_out(fit: Fit, found: HeldOut) -> str:
         (name, *(f"{values[name]:.6g}" for values in found.parameters), f"{spread:.2g}")
         for name, spread in found.spread.items()
     ]
-    title = f"<h3>Left out and predicted, in {len(found.parameters)} folds</h3>"
+    title = f"<h3>Held out and predicted, in {len(found.parameters)} folds</h3>"
     return title + table(("output", "root mean square error"), errors) + table(head, rows)
 
 

@@ -77,7 +77,8 @@ def sketch(
     inputs: values of inputs, which decide which tendons are slack; those of an Equilibrium or Result by default.
     parameters: values that replace the model's own (SI units); those of an Equilibrium or Result by default.
     ax: axes to draw on; a new figure by default.
-    view: where the viewer stands: front, back, left, right, top, bottom or corner, or a direction from the robot (world axes); by
+    view: position of the viewer: front, back, left, right, top, bottom or corner, or a direction from the robot (world axes);
+    by
         default face-on for planar robots, else from above.
     size: width and height of a new figure as it is saved [pixels]; by default the shape of what is seen.
     labels: names of bodies and rods. frames: small axes at named frames and at the world's origin.
@@ -117,7 +118,7 @@ def save(ax: Any, path: str | os.PathLike[str]) -> None:
     dated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     kind = target.suffix[1:]
     if kind not in dated:
-        raise ValueError(f"cannot tell the format of '{target.name}': end it in .png, .svg or .pdf")
+        raise ValueError(f"cannot determine the format of '{target.name}': end it in .png, .svg or .pdf")
     with settings({"svg.hashsalt": "pliant"}):
         ax.figure.savefig(content, format=kind, dpi=RESOLUTION, metadata=dated[kind])
     plt.close(ax.figure)

@@ -375,9 +375,9 @@ def import_text(found: ImportedRobot) -> str:
         f"{FilePath(found.robot.source.file).name}: {len(found.robot.bodies)} bodies, {len(found.robot.joints)} joints"
     )
     if not found.notes:
-        return f"{name}; nothing is left out"
+        return f"{name}; everything was imported"
     table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
-    for column in ("line", "element", "what is not as in the file"):
+    for column in ("line", "element", "differences from the file"):
         table.add_column(Text(column), overflow="fold")
     for note in found.notes:
         row = "" if note.line is None else str(note.line), note.path, note.message

@@ -139,7 +139,7 @@ def test_a_physical_pendulum_swings_at_its_frequency_and_is_unstable_upright():
 def test_a_pose_that_is_not_at_rest_is_said():
     eqs = derive(load("pendulum"))
     found = modes(eqs, at={"hinge": 0.5} if "hinge" in eqs.coordinates else np.array([0.5]))
-    assert "not at rest" in found.warnings[0]
+    assert "not an equilibrium" in found.warnings[0]
     force = eqs.bias(np.array([0.5]), np.zeros(1))
     assert f"{abs(float(force[0])):.3g} N m" in found.warnings[0]
     assert eqs.rates[0] in found.warnings[0]

@@ -124,7 +124,7 @@ def test_a_robot_without_contacts_has_an_empty_table() -> None:
 def test_what_is_not_there_is_said(bouncing: pliant.Result) -> None:
     with pytest.raises(ArgumentError, match=r"no contact 'grund'.*ground"):
         bouncing.contacts["grund"]
-    with pytest.raises(ArgumentError, match="no thing that can touch 'ball'"):
+    with pytest.raises(ArgumentError, match="no part that can touch 'ball'"):
         bouncing.contacts.between("ball", "floor")
     with pytest.raises(ArgumentError, match=r"no saved time .the nearest one is 0\.1 s"):
         bouncing.contacts.at(0.1004)

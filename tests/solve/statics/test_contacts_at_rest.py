@@ -54,7 +54,7 @@ def test_a_block_rests_on_a_slope_by_friction_and_remembers_it(block):
     assert all(rest.contacts.sticks)
     np.testing.assert_allclose(rest.outputs["push"], [-9.81 * np.sin(0.4), 0, 9.81 * np.cos(0.4)], atol=1e-8)
     assert "'ground' sticks at 4 places with up to" in rest.message
-    assert "without friction it would not rest there" in rest.message
+    assert "without friction it would not be in equilibrium" in rest.message
     # the state goes on resting where it is, in a motion and in another search
     run = pliant.simulate(block, 1.0, start=rest, save_every=0.5)
     assert np.abs(run.q - rest.q).max() < 1e-9
@@ -79,16 +79,14 @@ def test_falls_onto_the_slope_and_holds(block):
 
 
 def test_a_slope_that_is_too_steep_fails_at_once_and_names_what_slides(block):
-    with pytest.raises(pliant.AnalysisFailed, match=r"foot1 on floor \('ground'.* slide on and on") as failed:
+    with pytest.raises(pliant.AnalysisFailed, match=r"foot1 on floor \('ground'.* keep sliding") as failed:
         pliant.equilibrium(block, parameters={"slope": 0.6})
     assert failed.value.result.iterations < 150
 
 
 def test_a_robot_without_ground_says_so():
     text = "pliant: 1\nbodies: {block: {mass: 1 kg, inertia: {principal: [1, 1, 1]}}}\njoints: {flight: {type: free, child: block}}"
-    with pytest.raises(
-        pliant.AnalysisFailed, match="moves away without end and has nothing to rest on: add springs, stops"
-    ):
+    with pytest.raises(pliant.AnalysisFailed, match="moves away without end and is not supported: add springs, stops"):
         pliant.equilibrium(pliant.derive(pliant.load_text(text)))
 
 

@@ -313,4 +313,4 @@ joints: {fall: {type: prismatic, child: stone, axis: z}}
     path = continuation(derive(load_text(stone)), parameter="mass", to=2.0)
     assert path.status == "failed"
     assert len(path) == 0
-    assert "no rest" in path.message
+    assert "no equilibrium" in path.message

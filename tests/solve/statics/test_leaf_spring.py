@@ -82,7 +82,7 @@ def test_the_command_follows_plots_saves_and_goes_on(tmp_path, capsys):
     [
         (["--to", "1 kg"], "expected"),
         (["--to", "0.4", "--branch", "3"], "+1 or -1"),
-        (["--to", "0.4", "--by", "end_force"], "give branch as well"),
+        (["--to", "0.4", "--by", "end_force"], "add branch"),
         (["--to", "0.4", "--imperfection", "hinge=much"], "not a number"),
         (["--to", "0.4", "--imperfection", "hnge=1"], "did you mean 'hinge'"),
         (["--to", "0.4", "--out", "path.txt"], "end it in .nc"),

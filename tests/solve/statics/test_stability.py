@@ -191,7 +191,7 @@ ONE, NONE, TURN = np.eye(2), np.zeros((2, 2)), np.array([[0.0, 1.0], [-1.0, 0.0]
 def test_gyroscopic_terms_hold_what_lacks_stiffness_until_damping_lets_it_go():
     held = judge(linearized(-ONE, 3 * TURN, ONE))
     assert (held.stable, held.unstable, held.conservative) == (True, 0, False)
-    assert "gyroscopic terms alone hold it" in held.remark
+    assert "only gyroscopic terms stabilize it" in held.remark
     np.testing.assert_allclose(held.values, [-1.0, -1.0])  # the stiffness itself, for paths
     # too slow: (g / 2)^2 < -k; and with damping
     assert judge(linearized(-ONE, 1.9 * TURN, ONE)).stable is False
@@ -309,7 +309,7 @@ def test_a_weak_moment_about_a_fixed_axis_is_held_by_a_little_damping():
     eqs = derive("cantilever")
     found = equilibrium(eqs, parameters={"tip_moment": 0.2})
     assert (found.status, found.stable) == ("converged", None)
-    assert "one percent of it holds the pose" in found.warnings[0]
+    assert "one percent of damping stabilizes the pose" in found.warnings[0]
     # a strong one throws it out of its plane, with damping or without
     strong = equilibrium(eqs, parameters={"tip_moment": 0.5}, on_failure="return")
     assert (strong.status, strong.stable, strong.balanced) == ("failed", False, True)

@@ -234,7 +234,7 @@ def test_comparisons_without_rests_show_none_and_outputs_carry_their_units():
     forces = np.where(time < 0.2, 0.1, 0.0)
     recording = Recording("bench.csv", time, {"pull": forces, "side": 1e-3 * np.sin(time)}, {"pull": "N", "side": "m"})
     rows = compare(pliant.load_text(text), "fin", ["pcs:1", "pcs:2"], recording, output="side")
-    assert any("no 1 s in which all inputs stand still" in note for row in rows for note in row.notes)
+    assert any("no 1 s in which all inputs are constant" in note for row in rows for note in row.notes)
     axes = plot.compare(rows)
     assert len(axes[1].patches) == len(rows)  # times of motions alone
     assert axes[3].get_ylabel() == "side [mm]"
@@ -277,7 +277,7 @@ outputs: {push: {frame: cart, component: x}}
     assert (second.get_ylabel(), second.get_xlabel()) == ("turn [N m]", "time [s]")
     np.testing.assert_allclose(second.lines[0].get_ydata(), run.time, atol=1e-9)
     assert len(plot.inputs(run, ["push", "hold"]).lines) == 2
-    with pytest.raises(ValueError, match="takes one unit"):
+    with pytest.raises(ValueError, match="can show one unit only"):
         plot.inputs(run, ["push", "turn"], ax=first)
 
 

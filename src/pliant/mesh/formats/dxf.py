@@ -122,7 +122,7 @@ class _Lines:
             ):
                 self.copies += 1
                 if self.copies > MOST_COPIES:
-                    hint = f"references to blocks may draw {MOST_COPIES} things; explode fewer of them"
+                    hint = f"references to blocks may create {MOST_COPIES} entities; explode fewer of them"
                     raise MeshProblem(f"{self.what} is too large", hint)
                 self.take(entity, layer, depth + 1)
 

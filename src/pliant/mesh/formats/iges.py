@@ -100,7 +100,7 @@ def _global_fields(text: str, what: str) -> tuple[str, str, list[str]]:
             break
         at += 1
     if len(fields) < 15:
-        raise MeshProblem(f"the global section of {what} is incomplete: it does not say the unit")
+        raise MeshProblem(f"the global section of {what} is incomplete: it does not state the unit")
     return separator, end, fields
 
 
@@ -110,7 +110,7 @@ def _unit(fields: list[str]) -> tuple[str, float]:
         scale = float(fields[12].replace("D", "E")) if fields[12] else 1.0
         flag = int(fields[13]) if fields[13] else 1
     except ValueError:
-        raise MeshProblem("the global section does not say the unit", "give the unit") from None
+        raise MeshProblem("the global section does not state the unit", "give the unit") from None
     if not 1e-12 < scale < 1e12:
         raise MeshProblem(f"the global section has a scale of {scale:g}")
     name = fields[14].strip().upper()

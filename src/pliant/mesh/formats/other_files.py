@@ -23,9 +23,7 @@ def refuse_other_files(path: Path, what: str) -> None:
         return
     data = path.read_bytes() if suffix in (".xdmf", ".vtu", ".inp") else b""
     if suffix in (".xdmf", ".vtu") and (_DECLARATION.search(data) or b"\0" in data[:200]):
-        raise MeshProblem(
-            f"{what} declares words of its own, or is not UTF-8", "export it again, as plain XML in UTF-8"
-        )
+        raise MeshProblem(f"{what} declares XML entities, or is not UTF-8", "export it again, as plain XML in UTF-8")
     if suffix == ".xdmf" and _OTHER_FORMAT.search(data):
         raise MeshProblem(f"{what} has its data in another file", "export it with the data in it (Format XML)")
     if suffix == ".inp" and _INCLUDE.search(data):
@@ -60,5 +58,5 @@ def _refuse_links(path: Path, what: str) -> None:
             look(file)
     except (OSError, RuntimeError, KeyError, RecursionError) as error:
         raise MeshProblem(
-            f"{what} is broken, or not what its suffix says: {str(error)[:100]}", "export it again"
+            f"{what} is broken, or does not have the format of its suffix: {str(error)[:100]}", "export it again"
         ) from None

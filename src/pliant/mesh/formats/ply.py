@@ -79,7 +79,7 @@ def _header(data: bytes, what: str) -> tuple[str, list[_Element], int]:
             case _:
                 raise MeshProblem(f"the header of {what} has a line that cannot be read: '{line[:40]}'")
     if order is None:
-        raise MeshProblem(f"{what} does not say its format")
+        raise MeshProblem(f"{what} does not state its format")
     return order, elements, start
 
 

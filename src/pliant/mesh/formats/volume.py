@@ -42,7 +42,9 @@ def read_volume(path: Path, what: str) -> Drawing:
     except (Exception, SystemExit) as error:  # a reader of files from anywhere raises anything
         # its own words help, those of Python and NumPy do not
         why = f": {printable(str(error)[:100])}" if isinstance(error, meshio.ReadError) and str(error) else ""
-        raise MeshProblem(f"{what} is broken, or not what its suffix says{why}", "export it again") from None
+        raise MeshProblem(
+            f"{what} is broken, or does not have the format of its suffix{why}", "export it again"
+        ) from None
     if points.ndim != 2 or points.shape[1] not in (2, 3):
         raise MeshProblem(f"{what} has points that are not in space")
     points = np.column_stack([points, np.zeros((len(points), 3 - points.shape[1]))])

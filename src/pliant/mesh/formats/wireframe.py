@@ -134,7 +134,7 @@ def join(
     _, first = np.unique(np.sort(kept, axis=1), axis=0, return_index=True)
     edges = kept[np.sort(first)]
     if not len(edges):
-        raise MeshProblem(f"with a tolerance of {within:g} m nothing is left of {what}", "use a smaller tolerance")
+        raise MeshProblem(f"with a tolerance of {within:g} m all lines of {what} vanish", "use a smaller tolerance")
     orphans = len(firsts) - len(np.unique(edges))
     return Wireframe(
         nodes=points[firsts],
@@ -175,7 +175,7 @@ def check_coordinates(points: np.ndarray, scale: float, what: str) -> None:
     with np.errstate(invalid="ignore"):  # infinite times zero
         meant = np.all(np.abs(points) * min(scale, 1.0) < LARGEST / max(scale, 1.0))
     if not meant:
-        raise MeshProblem(f"{what} has a coordinate that is not a finite number, or none that could be meant")
+        raise MeshProblem(f"{what} has a coordinate that is not finite, or implausibly large")
 
 
 def _in_order(values: np.ndarray) -> np.ndarray:

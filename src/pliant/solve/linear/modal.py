@@ -154,18 +154,18 @@ def modes(
     parameters: Values | None = None,
     time: float | None = None,
 ) -> Modes:
-    """Modes about a state at rest or in steady motion: `count` of them, or all (of more than 1200 rates, 20).
+    """Modes about a state at rest or in steady motion: `count` of them, by default all (20 for more than 1200 rates).
 
     at: "equilibrium", "initial", a State, positions, coordinates by name, or an `Equilibrium`, which brings its inputs and
-    parameters along. undamped: leave out damping and gyroscopic terms: natural frequencies and real, mass-normalized shapes. time:
-    at which inputs are read [s], by default that of the state.
+    parameters along. undamped: omit damping and gyroscopic terms: natural frequencies and real, mass-normalized shapes. time:
+    at which inputs are evaluated [s], by default that of the state.
 
-    The stiffness is the derivative of all position-dependent forces there, gravity and constraint forces included. Rates count
-    where the motion is steady: that of a rotor, or with a prescribed motion.
+    The stiffness is the derivative of all position-dependent forces there, including gravity and constraint forces. Rates are
+    included if the motion is steady: that of a rotor, or with a prescribed motion.
     """
     need_equations(eqs)
     if count is not None:
-        whole("count", count, least=1, hint="or leave it out for all modes")
+        whole("count", count, least=1, hint="or omit it for all modes")
     eqs, given, t = about(eqs, at, inputs, parameters, time)
     made, moving = steady_start(eqs, given, t)
     notes = [*made.messages, *([moving] if moving else []), *friction_remarks(eqs.model, linear=True)]
@@ -205,7 +205,7 @@ def _solved(
     few = count
     if bound.nv > ALL_UP_TO and count is None:
         few = FEW
-        notes.append(f"the lowest {FEW} modes of {bound.nv - int(on.sum())}; count asks for more")
+        notes.append(f"the lowest {FEW} modes of {bound.nv - int(on.sum())}; use count to compute more")
     if bound.nv > DENSE_UP_TO and few is not None and few < (bound.nv - int(on.sum())) // 4:
         try:
             found, stable, more = _sparse(linear, on, few, undamped, forces, _rubs(state))
@@ -269,10 +269,14 @@ def _sparse(
         wanted *= 2
     found = replace(found, shapes=sizes[:, None] * found.shapes)
     if judged is None:
-        return found, None, [f"whether others grow was not decided: {len(found.values)} modes were looked at"]
+        return (
+            found,
+            None,
+            [f"stability of the other modes was not determined: {len(found.values)} modes were computed"],
+        )
     missing = judged.unstable - growing
     if missing > 0:
-        return found, False, [f"{missing} more modes grow, faster than those that were looked at"]
+        return found, False, [f"{missing} more modes grow, faster than the computed ones"]
     return found, judged.stable is not False, []
 
 

@@ -63,8 +63,8 @@ def imbalance(eqs: Equations, linear: Linearized, *, forces: float = 0.0) -> str
     units = {"m": " N", "rad": " N m"}
     unit = [" N m" if c.is_rotation else units.get(c.unit, "") for c in eqs.model.coordinates for _ in c.v_names][k]
     return (
-        f"the pose is not at rest: a force of {size[k]:.3g}{unit} on '{eqs.rates[k]}' is unbalanced "
-        "(`at: equilibrium` is the pose at rest)"
+        f"the pose is not an equilibrium: a force of {size[k]:.3g}{unit} on '{eqs.rates[k]}' is unbalanced "
+        "(`at: equilibrium` finds one)"
     )
 
 
@@ -152,8 +152,8 @@ def steady_start(eqs: Equations, given: State, t: float) -> tuple[AssembledState
         return made, ""
     k = int(np.argmax(np.abs(made.v)))
     said = (
-        f"the state moves ('{eqs.rates[k]}' at {made.v[k]:.3g} in SI units), and not steadily: "
-        "modes are those about its pose, {} left out"
+        f"the state moves ('{eqs.rates[k]}' at {made.v[k]:.3g} in SI units), but not steadily: "
+        "modes are computed about its pose, without {}"
     )
     if np.any(given.v):
         driven = assemble(eqs, eqs.binding, t, np.array(given.q), np.zeros(len(eqs.rates)), given.given.at_rest())

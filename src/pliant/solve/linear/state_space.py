@@ -121,7 +121,7 @@ def refuse_smooth(name: str, inputs: tuple[str, ...]) -> None:
         if derivative in inputs:
             raise ArgumentError(
                 f"the input '{name}' prescribes a {what}, so the linear system has its derivative '{derivative}' in its place; "
-                f"for a feedback prescribe an acceleration in the model (a constraint with `acceleration: ={name}`)"
+                f"for feedback, prescribe an acceleration in the model (a constraint with `acceleration: ={name}`)"
             )
 
 
@@ -141,13 +141,13 @@ def linearize(
     """Exact linearization about a state, which may be moving.
 
     at: "equilibrium", "initial", a State, positions, coordinates and rates by name, or an `Equilibrium`, which brings its inputs
-    and parameters along. time: at which inputs are read [s], by default that of the state. input_names, output_names: those to
-    take, all by default; outputs without a derivative in the state, such as the norm of a vector that is zero, are then left out
-    with a note.
+    and parameters along. time: at which inputs are evaluated [s], by default that of the state. input_names, output_names:
+    inputs and outputs to use, by default all; outputs without a derivative in the state, such as the norm of a zero vector, are
+    then omitted with a note.
 
-    With constraints, changes are those of a set of independent coordinates: `independent` by rate name, or chosen for
-    good conditioning. What inputs prescribe counts as free: its position and rate are states, and its acceleration is an input
-    (see `StateSpace`). Outputs are the model's outputs, or all coordinates where it names none.
+    With constraints, the state consists of independent coordinates: `independent` by rate name, or chosen for good
+    conditioning. Coordinates prescribed by inputs are states, with their position and rate, and their acceleration is an input
+    (see `StateSpace`). Outputs are those of the model, or all coordinates if it has none.
     """
     need_equations(eqs)
     independent = name_tuple(independent)
@@ -243,7 +243,7 @@ def _smooth(names: tuple[str, ...], rows: np.ndarray, asked: tuple[str, ...] | N
     for name in rough:
         why = f"output '{name}' has no derivative in this state (the norm or the direction of a vector that is zero?)"
         if asked is not None and (name in asked or name.rpartition(".")[0] in asked):
-            raise ArgumentError(f"{why}; ask for its components instead, or linearize about another state")
+            raise ArgumentError(f"{why}; use its components instead, or linearize about another state")
         if asked is None:
-            notes.append(f"{why} and is left out")
+            notes.append(f"{why} and is omitted")
     return [i for i, name in enumerate(names) if name not in rough]

@@ -162,9 +162,7 @@ class EventMonitor:
         for event, times in zip(self.events, self.happened, strict=True):
             out += [(t, f"{event.name} at t = {t:.9g} s") for t in times[:MOST_NOTES]]
             if len(times) > MOST_NOTES:
-                out.append(
-                    (times[-1], f"{event.name} {len(times)} times in all, for the last time at t = {times[-1]:.9g} s")
-                )
+                out.append((times[-1], f"{event.name} {len(times)} times in total, last at t = {times[-1]:.9g} s"))
         return [text for _, text in sorted(out, key=lambda item: item[0])]
 
     # -- events --------------------------------------------------------------------------------------------------------
@@ -268,9 +266,9 @@ class EventMonitor:
         self.last[i] = hit.t
         if self.quick[i] >= TIMES:
             raise EvaluationError(
-                f"'{self.events[i].name}' happens again and again, ever faster: no step gets past it. Let its function end the "
-                "motion that repeats it (by a parameter that holds the part, say), let it stop the run, or describe a contact in "
-                "the model. This was"
+                f"'{self.events[i].name}' recurs at ever shorter intervals, and no step gets past it. Let its"
+                " function end the repetition (for example by a parameter that fixes the part), let it stop the run, or"
+                " define a contact in the model. This was"
             )
 
     # -- what callers do -----------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def failure_reason(
         )
     if status == RuntimeStatus.SINGULAR and method.explicit and method.fixed:
         return (
-            f"the mass matrix became singular {at}, as it does where a motion diverges: the step of {method.step:g} s is too "
+            f"the mass matrix became singular {at}, which indicates a diverging motion: the step of {method.step:g} s is too "
             "long for the fastest vibration. Use a smaller step or an implicit method." + beyond
         )
     return f"{at}: {RuntimeStatus(status).meaning}{beyond}"

@@ -52,8 +52,9 @@ class KinematicInputs:
                         else f"the input '{name}', a rate,"
                     )
                     out.append(
-                        f"{what} jumps at {count} times: the impulses are in the energy supplied, not in the multipliers; a cubic "
-                        "interpolation or a smooth function has none"
+                        f"{what} jumps at {count} times: the impulses are included in the supplied energy, but not in the "
+                        "multipliers;"
+                        " cubic interpolation or a smooth function avoids them"
                     )
         return out
 
@@ -159,7 +160,7 @@ def _refusal(eqs: Equations, before: Binding, after: Binding, row: int, jump: fl
     if signal < 0:
         return (
             f"the new parameters open the constraint '{name}' by {abs(jump):.4g} (m or rad) at t = {t:g} s: parts would have to "
-            "jump. Change parameters that close no loop, or end the run and start another one with these."
+            "jump. Change only parameters that do not affect loops, or start a new run with these values."
         )
     old, new = (x.signals(t)[1][signal] for x in (before, after))
     sources = eqs.model.signal_sources[signal][1:]
@@ -167,7 +168,8 @@ def _refusal(eqs: Equations, before: Binding, after: Binding, row: int, jump: fl
     by = f"by {', '.join(map(repr, names))} " if names else ""
     return (
         f"the position that is prescribed {by}for '{name}' jumps from {old:.6g} to {new:.6g} (m or rad) at t = {t:g} s, and no "
-        "finite force can follow. Let a controller command it (it is then led from sample to sample), give the input over time "
-        "(a function of t, or times and values) so that it goes on from where it is, or prescribe an acceleration instead (a "
+        "finite force can follow. Let a controller command it (it is then interpolated between samples), give the input over time "
+        "(a function of t, or times and values) so that it continues from its current value, or prescribe an acceleration "
+        "instead (a "
         "constraint with `acceleration`)."
     )

@@ -77,7 +77,7 @@ def choose_method(
     system = bound.system
     if system.contacts.laws and not tolerances and _is_crowd(bound):
         crowd = {"rtol": CROWD_TOLERANCE}
-        why = "automatic: so many bodies touch that single impacts are not followed"
+        why = "automatic: many contacts, so individual impacts are not resolved"
         return Choice(GeneralizedAlpha(**crowd), why, False, 0.0, crowd)
     if system.contacts.laws:
         tighter = {"rtol": CONTACT_TOLERANCE, **tolerances} if bound.nv <= SMALL else dict(tolerances)
@@ -92,7 +92,7 @@ def choose_method(
     implicit = _made(Rosenbrock, **tolerances)
     if steps < FEW_STEPS:
         return Choice(implicit, "automatic: slack at the start", True, stable, tolerances)
-    needed = f"{_rounded(steps)} steps" if np.isfinite(steps) else "no end of steps"
+    needed = f"{_rounded(steps)} steps" if np.isfinite(steps) else "infinitely many steps"
     why = f"automatic: stiff, an explicit method would need {needed} to be stable"
     return Choice(implicit, why, True, stable, tolerances)
 
@@ -115,7 +115,7 @@ def _made(kind: type[Adaptive], **tolerances: float) -> Method:
 def after_failure(choice: Choice) -> Choice:
     """What to try where the methods chosen first cannot go on: steps that are iterated and damp what is fast."""
     damped = GeneralizedAlpha(**choice.tolerances, spectral_radius=0.2)
-    return Choice(damped, "automatic: other methods could not go on")
+    return Choice(damped, "automatic: other methods failed")
 
 
 class BeginAgain(Exception):
@@ -160,18 +160,18 @@ class SecondThoughts:
             self._after_implicit_steps(bound, run, mean, left, rate)
         elif left > WITHOUT_END and mean * rate > 0.5 * STABLE_STEP:
             # most of it is still to come, and stability limits its steps now
-            why = f"automatic: stiff, an explicit method would need {_rounded(left)} steps more"
+            why = f"automatic: stiff, an explicit method would need {_rounded(left)} more steps"
             raise BeginAgain(Choice(self._other(Rosenbrock), why))
 
     def _after_implicit_steps(self, bound: Binding, run: TimeLoop, mean: float, left: float, rate: float) -> None:
         stable = min(self.choice.stable, STABLE_STEP / max(rate, 1e-300))
         if mean < LONGER * stable and (self.end - run.t) / stable < MANY_STEPS:
-            why = "automatic: not stiff, all vibrations take part in the motion"
+            why = "automatic: not stiff, all vibrations contribute to the motion"
             raise BeginAgain(Choice(self._other(ExplicitRungeKutta), why))
         # linearized steps are short where what is very stiff turns, as steel links in absolute coordinates and in loops do
         iterated = self._other(GeneralizedAlpha)
         if left > 2 * TRIAL and _mean_step(bound, iterated, run, self.end) > LONGER * mean:
-            why = f"automatic: stiff and turning, a linearly implicit method would need {_rounded(left)} steps more"
+            why = f"automatic: stiff and rotating, a linearly implicit method would need {_rounded(left)} more steps"
             raise BeginAgain(Choice(iterated, why))
 
     def _other(self, kind: type[Adaptive]) -> Method:

@@ -82,7 +82,7 @@ def _refusal(reader: str, what: str) -> tuple[str, str]:
     hint = "a mid-step function or the `then` of an event may set it"
     if reader == "a controller" and what == "inputs":
         hint = "return the commands by name"
-    return f"{what} cannot be set by {reader}", f"{hint}; take a copy of what you work on"
+    return f"{what} cannot be set by {reader}", f"{hint}; work on a copy"
 
 
 @dataclass
@@ -126,7 +126,7 @@ class Now:
             why = "cannot be set" if name in known or hasattr(type(self), name) else "is unknown"
             near = suggestion(name, SETTABLE)
             raise ArgumentError(
-                f"now.{name} {why}", f"{near}{' ' if near else ''}what may be set: {', '.join(SETTABLE)}, memory"
+                f"now.{name} {why}", f"{near}{' ' if near else ''}these can be set: {', '.join(SETTABLE)}, memory"
             )
         elif self.reader:
             raise ArgumentError(*_refusal(self.reader, name if name in ("inputs", "parameters") else "the state"))
@@ -162,9 +162,9 @@ class Now:
         system = self.equations.model.system.contacts
         known("contact", contact, [law.name for law in system.laws])
         if of and len(of) != 2:
-            raise ArgumentError(f"a gap is one between two things, not {len(of)}", "write of=('finger', 'ball')")
+            raise ArgumentError(f"a gap is between two parts, not {len(of)}", "write of=('finger', 'ball')")
         for thing in of:
-            known("thing that can touch", thing, [shape.name for shape in system.shapes])
+            known("part that can touch", thing, [shape.name for shape in system.shapes])
         asked = indexed_questions(system, [ContactQuestion(contact, tuple(of))])
         return contact_gap(self._values(), self.q, int(asked.law[0]), asked.side[0])
 
@@ -177,8 +177,8 @@ class Now:
     def impact(self, rates: Mapping[str, float]) -> None:
         """Set the rates to those right after an impact that gives some of them these values (SI units, by name).
 
-        The impulse acts along these coordinates alone, with the impulses of closed loops: M (v+ - v-) = W'p + J'l. All others
-        follow by inertia. (Entries of `v` that are set one by one leave the others as they are, as far as loops let them.)
+        The impulse acts along these coordinates only, with the impulses of closed loops: M (v+ - v-) = W'p + J'l. All others
+        follow by inertia. (Setting single entries of `v` leaves the others unchanged, as far as loops permit.)
         """
         given = mapping("rates", rates)
         check_names("rate", given, self.equations.rates)

@@ -59,8 +59,10 @@ class ProgressMonitor:
         self._mark = (tried, t)
         if self.end <= t or steps * (self.end - t) <= self.most_steps * way:
             return ""
-        more = f"the rest would take {steps * (self.end - t) / way:.1g} more" if way > 0 else "there is no end to it"
-        return f"the steps became too small to go on: the last {steps} of them went {way:.2g} s, {more}"
+        more = (
+            f"the rest would take {steps * (self.end - t) / way:.1g} more" if way > 0 else "the end cannot be reached"
+        )
+        return f"the steps became too small to continue: the last {steps} of them advanced by {way:.2g} s, {more}"
 
 
 def fastest(eqs: Equations, run: Any) -> str:

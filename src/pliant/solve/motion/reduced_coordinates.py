@@ -158,11 +158,11 @@ def _independent_rates(
     check_names("coordinate", independent or (), eqs.rates)
     if not made.bound.m:
         raise ArgumentError(
-            "the reduced formulation solves closed loops, and this robot has none", "leave the formulation out"
+            "the reduced formulation solves closed loops, and this robot has none", "omit the formulation"
         )
     if eqs.model.system.contacts.laws:
         raise ArgumentError(
-            "the reduced formulation remembers no contacts, and this robot has some", "leave the formulation out"
+            "the reduced formulation does not support contacts, and this robot has some", "omit the formulation"
         )
     if eqs.model.system.quaternions():
         raise PartitionError("the reduced formulation needs plain coordinates; this robot has free rotations")

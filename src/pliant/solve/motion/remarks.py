@@ -25,8 +25,8 @@ def start_remarks(bound: Binding, t: float, q: np.ndarray, v: np.ndarray, a: np.
     if fastest < VIOLENT:
         return []
     return [
-        f"the start is far from balance: parts of the robot accelerate at {fastest:.2g} m/s^2 at once, and ring after it. "
-        "To begin at rest take start='equilibrium' (--start equilibrium)"
+        f"the start is far from equilibrium: parts of the robot accelerate at {fastest:.2g} m/s^2 and vibrate afterwards. "
+        "To start at rest use start='equilibrium' (--start equilibrium)"
     ]
 
 
@@ -46,8 +46,8 @@ def energy_remarks(energies: np.ndarray, cure: str, added: np.ndarray | float = 
     change = float(changes[-1] if abs(changes[-1]) > LOST * scale else changes[np.argmax(np.abs(changes))])
     if scale <= AT_REST * float(np.max(np.abs(energies))) or abs(change) <= LOST * scale:
         return []
-    what = "was lost" if change < 0 else "came"
+    what = "was lost" if change < 0 else "was gained"
     return [
-        f"{abs(change) / scale:.0%} of the energy exchanged {what} in the steps: vibrations that they are too long for; "
-        f"{cure} shows what they do"
+        f"{abs(change) / scale:.0%} of the energy exchanged {what} in the steps, which are too long for some vibrations; {cure}"
+        " resolves them"
     ]

@@ -51,7 +51,7 @@ class SampledLoop:
             if isinstance(controller, type) or not isinstance(controller, Controller):
                 said = f"the class {controller.__name__}" if isinstance(controller, type) else repr(controller)
                 raise ArgumentError(
-                    f"{said} is no controller: give an object with `sample_time`, `start` and `command`"
+                    f"{said} is not a controller: give an object with `sample_time`, `start` and `command`"
                 )
         self.active = bool(self.controllers)
         self._random = [np.random.default_rng(getattr(c, "seed", 0)) for c in self.controllers]
@@ -132,13 +132,13 @@ class SampledLoop:
         if not isinstance(command, Mapping):
             raise ArgumentError(
                 f"{_title(self.controllers[i])} commands {command!r} at t = {now.t:g} s; return inputs by name, such as "
-                f"{{'{next(iter(now.equations.inputs), 'force')}': 1.0}}, or {{}} to leave them"
+                f"{{'{next(iter(now.equations.inputs), 'force')}': 1.0}}, or {{}} to leave them unchanged unchanged"
             )
         for name, value in command.items():
             check_names("input", [name], now.equations.inputs)
             if not isinstance(value, SupportsFloat):
                 raise ArgumentError(
-                    f"{_title(self.controllers[i])} commands {value!r} for input '{name}', which is no number"
+                    f"{_title(self.controllers[i])} commands {value!r} for input '{name}', which is not a number"
                 )
             out[name] = float(value)
             if not np.isfinite(out[name]):

@@ -100,23 +100,22 @@ def simulate(
     start: "initial", "equilibrium", a State, an Equilibrium, a Result (continues from its end), coordinates and rates by name, or
         positions at rest; the model's own `start` when None.
     method: an integrator or its name; chosen by constraints and stiffness when None, and named in the result.
-    step: fixed step [s] of a method that is given by name; of generalized-alpha where none is.
-    rtol, atol: tolerances of a method that is given by name or chosen; when None, 1e-6 of explicit and 1e-3 of implicit methods,
-        and a hundred-thousandth of rtol of the robot's size.
+    step: fixed step [s]; without a `method`, that of generalized-alpha.
+    rtol, atol: tolerances of a method that is given by name or chosen automatically; by default 1e-6 for explicit and 1e-3 for
+        implicit methods, and 1e-5 rtol times the size of the robot.
     save_every, save_at: interval of saved states, or times to save, at which steps end exactly [s]; 200 intervals by default.
     save_between: interpolate states at `save_at` within steps instead.
-    inputs: by name, each a number that is held, a text with a unit or an expression of t ("2 N", "2*sin(3*t) N"), a function of
+    inputs: by name, each a constant number, a text with a unit or an expression of t ("2 N", "2*sin(3*t) N"), a function of
         the time [s], or `(times, values)`, with "linear" (the default; "cubic" for inputs that prescribe positions or rates),
         "previous" or "cubic" after them. SI units where no unit is written.
     formulation: "multipliers" keeps all coordinates with constraint forces; "reduced" integrates the `independent`
-        coordinates alone and solves the loops for the others.
+        coordinates only and solves the loops for the others.
     events: zero crossings to locate; mid_step: called after each step with a `Now`, which it may set (state, inputs, parameters).
     controllers: called at their own sample times; their commands are held until the next ones (`solve.motion.sampled_control`).
-        A commanded position or rate is led to in a sample time.
-        Those that the model describes when None or True, and none with () or False.
-    out: a netCDF file for the result. It appears when the run has come to its end; until then, and where it fails or Ctrl-C ends
-        it, what was computed is in `NAME.partial.nc` beside it, and an earlier result stays.
-    timeout: seconds of real time after which the run stops, with what was computed by then.
+        A commanded position or rate is interpolated over a sample time. None or True: those of the model; () or False: none.
+    out: a netCDF file for the result, written when the run has finished. Until then, and if the run fails or is interrupted by
+        Ctrl-C, the results so far are in `NAME.partial.nc` next to it, and an earlier result is not modified. timeout: seconds
+        of real time after which the run stops, with the results so far.
     on_failure: "return" returns a failed run, with its status and message, instead of raising.
     """
     choice("on_failure", on_failure, ("raise", "return"))
@@ -277,12 +276,11 @@ def read_request(
             raise ArgumentError(_NOT_REDUCED)
         if given is not None:
             raise ArgumentError(
-                "the reduced formulation has its own method",
-                "leave out the method and its step; rtol and atol are used",
+                "the reduced formulation has its own method", "omit the method and its step; rtol and atol are used"
             )
     elif names is not None:
         raise ArgumentError(
-            "independent coordinates belong to the formulation 'reduced'", "choose it, or leave them out"
+            "independent coordinates apply to the formulation 'reduced' only", "choose it, or omit them"
         )
     exact = save_at is not None and not save_between
     return Request(
@@ -292,7 +290,7 @@ def read_request(
 
 def _span(begin: Any, until: Any) -> tuple[float, float]:
     """Begin and end [s] of a run."""
-    hint = "write until=5, and begin=1 where it does not begin at 0" if np.ndim(until) else ""
+    hint = "write until=5, and begin=1 if it does not start at 0" if np.ndim(until) else ""
     begin, end = number("begin", begin), number("until", until, hint=hint)
     if not end > begin:
         raise ArgumentError(f"the time span must go forward; it goes from {begin:g} to {end:g} s")
@@ -301,7 +299,7 @@ def _span(begin: Any, until: Any) -> tuple[float, float]:
         raise ArgumentError(
             f"a span of {end - begin:.3g} s is too short so far from zero: times around {begin:g} s are {apart:.2g} s apart as "
             "numbers",
-            "begin nearer to 0, and shift what depends on time",
+            "start closer to 0, and shift everything that depends on time",
         )
     return begin, end
 
@@ -312,7 +310,7 @@ def _told_apart(what: str, interval: float | None, begin: float, end: float) -> 
     if interval is not None and 0 < interval < FEW_TIMES * apart:
         raise ArgumentError(
             f"{what}={interval:g} s is too short so far from zero: times around {end:g} s are {apart:.2g} s apart as numbers",
-            "begin nearer to 0, and shift what depends on time",
+            "start closer to 0, and shift everything that depends on time",
         )
 
 
@@ -407,7 +405,7 @@ class Job:
                     break
                 if failed := monitor.check():
                     failed += f". '{fastest(self.eqs, run)}' moves fastest: check forces, stiffness and mass there; or "
-                    failed += "take looser tolerances, fixed steps, or a larger max_steps of the method. This was"
+                    failed += "use looser tolerances, fixed steps, or a larger max_steps of the method. This was"
                     break
         except KeyboardInterrupt as reason:
             stopped = str(reason) or INTERRUPTED
@@ -560,7 +558,7 @@ def on_stops(times: np.ndarray, stops: np.ndarray) -> np.ndarray:
 def _brief(count: int, cure: str) -> str:
     """What to say of impacts that steps have passed over."""
     what = "an impact was" if count == 1 else f"{count} impacts were"
-    return f"{what} shorter than a step, so that rebounds are too low; take {cure}, or the automatic method"
+    return f"{what} shorter than a step, so rebounds are too low; use {cure}, or the automatic method"
 
 
 def end_message(t: float) -> str:

@@ -91,7 +91,7 @@ def _on_constraints(
     if found is None:  # what was set contradicts itself: as near as can be
         found = impulse(bound, t, q, v, np.ones(bound.nv, dtype=bool), *nothing)
     if found is None:
-        raise ArgumentError(f"the rates that were set at t = {t:g} s cannot be brought onto the constraints")
+        raise ArgumentError(f"the rates that were set at t = {t:g} s cannot satisfy the constraints")
     return bound, q, found
 
 

@@ -52,24 +52,26 @@ def continuation(
     max_step: float = MAX_STEP,
     tolerance: float = 1e-10,
 ) -> Path:
-    """Poses at rest while `parameter` (a parameter or input of the model) goes to the value `to` [SI units].
+    """Path of equilibria while `parameter` (a parameter or input of the model) changes to the value `to` [SI units].
 
-    The path is followed by arc length, so it goes on where the parameter turns back (limit points) and through
-    bifurcations. Both are located and reported, with the directions that lose their stiffness.
+
+    Arc-length continuation passes limit points, where the parameter reverses, and bifurcations. Both are located and reported,
+
+    with the directions that lose their stiffness.
 
     Args:
-        start: where to begin: the model's "equilibrium", a pose near rest ("initial", a State, positions, coordinates by name), or
-            a point of another path (which goes on in its direction, or back with `reverse`).
+        start: start of the path: the model's "equilibrium", a pose near one ("initial", a State, positions, coordinates by
+            name), or a point of another path (which is continued in its direction, or backward with `reverse`).
         branch: leave the path at a bifurcation, to the side on which the output `by` (or the coordinate that moves most, which
             `SpecialPoint.moves` names) grows (1) or falls (-1).
         mode: which loss of stiffness along the path to branch off at, from 1; the start itself if it is a bifurcation.
-        imperfection: small generalized forces [N or N m] by rate name that act along the whole path; a perfect robot's
-            bifurcations become smooth turns to the side that they push to.
-        time: at which inputs are read [s].
+        imperfection: small generalized forces [N or N m] by rate name that act along the entire path; bifurcations of a perfect
+            robot become smooth turns to their side.
+        time: at which inputs are evaluated [s].
         stop: values of outputs or coordinates at which the path ends.
-        max_points: the most points before the path is given up.
-        max_step: longest step: 1 is a motion by the robot's size, or the whole range of the parameter.
-        tolerance: largest unbalanced force accepted, relative to the forces in play.
+        max_points: maximum number of points.
+        max_step: longest step: 1 is a motion by the robot's size, or the entire range of the parameter.
+        tolerance: largest accepted unbalanced force, relative to the acting forces.
     """
     begin, t = perf_counter(), time
     need_equations(eqs)
@@ -83,7 +85,7 @@ def continuation(
     eqs.check_values({parameter: to})
     first = start.value if isinstance(start, PathPoint) else loading.initial(t)
     if first == to:
-        raise ArgumentError(f"'{parameter}' is {to:g} already; give another value to go to")
+        raise ArgumentError(f"'{parameter}' is {to:g} already; give another target value")
     loading.scale = abs(to - first)
     place, statics, notes = _first_place(eqs, loading, first, start, imperfection or {}, t, tolerance, to, reverse)
     follower = PathFollower(
@@ -102,10 +104,10 @@ def continuation(
 
 def _branch(branch: Any, mode: int, by: str | None) -> Branch | None:
     if branch is None and (by is not None or mode != 1):
-        raise ArgumentError("mode and by say which branch to take", "give branch as well: +1 or -1")
+        raise ArgumentError("mode and by apply to a branch only", "add branch: +1 or -1")
     if branch is not None and branch not in (1, -1):
         raise ArgumentError(
-            f"branch must be the side +1 or -1, not {describe(branch)}", "beside it, write mode=1, by='output'"
+            f"branch must be the side +1 or -1, not {describe(branch)}", "use it with mode=1, by='output'"
         )
     return None if branch is None else Branch(mode, branch, by)
 
@@ -166,6 +168,6 @@ def _first_place(
             place = statics.correct(q, multipliers, first, way, metric, patient=True)
     place = None if place is None else statics.with_tangent(place, way)
     if place is None:
-        reason = "no pose at rest was found near the start. Start from an equilibrium, or a point of another path."
+        reason = "no equilibrium was found near the start. Start from an equilibrium, or a point of another path."
         return None, statics, [reason]
     return place, statics, notes

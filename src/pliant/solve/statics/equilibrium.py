@@ -177,14 +177,15 @@ def equilibrium(
     if held:
         stable = None
         warnings.append(
-            f"the model has no damping; without any {judged.remark if judged else ''}, and one percent of it holds the pose"
+            f"the model has no damping; without any {judged.remark if judged else ''}, but one percent of damping "
+            "stabilizes the pose"
         )
     found = rest.in_balance and (stable is not False or stability == "any")
     first = _found(judged, rest.iterations, held) if rest.in_balance else _not_found(eqs, at.residual, rest, touching)
     if late:
         first = f"{late}: {first}"
     if rest.in_balance and not found:
-        first += ". No stable pose was found from here: start elsewhere, or take this one with stability='any'"
+        first += ". No stable pose was found from here: start elsewhere, or accept this one with stability='any'"
     result = Equilibrium(
         Status.CONVERGED if found else Status.FAILED, "; ".join([first, *warnings]), rest.q, rest.multipliers,
         float(np.max(np.abs(at.residual), initial=0.0)), stable, stiffness, rest.iterations, eqs, time, tuple(warnings),
@@ -231,8 +232,8 @@ def _still_slides(rest: Rest, t: float) -> bool:
 
 def _pushed(eqs: Equations, rate: int) -> str:
     return (
-        f"on the way it buckles, or stands where it would fall over: it was pushed to the side on which '{eqs.rates[rate]}' "
-        "grows; an imperfection of the model decides otherwise, and `continuation` follows either side"
+        f"the search passed an unstable pose (buckled, or upright) and left it to the side on which '{eqs.rates[rate]}' "
+        "grows; add an imperfection to the model to select the side, or follow both with `continuation`"
     )
 
 
@@ -261,17 +262,20 @@ def _not_found(eqs: Equations, residual: np.ndarray, rest: Rest, touching: Conta
     k = int(np.argmax(np.abs(eqs.binding.sizes(rest.q)[1] * residual))) if len(residual) else 0
     worst, size = (eqs.rates[k], abs(residual[k])) if len(residual) else ("", 0.0)
     first = (
-        f"no equilibrium found: a force of {size:.3g} on '{worst}' stays unbalanced after {rest.iterations} "
+        f"no equilibrium found: a force of {size:.3g} on '{worst}' remains unbalanced after {rest.iterations} "
         "iterations. "
     )
     if sliding := sliding_words(touching):
-        return f"{first}{sliding[0].upper()}{sliding[1:]}. Raise its `friction`, or start from a pose nearer to a rest."
+        return f"{first}{sliding[0].upper()}{sliding[1:]}. Increase its `friction`, or start closer to an equilibrium."
     if rest.away:
         grounded = touching is not None
-        ground = "touches nothing on its way" if grounded else "has nothing to rest on"
+        ground = "touches nothing" if grounded else "is not supported"
         advice = "move its surfaces" if grounded else "add springs, stops, or `surfaces` with `contacts`"
-        return f"{first}The robot has no rest: it moves away without end and {ground}: {advice}, or start nearer to a rest."
-    return f"{first}The robot may have no rest (add springs or stops), or start from a pose nearer to it."
+        return (
+            f"{first}The robot has no equilibrium: it moves away indefinitely and {ground}: {advice}, or start closer "
+            "to an equilibrium."
+        )
+    return f"{first}The robot may have no equilibrium (add springs or stops), or the start is too far from one."
 
 
 @known_keywords(EquilibriumOptions.renamed)

@@ -111,14 +111,14 @@ class PathFollower:
             self.record.add(new)
             if (new.value - self.first) * np.sign(self.to - self.first) < -abs(self.to - self.first):
                 return Status.STOPPED, self._ending(
-                    f"'{self.statics.loading.name}' went to {new.value:g}, as far away from the goal as the start was "
-                    "near it. Follow another branch, or give another goal."
+                    f"'{self.statics.loading.name}' reached {new.value:g} in the opposite direction, as far from the start as"
+                    " the goal. Follow another branch, or give another goal."
                 )
             place = new
             self.statics.stand_at(place)
             step = min(self.max_step, step * (1.6 if new.iterations <= 5 else 1.0 if new.iterations <= 6 else 0.6))
         return Status.STOPPED, self._ending(
-            f"{self.max_points} points did not reach the end. Allow more of them (max_points), or longer steps."
+            f"{self.max_points} points did not reach the end. Increase max_points, or allow longer steps."
         )
 
     def _attempt(self, place: EquilibriumPoint, step: float) -> EquilibriumPoint:
@@ -305,8 +305,8 @@ class PathFollower:
                 parts.append(f"{len(values)} {word}{'s' if len(values) > 1 else ''} at {listed}")
         if self.branch is not None and not self.record.branch:
             parts.append(
-                f"no bifurcation of number {self.branch.mode} was met, so no branch was taken: go further, or give a "
-                "small imperfection"
+                f"no bifurcation of number {self.branch.mode} was found, so no branch was taken: extend the range, or "
+                "give a small imperfection"
             )
         stability = last.stability
         if stability is not None and stability.stable is False:
@@ -316,9 +316,10 @@ class PathFollower:
 
     def _stuck(self, place: EquilibriumPoint) -> str:
         return (
-            f"the path could not be followed beyond '{self.statics.loading.name}' = {place.value:.6g}: no pose at rest is "
-            "near it, however short the step. A stop or a slack link may act there, or the robot be at the limit of its "
-            "reach. Smooth what switches, or go on from a later pose."
+            f"the path could not be followed beyond '{self.statics.loading.name}' = {place.value:.6g}: no equilibrium was "
+            "found nearby, even with"
+            " short steps. A stop or a slack link may act there, or the robot may be at the limit of its reach. Smooth such"
+            " transitions, or continue from a later pose."
         )
 
     def _no_branch(self, place: EquilibriumPoint) -> str:

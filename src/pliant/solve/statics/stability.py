@@ -151,7 +151,10 @@ def _by_motion(K: np.ndarray, C: np.ndarray, M: np.ndarray, by_stiffness: Stabil
         return replace(by_stiffness, unstable=found.growing, conservative=False, remark=found.remark)
     if lacking:
         way = "direction" if lacking == 1 else "directions"
-        remark = f"gyroscopic terms alone hold it, as its stiffness is negative in {lacking} {way}; any damping there lets it go"
+        remark = (
+            f"only gyroscopic terms stabilize it, since its stiffness is negative in {lacking} {way}; any damping "
+            "there makes it unstable"
+        )
         return replace(by_stiffness, unstable=0, conservative=False, remark=remark)
     return by_stiffness
 

@@ -226,7 +226,7 @@ def _checked(door: Door, process_request: Any) -> Any:
         if reason is None:
             request.path = door.inside(request.path)
             return process_request(connection, request)
-        body = f"{reason}; from elsewhere: {tunnel_advice(door.port)}\n".encode()
+        body = f"{reason}; from another machine: {tunnel_advice(door.port)}\n".encode()
         head = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(body)), "Connection": "close"}
         return Response(HTTPStatus.FORBIDDEN.value, HTTPStatus.FORBIDDEN.phrase, Headers(head), body)
 

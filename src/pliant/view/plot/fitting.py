@@ -18,8 +18,8 @@ MOST_COMPONENTS = 12
 
 @styled
 def fit(found: Fit) -> np.ndarray:
-    """Measured outputs and the model before and after a fit, a pair of axes for each component of each output: over time, or over
-    the number of the pose for poses at rest. Samples that were held out are hollow."""
+    """Measured outputs and the model before and after a fit, a pair of axes for each component of each output: over time, or
+    over the number of the pose for equilibria. Held-out samples are hollow."""
     import matplotlib.pyplot as plt
 
     units = {(error.measurement, error.output): error.unit for error in found.errors}
@@ -53,8 +53,8 @@ def _component(ax: Any, path: FittedPath, k: int, unit: str) -> None:
 
 @styled
 def likelihood(profile: Profile, *, ax: Any = None) -> Any:
-    """How much worse a fit gets with one parameter held and the others fitted anew, with its 95 % interval. profile: what
-    `Fit.profile` returns."""
+    """Profile likelihood: the rise of the sum of squares with one parameter fixed and the others refitted, with its 95 %
+    interval. profile: result of `Fit.profile`."""
     ax = axes(ax)
     ax.plot(profile.values, profile.rise, marker="o", markersize=3)
     for end in profile.interval:

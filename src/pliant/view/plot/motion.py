@@ -71,7 +71,7 @@ def trajectory(
 def inputs(run: Result, names: str | Sequence[str] | None = None, *, ax: Any = None) -> Any:
     """Inputs over time, as the model, the caller or controllers set them; returns the axes, an array of them where units differ.
 
-    names: one or several; by default those that change, or all where none does. Each unit has a pair of axes of its own, one below
+    names: one or several; by default those that change, or all if none does. Each unit has a separate pair of axes, one below
     the other. ax: axes to draw on, for inputs of one unit.
     """
     units = {name: run.input(name).unit for name in run.inputs}
@@ -86,7 +86,7 @@ def inputs(run: Result, names: str | Sequence[str] | None = None, *, ax: Any = N
         groups.setdefault(units[name], []).append(name)
     if ax is not None and len(groups) > 1:
         listed = ", ".join(f"'{name}' [{units[name]}]" for name in chosen)
-        raise ValueError(f"one pair of axes takes one unit, but these have several: {listed}; leave out `ax`")
+        raise ValueError(f"one pair of axes can show one unit only, but these have several: {listed}; omit `ax`")
     pairs = [axes(ax)] if len(groups) == 1 else axes_below_each_other(len(groups))
     for one, (unit, group) in zip(pairs, groups.items(), strict=True):
         _inputs_of_a_unit(one, run, unit, group)
@@ -175,9 +175,10 @@ def energy(run: Result, *, ax: Any = None) -> Any:
 def spectrum(
     run: Result, name: str | None = None, *, modes: Modes | None = None, ax: Any = None, highest: float | None = None
 ) -> Any:
-    """Amplitude over frequency of an output, a frame's position or a coordinate, its mean taken away (Hann window).
+    """Amplitude over frequency of an output, a frame's position or a coordinate, without its mean (Hann window).
 
-    The run must have been saved at equal intervals (`Every`). modes: whose frequencies to mark. highest: end of the axis [Hz].
+    The run must have been saved at equal intervals (`save_every`). modes: whose frequencies to mark. highest: end of the axis
+    [Hz].
     """
     name = _default(run)[0] if name is None else name
     steps = np.diff(run.time)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 @styled
 def search(found: Optimum, *, axes: Any = None) -> np.ndarray:
-    """What `optimize` has seen on its way: the objective, what conditions have to spare, and the varied values
-    as shares of their ranges, each over the evaluations. Where there are no conditions, two pairs of axes are drawn.
+    """The iterations of `optimize`: the objective, the margins of the conditions, and the varied values as fractions of their
+    ranges, each over the evaluations. Without conditions, two pairs of axes are drawn.
     """
     count = 3 if found.spare else 2
     if axes is None:

@@ -46,7 +46,7 @@ def method_by_name(name: str, **options: Any) -> Method:
     method = chosen(**given)
     for option in ("rtol", "atol"):
         if option in given and method.fixed:
-            raise ArgumentError(f"{option} has no use with a fixed step", f"leave out {option} or the step")
+            raise ArgumentError(f"{option} has no effect with a fixed step", f"omit {option} or the step")
     return method
 
 
@@ -69,7 +69,7 @@ def chosen_method(
     for option, value in (("step", step), ("rtol", rtol), ("atol", atol)):
         if value is not None:
             example = f"{type(method).__name__}({option}={value!r})"
-            raise ArgumentError(f"the method is given, and {option} beside it", f"write method={example}")
+            raise ArgumentError(f"both the method and {option} are given", f"write method={example}")
     return method
 
 

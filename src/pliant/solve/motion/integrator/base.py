@@ -95,7 +95,7 @@ class Adaptive(Method):
         number(f"{name}: rtol", self.rtol, at_least=1e-14, at_most=0.1, hint="1e-6 is usual, 1e-14 is round-off")
         for option in ("max_step", "max_steps"):
             if self.step is not None and getattr(self, option) is not None:
-                raise ArgumentError(f"{name}: a fixed step leaves no use for {option}", "give one of the two")
+                raise ArgumentError(f"{name}: {option} has no effect with a fixed step", "give one of the two")
 
     @property
     def relative_tolerance(self) -> float:

@@ -14,7 +14,7 @@ class ExplicitRungeKutta(Adaptive):
 
     Order 5 with an embedded order 4 for the error; six evaluations of the equations per step. Its step is limited by
     the fastest decay or oscillation, |eigenvalue| * step < 3.3 or so, resolved or not. Constraints enter through
-    accelerations, and each new state is projected on them. Quaternions are integrated as they stand and normalized.
+    accelerations, and each new state is projected on them. Quaternions are integrated componentwise and normalized.
 
     Reference: Dormand and Prince, A family of embedded Runge-Kutta formulae, J. Comp. Appl. Math. 6 (1980).
     """

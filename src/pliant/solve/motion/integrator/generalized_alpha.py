@@ -15,8 +15,8 @@ class GeneralizedAlpha(Adaptive):
 
     Order 2 in positions, rates and multipliers, stable for any step. Constraints are satisfied at position level
     after every step, rates are then projected on their derivatives, and accelerations and multipliers are those of
-    the new state. Increments are applied on the group, so rotations need nothing special. Adaptive steps take their
-    error from differences of the acceleration, seen through the stiffness of the step.
+    the new state. Increments are applied on the group, so rotations need no special treatment. Adaptive steps estimate their
+    error from differences of the acceleration, filtered by the stiffness of the step.
 
     Attributes:
         spectral_radius: what remains per step of an oscillation much faster than the step, from 0 (all damped away) to

@@ -12,10 +12,10 @@ from pliant.solve.motion.integrator.base import Adaptive
 class Rosenbrock(Adaptive):
     """For stiff motions, with or without constraints: stiff springs, strong dampers, slender rods.
 
-    Order 4 with an embedded order 3 for the error, L-stable and stiffly accurate: what decays fast or is very stiff
-    does not limit the step. One factorization and six evaluations per step, no iterations. The equations are taken as
-    they stand, accelerations and multipliers being algebraic unknowns, and configurations as increments of the step's
-    start, so rotations need nothing special. Each new state is projected on the constraints.
+    Order 4 with an embedded order 3 for the error, L-stable and stiffly accurate: fast decay and stiff vibrations do not limit
+    the step. One factorization and six evaluations per step, no iterations. Accelerations and multipliers are algebraic
+    unknowns of the original equations, and configurations are increments relative to the start of the step, so rotations need
+    no special treatment. Each new state is projected on the constraints.
 
     Reference: Steinebach, Order-reduction of ROW-methods for DAEs and method of lines applications, TH Darmstadt
     (1995), method RODASP; Hairer and Wanner, Solving Ordinary Differential Equations II, sections IV.7 and VI.4.

@@ -11,12 +11,16 @@ from pliant.solve.motion.integrator.base import Method
 
 @dataclass(frozen=True, kw_only=True)
 class SymplecticEuler(Method):
-    """The cheapest step there is, for robots that are not stiff: one evaluation of the equations, no linearization.
+    """The cheapest step, for robots that are not stiff: one evaluation of the equations, no linearization.
 
-    Order 1. Rates go on with the accelerations of the state, positions with the new rates. The step has to be short against the
-    fastest vibration: the motion diverges where the product of step and its angular frequency exceeds 2. Up to there, energy of
-    undamped motions stays bounded. Each new state is projected on the constraints. This is what most simulators of rigid robots
-    call (semi-implicit) Euler; `SemiImplicit` here is implicit in stiffness and damping, too.
+
+    Order 1. Rates are advanced with the current accelerations, positions with the new rates. The step must be short compared
+
+    with the fastest vibration: the motion diverges if the step times its angular frequency exceeds 2. Below this limit the
+
+    energy of undamped motions stays bounded. Each new state is projected on the constraints. Most simulators of rigid robots
+
+    call this method (semi-implicit) Euler; `SemiImplicit` is also implicit in stiffness and damping.
 
     Attributes:
         step: step [s]; the run is cut into equal steps of at most this size.
