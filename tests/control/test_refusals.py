@@ -165,7 +165,7 @@ def test_objects_and_commands_that_are_none_are_refused(arm: pliant.Equations) -
         def command(self, now: Now) -> object:
             return self.answer
 
-    for wrong, message in ((object(), "is not a controller"), (Say, "the class Say is no controller")):
+    for wrong, message in ((object(), "is not a controller"), (Say, "the class Say is not a controller")):
         with pytest.raises(ValueError, match=message):
             pliant.simulate(arm, 0.1, controllers=wrong)
     for answer, message in (

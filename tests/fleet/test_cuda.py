@@ -77,7 +77,7 @@ def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(sys.modules, "cupy", Cupy)
     eqs = pliant.derive(pliant.load("pendulum"))
-    with pytest.raises(ValueError, match=r"no GPU that CUDA can use here: cudaErrorNoDevice.*device='cpu'"):
+    with pytest.raises(ValueError, match=r"no CUDA GPU is available: cudaErrorNoDevice.*device='cpu'"):
         pliant.Fleet(eqs, 3, device="cuda", step=1e-3)
 
 

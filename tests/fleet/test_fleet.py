@@ -319,7 +319,7 @@ def test_says_that_it_is_compiled(
     monkeypatch.setattr("pliant.fleet.fleet.PATIENCE", 0.01)
     monkeypatch.setenv("PLIANT_CACHE", str(tmp_path))
     pliant.Fleet(eqs, 3, step=1e-3)
-    assert "compiling the equations of pendulum" in capsys.readouterr().err
+    assert "compiling code for a fleet of pendulum" in capsys.readouterr().err
 
 
 def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

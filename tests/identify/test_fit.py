@@ -180,7 +180,7 @@ def test_rods_that_are_divided_too_coarsely_are_a_remark():
         for count in (2, 4, 40)
     }
     (remark,) = found[2].warnings
-    assert "would move stiff from " in remark
+    assert "would change stiff from " in remark
     assert "--rod ruler=pcs:4" in remark
     moved = found[4].parameters["stiff"] - found[2].parameters["stiff"]
     assert found[2].finer_rods["stiff"] == pytest.approx(moved, rel=0.1)

@@ -319,12 +319,12 @@ loads: {push: {frame: ball, force: [1 N, 0, 0], expressed_in: bar}}
     done = pliant.export_mjcf(pliant.derive(pliant.load_text(text)), tmp_path / "robot.xml")
     listed = "\n".join(done.remarks)
     for words in (
-        "fall.orientation: one damping about all axes",
-        "swing: its spring, damper or input is not linear",
+        "fall.orientation: its damping differs between axes",
+        "swing: its spring, damper or input is nonlinear",
         "motor swing: its command is a formula",
         "surface floor, contact floor: left out",
-        "link rope: its damper is written as a viscous one",
-        "link rope: its spring begins sharply",
+        "link rope: its damper is replaced by a viscous one",
+        "link rope: its spring has no `smoothing`",
         "tendon line: its friction is omitted",
         "tendon line: its wound-in length is constant, 0.01 m",
         "constraint guide: omitted: its components x, rx",

@@ -74,7 +74,7 @@ def test_strains_that_the_other_model_cannot_hold_are_named():
     with pytest.warns(UserWarning, match="also free in shear_x, shear_y and stretch"):
         switched = with_strains("kirchhoff").with_rod("strip", "fe:4")
     assert switched.rods["strip"].strains is None
-    with pytest.warns(UserWarning, match="has no twist, other than its `strains` say"):
+    with pytest.warns(UserWarning, match="has no twist, unlike its `strains`"):
         switched = with_strains("bend_x", "twist").with_rod("strip", "pcc:4")
     assert switched.rods["strip"].strains == ("bend_x",)
     with pytest.raises(pliant.SpecError, match="cannot hold shear_y"):

@@ -90,7 +90,7 @@ class _Reader:
         for what, values in (("stiffness", at.stiffness), ("damping", at.damping)):
             setattr(passive, what, float(values[0]))
             if np.ptp(values):
-                self.remark(force.source, f"its {what}s differ between axes; that about x is written for all")
+                self.remark(force.source, f"its {what} differs between axes; that about x is written for all")
         if passive.stiffness and abs(at.rest[0]) < 1:
             self.remark(force.source, "its spring is written with the rest position zero")
         if any(self._acts(force.signals + k) for k in range(3)):

@@ -126,7 +126,7 @@ def test_what_is_not_there_is_said(bouncing: pliant.Result) -> None:
         bouncing.contacts["grund"]
     with pytest.raises(ArgumentError, match="no part that can touch 'ball'"):
         bouncing.contacts.between("ball", "floor")
-    with pytest.raises(ArgumentError, match=r"no saved time .the nearest one is 0\.1 s"):
+    with pytest.raises(ArgumentError, match=r"not a saved time .the nearest one is 0\.1 s"):
         bouncing.contacts.at(0.1004)
 
 

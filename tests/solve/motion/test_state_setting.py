@@ -416,7 +416,7 @@ def test_an_event_may_set_inputs_and_parameters(ball):
         (lambda now: now.v.__setitem__(0, np.nan), "rate of 'drop' was set to nan at t = "),
         (lambda now: now.q.__setitem__(0, np.inf), "position of 'drop' was set to inf"),
         (lambda now: setattr(now, "q", [1.0, 2.0]), "now.q must have 1 entries"),
-        (lambda now: setattr(now, "v", [np.nan]), "now.v holds a number that is not finite"),
+        (lambda now: setattr(now, "v", [np.nan]), "now.v has a number that is not finite"),
         (lambda now: now.v.__setitem__("dorp", 0.0), "unknown coordinate or rate 'dorp'"),
         (lambda now: setattr(now, "velocity", 0.0), "now.velocity is unknown"),
         (lambda now: setattr(now, "t", 0.0), "now.t cannot be set"),

@@ -132,7 +132,7 @@ class SampledLoop:
         if not isinstance(command, Mapping):
             raise ArgumentError(
                 f"{_title(self.controllers[i])} commands {command!r} at t = {now.t:g} s; return inputs by name, such as "
-                f"{{'{next(iter(now.equations.inputs), 'force')}': 1.0}}, or {{}} to leave them unchanged unchanged"
+                f"{{'{next(iter(now.equations.inputs), 'force')}': 1.0}}, or {{}} to leave them unchanged"
             )
         for name, value in command.items():
             check_names("input", [name], now.equations.inputs)

@@ -66,7 +66,7 @@ def test_a_wrong_name_is_answered_with_the_nearest(name, options, words):
         (Rosenbrock, {"atol": -1e-9}, "Rosenbrock: atol must be a positive number, not -1e-09"),
         (Rosenbrock, {"step": 0.0}, "step must be a positive number"),
         (Rosenbrock, {"step": True}, "step must be a positive number"),
-        (GeneralizedAlpha, {"step": 1e-3, "max_step": 1e-2}, "a fixed step leaves no use for max_step"),
+        (GeneralizedAlpha, {"step": 1e-3, "max_step": 1e-2}, "max_step has no effect with a fixed step"),
         (GeneralizedAlpha, {"max_step": float("inf")}, "max_step must be a positive number"),
         (GeneralizedAlpha, {"spectral_radius": 1.2}, "spectral_radius must be a number between 0"),
         (Newmark, {"beta": 0.0}, "beta must be a number above 0"),
