@@ -53,8 +53,8 @@ def turning() -> PidControl:
         ("at", "mass", {**TREE, "controllers": [Silent()]}, "controller 'Silent' has no derivatives"),
         ("at", "mass", {**TREE, "controllers": [raising(), raising()]}, "two controllers have the name 'raise'"),
         ("at", "raise.integrall", {**TREE, "controllers": raising()}, "did you mean 'raise.integral'"),
-        ("at", "torque", {**TREE, "controllers": raising("reference")}, "'raise' computes its compensation"),
-        ("at", "torque", {**TREE, "controllers": raising(), "inputs": {"torque": ([0, 1], [0, 1])}}, "'raise' computes its compensation"),
+        ("at", "torque", {**TREE, "controllers": raising("reference")}, "'raise' computes"),
+        ("at", "torque", {**TREE, "controllers": raising(), "inputs": {"torque": ([0, 1], [0, 1])}}, "'raise' computes"),
         ("at", "mass", {**TREE, "controllers": turning()}, "its task is the"),
     ],
 )  # fmt: skip

@@ -265,7 +265,7 @@ def test_partial_results_say_so(tmp_path):
     sealed(tmp_path / "run.partial.nc", attribute("message", "still running at t = 0.2 s; results so far are kept"))
     with pytest.warns(UserWarning, match=r"run\.partial\.nc is partial \(3 saved states\): still running"):
         assert load_result(tmp_path / "run.partial.nc").is_partial
-    words = re.escape(f"there is no file {tmp_path / 'run.nc'}, but {tmp_path / 'run.partial.nc'} holds")
+    words = re.escape(f"there is no file {tmp_path / 'run.nc'}, but {tmp_path / 'run.partial.nc'} contains")
     with pytest.raises(ResultFileError, match=words):
         load_result(tmp_path / "run.nc")
     with warnings.catch_warnings():

@@ -63,7 +63,7 @@ def with_rod_model(spec: Robot, rod: str, model: str | RodModelBase, options: di
         for why in dict.fromkeys(lost.values()):
             names = [name for name, reason in lost.items() if reason == why]
             one = f"output {names[0]}" if len(names) == 1 else f"outputs {', '.join(names)}"
-            warnings.warn(f"the {one} is omitted: {why}", stacklevel=2)
+            warnings.warn(f"{one} omitted: {why}", stacklevel=2)
     return spec.replace(**changes)
 
 
