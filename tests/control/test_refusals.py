@@ -171,7 +171,7 @@ def test_objects_and_commands_that_are_none_are_refused(arm: pliant.Equations) -
     for answer, message in (
         (None, "return inputs by name"),
         (3.0, "return inputs by name"),
-        ({"one": "3"}, "no number"),
+        ({"one": "3"}, "not a number"),
     ):
         Say.answer = answer
         with pytest.raises(ValueError, match=message):
