@@ -65,7 +65,7 @@ def mujoco_error(file: Path, states: int = STATES, folders: Sequence[Path] = ())
 
 LEFT_OUT = {
     "spring and damper of a tendon": ("tendons", ("tendon_stiffness", "tendon_damping")),
-    "the largest force of a servo": ("actuators", ("actuator_forcelimited",)),
+    "the force limit of a servo": ("actuators", ("actuator_forcelimited",)),
     "the largest force of all actuators": ("given_joints", ("jnt_actfrclimited",)),
 }
 """Beginnings of notes, with the kind of thing that they are about, and the arrays that are zero without it."""

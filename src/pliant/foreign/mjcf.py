@@ -161,7 +161,7 @@ class Reader:
         if list(model.opt_gravity) != [0, 0, -9.81]:
             self.document.head["world"] = {"gravity": vector(model.opt_gravity)}
         if model.opt_density or model.opt_viscosity or model.opt_wind.any():
-            self.document.note("forces of the medium (density, viscosity, wind) are left out")
+            self.document.note("fluid forces (density, viscosity, wind) are not imported")
 
     # -- bodies ------------------------------------------------------------------------------------------------------------
 
@@ -330,9 +330,9 @@ class Reader:
         if model.dof_frictionloss[v]:
             self.note("the friction of a ball or free joint is not imported", given, "joint")
         if model.jnt_limited[j]:
-            self.note("the range of a ball joint is left out", given, "joint")
+            self.note("the range of a ball joint is not imported", given, "joint")
         if or_zero(model, "jnt_stiffnesspoly", j) or or_zero(model, "dof_dampingpoly", v):
-            self.note("springs and dampers that are not linear are left out", given, "joint")
+            self.note("nonlinear springs and dampers are not imported", given, "joint")
         if j in self.turned and any(self.turned[j][3:]):
             found["input"] = ["=" + " + ".join(terms) if terms else 0 for terms in self.turned[j][3:]]
         return found
@@ -359,9 +359,9 @@ class Reader:
             found.bounds = (low, high)
         given = model.name("jnt", j)
         if or_zero(model, "jnt_stiffnesspoly", j) or or_zero(model, "dof_dampingpoly", v):
-            self.note("springs and dampers that are not linear are left out", given, "joint")
+            self.note("nonlinear springs and dampers are not imported", given, "joint")
         if or_zero(model, "jnt_springyield", j):
-            self.note("the yield of a spring is left out", given, "joint")
+            self.note("the yield of a spring is not imported", given, "joint")
         return found
 
     def begin_within(self, j: int, when: str = "") -> None:
@@ -370,7 +370,7 @@ class Reader:
         given = float(self.starts[q])
         self.starts[q] = np.clip(given, *model.jnt_range[j])
         if self.starts[q] != given:
-            message = f"the joint starts at {self.starts[q]:g}{when}, since {given:g} is outside of its range"
+            message = f"the joint starts at {self.starts[q]:g}{when}, since {given:g} is outside its range"
             self.note(message, model.name("jnt", j), "joint")
 
     def finished(self, j: int) -> dict[str, Any]:
@@ -398,7 +398,7 @@ class Reader:
                     message = "the largest force of a joint does not bound actuators of tendons and sites here"
                     self.note(message, self.model.name("jnt", j), "joint")
             elif found.bounds is not None:
-                message = "the largest force of all actuators of a joint is left out, since one of them is a servo"
+                message = "the largest force of all actuators of a joint is not imported, since one of them is a servo"
                 self.note(message, self.model.name("jnt", j), "joint")
             entry["input"] = f"={total}"
         return entry

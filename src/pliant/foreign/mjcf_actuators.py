@@ -75,29 +75,29 @@ def _read(reader: Reader, u: int) -> Actuator | None:
     target = int(model.actuator_trnid[u][0])
     group = int(model.actuator_group[u])
     if 0 <= group < 31 and int(model.opt_disableactuator) >> group & 1:
-        reader.note("an actuator of a disabled group is left out", given, *TAGS)
+        reader.note("an actuator of a disabled group is not imported", given, *TAGS)
         return None
     if model.actuator_gaintype[u] != 0 or model.actuator_biastype[u] > 1:
-        reader.note("an actuator whose force is not linear in its input and its joint is left out", given, *TAGS)
+        reader.note("an actuator whose force is not linear in its input and its joint is not imported", given, *TAGS)
         return None
     bias = model.actuator_biasprm[u][:3].astype(float) if model.actuator_biastype[u] == 1 else np.zeros(3)
     constant, stiffness, damping = float(bias[0]), -float(bias[1]), -float(bias[2])
     gain = float(model.actuator_gainprm[u][0])
     found = Actuator(u, given, kind, target, gear, gain, constant, stiffness, damping)
     if not _transmits(reader, found):
-        message = "an actuator on something else than joints, tendons of joints or sites, or sites is left out"
+        message = "an actuator that acts on neither joints, sites nor tendons of these is not imported"
         reader.note(message, given, *TAGS)
         return None
     if found.is_servo and not (len(found.shares) == 1 or found.through):
-        reader.note("a servo on several coordinates is left out", given, *TAGS)
+        reader.note("a servo on several coordinates is not imported", given, *TAGS)
         return None
     if int(model.actuator_dyntype[u]) == INTEGRATOR:
         message = "the force of an actuator follows its input here, not the integral of its input"
         reader.note(message, given, *TAGS)
     elif model.actuator_dyntype[u] != 0:
-        reader.note("the dynamics of an actuator are left out: its force follows the input without delay", given, *TAGS)
+        reader.note("actuator dynamics are not imported: the force follows the input without delay", given, *TAGS)
     if or_zero(model, "actuator_delay", u):
-        reader.note("the delay of an actuator is left out", given, *TAGS)
+        reader.note("the delay of an actuator is not imported", given, *TAGS)
     return found
 
 
@@ -124,7 +124,7 @@ def _add(reader: Reader, actuator: Actuator) -> None:
         reader.coordinates[j].damping += share**2 * damping
         reader.coordinates[j].add_armature(share**2 * armature)
     elif armature or damping or or_zero(model, "actuator_dampingpoly", u):
-        reader.note("armature and damping of an actuator are left out", actuator.name, *TAGS)
+        reader.note("armature and damping of an actuator are not imported", actuator.name, *TAGS)
     name = _input(reader, actuator)
     if len(actuator.shares) == 1 and actuator.is_servo:
         ((j, share),) = actuator.shares.items()
@@ -189,7 +189,7 @@ def _force(reader: Reader, actuator: Actuator, name: str) -> str:
     if model.actuator_forcelimited[u]:
         low, high = (number(x, unit) for x in model.actuator_forcerange[u])
         if actuator.is_servo:
-            reader.note("the largest force of a servo is left out", actuator.name, *TAGS)
+            reader.note("the force limit of a servo is not imported", actuator.name, *TAGS)
         else:
             force = f"max({low}, min({high}, {force}))"
     return force
@@ -241,12 +241,12 @@ def _pull(reader: Reader, actuator: Actuator, name: str, expression: str) -> Non
         reader.document.add("links", reader.document.name("links", "", kind=stem), entry, line)
         return
     through: dict[str, Any] = {"through": actuator.through}
-    reader.note("a tendon that an actuator pulls cannot push here", actuator.name, *TAGS)
+    reader.note("a tendon driven by an actuator can only pull", actuator.name, *TAGS)
     if stiffness:
         entry = {"type": "elastic", **through, "stiffness": number(stiffness), "rest": 0, **damper}
         entry["shortening"] = f"={pull}/{number(stiffness, 'N/m')}"
     else:
         entry = {"type": "tension", **through, "tension": f"={pull}"}
         if damping:
-            reader.note("the damping of a tendon's actuator is left out", actuator.name, *TAGS)
+            reader.note("the damping of a tendon's actuator is not imported", actuator.name, *TAGS)
     reader.document.add("tendons", reader.document.name("tendons", "", kind=stem), entry, line)

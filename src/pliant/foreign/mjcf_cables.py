@@ -82,12 +82,12 @@ def read_cable(element: Element, classes: Classes, class_name: str, document: Do
     try:
         return _read(element, classes, class_name, document)
     except _Left as reason:
-        document.note(f"a <composite> is left out: {reason}", "write it under `rods`", line=element.line)
+        document.note(f"a <composite> is not imported: {reason}", "write it under `rods`", line=element.line)
         return None
 
 
 class _Left(ValueError):
-    """Why a cable is left out."""
+    """Why a cable is not imported."""
 
 
 def _read(element: Element, classes: Classes, class_name: str, document: Document) -> Cable:
@@ -103,7 +103,7 @@ def _read(element: Element, classes: Classes, class_name: str, document: Documen
         raise _Left("its vertices are not apart")
     joint = {**classes.get(class_name, {}).get("joint", {}), **_attributes(element, "joint", classes)}
     for key in sorted(set(joint) - set(KEPT)):
-        document.note(f"`{key}` of the joints of a cable is left out", line=element.line)
+        document.note(f"`{key}` of the joints of a cable is not imported", line=element.line)
     form = {**classes.get(class_name, {}).get("geom", {}), **_attributes(element, "geom", classes)}
     section, area, rounding = _section(form)
     found = Cable(

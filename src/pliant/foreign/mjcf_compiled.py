@@ -92,7 +92,7 @@ def compile_model(prepared: Prepared, document: Document) -> Compiled:
         _refuse(document, f"the package mujoco cannot be loaded: {answer['missing']}", "install pliant[import] again")
     if "refused" in answer:  # the text that MuJoCo read has one line only
         message = " ".join(answer["refused"].replace("XML Error:", "").replace("line 1", "").split()).strip(" ,")
-        _refuse(document, f"MuJoCo refuses it: {message or 'it gives no reason'}")
+        _refuse(document, f"MuJoCo rejects it: {message or 'it gives no reason'}")
     arrays = {"nmeeting": np.ones((), dtype=int)}
     for (key, kind, shape), data in zip(answer["arrays"], parts, strict=True):
         arrays[key] = np.frombuffer(data, dtype=np.dtype(kind)).reshape(shape)

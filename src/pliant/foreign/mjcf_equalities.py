@@ -21,7 +21,7 @@ def add_equalities(reader: Reader) -> None:
     for k in range(model.neq):
         given = model.name("eq", k)
         if not model.eq_active0[k]:
-            reader.note("an equality that is not active is left out", given, *TAGS)
+            reader.note("an inactive equality constraint is not imported", given, *TAGS)
         elif model.eq_type[k] == JOINT:
             _tie(reader, k)
         elif model.eq_type[k] in (CONNECT, WELD):
@@ -30,7 +30,7 @@ def add_equalities(reader: Reader) -> None:
             held = "position" if model.eq_type[k] == CONNECT else "all"
             reader.document.add("constraints", name, {"between": ends, "components": held}, reader.line(given, *TAGS))
         else:
-            reader.note("an equality of tendons or flexes is left out", given, *TAGS)
+            reader.note("an equality constraint of tendons or flexes is not imported", given, *TAGS)
 
 
 def _ends(reader: Reader, k: int) -> list[Any]:
@@ -55,7 +55,7 @@ def _tie(reader: Reader, k: int) -> None:
     joints = (first,) if second < 0 else (first, second)
     if (data[2:5].any() and second >= 0) or any(j not in reader.coordinates for j in joints):
         reader.note(
-            "an equality of joints that is no straight line is left out", given or model.name("jnt", first), "joint"
+            "a nonlinear equality constraint of joints is not imported", given or model.name("jnt", first), "joint"
         )
         return
     own, zero = reader.coordinates[first], float(model.qpos0[model.jnt_qposadr[first]])
@@ -63,14 +63,14 @@ def _tie(reader: Reader, k: int) -> None:
         if not own.is_tied:
             own.entry["motion"] = number(data[0] + zero)
         else:
-            reader.note("an equality of a joint that is tied already is left out", given, "joint")
+            reader.note("an equality constraint of a joint that is already tied is not imported", given, "joint")
         return
     other, ratio = reader.coordinates[second], float(data[1])
     offset = float(data[0] + zero - ratio * model.qpos0[model.jnt_qposadr[second]])
     if own.is_tied and not other.is_tied and ratio:  # a second equality of the joint moves the other one
         own, other, ratio, offset = other, own, 1 / ratio, -offset / ratio
     if own.is_tied or _follows(reader, other, own):
-        reader.note("an equality of a joint that is tied already is left out", given, "joint")
+        reader.note("an equality constraint of a joint that is already tied is not imported", given, "joint")
         return
     unit = {(True, False): "rad/m", (False, True): "m/rad"}.get((own.is_angle, other.is_angle), "")
     own.entry["equal_to"] = {"coordinate": other.name}

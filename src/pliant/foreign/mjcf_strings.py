@@ -41,7 +41,7 @@ def add_flexes(reader: Reader) -> None:
         held = [k for k, i in enumerate(bodies) if i not in reader.nodes]
         given = model.name("flex", f)
         if not own or any(int(bodies[k]) != parent for k in held):
-            reader.note("a flex whose nodes belong to several bodies is left out", given, "flexcomp")
+            reader.note("a flex whose nodes belong to several bodies is not imported", given, "flexcomp")
             continue
         places = [model.body_pos[i] if i in reader.nodes else model.flex_vert[start + k] for k, i in enumerate(bodies)]
         entry: dict[str, Any] = {"type": "membrane", "parent": reader.bodies[parent]}
@@ -52,7 +52,7 @@ def add_flexes(reader: Reader) -> None:
         entry |= {"ends": "free", "node_mass": number(model.body_mass[own[0]], "kg"), "direction": "both"}
         reader.document.add("meshes", name, entry | _springs(reader, f), reader.line(given, "flexcomp"))
         if model.nmeeting and (model.flex_contype[f] or model.flex_conaffinity[f]):
-            reader.note("contacts of a flex are left out", given, "flexcomp")
+            reader.note("contacts of a flex are not imported", given, "flexcomp")
 
 
 def _edges(reader: Reader, f: int) -> dict[str, Any]:

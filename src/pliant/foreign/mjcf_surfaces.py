@@ -81,7 +81,7 @@ def _mesh(reader: Reader, g: int) -> dict[str, Any]:
     try:
         solid = hull(points)
     except (scipy.spatial.QhullError, ValueError):
-        reader.note("a mesh is left out: its points have no volume around them", given, "geom")
+        reader.note("a mesh is not imported: its points enclose no volume", given, "geom")
         return {}
     file, scale = reader.prepared.meshes.get(model.name("mesh", m)), model.mesh_scale[m]
     if file is None or np.ptp(scale) or scale[0] <= 0:
@@ -153,9 +153,9 @@ def _note_forces(reader: Reader, names: dict[int, str]) -> None:
     for g in names:
         given = model.name("geom", g)
         if model.geom_margin[g] or model.geom_gap[g]:
-            reader.note("margin and gap of a geom are left out", given, "geom")
+            reader.note("margin and gap of a geom are not imported", given, "geom")
         if or_zero(model, "geom_adhesion", g) or or_zero(model, "geom_surfacevel", g):
-            reader.note("adhesion and velocity of a surface are left out", given, "geom")
+            reader.note("adhesion and velocity of a surface are not imported", given, "geom")
 
 
 def _matrix(q: np.ndarray) -> np.ndarray:

@@ -20,11 +20,11 @@ def add_tendons(reader: Reader) -> None:
     for t in range(model.ntendon):
         given = model.name("tendon", t)
         if model.tendon_limited[t]:
-            reader.note("the range of a tendon is left out", given, *TAGS)
+            reader.note("the range of a tendon is not imported", given, *TAGS)
         if model.tendon_frictionloss[t] or or_zero(model, "tendon_armature", t):
-            reader.note("friction and armature of a tendon are left out", given, *TAGS)
+            reader.note("friction and armature of a tendon are not imported", given, *TAGS)
         if or_zero(model, "tendon_stiffnesspoly", t) or or_zero(model, "tendon_dampingpoly", t):
-            reader.note("springs and dampers that are not linear are left out", given, *TAGS)
+            reader.note("nonlinear springs and dampers are not imported", given, *TAGS)
         if not (model.tendon_stiffness[t] or model.tendon_damping[t]):
             continue
         through, coefficients = points(reader, t), joints(reader, t)
@@ -33,7 +33,9 @@ def add_tendons(reader: Reader) -> None:
         elif coefficients is not None and len(coefficients) == 1:
             _joint_spring(reader, t, *coefficients.items())
         else:
-            message = "spring and damper of a tendon are left out: it does not pass sites alone, or one joint"
+            message = (
+                "spring and damper of a tendon are not imported: its path consists of neither sites only nor one joint"
+            )
             reader.note(message, given, *TAGS)
 
 
@@ -68,7 +70,7 @@ def _joint_spring(reader: Reader, t: int, only: tuple[int, float]) -> None:
     low, high = (float(x) for x in model.tendon_lengthspring[t])
     stiffness = float(model.tendon_stiffness[t]) * coefficient**2
     if stiffness and low != high:
-        reader.note("a spring of a tendon that is slack within a range is left out", model.name("tendon", t), *TAGS)
+        reader.note("a spring of a tendon that is slack within a range is not imported", model.name("tendon", t), *TAGS)
         stiffness = 0.0
     own = reader.coordinates[j]
     own.add_spring(stiffness, high / coefficient if coefficient else 0.0)
@@ -88,7 +90,7 @@ def _spring(reader: Reader, t: int, through: list[str]) -> None:
         reader.document.add("links", name, {"type": "axial", "between": through, **spring, **damper}, line)
         return
     if low > 0 or damping:
-        reader.note("a tendon that pushes, or is damped while it is slack, only pulls here", given, "spatial")
+        reader.note("tendons can only pull: pushing, and damping while slack, are not imported", given, "spatial")
     if not stiffness:
         return
     name = reader.document.name("tendons", given, line=line, kind="tendon")

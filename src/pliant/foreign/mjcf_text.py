@@ -23,7 +23,7 @@ from pliant.language.words import describe
 from pliant.mesh.formats import BINARY, TEXT
 
 ONLY_DRAWN = ("visual", "statistic", "size", "custom", "sensor", "extension", "skin", "deformable")
-"""Sections of a model that are left out; those that say something about the robot are noted."""
+"""Sections of a model that are not imported; those that say something about the robot are noted."""
 QUIET = ("visual", "statistic", "size", "custom")
 ASSETS = ("texture", "material", "hfield", "skin")
 """Assets that no surface is made of."""
@@ -196,12 +196,12 @@ def _take_out(document: Document, root: Element) -> None:
         elif element.tag == "default":
             element.children = [child for child in element.children if child.tag not in ("material", "texture")]
         for plugin in element.all("plugin"):
-            document.note("plugins of MuJoCo have no counterpart: what they do is left out", line=plugin.line)
+            document.note("plugins of MuJoCo are not imported", line=plugin.line)
         for camera in element.all("camera"):
             document.note("<camera> has no counterpart", line=camera.line, path=f"camera {camera.get('name')}".strip())
         for crowd in element.all("flexcomp"):
             if not _is_string(crowd):
-                message = "<flexcomp> is left out: of flexes only those of edges with a stiffness are read (dim=1)"
+                message = "<flexcomp> is not imported: of flexes only those of edges with a stiffness are read (dim=1)"
                 document.note(message, "write it under `meshes` of the model", line=crowd.line)
                 _drop_keys(document, root)
         element.children = [
@@ -229,7 +229,9 @@ def _drop_keys(document: Document, root: Element) -> None:
     """Take keyframes out, whose positions are those of parts that are not there."""
     for key in root.all("keyframe"):
         if key.children:
-            document.note("<keyframe> is left out, since it sets coordinates of parts that are left out", line=key.line)
+            document.note(
+                "<keyframe> is not imported, since it sets coordinates of parts that are not imported", line=key.line
+            )
     root.children = [child for child in root.children if child.tag != "keyframe"]
 
 
@@ -247,7 +249,7 @@ def _take_out_cables(document: Document, root: Element, found: Prepared) -> None
                 continue
             cable = None if is_repeated else read_cable(child, classes, class_name, document)
             if is_repeated:
-                document.note("a <composite> that is repeated is left out", line=child.line)
+                document.note("a <composite> that is repeated is not imported", line=child.line)
             site = f"{SOFT}{len(found.cables) + 1}"
             place = {"name": site, "pos": child.get("offset") or "0 0 0"}
             place |= {"quat": child.get("quat")} if child.get("quat") else {}
