@@ -160,7 +160,7 @@ def test_mirrored_meshes_have_their_points_in_the_model(tmp_path: Path) -> None:
     surface = pliant.load(written(tmp_path, with_mesh("cube.obj", "1 -2 1"))).surfaces["base_collision"]
     assert np.min(surface.points, axis=0).tolist() == [0, -2, 0]
     note = pliant.import_robot(written(tmp_path, with_mesh("cube.wrl"))).notes[0]
-    assert note.message == "a mesh is left out: meshes of the format .wrl are not read"
+    assert note.message == "a mesh is not imported: meshes of the format .wrl are not supported"
 
 
 WRONG = {

@@ -64,7 +64,7 @@ def _read(path: Path) -> Drawing:
     suffix, what = path.suffix.lower(), path.name or str(path)
     if suffix not in (*TEXT, *BINARY, *SCENES, *MESHIO):
         known = ", ".join((*TEXT, *BINARY, *SCENES, *MESHIO))
-        raise MeshProblem(f"{what} is of no known mesh format ({suffix or 'no suffix'})", f"known: {known}")
+        raise MeshProblem(f"{what} has an unknown mesh format ({suffix or 'no suffix'})", f"known: {known}")
     try:
         check_file(path, what, "drawing")
         if path.stat().st_size == 0:
