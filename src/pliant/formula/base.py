@@ -15,7 +15,7 @@ from pliant.motion.base import Part
 MEETING = 1e-12
 """Points of a line that are nearer to each other than this share of their distances from the origin meet. It is a little above
 the round-off of their positions, so that the direction of a line changes over ways that coordinates can resolve."""
-AT_ORIGIN = 1e-11
+AT_ORIGIN = 2e-12
 """Distance from the origin [m] of all points of a line below which `MEETING` is in metres: they have no size to compare with."""
 SHARP = 1e-12
 """Width of a sharp switch, as a share of the values that are compared."""
@@ -115,7 +115,10 @@ def world_jacobian(expression: Any, poses: Sequence[Pose]) -> Any:
 def meeting_square(*points: Any) -> Any:
     """What is added to squares of distances between points [m^2], so that directions have derivatives where points meet."""
     square = sum(ca.dot(x, x) for x in points)
-    return MEETING**2 * (square + 1 / (1 + (square / AT_ORIGIN**2) ** 2))
+    away = ca.fmin(square / AT_ORIGIN**2, 1e4)
+    for _ in range(3):
+        away = away * away
+    return MEETING**2 * (square + 1 / (1 + away))
 
 
 def switch_width(width: Any, value: Any, rest: Any) -> Any:

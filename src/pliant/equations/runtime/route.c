@@ -15,7 +15,13 @@
 
 #include "route.h"
 
-static const double MEETING = 1e-12, AT_ORIGIN = 1e-11; /* as in formula/base.py */
+static const double MEETING = 1e-12, AT_ORIGIN = 2e-12; /* as in formula/base.py */
+
+static double meeting_square(double square) {
+  double away = fmin(square / (AT_ORIGIN * AT_ORIGIN), 1e4);
+  for (int k = 0; k < 3; ++k) away *= away;
+  return MEETING * MEETING * (square + 1 / (1 + away));
+}
 
 /* Positions, velocities and spans of line i; its length and rate. */
 static void measure(pl_work *w, int i, pl_route_law *l) {
@@ -33,7 +39,7 @@ static void measure(pl_work *w, int i, pl_route_law *l) {
     for (int k = 0; k < 3; ++k) v[k] += V[k];
     size += dot3(x, x);
   }
-  const double share = size / (AT_ORIGIN * AT_ORIGIN), least = MEETING * MEETING * (size + 1 / (1 + share * share));
+  const double least = meeting_square(size);
   for (int n = begin; n < end - 1; ++n) {
     double *x = route_point(w, n), *u = x + DIRECTION;
     const double *y = route_point(w, n + 1);
