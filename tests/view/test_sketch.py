@@ -184,7 +184,7 @@ def test_the_command_writes_pictures(tmp_path, capsys, suffix):
     [
         (["--out", "robot.txt"], "end it in .png, .svg or .pdf"),
         (["--out", "no/such/folder/robot.png"], "cannot write"),
-        (["--out", "robot.png", "--at", "noon"], "write --at initial or --at equilibrium"),
+        (["--out", "robot.png", "--at", "noon"], "write --at initial, --at equilibrium"),
     ],
 )
 def test_the_command_says_what_to_change(tmp_path, capsys, monkeypatch, arguments, words):

@@ -21,7 +21,7 @@ from pliant.cli.common import FAULT, Choices, CommandError, Inputs, Interrupted,
 from pliant.cli.listed_analyses import run_analyses, simulated
 from pliant.cli.options import in_si, with_options
 from pliant.cli.reporting import Report, check_report, save_report
-from pliant.cli.subject import load_model, read_inputs
+from pliant.cli.subject import load_model, read_inputs, with_inputs
 from pliant.language.table_files import FORMATS, endings
 from pliant.solve.linear import modal
 from pliant.solve.linear import state_space as linear
@@ -171,13 +171,13 @@ def simulate(
 
 
 def run(
-    model: Model, choices: Choices,
+    model: Model, choices: Choices, inputs: Inputs = None,
     out: Annotated[str | None, typer.Option("--out", help="Folder for the results and a report.")] = None,
     report: Report = None, json: Json = False,
 ) -> int:  # fmt: skip
     """Run the analyses that the model lists, in order."""
     check_report(report)
-    eqs = derive(load_model(model, choices))
+    eqs = with_inputs(derive(load_model(model, choices)), inputs)
     return int(answering(lambda: run_analyses(model, eqs, out, json, report)))
 
 

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from pliant.cli.answers import answering, write_json
-from pliant.cli.common import Choices, CommandError, Json, Model, console, print_json
+from pliant.cli.common import Choices, CommandError, Inputs, Json, Model, console, print_json
 from pliant.cli.progress import SearchLine
 from pliant.cli.reporting import Report, check_report, save_report
-from pliant.cli.subject import load_model
+from pliant.cli.subject import load_model, with_inputs
 from pliant.gradient.optimize import Optimum
 from pliant.gradient.optimize import optimize as run_search
 from pliant.gradient.problem import Visit
@@ -44,6 +44,7 @@ def optimize(
     seed: Annotated[int, typer.Option("--seed", help="Seed of the samples.")] = 0,
     *,
     choices: Choices,
+    inputs: Inputs = None,
     report: Report = None,
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="File to write: .json.")] = None,
     json: Json = False,
@@ -56,7 +57,7 @@ def optimize(
     if analysis != "simulate" and until is not None:
         raise CommandError("--until applies to simulations only", "add --analysis simulate")
     options: dict[str, Any] = {} if until is None else {"until": until}
-    eqs = derive(load_model(model, choices))
+    eqs = with_inputs(derive(load_model(model, choices)), inputs)
 
     def work() -> Optimum:
         with SearchLine() as line, line.stage(f"search by {method}") as tell:

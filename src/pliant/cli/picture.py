@@ -2,44 +2,86 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
+import numpy as np
 import typer
 
 from pliant.cli.answers import answering, drawing
-from pliant.cli.common import Choices, CommandError, Frames, Json, Labels, Model, Size, View, print_json, read_size
-from pliant.cli.subject import load_model
+from pliant.cli.common import Choices, CommandError, Frames, Inputs, Json, Labels, Size, View, print_json, read_size
+from pliant.cli.options import in_si, with_options
+from pliant.cli.subject import open_subject, with_inputs
+from pliant.equations.equations import Equations
+from pliant.equations.state import State
+from pliant.language.scalar import Time
 from pliant.language.words import renamed_hint
-from pliant.solve.state import EQUILIBRIUM, INITIAL, WORDS
+from pliant.solve.options import Given, Options
+from pliant.solve.state import EQUILIBRIUM, INITIAL, WORDS, assemble, given_state
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.solve.status import Status
-from pliant.spec.derive import derive
+from pliant.view.clips import parameters_of_run
 from pliant.view.sketch import save, sketch
 
 
+class PoseOptions(Options):
+    """The pose that is drawn."""
+
+    renamed: ClassVar[Mapping[str, str]] = {"t": "time", "at_state": "at", "start": "at"}
+
+    at: Given = "initial"
+    """Pose to draw: `initial`, `equilibrium`, or coordinates by name."""
+    time: Time | None = None
+    """Time at which inputs are evaluated [s], 0 by default; of a result, the time to draw, its end by default."""
+
+
+@with_options(PoseOptions)
 def picture(
-    model: Model,
+    model: Annotated[
+        str,
+        typer.Argument(metavar="MODEL|RESULT", help="A model file, the name of a bundled robot, or a result (.nc)."),
+    ],
     out: Annotated[str, typer.Option("--out", metavar="FILE", help="File to write: .png, .svg or .pdf.")],
-    at: Annotated[str, typer.Option("--at", help="Pose to draw: initial or equilibrium.")] = "initial",
+    options: dict[str, Any],
     view: View = None,
     size: Size = None,
     labels: Labels = True,
     frames: Frames = True,
     *,
     choices: Choices,
+    inputs: Inputs = None,
     json: Json = False,
 ) -> int:
     """Draw a robot: planar robots face-on, others from above."""
-    if at not in (INITIAL, EQUILIBRIUM):
-        raise CommandError(f"unknown pose '{at}'", renamed_hint(at, WORDS) or "write --at initial or --at equilibrium")
-    eqs = derive(load_model(model, choices))
-    found = answering(lambda: equilibrium(eqs, on_failure="return")) if at == EQUILIBRIUM else None
-    if found is not None and found.status != Status.CONVERGED:
-        raise CommandError(found.message, "use --at initial to draw the initial pose")
+    at, time = options.get("at", INITIAL), options.get("time")
+    if isinstance(at, str) and at not in (INITIAL, EQUILIBRIUM):
+        hint = renamed_hint(at, WORDS) or 'write --at initial, --at equilibrium or coordinates: --at "q1=10 deg"'
+        raise CommandError(f"unknown pose '{at}'", hint)
+    subject = open_subject(model, choices)
     pixels = read_size(size)
+    look: dict[str, Any] = {"view": view, "size": pixels, "labels": labels, "frames": frames}
+    if subject.run is not None:
+        if inputs or at != INITIAL:
+            raise CommandError(f"{model} is a result with poses of its own", "omit --at and --input, and give a --time")
+        run, eqs, at = subject.run, subject.equations, "result"
+        if not len(run.time):
+            raise CommandError(f"{model} contains no saved states", "simulate again with --save-every 0.02")
+        pose = answering(lambda: run.final if time is None else run.state_at(time))
+        k = int(np.argmin(np.abs(run.time - pose.t)))
+        look["inputs"] = {name: float(x[k]) for name, x in run.inputs.items() if name in eqs.inputs}
+        look["parameters"] = parameters_of_run(eqs, run)
+    else:
+        eqs = with_inputs(subject.equations, inputs)
+        pose = in_si(eqs, {"at": at})["at"]
+        if at == EQUILIBRIUM:
+            pose = answering(lambda: equilibrium(eqs, time=time or 0.0, on_failure="return"))
+            if pose.status != Status.CONVERGED:
+                raise CommandError(pose.message, "use --at initial to draw the initial pose")
+        else:
+            pose = answering(lambda: _pose(eqs, pose, time or 0.0))
 
     def paint() -> None:
-        save(sketch(eqs, found, view=view, size=pixels, labels=labels, frames=frames), out)
+        save(sketch(eqs, pose, **look), out)
 
     drawing(lambda: answering(paint), out)
     if json:
@@ -47,3 +89,10 @@ def picture(
     else:
         print(f"picture in {out}")
     return 0
+
+
+def _pose(eqs: Equations, at: Any, time: float) -> State:
+    """The initial state, or coordinates by name, at a time [s]; loops are closed."""
+    state = given_state(eqs, at, time, where="--at")
+    closed = assemble(eqs, eqs.binding, state.t, state.q, state.v, state.given)
+    return State(closed.q, closed.v, state.t)

@@ -101,6 +101,11 @@ def read_inputs(eqs: Equations, settings: Sequence[str] | None) -> dict[str, Any
     return found
 
 
+def with_inputs(eqs: Equations, settings: Sequence[str] | None) -> Equations:
+    """The equations with the values of `--input`."""
+    return answering(lambda: eqs.at(inputs=read_inputs(eqs, settings))) if settings else eqs
+
+
 @dataclass(frozen=True)
 class Subject:
     """A robot with its equations, and a run of it if one was given."""

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.common import Choices, CommandError, Json, print_json, say
-from pliant.cli.subject import open_subject
+from pliant.cli.common import Choices, CommandError, Inputs, Json, print_json, say
+from pliant.cli.subject import open_subject, with_inputs
 from pliant.view.live.page import LivePage
 from pliant.view.live.server import NotLocal, check_host, free_port, start_server, tunnel_advice
 
@@ -30,6 +30,7 @@ def view(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     *,
     choices: Choices,
+    inputs: Inputs = None,
     json: Json = False,
 ) -> int:
     """Show a robot or a result on a live page, on this machine only."""
@@ -46,13 +47,16 @@ def view(
     except ModuleNotFoundError:
         raise CommandError("viser is not installed", "pip install 'pliant[view]'") from None
     subject = open_subject(model, choices)
+    if subject.run is not None and inputs:
+        raise CommandError(f"{model} is a result with inputs of its own", "omit --input")
+    eqs = with_inputs(subject.equations, inputs)
     if subject.run is not None and not len(subject.run.time):
         raise CommandError(
             f"{model} contains no saved states", "save some: pliant simulate MODEL --save-every 0.02 --out FILE"
         )
     with redirect_stdout(io.StringIO()):  # the server has words of its own, with an address that is not the page's
         server = start_server(chosen, subject.spec.name or "robot")
-        page = LivePage(server.viser, subject.spec, subject.equations, subject.run)
+        page = LivePage(server.viser, subject.spec, eqs, subject.run)
     url, port = server.door.url, server.door.port
     if json:
         print_json({"model": model, "status": "serving", "url": url, "port": port})

@@ -123,12 +123,14 @@ class Core:
         return {name: input_value(self.model, name, value, parameters) for name, value in given.items()}
 
     def check_structure(self, parameters: dict[str, float]) -> None:
-        """Reject parameters that decide how many parts the robot has."""
+        """Reject parameters that decide how many parts the robot has, and inputs."""
         for name in sorted(self.model.structural & parameters.keys()):
             raise ArgumentError(
                 f"the parameter '{name}' determines the number of parts; load the model again with "
                 f"set={{'{name}': ...}} instead of changing it here"
             )
+        for name in sorted(parameters.keys() & set(self.model.input_names)):
+            raise ArgumentError(f"'{name}' is an input, not a parameter", f"give it in inputs={{'{name}': ...}}")
 
     # -- derivatives by CasADi -----------------------------------------------------------------------------------------
 

@@ -60,6 +60,11 @@ def with_parameters(source: Source, values: dict[str, float | str]) -> Source:
             hint = suggestion(prefix, map(str, known), f"known: {names}")
             faults.append(Fault(f"cannot set {describe(name)}: there is no {what} {describe(prefix)}", hint))
             continue
+        driven = tree.value.get("inputs")
+        if not slash and driven is not None and isinstance(driven.value, dict) and name in driven.value:
+            what = f"cannot set {describe(name)}: `inputs` of the model drives it, so a value has no effect"
+            faults.append(Fault(what, "use --input (in Python: inputs=)"))
+            continue
         new = Tree({"parameters": Tree({rest if slash else name: from_plain(value, Place(SET_FILE, None))})})
         tree = merge(tree, Tree({"attach": Tree({prefix: new})}) if slash else new)
     if faults:

@@ -14,6 +14,7 @@ import numpy as np
 
 from pliant.equations.contacts import Contacts
 from pliant.equations.state import State
+from pliant.language.arguments import ArgumentError, number
 from pliant.language.deadline import STOPPED_BY_TIME
 from pliant.language.display import shown
 from pliant.language.recording import Recording
@@ -199,9 +200,21 @@ class Result(Recorded):
     @property
     def final(self) -> State:
         """The last state, to start the next analysis from."""
-        touching = self.contacts.sample(-1)
+        return self._state(-1)
+
+    def state_at(self, time: float) -> State:
+        """The state at the saved time nearest to a time within the run [s]."""
+        number("time", time)
+        first, last = (float(x) for x in self.time[[0, -1]]) if len(self.time) else (np.nan, np.nan)
+        if not first <= time <= last:
+            span = f"states are saved from {first:.9g} to {last:.9g} s" if len(self.time) else "nothing was saved"
+            raise ArgumentError(f"{time:.9g} s is not within the run", span)
+        return self._state(int(np.argmin(np.abs(self.time - time))))
+
+    def _state(self, k: int) -> State:
+        touching = self.contacts.sample(k)
         return State(
-            self.q[-1], self.v[-1], float(self.time[-1]), self.recorded["multiplier"][-1],
+            self.q[k], self.v[k], float(self.time[k]), self.recorded["multiplier"][k],
             contacts=touching if touching.names else None,
         )  # fmt: skip
 

@@ -14,6 +14,10 @@ SAMPLES = 12
 """Points of a line between two corners that count as covered by a name on it."""
 OVER_A_NAME = 1000
 """A name on another one is worse than on any part."""
+FAR_AWAY = 300
+"""A place further from the part is worse than one on parts, and better than one on a name."""
+FURTHER = 2.5
+"""How far such places are from their part, as a multiple of the usual gap."""
 LETTER, LINE = 0.022, 0.036
 """Width of a letter and height of a line, as shares of the picture's size."""
 
@@ -76,7 +80,8 @@ def place_names(rooms: Sequence[Room], pictures: Sequence[Sequence[Named]]) -> l
                 for named, room, there in zip(part, rooms, places, strict=True)
             ]
         )
-        best = int(np.argmin(costs.sum(axis=0)))
+        far = FAR_AWAY * (np.arange(costs.shape[1]) >= len(_around(part[0], rooms[0], sign)))
+        best = int(np.argmin((costs + far).sum(axis=0)))
         for k, (named, room) in enumerate(zip(part, rooms, strict=True)):
             room.taken.append(room.corners(named, places[k][best]))
             found[k].append(places[k][best])
@@ -96,11 +101,15 @@ def name_places(named: Named, room: Room, sign: float) -> list[np.ndarray]:
 
     sign: 1 or -1, for the side of the part that is the usual one.
     """
+    return [*_around(named, room, sign), *_around(named, room, sign, FURTHER), *_beyond(named, room, FURTHER)]
+
+
+def _around(named: Named, room: Room, sign: float, ring: float = 1.0) -> list[np.ndarray]:
+    """Places on the sides of a part, at a multiple of the usual gap."""
     points, half = named.points, room.half(named)
-    gap = named.width + 0.02 * room.size
     if len(points) == 8:  # a box
         middle, low, high = points.mean(axis=0), points.min(axis=0), points.max(axis=0)
-        away = half + 0.017 * room.size
+        away = half + 0.017 * ring * room.size
         return [
             np.array([middle[0], low[1] - away[1]]),
             np.array([middle[0], high[1] + away[1]]),
@@ -108,13 +117,20 @@ def name_places(named: Named, room: Room, sign: float) -> list[np.ndarray]:
             np.array([low[0] - away[0], middle[1]]),
         ]
     beside = sign * _across(points)
-    places = []
+    gap, places = named.width + 0.02 * ring * room.size, []
     for share in (0.5, 0.3, 0.7):
         middle = _along(points, share)
         for side in (beside, -beside):
             # as far out as the corner of the name that is nearest to the part
             places.append(middle + (gap + float(np.abs(side) @ half)) * side)
     return places
+
+
+def _beyond(named: Named, room: Room, ring: float) -> list[np.ndarray]:
+    """Places beyond the two ends of a part."""
+    half, along = room.half(named), outlines.unit(named.points[-1] - named.points[0], (1.0, 0.0))
+    gap = named.width + 0.02 * ring * room.size + float(np.abs(along) @ half)
+    return [named.points[-1] + gap * along, named.points[0] - gap * along]
 
 
 def _first_side(named: Named) -> float:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -54,6 +55,8 @@ FACING = 0.05
 
 RESOLUTION = 160
 """Dots per inch of a .png file."""
+_sized: WeakSet[Any] = WeakSet()
+"""Figures whose size in pixels was given."""
 LEAST, MOST = 64, 8000
 """Fewest and most pixels of a picture each way."""
 
@@ -87,7 +90,7 @@ def sketch(
     scene = make_scene(here, state.q, t=state.t, contacts=state.contacts)
     camera = front_view(scene) if view is None else look_from(view_direction(view), scene.gravity)
     if ax is None and size is not None:
-        ax = new_axes(*(x / RESOLUTION for x in picture_size(size)))
+        ax = _sized_axes(*picture_size(size))
     drawing = Drawing(scene, camera, labels=labels, frames=frames)
     write_all_names([drawing])
     return drawing.draw(ax)
@@ -120,7 +123,7 @@ def save(ax: Any, path: str | os.PathLike[str]) -> None:
     if kind not in dated:
         raise ValueError(f"cannot determine the format of '{target.name}': end it in .png, .svg or .pdf")
     with settings({"svg.hashsalt": "pliant"}):
-        ax.figure.savefig(content, format=kind, dpi=RESOLUTION, metadata=dated[kind])
+        ax.figure.savefig(content, format=kind, dpi=_dots(ax.figure), metadata=dated[kind])
     plt.close(ax.figure)
     write_whole(target, content.getvalue())
 
@@ -130,6 +133,20 @@ def new_axes(width: float, height: float) -> Any:
     import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def _dots(figure: Any) -> float:
+    """Dots per inch of a .png file: those of a figure whose size was given, otherwise the usual ones."""
+    return float(figure.dpi) if figure in _sized else RESOLUTION
+
+
+def _sized_axes(width: int, height: int) -> Any:
+    """Axes of a new figure of that many pixels. Words and lines are as large as on other pictures, relative to all of it."""
+    dots = max(width, height) / max(WIDTHS[1], HEIGHTS[1])
+    ax = new_axes(*((x + 1e-6) / dots for x in (width, height)))
+    ax.figure.set_dpi(dots)
+    _sized.add(ax.figure)
+    return ax
 
 
 def picture_size(size: Any) -> tuple[int, int]:
