@@ -37,3 +37,22 @@ def test_bundled_arm_as_the_example_has_it() -> None:
     # along the arm, the tip goes as far as it gets longer but for its weight
     hanging = pliant.differentiable(eqs, "tip", "length", analysis="equilibrium")
     assert hanging.vjp()[1]({"tip": np.array([0, 0, 1.0])})["length"] == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.parametrize("spring", ["0", "1e-3 N*m/rad"])
+def test_a_pose_that_can_drift_has_no_derivatives(spring: str) -> None:
+    """A body on an upright hinge rests at any angle; the weakest spring settles where it is."""
+    text = f"""
+pliant: 1
+parameters: {{reach: 0.3 m}}
+bodies: {{arm: {{mass: 1 kg, center_of_mass: [=reach/2, 0, 0], frames: {{end: {{position: [=reach, 0, 0]}}}}}}}}
+joints:
+  turn: {{type: revolute, child: arm, axis: z, angle: {{spring: {spring}}}}}
+outputs: {{at: {{frame: arm.end}}}}
+"""
+    f = pliant.differentiable(equations(text), "at", "reach", analysis="equilibrium")
+    if spring == "0":
+        with pytest.raises(pliant.ArgumentError, match="can drift along 'turn' without force"):
+            f.vjp()[1]({"at": np.array([1.0, 0, 0])})
+    else:
+        assert f.vjp()[1]({"at": np.array([1.0, 0, 0])})["reach"] == pytest.approx(1.0, rel=1e-9)

@@ -1,6 +1,7 @@
 """Fits to several recordings, in motion and at rest, with priors, profiles and cross-validation."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from pliant import derive, equilibrium, load_text, simulate
 from pliant.cli import run as command
 from pliant.identify.fit import fit
 from pliant.identify.measurement import Measurement
-from pliant.identify.sensitivity import rest_sensitivity, why_not
+from pliant.identify.sensitivity import poses_at_rest, rest_sensitivity, why_not
 from pliant.language.recording import Recording, RecordingError, read_recording
 
 CART = """
@@ -220,3 +221,35 @@ def test_poses_at_rest_need_no_times(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["parameters"]["stiffness"] == pytest.approx(50.0, rel=1e-6)
     assert command([*words, "--rests", str(tmp_path / "poses.csv"), "--from", "0", "--to", "2"]) == 2
     assert "have no times" in capsys.readouterr().err
+
+
+def test_recordings_with_the_same_label_share_a_value():
+    """Four poses as recordings of their own: the zero differs between two days, and folds and groups go across recordings."""
+    push, zero = np.array([0.5, 1.0, 1.5, 2.0]), {"monday": 1e-3, "friday": 4e-3}
+    days = ["monday", "friday", "friday", "monday"]
+    given = [
+        replace(poses(push[[k]], push[[k]] / 50.0 + zero[day]), own={"zero": day}, label=f"pose{k}")
+        for k, day in enumerate(days)
+    ]
+    found = fit(derive(load_text(LINEAR)), ["stiffness", "zero"], given, priors={"zero": (0.0, 0.1)})
+    assert list(found.parameters) == ["stiffness", "zero@monday", "zero@friday"]
+    assert found.parameters["zero@friday"] - found.parameters["zero@monday"] == pytest.approx(3e-3, rel=1e-3)
+    each = found.cross_validate(4)
+    assert len(each.parameters) == 4 and all(np.isfinite(each.distances[f"pose{k}"]["mark"]).all() for k in range(4))
+    by_day = found.cross_validate(2, groups=[[day] for day in days])
+    assert sorted(round(x["zero@monday"], 6) == 0.0 for x in by_day.parameters) == [False, True]
+
+
+def test_poses_that_other_values_do_not_allow_are_left():
+    """A start that is no pose of the rod: the search begins at the model's own."""
+    text = """
+pliant: 1
+sections: {round: {shape: circle, radius: 5 mm}}
+materials: {silicone: {density: 1000 kg/m^3, youngs_modulus: 500 kPa, poissons_ratio: 0.5}}
+rods: {arm: {length: 10 cm, section: round, material: silicone, law: neo_hookean, model: {kind: pcs, elements: 2}}}
+"""
+    eqs = derive(load_text(text))
+    wild = eqs.initial_state().q.copy()
+    wild[[k for k, name in enumerate(eqs.coordinates) if "stretch" in name]] = -1.8
+    found = poses_at_rest(eqs, [0.0], [wild])
+    assert found is not None and found[0].status == "converged"

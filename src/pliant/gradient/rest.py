@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy
@@ -11,37 +12,68 @@ import scipy
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
 from pliant.gradient.changes import OFFSETS, WEIGHTS, ParameterSides, step_of, value_of
+from pliant.language.arguments import ArgumentError
+from pliant.solve.statics.factorization import LEAST_PIVOT
+from pliant.solve.statics.stability import DENSE_UP_TO, stiffness_scaling
 
 
 class RestAdjoint:
     """Forces w and multipliers y that take up a cotangent of a pose at rest.
 
-    What the pose changes by with anything is, with the sign turned, what `w.r + y.phi` changes by with it.
+    What the pose changes by with anything is, with the sign turned, what `w.r + y.phi` changes by with it. rates: their names.
     """
 
-    def __init__(self, bound: Binding, t: float, q: np.ndarray, multipliers: np.ndarray) -> None:
+    def __init__(self, bound: Binding, t: float, q: np.ndarray, multipliers: np.ndarray, rates: Sequence[str]) -> None:
         self.t, self.q, self.multipliers = t, q, multipliers
+        self.rates = rates
         zero = np.zeros(bound.nv)
         self.at = bound.linearized(t, q, zero, zero, multipliers)
         self.active, self.row_active = bound.active_rows, bound.row_active
 
     @cached_property
+    def _sizes(self) -> np.ndarray:
+        """Units in which increments and constraint forces are of the same size."""
+        return np.concatenate([stiffness_scaling(self.at), 1 / self.at.row_sizes[self.active]])
+
+    @cached_property
     def _factors(self) -> Any:
-        K, J = self.at.stiffness, self.at.jacobian[self.active]
-        matrix = scipy.sparse.bmat([[K, -J.T], [J, None]], format="csc") if J.shape[0] else K.tocsc()
-        return scipy.sparse.linalg.splu(matrix)
+        """Factors of the equations of rest in these units. Raises ArgumentError where the robot can drift without force."""
+        K, J, units = self.at.stiffness, self.at.jacobian[self.active], scipy.sparse.diags(self._sizes)
+        matrix = units @ (scipy.sparse.bmat([[K, -J.T], [J, None]]) if J.shape[0] else K) @ units
+        try:
+            found = scipy.sparse.linalg.splu(matrix.tocsc())
+        except RuntimeError:  # SuperLU: exactly singular
+            self._refuse_neutral(matrix)
+        pivots = np.abs(found.U.diagonal())
+        if pivots.min(initial=1.0) <= LEAST_PIVOT * pivots.max(initial=1.0):
+            self._refuse_neutral(matrix)
+        return found
+
+    def _refuse_neutral(self, matrix: Any) -> NoReturn:
+        where = ""
+        if matrix.shape[0] <= DENSE_UP_TO:
+            along = np.abs(np.linalg.svd(matrix.toarray())[2][-1][: len(self.rates)])
+            where = f" along '{self.rates[int(np.argmax(along))]}'"
+        raise ArgumentError(
+            f"the pose at rest has no derivatives: the robot can drift{where} without force",
+            "hold it there by a spring, a constraint or a fixed joint",
+        )
+
+    def _solved(self, given: np.ndarray, trans: str = "N") -> np.ndarray:
+        factors = self._factors
+        found: np.ndarray = self._sizes * factors.solve(self._sizes * given, trans=trans)
+        return found
 
     def solve(self, by_q: np.ndarray, by_multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """w and y for a cotangent by increments of q and by multipliers."""
-        found = self._factors.solve(np.concatenate([by_q, by_multipliers[self.active]]), trans="T")
+        found = self._solved(np.concatenate([by_q, by_multipliers[self.active]]), "T")
         y = np.zeros(len(self.active))
         y[self.active] = found[len(by_q) :]
         return found[: len(by_q)], y
 
     def change(self, unbalanced: np.ndarray) -> np.ndarray:
         """What the pose changes by (increments of q) with what changes the unbalanced forces and the constraints by this."""
-        found: np.ndarray = -self._factors.solve(unbalanced)[: self.at.stiffness.shape[0]]
-        return found
+        return -self._solved(unbalanced)[: self.at.stiffness.shape[0]]
 
     def unbalanced(self, bound: Binding) -> np.ndarray:
         """Unbalanced forces and errors of the constraints in force, in this pose with other values."""
@@ -72,7 +104,7 @@ class RestCotangents:
         if multipliers is None:
             multipliers = bound.program.calls.forward(bound, t, q, np.zeros(bound.nv))[1]
         self._sides = sides or ParameterSides(eqs)
-        self._eqs, self._adjoint = eqs, RestAdjoint(bound, t, q, multipliers)
+        self._eqs, self._adjoint = eqs, RestAdjoint(bound, t, q, multipliers, eqs.rates)
         self._w, self._y = self._adjoint.solve(by_q, np.zeros(bound.m) if by_multipliers is None else by_multipliers)
 
     def parameter(self, name: str) -> float:

@@ -222,11 +222,12 @@ def _unknowns(
     places: list[dict[str, int]] = []
     for k, one in enumerate(given):
         check_names("fitted parameter", list(one.own), parameters)
+        own = one.own if isinstance(one.own, Mapping) else dict.fromkeys(one.own, _label(one, k))
         place = {}
         for name in parameters:
             if name in one.parameters:
                 raise RecordingError(f"'{name}' is fitted, but a measurement also gives it a value; remove one of them")
-            label = f"{name}@{_label(one, k)}" if name in one.own else name
+            label = f"{name}@{own[name]}" if name in own else name
             if label not in labels:
                 labels.append(label)
                 origin.append(name)

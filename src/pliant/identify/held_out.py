@@ -64,26 +64,32 @@ def folds_of(search: Search, folds: int, groups: Sequence[np.ndarray] | None, se
     """The fold of every sample of each target; -1 where it is not fitted.
 
     Equilibria are assigned at random, and motions are cut into segments, because neighbouring samples have correlated
-    errors. groups: labels per sample of each measurement; those of one label stay together.
+    errors. groups: labels per sample of each measurement; samples of one label stay together, also across
+    measurements.
     """
     if groups is not None and len(groups) != len(search.targets):
         raise RecordingError(f"give groups for each of the {len(search.targets)} measurements")
     rng = np.random.default_rng(seed)
-    found, dealt = [], 0
-    for k, target in enumerate(search.targets):
-        fitted = target.samples.fitted
-        if groups is not None:
-            labels = np.asarray(groups[k])
-            if len(labels) != len(fitted):
-                raise RecordingError(f"{len(labels)} groups are given for the {len(fitted)} samples of {target.label}")
-            names, index = np.unique(labels, return_inverse=True)
-            fold = (rng.permutation(len(names)) % folds)[index]
-        elif target.is_motion:
-            fold = np.minimum(np.cumsum(fitted) * folds // max(int(fitted.sum()), 1), folds - 1)
+    fitted = [target.samples.fitted for target in search.targets]
+    if groups is not None:
+        for target, labels in zip(search.targets, groups, strict=True):
+            if len(labels) != len(target.samples.fitted):
+                samples = f"{len(target.samples.fitted)} samples of {target.label}"
+                raise RecordingError(f"{len(labels)} groups are given for the {samples}")
+        names, index = np.unique(np.concatenate([np.asarray(labels) for labels in groups]), return_inverse=True)
+        dealt = np.split((rng.permutation(len(names)) % folds)[index], np.cumsum([len(mask) for mask in fitted])[:-1])
+        return [np.where(mask, fold, -1) for mask, fold in zip(fitted, dealt, strict=True)]
+    poses = rng.permutation(sum(int(t.samples.fitted.sum()) for t in search.targets if not t.is_motion)) % folds
+    found, next_pose = [], 0
+    for target, mask in zip(search.targets, fitted, strict=True):
+        count = int(mask.sum())
+        fold = np.full(len(mask), -1)
+        if target.is_motion:
+            fold[mask] = np.arange(count) * folds // max(count, 1)
         else:
-            fold = (rng.permutation(len(fitted)) + dealt) % folds
-            dealt += len(fitted)
-        found.append(np.where(fitted, fold, -1))
+            fold[mask] = poses[next_pose : next_pose + count]
+            next_pose += count
+        found.append(fold)
     return found
 
 

@@ -32,7 +32,8 @@ class Measurement:
         window: begin and end of the time window [s].
         parameters: values for this recording only (SI units), such as a known payload.
         own: fitted parameters with a separate value in this recording, such as the angles of a mount that was removed in
-            between. They are named `NAME@LABEL` in the fit.
+            between. They are named `NAME@LABEL` in the fit. As a mapping from parameters to labels, recordings with the same label
+            share the value: `{"tilt": "monday"}` is `tilt@monday`.
         deviations: standard deviation of the residuals per output [SI unit of the output], which weights them relative to
             priors and other outputs. Default: estimated from the fit.
         label: name in results; by default its number, from 1.
@@ -44,7 +45,7 @@ class Measurement:
     use: np.ndarray | None = None
     window: tuple[float, float] | None = None
     parameters: Mapping[str, float] = field(default_factory=dict)
-    own: Sequence[str] = ()
+    own: Sequence[str] | Mapping[str, str] = ()
     deviations: Mapping[str, float] = field(default_factory=dict)
     label: str = ""
 

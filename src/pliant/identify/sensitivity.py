@@ -16,6 +16,7 @@ import numpy as np
 from pliant.equations.equations import Equations, Values
 from pliant.equations.outputs import output_function, output_names
 from pliant.equations.time_loop import TimeLoop
+from pliant.equations.workspace import EvaluationError
 from pliant.gradient.changes import WEIGHTS, ParameterSides, derivative, parameter_changes, step_of, varied
 from pliant.gradient.rest import RestAdjoint
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -115,7 +116,10 @@ def poses_at_rest(
     for k, t in enumerate(times):
         begin: list[Any] = ["initial"] if starts is None else [starts[k], "initial"]
         for start in begin:
-            rest = equilibrium(eqs, time=float(t), start=start, on_failure="return")
+            try:
+                rest = equilibrium(eqs, time=float(t), start=start, on_failure="return")
+            except EvaluationError:  # the pose of other values, which no law of these values allows
+                continue
             if rest.status == "converged":
                 break
         else:
@@ -145,7 +149,7 @@ class _Tangent:
         """Changes of the model's start: increments of q and of v, parameters x nv."""
         eqs = self.eqs
         if eqs.model.spec.start == EQUILIBRIUM:
-            X = self._poses([RestAdjoint(eqs.binding, begin, q0, np.zeros(0))])[0]
+            X = self._poses([RestAdjoint(eqs.binding, begin, q0, np.zeros(0), eqs.rates)])[0]
             return X, np.zeros_like(X)
 
         def placed(values: dict[str, float]) -> np.ndarray:
@@ -158,7 +162,8 @@ class _Tangent:
 
     def rests(self, rests: Sequence[Equilibrium]) -> np.ndarray:
         """Changes of poses at rest: increments of q, poses x parameters x nv."""
-        poses = [RestAdjoint(rest.equations.binding, rest.time, rest.q, rest.multipliers) for rest in rests]
+        eqs = self.eqs
+        poses = [RestAdjoint(rest.equations.binding, rest.time, rest.q, rest.multipliers, eqs.rates) for rest in rests]
         return self._poses(poses)
 
     def _poses(self, poses: Sequence[RestAdjoint]) -> np.ndarray:
