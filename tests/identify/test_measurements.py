@@ -235,7 +235,8 @@ def test_recordings_with_the_same_label_share_a_value():
     assert list(found.parameters) == ["stiffness", "zero@monday", "zero@friday"]
     assert found.parameters["zero@friday"] - found.parameters["zero@monday"] == pytest.approx(3e-3, rel=1e-3)
     each = found.cross_validate(4)
-    assert len(each.parameters) == 4 and all(np.isfinite(each.distances[f"pose{k}"]["mark"]).all() for k in range(4))
+    assert len(each.parameters) == 4
+    assert all(np.isfinite(each.distances[f"pose{k}"]["mark"]).all() for k in range(4))
     by_day = found.cross_validate(2, groups=[[day] for day in days])
     assert sorted(round(x["zero@monday"], 6) == 0.0 for x in by_day.parameters) == [False, True]
 
@@ -252,4 +253,5 @@ rods: {arm: {length: 10 cm, section: round, material: silicone, law: neo_hookean
     wild = eqs.initial_state().q.copy()
     wild[[k for k, name in enumerate(eqs.coordinates) if "stretch" in name]] = -1.8
     found = poses_at_rest(eqs, [0.0], [wild])
-    assert found is not None and found[0].status == "converged"
+    assert found is not None
+    assert found[0].status == "converged"
