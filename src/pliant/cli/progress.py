@@ -16,7 +16,7 @@ RECENT = 5.0
 
 
 class Line:
-    """A line on a terminal that is drawn anew, or a new line now and then elsewhere; `with` clears it at the end, so that
+    """A line on a terminal that is redrawn, or a new line now and then elsewhere; `with` clears it at the end, so that
     nothing is written behind it."""
 
     def __init__(self, stream: IO[str] | None = None) -> None:

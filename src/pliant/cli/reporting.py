@@ -30,7 +30,7 @@ def check_report(file: str | None) -> None:
 
 
 def save_report(file: str | None, eqs: Equations, findings: Sequence[Any]) -> int:
-    """Write the page, if one was asked for; the exit code.
+    """Write the page, if one was requested; the exit code.
 
     A page that cannot be written is a warning: what was computed is still to be printed.
     """

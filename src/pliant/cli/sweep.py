@@ -51,7 +51,7 @@ SCHEMAS: dict[str, type[Options]] = {
     "linearize": LinearizeOptions,
 }
 STATES = ("q[", "v[", "multiplier[")
-"""Measures that a table shows only where they are asked for."""
+"""Measures that a table shows only where they are requested."""
 ROWS, BEST = 20, 3
 """Cases that a table shows, and cases that a report plays."""
 

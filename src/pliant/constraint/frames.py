@@ -146,7 +146,7 @@ CONSTANTS = Fields("first:pose", "second:pose", "axes:matrix", "offset:3")
 def frame_constraint(rows: tuple[str, ...], *, prescribed: bool) -> FrameConstraint:
     """Chosen components of the pose of the second frame in the first.
 
-    Rotations that only have to vanish are written with sines (components of axes on one another), which stay smooth
+    Rotations that only have to vanish are written with sines (components of axes on each other), which stay smooth
     when the remaining free rotation turns any number of times. Rotations with a prescribed value are components of the
     rotation vector, valid below pi.
     """

@@ -1,6 +1,6 @@
 """Derivatives of the commands of `PidControl`: cotangents go back through the feedback and the inputs that come nearest to it.
 
-Inputs u are those for which B u comes nearest to c = T'f + r, generalized forces that the feedback f asks for and those that the
+Inputs u are those for which B u comes nearest to c = T'f + r, generalized forces that the feedback f requires and those that the
 pose needs: A = P'B, b = P'c, with W = P P' the inverse of the metric on the motions that constraints allow. All derivatives by the
 configuration are products with the tangent K of the equations at rest, which is linear in inputs, accelerations and multipliers.
 """
@@ -205,7 +205,7 @@ def _input_step(control: PidControl, name: str, value: float) -> float:
 
 
 def _check(at: Around, least: LeastSquares, B: np.ndarray, r: np.ndarray) -> None:
-    """Refuse inputs that do not act linearly, and commands that are not the ones that come nearest."""
+    """Reject inputs that do not act linearly, and commands that are not the ones that come nearest."""
     control, u, title = at.control, at.u, named(at.control)
     more = np.array([_input_step(control, name, x) for name, x in zip(control.used, u, strict=True)])
     linear = np.linalg.norm(at.forces(u + more) - (r - B @ more))

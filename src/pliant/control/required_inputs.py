@@ -37,12 +37,12 @@ class Actuation:
         inputs: values by name, in the unit of each input (N, N m, Pa, ...).
         multipliers: constraint forces that go with them.
         residual: generalized forces [N or N m per coordinate] that the motion lacks and the inputs cannot produce.
-        missing: size of the residual over that of the forces that the inputs were asked for, both as accelerations in the mass
+        missing: size of the residual over that of the forces that the inputs were requested, both as accelerations in the mass
             metric (Gauss's measure); 0 for a motion that the inputs can make, up to round-off of the forces in play.
         at_limits: inputs that stand on a bound.
         rank: independent directions that the inputs push in.
         binding: inputs that a bound keeps from coming nearer to the motion.
-        cut: the share of the forces asked for that bounds took away.
+        cut: the share of the forces requested that bounds took away.
         cut_forces: that part as generalized forces.
     """
 
@@ -132,7 +132,7 @@ class _Demand:
 @dataclass(frozen=True)
 class _Settled:
     """Inputs that an iteration has settled on, and its last step: `found` are scaled inputs, `effect` weighed forces per scaled
-    input, `wanted` the weighed forces asked for."""
+    input, `wanted` the weighed forces requested."""
 
     inputs: np.ndarray
     by_input: np.ndarray

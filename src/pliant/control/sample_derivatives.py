@@ -32,7 +32,7 @@ class CommandCotangents:
     """What a number changes by with everything that a sample was computed from.
 
     q, v: by increments and rates of the state; memory: what the controller remembered; gains: by name; outputs: those measured, in
-    a row; design: what was worked out at the start of the run; inputs: those that were asked about, by name.
+    a row; design: what was computed at the start of the run; inputs: those that were asked about, by name.
     """
 
     q: np.ndarray
@@ -45,10 +45,10 @@ class CommandCotangents:
 
 
 class SmoothController(Protocol):
-    """A controller whose commands have derivatives; beside what `Controller` asks for.
+    """A controller whose commands have derivatives; beside what `Controller` requires.
 
     A command is a function of the state, of what the controller measures and remembers, of its gains, and of its design: numbers
-    that `start` works out and that stay.
+    that `start` computes and that stay.
     """
 
     sample_time: float
@@ -74,7 +74,7 @@ class SmoothController(Protocol):
 
     @property
     def design(self) -> np.ndarray:
-        """What `start` has worked out, in a row."""
+        """What `start` has computed, in a row."""
 
     def start(self, now: Now) -> None:
         """As of every controller."""
@@ -115,7 +115,7 @@ def new_gains(controller: Any, values: Mapping[str, Any]) -> dict[str, np.ndarra
 class LeastSquares:
     """Inputs u within bounds for which effect u is nearest to `wanted`, and among those nearest to `preferred`; see `allocate`.
 
-    clamped: inputs that stand at a bound (m, truth values).
+    clamped: inputs that stand at a bound (m, booleans).
     """
 
     effect: np.ndarray

@@ -19,7 +19,7 @@ from pliant.solve.statics.stability import judge
 from pliant.solve.status import Status
 
 SETTLED = 1e-9
-"""A pose at rest is found when a step changes it by less than this [m or rad]."""
+"""An equilibrium is found when a step changes it by less than this [m or rad]."""
 REACHED = 1e-6
 """A target that is missed by more than this is out of reach [m or rad]."""
 

@@ -255,7 +255,7 @@ def refuse_at_rest_only(task: Task, title: str) -> None:
 
 @dataclass(frozen=True)
 class Searched:
-    """A task for a search among poses at rest: its value (k), derivative (k x nv), and weights that make its parts comparable."""
+    """A task for a search among equilibria: its value (k), derivative (k x nv), and weights that make its parts comparable."""
 
     value: np.ndarray
     jacobian: np.ndarray

@@ -53,7 +53,7 @@ class Episode:
 
 
 def episode(eqs: Equations, task: LearningTask) -> Episode:
-    """The task in numbers, at the values of parameters in force; refuses one that does not suit this robot."""
+    """The task in numbers, at the values of current parameters; rejects one that does not suit this robot."""
 
     environment = eqs.model.environment_with(eqs.given_parameters)
 

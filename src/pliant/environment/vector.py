@@ -52,7 +52,7 @@ class FleetEnvironment(gymnasium.vector.VectorEnv):
     """Many robots with one task, as gymnasium's vector environments are used.
 
     Actions are inputs in SI units within their limits (`single_action_space`); observations are coordinates, rates and outputs in
-    SI units, in the order of `observation_names`. Episodes that end begin anew in the same step: `infos["final_obs"]` has the
+    SI units, in the order of `observation_names`. Episodes that end restart in the same step: `infos["final_obs"]` has the
     last observations of those that `infos["_final_obs"]` marks. Arrays are NumPy's on the CPU and CuPy's on a GPU. Episodes are
     drawn from `reset(seed=...)`; the same seed and actions give the same numbers.
     """

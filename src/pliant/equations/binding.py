@@ -1,4 +1,4 @@
-"""The equations with values in force: constants, inputs, active constraint rows. Frozen; all evaluations are methods of it."""
+"""The equations with current values: constants, inputs, active constraint rows. Frozen; all evaluations are methods of it."""
 
 from __future__ import annotations
 
@@ -182,13 +182,13 @@ class Binding:
 
     @property
     def active_rows(self) -> np.ndarray:
-        """Whether each constraint row is in force (truth values)."""
+        """Whether each constraint row is in force (booleans)."""
         return self.row_active.astype(bool)
 
     # -- other bindings ------------------------------------------------------------------------------------------------
 
     def with_rows(self, rows: np.ndarray) -> Binding:
-        """The same with these constraint rows in force (1 or 0 each)."""
+        """The same with these active constraint rows (1 or 0 each)."""
         return self if np.array_equal(rows, self.row_active) else self._with({"row_active": rows})
 
     def with_held(self, values: Mapping[int, float]) -> Binding:

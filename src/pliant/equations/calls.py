@@ -31,7 +31,7 @@ _SIZES = {"q": "nq", "v": "nv", "a": "nv", "multipliers": "m"}
 class Calls:
     """Evaluations of a program. Each takes a binding and the arguments listed, by position, and returns new arrays.
 
-    read: makes an array of what is not one, by name and size, or refuses it; `finite`: also asked for arrays with numbers that
+    read: makes an array of what is not one, by name and size, or rejects it; `finite`: also requested arrays with numbers that
     are not finite.
     """
 

@@ -134,7 +134,7 @@ class Carrying:
 
     def spread(self, binding: Binding, q: np.ndarray, apart: np.ndarray) -> scipy.sparse.csc_matrix:
         """nv x nv: rates of everything per rate of each coordinate with what it carries, and per rate of each carried node against
-        its carrier. Nodes with rates among `apart` (nv truth values) are not carried along."""
+        its carrier. Nodes with rates among `apart` (nv booleans) are not carried along."""
         T = scipy.sparse.identity(binding.nv, format="csr")
         p = binding.node_poses(q)[1] if self.levels else np.zeros((0, 3))
         for level in self.levels:

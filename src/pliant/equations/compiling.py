@@ -73,11 +73,11 @@ OTHERS_WRITE = 0o022
 """Permissions that let somebody else than its owner change a file."""
 
 RETRY_AFTER = 24 * 3600.0
-"""Seconds until code that a compiler has refused is tried again."""
+"""Seconds until code that a compiler has rejected is tried again."""
 
 
 class CompileError(RuntimeError):
-    """The C compiler refused generated code."""
+    """The C compiler rejected generated code."""
 
 
 class NoCompiler(RuntimeError):
@@ -120,7 +120,7 @@ def levels() -> tuple[str, ...]:
 
 
 def _level_flags(compiler: Sequence[str], level: str, *, fused: bool = False) -> list[str]:
-    """Flags for a level, without fused multiply-add unless asked for: GCC 12 fuses even where it is told not to
+    """Flags for a level, without fused multiply-add unless requested: GCC 12 fuses even where it is told not to
     (-ffp-contract=off)."""
     if not level:
         return []
@@ -227,7 +227,7 @@ def why_not_trusted(folder: Path) -> str | None:
 
 
 def refusal(library: Path) -> str | None:
-    """What the compiler said of this library's code, if it has refused it lately."""
+    """What the compiler said of this library's code, if it has rejected it lately."""
     note = library.with_suffix(".failed")
     try:
         if time.time() - note.stat().st_mtime < RETRY_AFTER:
@@ -238,7 +238,7 @@ def refusal(library: Path) -> str | None:
 
 
 def note_refusal(library: Path, refused: CompileError) -> None:
-    """Write down that the compiler has refused a library's code, so that it is not asked again at once."""
+    """Write down that the compiler has rejected a library's code, so that it is not asked again at once."""
     with contextlib.suppress(OSError):
         put_text(library.with_suffix(".failed"), str(refused))
 
@@ -247,7 +247,7 @@ def build(compiler: Sequence[str], source: Source, library: Path, *, wait: bool 
     """Compile a library unless it is there; returns whether it is there.
 
     If another process is at work on it, wait for that one, or with `wait` False leave it to that one. Raises CompileError
-    when the compiler refuses, OSError when the folder cannot be written or is full.
+    when the compiler rejects, OSError when the folder cannot be written or is full.
     """
     while not is_sound(library, private=True):
         with _claimed(library) as is_ours:
@@ -305,7 +305,7 @@ def _locked(path: Path) -> int | None:
         except PermissionError:
             if os.name != "nt":
                 raise
-            return None  # Windows refuses a file that is about to vanish
+            return None  # Windows rejects a file that is about to vanish
         if not lock_file(file):
             os.close(file)
             return None
@@ -395,7 +395,7 @@ def _compile(compiler: Sequence[str], source: Source, library: Path) -> None:
         flags = [*source.flags, *_level_flags(compiler, source.level, fused=source.fused), *headers, *system[:1]]
         command = [*compiler, *flags, "-shared", *stripped, "-o", str(output), *source.main, *system[1:]]
         code, said = _run(command, folder)
-        if code < 0:  # not refused, but ended: somebody may try again
+        if code < 0:  # not rejected, but ended: somebody may try again
             raise InterruptedError(f"the compiler was killed by signal {-code}")
         if code and _is_full(folder, said):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -486,7 +486,7 @@ def _end(number: int, frame: object) -> None:
 
 
 def main(job: Path) -> None:
-    """Compile what a job's file asks for."""
+    """Compile what a job's file requires."""
     folder = job.parent
     wanted = json.loads(job.read_text(encoding="utf-8"))
     job.unlink(missing_ok=True)

@@ -24,7 +24,7 @@ SIZE = sum(size for _, size in CONTACT_SUMS.values())
 @dataclass(frozen=True)
 class ContactQuestions:
     """Questions by index, as the runtime reads them: the law of each, per shape which side it is on (1, 2 or both), and whether the
-    gap is asked for."""
+    gap is requested."""
 
     law: np.ndarray
     side: np.ndarray

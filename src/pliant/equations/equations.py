@@ -117,7 +117,7 @@ class Equations:
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.model, self._derive_seconds, self._inputs, self._parameters)
 
-    # -- values in force -----------------------------------------------------------------------------------------------
+    # -- current values -----------------------------------------------------------------------------------------------
 
     def at(
         self, *, inputs: InputValues | None = None, parameters: Values | None = None, within_limits: bool = True
@@ -340,7 +340,7 @@ class Equations:
         return here.on_motions(carried_along(self.model, here.binding, start, named))
 
     def _start(self, t: float) -> State:
-        """The start that the model gives, at the parameters in force."""
+        """The start that the model gives, at the current parameters."""
         start = self._initial
         if start is None:
             key = ("start", *_sorted(self._parameters))
@@ -519,7 +519,7 @@ class Equations:
         return np.asarray(found).reshape(len(self.rates), -1)
 
     def signal_derivative(self, t: float) -> np.ndarray:
-        """d(signals)/d(inputs) at the inputs in force at time t [s], signals x inputs."""
+        """d(signals)/d(inputs) at the current inputs at time t [s], signals x inputs."""
         count, inputs = self.model.system.signal_count, len(self.inputs)
         if not count or not inputs or self.model.plan.signals is None:
             return np.zeros((count, inputs))
@@ -602,7 +602,7 @@ def _all_finite(values: Mapping[str, Any]) -> bool:
 
 
 def _or_refused(eqs: Equations, inputs: InputValues | None, parameters: Values | None) -> Equations | Exception:
-    """The equations with these values, or why they are refused."""
+    """The equations with these values, or why they are rejected."""
     try:
         return eqs.at(inputs=inputs or None, parameters=parameters or None)
     except Exception as reason:
@@ -649,7 +649,7 @@ def _or_one(sizes: np.ndarray) -> np.ndarray:
 
 
 def with_independent_rows(binding: Binding, t: float, q: Any, v: Any, calls: Calls | None = None) -> Binding:
-    """The binding with an independent set of constraint rows in force. calls: those to use in place of the program's own."""
+    """The binding with an independent set of active constraint rows. calls: those to use in place of the program's own."""
     if not binding.m:
         return binding
     if binding.all_rows:

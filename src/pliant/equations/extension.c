@@ -313,7 +313,7 @@ end:
   return answer;
 }
 
-/* How many a tuple has, refused if there are more than there is room for. */
+/* How many a tuple has, rejected if there are more than there is room for. */
 static int count_of(PyObject *tuple, int most) {
   const Py_ssize_t count = PyTuple_Size(tuple);
   if (count <= most) return (int)count;

@@ -1,7 +1,7 @@
 """Fingerprints of formulas: a hash of all that decides what code follows from them, found without evaluating them.
 
 A function of this package is known by its name, its code and what it holds (closure, defaults), and the sources of all modules
-that formulas can come from are in every fingerprint. Whatever cannot be told apart for certain, such as functions of other
+that formulas can come from are in every fingerprint. Whatever cannot be distinguished for certain, such as functions of other
 packages, has no fingerprint.
 """
 

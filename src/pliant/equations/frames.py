@@ -20,7 +20,7 @@ class FrameMotion:
     """Motion of a frame in the world.
 
     position [m], rotation (3x3, frame to world), velocity [m/s] and acceleration [m/s^2] of its origin,
-    angular_velocity [rad/s] and angular_acceleration [rad/s^2] in world axes (None where not asked for).
+    angular_velocity [rad/s] and angular_acceleration [rad/s^2] in world axes (None where not requested).
     """
 
     position: np.ndarray

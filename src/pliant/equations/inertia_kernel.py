@@ -1,7 +1,7 @@
 """Kernels of inertia that is not rigid: Hamel's equations in the axes of its frames.
 
 With momenta `p = M W`, kinetic energy `T = 1/2 W'p`, body-side increments of the frames and increments of the coordinates,
-the generalized forces that the motion asks for are
+the generalized forces that the motion requires are
 
     frame        dp/dt - ad(V)' p - dT/d(increment),        ad(V)' p = -(V x* p)
     coordinates  dp/dt - Gamma(v)' p - dT/d(increment)

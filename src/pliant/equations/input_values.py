@@ -35,7 +35,7 @@ def inputs_over_time(
     if given is None:
         return None
     values = eqs.given_parameters | mapping("parameters", parameters)
-    known = set(eqs.inputs)  # other names are refused where the equations take them
+    known = set(eqs.inputs)  # other names are rejected where the equations take them
     return {
         name: input_value(eqs.model, name, value, values, (begin, end)) if name in known else value
         for name, value in mapping("inputs", given).items()
@@ -45,7 +45,7 @@ def inputs_over_time(
 def input_value(
     model: Model, name: str, value: Any, parameters: Mapping[str, float], span: tuple[float, float] | None = None
 ) -> float | TimeSeries:
-    """An input as a number or a series; functions of time are sampled over the span [s], and refused without one."""
+    """An input as a number or a series; functions of time are sampled over the span [s], and rejected without one."""
     if isinstance(value, TimeSeries):
         return value
     if isinstance(value, str):

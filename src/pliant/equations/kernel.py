@@ -36,7 +36,7 @@ class Kernels:
     """The functions of one kind, in the order the compiled runtime expects them; the first `lanes` of them evaluate several
     instances at once.
 
-    They are made when they are first asked for: where their compiled code is known, nobody asks.
+    They are made on first use: where their compiled code is known, nobody asks.
     """
 
     name: str

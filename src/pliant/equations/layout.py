@@ -5,7 +5,7 @@ exported C and the enumeration `RuntimeStatus`. Only the standard library is use
 its path.
 
 `pl_tables` describes a robot and never changes; all threads share it. `pl_binding` is what parameters, inputs and active
-rows turn into; it is constant during an evaluation. `pl_arguments` is what an evaluation is asked for. `pl_run_head` is the
+rows turn into; it is constant during an evaluation. `pl_arguments` is what an evaluation is requested. `pl_run_head` is the
 public part of a run, read and written by both sides.
 """
 

@@ -360,7 +360,7 @@ class KernelCode:
             self._watchers.append(write)
             for name, library in self._home.items():
                 if library.native is not None:
-                    write(name, library.native[name])  # it may have arrived since its address was asked for
+                    write(name, library.native[name])  # it may have arrived since its address was requested
 
     def refresh(self) -> bool:
         """Swap in compiled code that has arrived; True when all is compiled. Cheap: it looks a few times a second."""
@@ -392,7 +392,7 @@ _registry: dict[str, _Library] = {}
 _registry_lock = threading.RLock()
 _jobs: list[tuple[subprocess.Popen[bytes], list[Path]]] = []
 _asked_for: set[Path] = set()
-"""Libraries by file name; jobs of this process with what they compile; everything it has asked for."""
+"""Libraries by file name; jobs of this process with what they compile; everything it has requested."""
 
 
 def _folders() -> list[Path]:
@@ -405,7 +405,7 @@ def load_kernels(kernels: Sequence[Kernels]) -> KernelCode:
     """Code of all kernels, at once: compiled if it is there, else by CasADi's virtual machine with a compiler at work behind.
 
     With PLIANT_COMPILE=wait or quick all is compiled before this returns, if there is a compiler. Raises CompileError when it
-    then refuses the code or cannot write.
+    then rejects the code or cannot write.
     """
     mode = compile_mode()
     runtime_library()
@@ -468,7 +468,7 @@ def _compiled(kernels: Kernels, note: KernelNote, level: str, source: Source | N
 
 
 def _start(compiler: list[str], missing: Sequence[_Library]) -> None:
-    """Have kernels compiled in the background, unless that was asked for before or refused."""
+    """Have kernels compiled in the background, unless that was requested before or rejected."""
     folder = writable_cache(cache_folder())
     sources = []
     with _registry_lock:
@@ -504,7 +504,7 @@ def _end_job(job: subprocess.Popen[bytes]) -> None:
 
 
 def _reap() -> None:
-    """Take leave of jobs that have ended, and say what the compiler refused."""
+    """Take leave of jobs that have ended, and say what the compiler rejected."""
     with _registry_lock:
         ended = [job for job in _jobs if job[0].poll() is not None]
         for job in ended:

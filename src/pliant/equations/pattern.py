@@ -64,7 +64,7 @@ def element_path(system: System, node: int) -> list[int]:
 
 
 def system_pattern(system: System) -> Pattern:
-    """Sparsity of K, C and M together: blocks of elements that stand above one another or are linked."""
+    """Sparsity of K, C and M together: blocks of elements that stand above each other or are linked."""
     count = len(system.elements)
     pairs: set[int] = set()  # row * count + column: numbers are many times as quick as pairs where a chain is long
     found = [np.arange(count) * (count + 1)]  # the same, many at once

@@ -72,7 +72,7 @@ class TimeLoop:
             self._library.pl_run_free(self._pointer)
 
     def rebind(self, binding: Binding) -> None:
-        """Put other values in force; `start` is to be called before the run goes on."""
+        """Put other current values; `start` is to be called before the run continues."""
         self._workspace.bind(binding)
 
     def configure(
@@ -149,7 +149,7 @@ class TimeLoop:
         return times
 
     def adjoint(self, changes: ParameterChanges, input_scale: np.ndarray, cotangents: SampleCotangents) -> WayBack:
-        """The way back over the recorded steps, their discrete adjoint, of a number that changes with samples as `cotangents` say.
+        """The discrete adjoint: the backward pass over the recorded steps for `cotangents` of the samples.
 
         All samples must be at times that steps have ended on. input_scale: per input, a size of its values [its unit]. Inputs over
         time are those in force now (`rebind`); other series than those of the run have to give the same values.
@@ -178,7 +178,7 @@ class TimeLoop:
         return RuntimeStatus(self._library.pl_run_go_to(self._pointer, t, q.ctypes.data, v.ctypes.data))
 
     def put_state(self, q: np.ndarray, v: np.ndarray) -> None:
-        """Another state at the time reached; samples at this time are taken anew by `start`, which is to be called after it."""
+        """Another state at the time reached; samples at this time are taken again by `start`, which is to be called after it."""
         self.q[:], self.v[:] = q, v
         first = int(np.searchsorted(self._samples, self.t - INSTANT * abs(self.t)))
         self._head.next_sample = min(self._head.next_sample, first)

@@ -87,7 +87,7 @@ class Cuda:
 
 
 def _cupy() -> Any:
-    """CuPy with a GPU to run on; refused in words otherwise."""
+    """CuPy with a GPU to run on; an error otherwise."""
     try:
         import cupy
     except ImportError:

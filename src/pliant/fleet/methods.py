@@ -64,7 +64,7 @@ def _held(M: Any, J: Any, force: Any, rows: Any) -> tuple[Any, Any]:
 
 
 def _group(robot: Robot) -> list[Part]:
-    """Rates of positions, positions of length one, increments applied; and the way back onto the constraints."""
+    """Rates of positions, positions of length one, increments applied; and the backward pass onto the constraints."""
     x = ca.SX.sym("x", robot.nv)
     q, v = robot.q, robot.v
     parts = [

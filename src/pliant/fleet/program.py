@@ -1,4 +1,4 @@
-"""Programs of fleets: one robot's functions written out in C."""
+"""Programs of fleets: one robot's functions written as straight-line C."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from pliant.motion.base import Quaternion
 ON_THE_CPU = "use pliant.simulate, or pliant.simulate_many for many robots"
 
 MOST_NODES, MOST_RATES = 80, 50
-"""Frames and rates beyond which the equations written out at length are too long."""
+"""Numbers of frames and rates beyond which the expanded equations are too long."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Rotation:
 class Robot:
     """Functions of a robot's equations for a fleet.
 
-    eqs: the equations with the values in force; commanded: inputs that are set from outside; varied: parameters that differ; rows:
-    constraint rows that are in force, by index; sizes: what their values are measured against (`Binding.constraint_sizes`).
+    eqs: the equations with the current values; commanded: inputs that are set from outside; varied: parameters that differ; rows:
+    active constraint rows, by index; sizes: what their values are measured against (`Binding.constraint_sizes`).
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class Robot:
 
     @cached_property
     def constraints(self) -> tuple[Any, Any, Any, Any]:
-        """Values of the constraint rows in force, their Jacobian J, convective accelerations gamma (their accelerations are
+        """Values of the active constraint rows, their Jacobian J, convective accelerations gamma (their accelerations are
         J a + gamma), and the accelerations of the signals that they follow."""
         x = self.symbols
         jacobian = ca.jacobian(x.phi_rate, x.v)
@@ -158,7 +158,7 @@ class Robot:
         return phi, J, gamma, ca.vertcat(*ahead) if ahead else ca.SX(0, 1)
 
     def in_force(self, rows: Any) -> Any:
-        """Those of all constraint rows that are in force."""
+        """Those of all active constraint rows."""
         return rows[self.rows, :] if self.rows else ca.SX(0, rows.size2())
 
     @cached_property
@@ -242,7 +242,7 @@ def commanded_inputs(eqs: Equations, names: Sequence[str] | None) -> tuple[str, 
 
 
 def refuse(eqs: Equations) -> None:
-    """Refuse, in words, robots that a fleet cannot do."""
+    """Reject robots that a fleet cannot do."""
     system = eqs.model.system
     if system.contacts.laws:
         raise ArgumentError("fleets do not support contacts, and this robot has some", ON_THE_CPU)

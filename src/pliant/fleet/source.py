@@ -1,4 +1,4 @@
-"""Text of a fleet's program: one robot written out in C, and the code of this folder that steps it."""
+"""Text of a fleet's program: one robot written as straight-line C, and the code of this folder that steps it."""
 
 from __future__ import annotations
 

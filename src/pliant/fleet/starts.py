@@ -24,7 +24,7 @@ def assembled_start(eqs: Equations, start: Any = None) -> AssembledState:
 
 
 def rows_in_force(start: AssembledState) -> tuple[list[int], list[float]]:
-    """Constraint rows that are in force, by index, and what their values are measured against."""
+    """Constraint active rows, by index, and what their values are measured against."""
     rows = np.flatnonzero(start.bound.row_active)
     if not len(rows):
         return [], []
@@ -35,7 +35,7 @@ def starts_of_each(
     eqs: Equations, parameters: np.ndarray, names: tuple[str, ...], start: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """Positions and rates (nq x robots, nv x robots) that follow from the parameters of each robot (robots x parameters), of which
-    those named differ. Loops are closed robot by robot, and poses at rest found so.
+    those named differ. Loops are closed robot by robot, and equilibria found so.
 
     Raises ValueError with the number of the robot that has none.
     """

@@ -188,7 +188,7 @@ class CFunction:
 def straight_line(function: ca.Function, name: str, arguments: Sequence[str], results: Sequence[str]) -> CFunction:
     """C code of an SX function: `FN void name(const R *argument, ..., R *result, ...)`.
 
-    `R` is the number type, `B` that of truth values, `K(x)` a constant; lanes.h and cuda.h define them and the functions `f_...`.
+    `R` is the number type, `B` that of booleans, `K(x)` a constant; lanes.h and cuda.h define them and the functions `f_...`.
     Only entries of the results that the function has (its sparsity) are written, one after the other.
     """
     graph = with_shared_divisors(read_graph(function))
@@ -256,7 +256,7 @@ class _Writer:
         self._is_written: set[int] = set()
 
     def part(self, nodes: Sequence[int], slots: dict[int, int]) -> str:
-        """Statements of a part. What other parts have computed is read from `w`, truth values as numbers."""
+        """Statements of a part. What other parts have computed is read from `w`, booleans as numbers."""
         self.here, lines = set(nodes), []
         brought: set[int] = set()
         for node in nodes:

@@ -31,7 +31,7 @@ def main() -> None:
     answer: dict[str, Any] = {"warnings": [], "disabled": []}
     arrays: dict[str, Any] = {}
     try:
-        import mujoco  # noqa: F401 - before the limits, which are for what the text asks for
+        import mujoco  # noqa: F401 - before the limits, which are for what the text requires
 
         _limit(request["seconds"], request["memory"])
         arrays = _compiled(text.decode(), dict(zip(request["assets"], assets, strict=True)), answer)

@@ -80,7 +80,7 @@ class Compiled:
 
 
 def compile_model(prepared: Prepared, document: Document) -> Compiled:
-    """MuJoCo's model; what MuJoCo warns of is noted. Raises SpecError where it refuses the text or exceeds the limits."""
+    """MuJoCo's model; what MuJoCo warns of is noted. Raises SpecError where it rejects the text or exceeds the limits."""
     if sys.modules.get("mujoco", ...) is None or importlib.util.find_spec("mujoco") is None:
         _refuse(document, "MJCF files need the package mujoco", "install pliant[import], or mujoco")
     answer, parts = _asked(prepared, document)

@@ -41,7 +41,7 @@ KNOWN = {
     "link": ("inertial", "visual", "collision"),
     "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "safety_controller", "calibration"),
 }
-"""Elements by the one that they stand in, about which more is said than that there is no counterpart."""
+"""Elements by the one that they stand in, about which more is reported than that there is no counterpart."""
 
 
 def read_urdf(data: bytes, source: Source) -> Imported:

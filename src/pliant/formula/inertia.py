@@ -34,7 +34,7 @@ class Inertia(OfParts):
         through: `constants -> A`, for coordinates that enter M through `z = A q` alone: `mass` then takes z in place of q, and
             M is by the rates of z. Kernels are differentiated by z.
         functions: of z (or q), which `mass` takes as a fourth argument. Optional.
-        velocity_forces: `(pose, q, W, constants) -> h`, the forces on W that the velocities ask for at `dW/dt = 0`; q, W and a
+        velocity_forces: `(pose, q, W, constants) -> h`, the forces on W that the velocities require at `dW/dt = 0`; q, W and a
             last argument as for `mass`. Optional: found by differentiating M when absent. Give it where it is shorter.
     """
 

@@ -1,1 +1,1 @@
-"""Derivatives of motions and of poses at rest."""
+"""Derivatives of motions and of equilibria."""

@@ -28,7 +28,7 @@ def value_of(eqs: Equations, name: str) -> float:
 
 
 def varied(eqs: Equations, name: str) -> list[dict[str, float]]:
-    """The parameters in force with one of them raised and lowered, in the order of OFFSETS."""
+    """The current parameters with one of them raised and lowered, in the order of OFFSETS."""
     here, value = eqs.given_parameters, value_of(eqs, name)
     return [{**here, name: value + offset * step_of(value)} for offset in OFFSETS]
 
@@ -41,7 +41,7 @@ def derivative(function: Callable[[dict[str, float]], np.ndarray], eqs: Equation
 
 
 class ParameterSides:
-    """Equations with one parameter raised and lowered, made when they are first asked for."""
+    """Equations with one parameter raised and lowered, made on first use."""
 
     def __init__(self, eqs: Equations) -> None:
         self._eqs = eqs

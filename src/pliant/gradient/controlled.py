@@ -1,7 +1,7 @@
-"""Controllers on the way back over a motion: their samples are kept, and cotangents of commands become those of states and gains.
+"""Controllers in the backward pass: their samples are kept, and cotangents of commands become those of states and gains.
 
-What controllers commanded, the motion had as inputs that are constant between jumps. So the way back takes commands for inputs over
-time, pauses at every sample, and passes what the number changes by with a command on to what the command was computed from.
+Commands act on the simulation as piecewise constant inputs. The backward pass therefore treats them as inputs over time, pauses
+at every sample, and propagates the cotangent of a command to the quantities that it was computed from.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def enters_as_gain(eqs: Equations, name: str, sides: Sequence[Mapping[str, float
 
 
 def smooth_controllers(acting: Sequence[Any]) -> list[SmoothController]:
-    """The same. Raises ArgumentError for those whose commands have no derivatives, and for names that are not told apart."""
+    """The same. Raises ArgumentError for those whose commands have no derivatives, and for names that are not distinct."""
     found: list[SmoothController] = []
     for controller in acting:
         if not is_smooth(controller):
@@ -122,7 +122,7 @@ class Piece:
 @dataclass
 class ControlCotangents:
     """What a number changes by: gains by controller and name; inputs by name, where commands read them; for each controller, what
-    it remembered and worked out at the start. commands, memories: of each sample, by its command and by the memory after it."""
+    it remembered and computed at the start. commands, memories: of each sample, by its command and by the memory after it."""
 
     gains: list[dict[str, np.ndarray]]
     memory: list[np.ndarray]
@@ -192,7 +192,7 @@ class ControlRecord:
         values = self._eqs.at(inputs=series).binding.with_series(job.motions.series)
         return values.with_rows(job.bound.row_active)
 
-    # -- the way back ----------------------------------------------------------------------------------------------------
+    # -- the backward pass ----------------------------------------------------------------------------------------------------
 
     def back(self, way: WayBack, asked: tuple[str, ...]) -> ControlCotangents:
         """To the beginning of the motion. asked: inputs that derivatives are by, which commands may read."""
@@ -270,7 +270,7 @@ class ControlRecord:
     # -- the start, and parameters ---------------------------------------------------------------------------------------
 
     def by_start(self, found: ControlCotangents) -> np.ndarray:
-        """What the number changes by with increments of the start through what controllers work out there."""
+        """What the number changes by with increments of the start through what controllers compute there."""
         out = np.zeros(self.bound.nv)
         for i, recorded in enumerate(self._recorded):
             if not np.any(found.design[i]):

@@ -138,7 +138,7 @@ class Linearization:
         return found
 
     def _by_rows(self, along: Arrays) -> Arrays:
-        """Of poses at rest, whose outputs are few: one row of J after the other."""
+        """Of equilibria, whose outputs are few: one row of J after the other."""
         found = {name: np.zeros_like(x) for name, x in self.outputs.items()}
         for name, x in self.outputs.items():
             for at in np.ndindex(x.shape):

@@ -27,7 +27,7 @@ from pliant.solve.statics.equilibrium import state_at
 from pliant.solve.status import unless_failed
 
 MEGABYTES = 200.0
-"""Memory for states of a run; those that it does not hold are computed again on the way back."""
+"""Memory for states of a run; those that it does not hold are recomputed in the backward pass."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class RecordedMotion:
 
     @property
     def bound(self) -> Binding:
-        """The values of the whole motion, commands as inputs over time."""
+        """The values of the entire motion, commands as inputs over time."""
         return self._job.bound if self.control is None else self.control.bound
 
     @on_one_blas_thread
@@ -59,7 +59,7 @@ class RecordedMotion:
         start: bool = True,
     ) -> MotionCotangents:
         """How a number that changes with the outputs at the samples as given (samples x components by name) changes with
-        parameters, inputs (those by name that are asked about) and, unless nobody asks for it, the start."""
+        parameters, inputs (those by name that are asked about) and, unless nobody requires it, the start."""
         bound, model, loop, here = self.bound, self.eqs.model, self._loop, self.eqs
         states = loop.sample_q, loop.sample_v, loop.sample_a, loop.sample_multipliers
         found = output_cotangents(here, states, outputs)
@@ -95,7 +95,7 @@ class RecordedMotion:
 
     def moved(self, until: float, *, rebuild: Rebuild, **options: Any) -> Result:
         """The motion with other values, which are among the options of `simulate`, in the same steps but for those that events
-        cut; equal steps go on from an event as they do in any motion."""
+        cut; equal steps continue from an event as they do in any motion."""
         begins, kept = self._loop.recorded, list[Job]()
         begins = begins[~np.isin(begins, self._job.acted)]
 
@@ -181,7 +181,7 @@ class RecordedMotion:
         return np.concatenate([group.difference(self._job.started[0], made.q), made.v])
 
     def _through_start(self, back: WayBack, sides: list[np.ndarray]) -> float:
-        """What the number changes by with the start, which was placed anew at OFFSETS; times their step."""
+        """What the number changes by with the start, which was placed again at OFFSETS; times their step."""
         return float(np.concatenate([back.q, back.v]) @ np.tensordot(WEIGHTS, sides, axes=1))
 
 

@@ -17,7 +17,7 @@ from pliant.solve.configuration_group import ConfigurationGroup
 STATE = ("q", "v", "a", "multipliers", "constants")
 """What outputs may depend on here: the first inputs of `output_function`."""
 BEYOND = ("signals", "rates of signals", "forces in joints", "energies of the robot", "sums of contact forces")
-"""The others, which are functions of the whole motion or of inputs."""
+"""The others, which are functions of the entire motion or of inputs."""
 
 
 @dataclass(frozen=True)

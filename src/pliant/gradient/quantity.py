@@ -1,4 +1,4 @@
-"""Numbers that are worked out from outputs and parameters, as text says, with derivatives."""
+"""Numbers that are computed from outputs and parameters, as text says, with derivatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients of poses at rest by the implicit function theorem."""
+"""Gradients of equilibria by the implicit function theorem."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pliant.solve.statics.stability import DENSE_UP_TO, stiffness_scaling
 
 
 class RestAdjoint:
-    """Forces w and multipliers y that take up a cotangent of a pose at rest.
+    """Forces w and multipliers y that take up a cotangent of an equilibrium.
 
     What the pose changes by with anything is, with the sign turned, what `w.r + y.phi` changes by with it. rates: their names.
     """
@@ -84,7 +84,7 @@ class RestAdjoint:
         return np.concatenate([at.residual, at.phi[self.active]])
 
     def pairing(self, bound: Binding, w: np.ndarray, y: np.ndarray) -> float:
-        """w.r + y.phi with other values in force."""
+        """w.r + y.phi with other current values."""
         at = self._with(bound)
         return float(w @ at.residual + y @ at.phi)
 
@@ -94,7 +94,7 @@ class RestAdjoint:
 
 
 class RestCotangents:
-    """How a number that changes with a pose at rest, as by_q and by_multipliers say, changes with parameters and held inputs."""
+    """How a number that changes with an equilibrium, as by_q and by_multipliers say, changes with parameters and held inputs."""
 
     def __init__(
         self, eqs: Equations, t: float, q: np.ndarray, by_q: np.ndarray, multipliers: np.ndarray | None = None,

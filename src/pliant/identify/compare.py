@@ -34,14 +34,14 @@ class Comparison:
         rod: `kind:number`, with the number of elements of the rod: more than requested if frames and eyelets along it need them.
         states: number of coordinates and rates.
         derive_s, compile_s, static_s, run_s: wall times [s]: derivation, compilation (or loading what was compiled before), all
-            states at rest together, and the motion.
+            equilibria together, and the motion.
         code_kb: size of the C code that was derived for the robot's kinds of elements [kB, 1000 bytes]. Elements of a kind share
             it, so it does not grow with their number.
         memory_kb: memory of an evaluation: tables, constants and workspace [kB].
         realtime_factor: simulated over wall time [-].
         mean_error_mm, max_error_mm: distance of the compared point from the reference over the window [mm; of an output that is no
             position in thousandths of its SI unit, as `unit` says].
-        static_mean_error_mm: the same between states at rest under the inputs of `static_times` and the reference there; NaN
+        static_mean_error_mm: the same between equilibria under the inputs of `static_times` and the reference there; NaN
             where there are none or one of them was not found.
         mean_error_percent: the mean as a share of the point's distance from the origin at the start [%].
         mean_error_percent_of_rod: the mean as a share of the rod's length [%].

@@ -50,7 +50,7 @@ class FittedPath:
 
     Attributes:
         measurement, output: label of the measurement, and the output.
-        in_motion: whether the samples follow each other in time; otherwise they are poses at rest.
+        in_motion: whether the samples follow each other in time; otherwise they are equilibria.
         time: of the samples (n) [s].
         measured, before, after: what was measured, and what the model predicts with the values before and after the fit
             (n x components) [SI unit of the output].

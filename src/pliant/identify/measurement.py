@@ -139,7 +139,7 @@ class MotionPrediction:
 
 class RestPrediction:
     """Outputs at rest under the inputs of some times. Searches begin at the poses that were found for the values before: those are
-    near, and a robot with several poses at rest stays in the same one."""
+    near, and a robot with several equilibria stays in the same one."""
 
     def __init__(self, eqs: Equations, outputs: Sequence[str], times: np.ndarray) -> None:
         self.eqs, self.outputs, self.times = eqs, outputs, times

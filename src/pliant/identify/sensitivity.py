@@ -94,7 +94,7 @@ def rest_sensitivity(
     parameters: Values | None = None,
     starts: Sequence[np.ndarray] | None = None,
 ) -> tuple[list[Equilibrium], np.ndarray] | None:
-    """Poses at rest under the inputs of some times [s], and derivatives of outputs there by the named parameters, times x
+    """Equilibria under the inputs of some times [s], and derivatives of outputs there by the named parameters, times x
     components x parameters; None where a state at rest was not found. starts: where the searches begin, one q per time."""
     _refuse(eqs, outputs, at_rest=True)
     eqs = eqs.at(parameters=parameters)
@@ -110,7 +110,7 @@ def rest_sensitivity(
 def poses_at_rest(
     eqs: Equations, times: Sequence[float] | np.ndarray, starts: Sequence[np.ndarray] | None = None
 ) -> list[Equilibrium] | None:
-    """Poses at rest under the inputs of some times [s]; None where one was not found. A search that fails from the given start
+    """Equilibria under the inputs of some times [s]; None where one was not found. A search that fails from the given start
     begins at the model's own."""
     found = []
     for k, t in enumerate(times):
@@ -139,7 +139,7 @@ def _side_by_side(result: Result, outputs: Sequence[str]) -> np.ndarray:
 
 
 class _Tangent:
-    """Starts, poses at rest and outputs as they change with some parameters."""
+    """Starts, equilibria and outputs as they change with some parameters."""
 
     def __init__(self, eqs: Equations, names: Sequence[str]) -> None:
         self.eqs, self.names = eqs, names

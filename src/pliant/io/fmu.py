@@ -223,7 +223,7 @@ def _build_description(name: str, version: str, files: Mapping[str, str]) -> str
 def _library(sources: Mapping[str, str], name: str) -> bytes | None:
     """The shared library, or None without a compiler.
 
-    Only what FMI asks for is visible in it, so the runtime needs no names of its own: its objects are the same for all robots, and
+    Only what FMI requires is visible in it, so the runtime needs no names of its own: its objects are the same for all robots, and
     are kept in the cache.
     """
     compiler = find_compiler()

@@ -12,7 +12,7 @@ from pliant.language.files import write_whole
 
 
 def check_folder(folder: Path, *, force: bool) -> None:
-    """Refuse a folder that an export cannot be written to; `force`: one that is not empty will do."""
+    """Reject a folder that an export cannot be written to; `force`: one that is not empty will do."""
     if folder.exists() and not folder.is_dir():
         raise ExportError(f"{folder} is a file, not a folder", "give a folder that is new or empty")
     try:

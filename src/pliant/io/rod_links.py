@@ -41,7 +41,7 @@ class RodError:
         links: in each rod, by its name.
         frequencies: the lowest natural frequencies of the robot with rods [Hz]; with_links: the same of the one with links.
         about: what the frequencies belong to, "equilibrium" or "start".
-        distance: largest distance of a named frame at rest between the two [m]; None where one has no pose at rest.
+        distance: largest distance of a named frame at rest between the two [m]; None where one has no equilibrium.
         length: of the longest rod [m].
     """
 

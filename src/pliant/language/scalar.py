@@ -35,7 +35,7 @@ Scalar: TypeAlias = float | str | Each
 LARGEST = 1e50
 """Largest value of a field in SI units: its sixth power, as in the torsion of a polygon, is still a number."""
 TOO_LARGE = "too large to compute with", f"values are at most {LARGEST:g} in SI units"
-"""What is said of a larger one, and the hint."""
+"""What is reported of a larger one, and the hint."""
 
 AS_AT_START = "as at start"
 """The keyword for a rest value that is measured in the robot's initial pose."""

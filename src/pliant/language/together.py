@@ -64,6 +64,6 @@ def refusals(
                 check({name: x[group].view(Together) for name, x in values.items()})
         except Differ as parted:
             waiting += [group[parted.who], group[~parted.who]]
-        except Exception:  # whatever it is, it shows again in the case that it comes from
+        except Exception:  # of any type, it shows again in the case that it comes from
             waiting += np.array_split(group, 2)
     return found

@@ -288,7 +288,7 @@ def _pairs(index: np.ndarray, way: tuple[int, int, int]) -> np.ndarray:
 
 
 def check_size(nodes: int) -> None:
-    """Refuse what would take too long to build."""
+    """Reject what would take too long to build."""
     if nodes > limits().elements:
         raise FileProblem(f"the mesh has {nodes} nodes", f"use fewer cells; {most('elements')}")
 

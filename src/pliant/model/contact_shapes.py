@@ -1,4 +1,4 @@
-"""Shapes that can touch one another, and the laws between them, by index: the part of a system that contacts are found with.
+"""Shapes that can touch each other, and the laws between them, by index: the part of a system that contacts are found with.
 
 A shape is made of vertices, points fixed to nodes with a radius each, and items that join them: single vertices, edges in a
 chain, triangles. Items that are near each other are to have near numbers: the runtime's trees of boxes are made of runs of

@@ -76,7 +76,7 @@ class Model:
         rod_elements: number of elements of the rods that have more of them than their model says, by rod.
         strain_samples: where the model of each rod knows its strains and what its section carries, in order.
         prepared: what each output has to remember of the robot.
-        tracked: what the parts have added to the system whose energy outputs ask for.
+        tracked: what the parts have added to the system whose energy outputs require.
         notes: what the user should know about the model.
     """
 
@@ -155,7 +155,7 @@ class Model:
 
     @cached_property
     def actuators(self) -> tuple[str, ...]:
-        """Inputs that controllers use where nothing else is said: all but those that only `loads` depend on, which are
+        """Inputs that controllers use where nothing else is reported: all but those that only `loads` depend on, which are
         disturbances; all inputs where every one of them is a load."""
         used: set[str] = set()
         for collection in ("joints", "rods", "meshes", "links", "tendons", "constraints", "bodies"):
@@ -170,7 +170,7 @@ class Model:
 
     @cached_property
     def signal_sources(self) -> np.ndarray:
-        """Whether each signal depends on time (first column) and on each input of the plan, as truth values."""
+        """Whether each signal depends on time (first column) and on each input of the plan, as booleans."""
         function = self.plan.signals
         if function is None:
             return np.zeros((0, 1 + len(self.plan.kinds)), dtype=bool)
@@ -279,7 +279,7 @@ def _restored(key: str, compiled: RobotSpec, structural: frozenset[str], written
     model = _known.get(key)
     if model is None:
         model = _known[key] = compile_model(compiled, structural, written=written)
-        model.once("key", lambda: key)  # on its way back it is known by the same key
+        model.once("key", lambda: key)  # in the backward pass it is known by the same key
     return model
 
 

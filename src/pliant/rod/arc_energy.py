@@ -14,7 +14,7 @@ for its mass in units of mass times length squared, for the turning of its slice
 length, `mass (e L'^2 / 2 + L e_s sigma L')` is what a change of length adds; the velocity V of the base meets the momentum of
 the centre `p = L (alpha b + beta e3)`.
 
-The forces that the velocities ask for follow from this energy by Lagrange's equations. What contains V is the mass matrix times the
+The forces that the velocities require follow from this energy by Lagrange's equations. What contains V is the mass matrix times the
 acceleration `omega x V` that the base has at constant V, and what contains omega is linear in the derivatives of the form, so
 nothing else has to be differentiated.
 """

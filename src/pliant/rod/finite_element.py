@@ -1,6 +1,6 @@
 """Rod model `finite_element`: geometrically exact two-node finite elements of fourth order.
 
-Sections have absolute poses. Between two of them, strains vary as equilibrium asks for: with `e` the mean strain of the
+Sections have absolute poses. Between two of them, strains vary as equilibrium requires: with `e` the mean strain of the
 helix through both ends (the logarithm of their relative pose over the length h) and no load inside the element, the
 section wrench turns along,  lambda' = ad(e)' lambda, so that at the Gauss points s = +-h / (2 sqrt 3) from the middle
 

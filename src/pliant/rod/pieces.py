@@ -39,7 +39,7 @@ class PieceKind:
     """How strains follow from coordinates.
 
     Attributes:
-        name: tells kinds of kernels apart.
+        name: distinguishes kinds of kernels.
         parts: the coordinates.
         shape: constants that come before those of the law.
         state: `(q, constants)` to the state of a piece.

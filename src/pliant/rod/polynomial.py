@@ -1,4 +1,4 @@
-"""Rod model `polynomial`: one polynomial along the whole rod for position and one for orientation.
+"""Rod model `polynomial`: one polynomial along the entire rod for position and one for orientation.
 
     p(s) = (0, 0, s) + sum_k phi_k(s) d_k,        Q(s) = polynomial through Q_1 ... Q_n and the clamped base, normalized
 

@@ -49,7 +49,7 @@ class StrainFactors:
     formulas: tuple[StateFormula | None, ...]
 
     def __str__(self) -> str:
-        """What tells it from others in names of kernels."""
+        """What distinguishes it from others in names of kernels."""
         return f"linear{words(self.formulas)}"
 
     def factors(self, strain: Any, numbers: Any) -> list[Any]:

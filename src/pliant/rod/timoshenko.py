@@ -228,7 +228,7 @@ def element_force(plane: Plane | None, shear: Shear, *, clamped: bool, signals: 
         if shear == "reduced":
             answer = section_effect(e, rate, at, signal, "linear")
             return Effect(B.T @ answer.force, answer.energy, answer.dissipation, answer.supply)
-        # the wrench at the middle that equilibrium along the straight element asks for
+        # the wrench at the middle that equilibrium along the straight element requires
         drive = signal if signal.numel() else ca.DM.zeros(6)
         stiffness = ca.vertcat(at.stiffness, at.coupling)
         strained, actuated_strain = e - at.rest, compliance(stiffness) @ drive

@@ -71,7 +71,7 @@ def _load_blas_of_scipy() -> None:
     package = Path(scipy.__path__[0])
     for folder in (package.with_name("scipy.libs"), package / ".dylibs"):
         for library in folder.glob("*openblas*"):
-            with suppress(OSError):  # it will be loaded, or refused, by who needs it
+            with suppress(OSError):  # it will be loaded, or rejected, by who needs it
                 ctypes.CDLL(str(library))
 
 

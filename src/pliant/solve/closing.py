@@ -1,4 +1,4 @@
-"""Closing the loops of a start: which values stay, which follow, and what is said about it."""
+"""Closing the loops of a start: which values stay, which follow, and what is reported about it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pliant.equations.workspace import EvaluationError
 
 # Lengths are shares of the robot's (`Binding.constraint_sizes`, `coordinate_sizes`), angles in rad.
 SILENT_BELOW = 1e-6
-"""A start closer to the constraints than this needs no word about it."""
+"""A start closer to the constraints than this needs no remark."""
 
 CLOSED = 1e-12
 """Constraint values that need no closing; rates of them per unit of the largest rate."""
@@ -39,7 +39,7 @@ class AssemblyError(RuntimeError):
 
 @dataclass(frozen=True)
 class Hold:
-    """What stays while loops are closed, as truth values of rates (nv).
+    """What stays while loops are closed, as booleans of rates (nv).
 
     fixed: coordinates that do not move, of carried nodes against what carries them. apart: those that stay in the world, even if
     something carries them.
@@ -82,7 +82,7 @@ class Closing:
 
     def _holds(self, every: np.ndarray, asked: np.ndarray) -> Iterator[Hold]:
         """What to hold, most of it first: values that are given, and the shapes of what is soft. What the model states of joints is
-        given up for what was asked for before soft things are deformed, but not for their sake alone."""
+        given up for what was requested before soft things are deformed, but not for their sake alone."""
         nothing = np.zeros_like(every)
         seen: list[np.ndarray] = []
         for values, shapes in (
@@ -236,7 +236,7 @@ def changes(
 ) -> list[str]:
     """What has been changed of a start: values that were given, and others that closing the loops has moved.
 
-    gap: how far it violated the constraints [m or rad], 0 where that needs no word; sizes: of positions and rates, as
+    gap: how far it violated the constraints [m or rad], 0 where that needs no remark; sizes: of positions and rates, as
     `coordinate_sizes` gives them.
     """
     names = (*eqs.coordinates, *map(rate_name, eqs.rates))

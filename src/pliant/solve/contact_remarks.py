@@ -1,4 +1,4 @@
-"""What contacts do in a pose at rest and in small motions, in words."""
+"""What contacts do in an equilibrium and in small motions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays with names, axes and labels, as results hold them; what follows from others, and an xarray Dataset, when it is asked for.
+"""Arrays with names, axes and labels, as results hold them; what follows from others, and an xarray Dataset, on request.
 
 Most callers want a few arrays. Frames, energies, outputs and warnings take longer than a short run itself, and so does importing
 xarray.
@@ -49,7 +49,7 @@ class Labelled:
 
     @classmethod
     def of(cls, dataset: xarray.Dataset) -> Labelled:
-        """What a dataset holds; it is handed out again when one is asked for."""
+        """What a dataset holds; it is handed out again when one is requested."""
 
         def plain(variables: Any) -> dict[str, Variable]:
             return {str(k): (tuple(map(str, x.dims)), np.asarray(x.values), x.attrs) for k, x in variables.items()}

@@ -64,7 +64,7 @@ def _notes(model: Model, name: str, strains: np.ndarray, value: Callable[[Any], 
 
 
 def refuse_outside_laws(model: Model, bound: Binding, q: np.ndarray) -> None:
-    """Raise EvaluationError, in words, where a rod is beyond what its law can describe."""
+    """Raise EvaluationError where a rod is beyond what its law can describe."""
     if all(rod.law == "linear" for rod in model.spec.rods.values()) or not np.all(np.isfinite(q)):
         return
     for note in law_range_notes(model, bound, [bound.node_poses(q)]):

@@ -17,7 +17,7 @@ Poses: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 
 def parameter_values(model: Model, bound: Binding) -> Callable[[object], float]:
-    """Values of the model's fields at the parameters in force."""
+    """Values of the model's fields at the current parameters."""
     parameters = dict(zip(model.parameter_names, bound.parameters.tolist(), strict=True))
     environment = model.environment.with_values(parameters)
     return lambda scalar: float(environment.value(scalar))  # type: ignore[arg-type]
@@ -47,7 +47,7 @@ class CaseValues:
 def strains_times_length(constants: np.ndarray, stations: Sequence[RodStation], poses: Poses) -> np.ndarray:
     """Mean strains between neighbouring places of a rod, times its length: three of displacement, three of turn (n - 1 x 6).
 
-    Of several configurations at once: poses of all nodes (... x nodes x 3 x 3 and 3), and constants in force, of all (N) or of
+    Of several configurations at once: poses of all nodes (... x nodes x 3 x 3 and 3), and current constants, of all (N) or of
     each (... x N).
     """
     at = [station.node for station in stations]

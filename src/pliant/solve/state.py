@@ -24,7 +24,7 @@ LARGEST = 1e100
 """Positions and rates beyond this cannot be computed with: their squares overflow."""
 
 INITIAL, EQUILIBRIUM = "initial", "equilibrium"
-"""States by name: that of the model's initial values, and the pose at rest that follows from it."""
+"""States by name: that of the model's initial values, and the equilibrium that follows from it."""
 
 WORDS = {"start": INITIAL}
 """New names of states that were called differently before."""
@@ -79,7 +79,7 @@ def _state(eqs: Equations, given: Any, time: float, where: str) -> State:
 
 
 def _on_motions(eqs: Equations, state: State) -> State:
-    """A whole state with prescribed coordinates where their motions are; what it said of them is noted as asked for."""
+    """A whole state with prescribed coordinates where their motions are; what it said of them is noted as requested."""
     asked = dict(state.given.asked)
     for entry in prescribed_coordinates(eqs.model):
         asked[eqs.coordinates[entry.q_at]] = float(state.q[entry.q_at])
@@ -90,7 +90,7 @@ def _on_motions(eqs: Equations, state: State) -> State:
 class AssembledState:
     """A state on the constraints, and what had to be done to get there.
 
-    bound: the equations with an independent set of constraint rows in force.
+    bound: the equations with an independent set of active constraint rows.
     """
 
     bound: Binding
@@ -98,7 +98,7 @@ class AssembledState:
     v: np.ndarray
     messages: tuple[str, ...]
     gap: float = 0.0
-    """Largest violation of the constraints before [m or rad]; 0 where that needs no word."""
+    """Largest violation of the constraints before [m or rad]; 0 where that needs no remark."""
 
 
 @on_one_blas_thread
@@ -107,8 +107,8 @@ def assemble(
 ) -> AssembledState:
     """The nearest state that satisfies the constraints, and the equations without constraint rows that are redundant there.
 
-    Values that were `given` stay as they are where the loops can be closed by the others: what the caller asked for before what
-    the model states. What had to be changed is said. Raises AssemblyError with the remaining distance when there is no such state.
+    Values that were `given` are kept if the loops can be closed by the others; those of the caller take precedence over those
+    of the model. Changed values are reported. Raises AssemblyError with the remaining distance if there is no such state.
     """
     given = given or Given()
     refuse_extremes(eqs, q, v)
@@ -149,7 +149,7 @@ def _switched_off(eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np
 
 
 def refuse_extremes(eqs: Equations, q: np.ndarray, v: np.ndarray) -> None:
-    """Refuse positions and rates that no evaluation could work with, as squares of them overflow."""
+    """Reject positions and rates that no evaluation could work with, as squares of them overflow."""
     for what, values in (("position", q), ("rate", v)):
         # the sum of squares is quick to compute; where it is too large, a single value may be
         with np.errstate(over="ignore"):

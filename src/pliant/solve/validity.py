@@ -91,7 +91,7 @@ def opened_constraints(model: Model, bound: Binding, time: np.ndarray, q: np.nda
 
 @dataclass(frozen=True)
 class _States:
-    """Some states, and the poses of all nodes in each, which are computed when they are first asked for."""
+    """Some states, and the poses of all nodes in each, which are computed on first use."""
 
     bound: Binding
     q: Sequence[np.ndarray]

@@ -19,7 +19,7 @@ def rod_elements(flat: RobotSpec) -> int:
 
 
 def undamped(flat: RobotSpec) -> RobotSpec:
-    """The robot without Rayleigh damping, which would have to be worked out from the modes of its rods."""
+    """The robot without Rayleigh damping, which would have to be computed from the modes of its rods."""
     rods = {name: rod.model_copy(update={"rayleigh": None}) for name, rod in flat.rods.items()}
     return flat.model_copy(update={"rods": rods})
 

@@ -318,7 +318,7 @@ class _OneByOne(Analysis):
 
 @dataclass(frozen=True)
 class FindEquilibrium(_OneByOne):
-    """Poses at rest."""
+    """Equilibria."""
 
     name = "equilibrium"
 

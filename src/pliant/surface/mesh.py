@@ -83,7 +83,7 @@ class MeshSurface(TriangleSurface):
 
 
 def check_closed(mesh: Triangles, what: str, key: str) -> None:
-    """Refuse a mesh that bounds no solid, with the numbers of what is wrong. key: where it is given."""
+    """Reject a mesh that bounds no solid, with the numbers of what is wrong. key: where it is given."""
     counts = mesh.edges.counts
     lonely, crowded = int((counts == 1).sum()), int((counts > 2).sum())
     ways = np.stack([mesh.faces, np.roll(mesh.faces, -1, axis=1)], axis=2).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""Stretches of motion to show: a simulated run, the vibration of a mode, a pose at rest."""
+"""Stretches of motion to show: a simulated run, the vibration of a mode, an equilibrium."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def start_clip(eqs: Equations, *, name: str = "start") -> Clip:
 
 
 def pose_clip(eqs: Equations, pose: Equilibrium, *, name: str = "at rest") -> Clip:
-    """A pose at rest."""
+    """An equilibrium."""
     maker = SceneMaker(eqs, pose.parameters, inputs=pose.inputs)
     return Clip(name, np.zeros(1), (maker.at(pose.q, pose.time, pose.state.contacts),))
 

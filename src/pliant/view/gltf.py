@@ -2,7 +2,7 @@
 
 Every copy of a unit shape in the stage is a node with a mesh of that shape and colour; its translation, rotation and scale
 are animated. Colours do not change over time in this format: each piece keeps that of the first frame. The y axis points
-up there, as the format asks for.
+up there, as the format requires.
 """
 
 from __future__ import annotations

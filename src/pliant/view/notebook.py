@@ -41,7 +41,7 @@ def equations_html(eqs: Equations) -> str:
 
 
 def equilibrium_html(found: Equilibrium) -> str:
-    """A pose at rest: its coordinates and how it looks."""
+    """An equilibrium: its coordinates and how it looks."""
     rows = [(name, f"{value:.6g}") for name, value in list(found.coordinates.items())[:MOST_ROWS]]
     words = f"<p>{text(found.message)}</p>{table(('coordinate', 'value (SI)'), rows)}"
     return words + _view("the robot at rest", lambda: [pose_clip(found.equations, found)])

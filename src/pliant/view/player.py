@@ -94,7 +94,7 @@ def _batch(batch: Batch, low: np.ndarray, span: np.ndarray, largest: float) -> d
 
 
 def _track(values: np.ndarray, kind: str) -> dict[str, Any]:
-    """Numbers of all frames. Each copy's row is filled up to four bytes, which graphics cards ask for."""
+    """Numbers of all frames. Each copy's row is filled up to four bytes, which graphics cards require."""
     parts = values.shape[2]
     padding = -(parts * values.itemsize) % 4 // values.itemsize
     padded = np.pad(_still(values), ((0, 0), (0, 0), (0, padding)))

@@ -254,7 +254,7 @@ static void add_samples(pl_adjoint *A, const pl_sample_cotangents *c, double t, 
   }
 }
 
-/* Accelerations that were found anew from q and v just after time t. */
+/* Accelerations that were found again from q and v just after time t. */
 static int undo_refresh(pl_adjoint *A, double t) {
   pl_run *r = A->r;
   const int nv = r->w->T->nv;
@@ -262,7 +262,7 @@ static int undo_refresh(pl_adjoint *A, double t) {
   return pl_adjoint_forward(A, t, r->q, r->v, r->a, r->multipliers);
 }
 
-/* Inputs that jumped at the end of step n: accelerations found anew, and prescribed velocities that took effect at once. */
+/* Inputs that jumped at the end of step n: accelerations found again, and prescribed velocities that took effect at once. */
 static int undo_jump(pl_adjoint *A, long n, double h) {
   pl_run *r = A->r;
   const pl_tables *T = r->w->T;

@@ -14,7 +14,7 @@
 /* Where a step began, and how: all that is needed to take it again. */
 typedef struct pl_tape_step {
   double t, h, t_floor, t_cap;
-  int refreshed; /* after it, inputs jumped: accelerations were found anew, and prescribed velocities took effect */
+  int refreshed; /* after it, inputs jumped: accelerations were found again, and prescribed velocities took effect */
 } pl_tape_step;
 
 typedef struct pl_tape pl_tape;

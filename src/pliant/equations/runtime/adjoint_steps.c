@@ -186,7 +186,7 @@ static int undo_explicit(pl_adjoint *A, double h) {
       const double t = pl_time(r, r->t + EXPLICIT_TIMES[stage] * h);
       memcpy(unit, q, nq * sizeof(double)), pl_normalize(T, unit);
       clear(nv, s->q), memcpy(s->a, bar + nq, nv * sizeof(double));
-      double *multipliers = r->multipliers1, *a = r->a1; /* pl_adjoint_forward asks for those of this stage */
+      double *multipliers = r->multipliers1, *a = r->a1; /* pl_adjoint_forward requires those of this stage */
       memcpy(a, k + nq, nv * sizeof(double));
       if (T->m) {
         if ((status = pl_next_forward(w, t, unit, v, a))) return status;

@@ -182,7 +182,7 @@ enum {
   PL_SUM_SIZE
 };
 /* Of the contacts evaluated last, in the configuration q, for `count` questions: the law of each, per shape the sides as in
- * pl_contact_gap, and whether the gap is asked for, which the contacts evaluated last do not survive. */
+ * pl_contact_gap, and whether the gap is requested, which the contacts evaluated last do not survive. */
 void pl_contact_sums(pl_work *, const double *q, int count, const int *law, const int *side, const int *with_gap, double *out);
 
 /* contact.c */
@@ -190,7 +190,7 @@ void pl_contact_sums(pl_work *, const double *q, int count, const int *law, cons
 int pl_contact_records(const pl_work *, int capacity, double *out);
 /* The same in another state. */
 int pl_contacts_at(pl_work *, double t, const double *q, const double *v, int capacity, double *out);
-/* The memory that a binding asks for is in force. */
+/* The memory that a binding requires is in force. */
 int pl_contact_bind(pl_work *);
 /* Contacts remember what these records say: that they are so now. */
 int pl_contact_hold(pl_work *, int count, const double *records);

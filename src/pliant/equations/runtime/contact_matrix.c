@@ -1,7 +1,7 @@
 /* Contacts in the matrix of an implicit step.
  *
  * Contacts come and go, and couple elements that nothing else couples. Where they do, the pattern of the matrix is that of the robot
- * and the blocks of these elements; it is found anew, with an order of its own, when a pair of elements meets that it does not
+ * and the blocks of these elements; it is found again, with an order of its own, when a pair of elements meets that it does not
  * have. */
 #include <stdlib.h>
 #include <string.h>
@@ -134,7 +134,7 @@ static int rank_of_rows(const pl_tables *T, const int *elements, const int *rank
   return n ? touched[n - 1] : T->n_elem;
 }
 
-/* Columns of the whole matrix in the order in which they are eliminated. */
+/* Columns of the entire matrix in the order in which they are eliminated. */
 static int find_order(const pl_work *w, const pl_contact_matrix *m, int *order) {
   const pl_tables *T = w->T;
   const int n = T->n_elem, size = T->nv + T->m;
@@ -363,7 +363,7 @@ int pl_contact_entries(const pl_work *w, int capacity, int *row, int *column, do
 void pl_contact_begin(pl_work *w) {
   pl_contact_matrix *m = w->contacts->matrix;
   if (!m) return;
-  /* the next matrix has the pattern that its own contacts ask for */
+  /* the next matrix has the pattern that its own contacts require */
   m->n_pair = 0;
   free(m->K);
   m->K = m->C = NULL;

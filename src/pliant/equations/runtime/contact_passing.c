@@ -1,4 +1,4 @@
-/* Whether surfaces have passed through one another within a step: thin ones that are fast may be on one side at its beginning, on the
+/* Whether surfaces have passed through each other within a step: thin ones that are fast may be on one side at its beginning, on the
  * other at its end, and touch at neither. */
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "contact.h"
 #include "spatial.h"
 
-/* 1 where side A of a contact is one of the first shapes, -1 where it is one of the second, 0 where it is not asked for. */
+/* 1 where side A of a contact is one of the first shapes, -1 where it is one of the second, 0 where it is not requested. */
 static int direction(const pl_tables *T, const pl_touch *t, const int *side) {
   const int a = side[T->vertex_shape[t->vertex[0]]], b = side[T->vertex_shape[t->vertex[t->first_count]]];
   return (a & 1) && (b & 2) ? 1 : (a & 2) && (b & 1) ? -1 : 0;

@@ -2,7 +2,7 @@
  *
  * Each shape has a tree of boxes over its items, whose order keeps neighbours together: halves of a run of items are the branches.
  * Boxes of shapes that overlap are found by sorting them along one axis, then their trees are compared. Boxes are larger than what
- * is in them by half a margin, and candidates are listed anew when something has moved by so much. The list decides nothing:
+ * is in them by half a margin, and candidates are listed again when something has moved by so much. The list decides nothing:
  * the state alone says what comes out of it.
  *
  * A shape on one node is rigid. Where it is large, its boxes move as their outermost corners do, and only the vertices that

@@ -7,7 +7,7 @@
 
 #define A EXPLICIT_WEIGHTS
 #define C EXPLICIT_TIMES
-#define STRICTER 4 /* than the estimate asks for: these errors add up over the periods of an undamped oscillation */
+#define STRICTER 4 /* than the estimate requires: these errors add up over the periods of an undamped oscillation */
 
 static const double E[7] = {71.0 / 57600, 0, -71.0 / 16695, 71.0 / 1920, -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
 

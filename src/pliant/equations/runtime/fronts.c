@@ -3,7 +3,7 @@
  * Columns with one structure are eliminated together, as one dense front: k pivots of its own above m rows that it shares
  * with fronts further up. What is left of the shared part is added into the front of its parent. All structure is found
  * once; a factorization is loops over small dense matrices. Rows are exchanged among a front's own pivots only: where
- * that is not enough the factorization is refused, and linear.c pivots over the whole column.
+ * that is not enough the factorization is rejected, and linear.c pivots over the entire column.
  *
  * Subtrees of fronts need nothing of each other: in large matrices several are eliminated at once, each in a part of the stack of its
  * own, and then the trunk above them.
@@ -136,7 +136,7 @@ static int find_fronts(pl_fronts *F, const structure *t) {
       fronts[count] = PL_VALUE(front){.first = k, .pivots = 1, .shared = shared, .index = start};
       last = fronts + count++;
     }
-    if (shared) { /* listed under its first shared row; when that row joins the front it is listed anew */
+    if (shared) { /* listed under its first shared row; when that row joins the front it is listed again */
       const int c = (int)(last - fronts), up = index[last->index];
       sibling[c] = child[up], child[up] = c;
     }
@@ -315,7 +315,7 @@ static int lay_out(pl_fronts *F, const int *colptr, const int *row, const struct
   return PL_OK;
 }
 
-/* The whole matrix as one front. */
+/* The entire matrix as one front. */
 static int one_front(pl_fronts *F, const structure *t) {
   for (int k = 0; k < F->n; ++k) F->order[k] = t->place[k] = k;
   F->fronts = (front *)calloc(1, sizeof(front)), F->index = (int *)malloc(sizeof(int)), F->count = F->n > 0;

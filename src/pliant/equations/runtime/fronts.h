@@ -11,7 +11,7 @@ typedef struct pl_fronts pl_fronts;
 pl_fronts *pl_fronts_new(int n, const int *colptr, const int *row, int *order, int whole);
 void pl_fronts_free(pl_fronts *);
 /* Factors of the scaled matrix, in single or double precision; columns whose pivot falls under `singular_below` of their
- * largest entry, or under `smallest_share` of what stands below it, are refused. */
+ * largest entry, or under `smallest_share` of what stands below it, are rejected. */
 int pl_fronts_factor(pl_fronts *, const double *values, const double *row_scale, const double *column_scale,
                      double singular_below, double smallest_share, int single);
 /* With the factors made last, whose precision the solution has. */

@@ -3,7 +3,7 @@
  * (Lunk and Simeon 2006): without it multipliers start with an error of first order that dies out slowly or, without
  * numerical damping, not at all. Newmark's method is the case alpha_m = alpha_f = 0.
  *
- * Newton's unknowns are increments y of the configuration reached, dx = B(x) y for the increment x of the whole step, and
+ * Newton's unknowns are increments y of the configuration reached, dx = B(x) y for the increment x of the entire step, and
  * the multipliers. With the equations scaled by s = dx/da all blocks stay of order one as the step shrinks:
  *   [(M + s g C) B + s K, -J'; J, 0] [y; s dlambda] = -[s r; phi],     g = dv/dx */
 #include <math.h>
@@ -34,7 +34,7 @@
 #define OVERSHOT 0.8        /* of the work of a step at its start, what may be left of it at its end with the other sign */
 #define FOUND 0.5           /* and what a shortened step leaves at most */
 #define SEARCHES 12
-#define STRICTER 4          /* than the estimate asks for: these errors add up over a run as those of higher order do not */
+#define STRICTER 4          /* than the estimate requires: these errors add up over a run as those of higher order do not */
 #define MARGIN 0.05         /* of an interval, searched points keep at least so far from its ends */
 
 /* The iterations of one step. */
@@ -192,7 +192,7 @@ static int shorten(pl_run *r, const newton *n, double at_end) {
   return PL_OK;
 }
 
-/* Where Newton's method starts: with an acceleration that does not change, one that goes on to change, or rates that last. */
+/* Where Newton's method starts: with an acceleration that does not change, one that continues to change, or rates that last. */
 enum { UNKNOWN, UNCHANGED, EXTRAPOLATED, COASTING, PREDICTIONS };
 
 /* What a prediction adds to an unchanged acceleration of a coordinate, with which its increment would be x. */

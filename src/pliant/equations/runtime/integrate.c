@@ -478,7 +478,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
       const double e = fmax(error, 1e-4);
       double factor = 0.9 * pow(fmax(error, 1e-10), -0.7 / exponent) * pow(r->previous_error, 0.4 / exponent);
       factor = fmin(failures ? 1 : 5, fmax(0.2, factor));
-      /* a step cut short by a stop says nothing against the longer one planned */
+      /* a step truncated by a stop says nothing against the longer one planned */
       r->h = fmin(r->h_max, factor < 1 || failures ? h * factor : fmax(r->h, h * factor));
       r->previous_error = e;
     } else if (r->halvings && ++r->calm == CALM_STEPS)

@@ -96,7 +96,7 @@ int pl_run_start(pl_run *);
 int pl_run_advance(pl_run *, long max_steps);
 int pl_run_go_to(pl_run *, double t, const double *q, const double *v);
 
-/* Inputs have jumped: prescribed velocities take effect, and accelerations are found anew. */
+/* Inputs have jumped: prescribed velocities take effect, and accelerations are found again. */
 int pl_run_pass_jump(pl_run *);
 
 /* Step functions fill the candidate; *error is the scaled error estimate (accept when <= 1). */
@@ -113,7 +113,7 @@ void pl_rosenbrock_turns(pl_run *, double h);
 /* secant.c */
 pl_secant *pl_secant_new(const pl_tables *);
 void pl_secant_free(pl_secant *);
-/* The matrix of w was factorized anew, for a step of this scale. */
+/* The matrix of w was factorized again, for a step of this scale. */
 void pl_secant_restart(pl_secant *, pl_work *w, double scale);
 /* The factors are not to serve another step. */
 void pl_secant_forget(pl_secant *);
@@ -138,7 +138,7 @@ void pl_run_forget_contacts(pl_run *);
 void pl_run_use_contacts(pl_run *);
 /* The state that has been evaluated is where the next step begins; there are none before it. */
 int pl_run_begin_contacts(pl_run *);
-/* Whether surfaces have passed through one another on the way to the candidate at time t. */
+/* Whether surfaces have passed through each other on the way to the candidate at time t. */
 int pl_run_passed(pl_run *, double t);
 /* Whether the contacts evaluated last are others than those at the beginning of the step. */
 int pl_run_contacts_changed(const pl_run *);
@@ -159,7 +159,7 @@ int pl_run_contacts_now(pl_run *, int capacity, double *out);
 int pl_run_log_contacts(pl_run *, int sample, double t, const double *q, const double *v);
 
 /* run_state.c */
-/* The run between two steps as bytes, which `pl_run_restore_state` takes in any run of the same robot and method; it refuses
+/* The run between two steps as bytes, which `pl_run_restore_state` takes in any run of the same robot and method; it rejects
  * bytes of another size, with a status other than PL_OK. */
 size_t pl_run_state_bytes(const pl_run *);
 void pl_run_save_state(const pl_run *, void *bytes);
@@ -195,7 +195,7 @@ void pl_interpolate(const pl_run *, double h, double x, double *q, double *v, do
 /* Energies at fraction x of a step, from both ends' energies and powers. */
 void pl_interpolate_work(const double *work0, const double *work1, const double *power0, const double *power1, double h,
                          double x, double *work);
-/* Samples within the step of size h to the candidate, those at its end only when asked for. */
+/* Samples within the step of size h to the candidate, those at its end only when requested. */
 int pl_sample_step(pl_run *, double h, int with_end);
 /* Samples at the state's own time. */
 void pl_sample_state(pl_run *);

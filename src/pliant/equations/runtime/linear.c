@@ -2,7 +2,7 @@
  *
  * By fronts (fronts.c): dense blocks in a fill-reducing order, rows exchanged within blocks. Where that does not give
  * sound pivots the matrix is factorized column by column (left-looking, Gilbert and Peierls) with rows exchanged over
- * the whole column; its pivots and fill are kept for a while, and only found anew when one has become small against its
+ * the entire column; its pivots and fill are kept for a while, and only found again when one has become small against its
  * column. A dense matrix is a single front, which leaves nothing to fall back on.
  *
  * Where solutions serve iterations that correct what they leave over, large matrices are factorized in single precision, which
@@ -23,7 +23,7 @@
 #include "pliant.h"
 
 #define DIAGONAL_PREFERENCE 1e-2 /* the diagonal is taken as pivot when it is at least this share of the largest */
-#define REUSE_LIMIT 1e-3         /* a reused pivot smaller than this share of its column asks for new pivots */
+#define REUSE_LIMIT 1e-3         /* a reused pivot smaller than this share of its column requires new pivots */
 #define SINGULAR_BELOW 1e-13     /* of what stood in its column, a pivot this small is the rest of a cancellation */
 #define SCALING_SWEEPS 5         /* each takes the square root of how far the scales are off; more where they still are by ... */
 #define FAR_OFF 4                /* ... this factor */

@@ -176,7 +176,7 @@ PL_INLINE void columns_to_world(const int k, moved *x, const lever *arm, const d
   put_part(x->twist, &moving), put_part(x->twist + 3, &turning);
 }
 
-/* Keeps where the motion starts from: its tangents ask for it. */
+/* Keeps where the motion starts from: its tangents require it. */
 static void by_kernel(const pl_work *w, moved *x) {
   const pl_tables *T = w->T;
   double *R0 = w->R0 + 9 * x->g, *p0 = w->p0 + 3 * x->g;

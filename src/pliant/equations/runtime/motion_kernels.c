@@ -1,5 +1,5 @@
 /* Motions by kernels, several nodes of one kind at once: none depends on another. Poses and subspaces are left in the axes of
- * (R0, p0), because the bases have to be placed first; tangents, which are asked for when all poses are known, in the world. */
+ * (R0, p0), because the bases have to be placed first; tangents, which are requested when all poses are known, in the world. */
 #include "lane_pairs.h"
 #include "motion_kernels.h"
 

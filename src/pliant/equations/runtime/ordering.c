@@ -1,5 +1,5 @@
 /* An order of little fill for the nodes of a graph: those with the fewest neighbours first, whose neighbours become neighbours of
- * one another (minimum degree, on the graph itself: graphs here have a node per element of a robot). */
+ * each other (minimum degree, on the graph itself: graphs here have a node per element of a robot). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -100,7 +100,7 @@ typedef struct pl_work {
   const double *theta;       /* constants of all elements; [0..2] gravity */
   const double *held;        /* inputs held by the caller */
   const double *parameters;
-  const int *row_active;     /* constraint rows in force (redundant ones are switched off) */
+  const int *row_active;     /* active constraint rows (redundant ones are switched off) */
   const int *cforce_active, *fforce_active, *route_active; /* interactions in force */
   double *signal, *signal_rate, *signal_acceleration;
   double *input, *input_rate, *input_acceleration;
@@ -145,7 +145,7 @@ typedef struct pl_work {
   long beginnings;                   /* how often pl_begin was called */
   /* inertia that is not rigid, each in the axes of its frames: poses, M, W and h; see inertia.c */
   double *inertia_pose, *inertia_M, *inertia_W, *inertia_h;
-  double *inertia_lanes;    /* the same, several side by side; the others are filled from it when they are asked for */
+  double *inertia_lanes;    /* the same, several side by side; the others are filled from it when they are requested */
   int inertia_singled;      /* whether they are */
   double *inertia_J;        /* columns of the movers of one inertia */
   double *own;              /* its generalized forces on coordinates, nv */
@@ -160,14 +160,14 @@ typedef struct pl_work {
 /* Null when there is no memory. Nothing can be evaluated before pl_bind. */
 pl_work *pl_work_new(const pl_tables *);
 void pl_work_free(pl_work *);
-/* Take all memory now that factorizations may ask for, given bounds on the entries of general factors. */
+/* Take all memory now that factorizations may require, given bounds on the entries of general factors. */
 int pl_work_reserve(pl_work *, int lower, int upper);
 /* Evaluate with these constants and inputs from now on. Only pointers are copied: the arrays stay the caller's, are never
  * written to, and must live until the next pl_bind. */
 void pl_bind(pl_work *, const pl_binding *);
 /* PL_OUT_OF_MEMORY, once, where contacts have lacked memory since it was last asked: what was evaluated then is not to be used. */
 int pl_memory_status(pl_work *);
-/* How often the whole system has been evaluated, and the system matrix factorized. */
+/* How often the entire system has been evaluated, and the system matrix factorized. */
 long pl_evaluations(const pl_work *);
 long pl_factorizations(const pl_work *);
 /* Memory that the workspace holds, with the factors of the system matrix. */
@@ -192,7 +192,7 @@ void pl_signals(pl_work *, double t);
 
 /* motion.c */
 void pl_kinematics(pl_work *, const double *q, const double *v);
-/* Vq, Av and Aq of a node, and where its own block stands until the next is asked for; both after pl_kernel_tangents. */
+/* Vq, Av and Aq of a node, and where its own block stands until the next is requested; both after pl_kernel_tangents. */
 void pl_node_tangent(pl_work *, int element, int node, const double *v, const double *a);
 const double *pl_own_block(pl_work *, int element, int node);
 
@@ -257,7 +257,7 @@ void pl_frame_tangents(pl_work *);
 void pl_force_tangent(pl_work *, const double *q, const double *v);
 void pl_input_tangent(pl_work *, const double *q, const double *v, double *r_signal);
 void pl_constraints(pl_work *, const double *q, const double *v);
-/* Largest of the constraint values in force, each as a share of its size: NAN counts as none. */
+/* Largest of the constraint current values, each as a share of its size: NAN counts as none. */
 double pl_constraint_gap(const pl_work *);
 void pl_constraint_tangent(pl_work *, const double *lambda);
 void pl_constraint_wrenches(pl_work *, const double *lambda);
@@ -288,7 +288,7 @@ void pl_route_input_tangent(pl_work *, double *r_signal);
 void pl_route_rate_tangent(pl_work *, double *r_signal_rate);
 void pl_route_time_tangent(pl_work *, double *r_time);
 
-/* system.c: evaluations of the whole system. They do not depend on what the workspace has evaluated before. */
+/* system.c: evaluations of the entire system. They do not depend on what the workspace has evaluated before. */
 void pl_evaluate(pl_work *, double t, const double *q, const double *v);
 int pl_forward(pl_work *, double t, const double *q, const double *v, double *a);
 int pl_inverse(pl_work *, double t, const double *q, const double *v, const double *a, double *r);

@@ -86,7 +86,7 @@ int pl_run_restore_state(pl_run *r, const void *bytes, size_t size) {
   if (!r->touched) pl_run_forget_contacts(r);
   pl_run_use_contacts(r);
   r->evaluated = NAN;
-  r->beginning = -1; /* the next step begins anew in the workspace */
+  r->beginning = -1; /* the next step restarts in the workspace */
   if (r->secant) pl_secant_forget(r->secant);
   return PL_OK;
 }

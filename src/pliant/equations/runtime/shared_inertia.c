@@ -54,7 +54,7 @@ static void body_accelerations(const pl_work *w, const inertias *x, pl_lanes *ou
   }
 }
 
-/* Wrenches that the motion asks for, into the nodes' bias. */
+/* Wrenches that the motion requires, into the nodes' bias. */
 void pl_shared_inertia_wrenches(pl_work *w) {
   const pl_tables *T = w->T;
   PL_EACH_BATCH(b, T->n_shared_kind, T->shared_begin) {

@@ -1,4 +1,4 @@
-/* One evaluation of the equations per step: rates go on with the accelerations of the state, positions with the new rates.
+/* One evaluation of the equations per step: rates continue with the accelerations of the state, positions with the new rates.
  *   v1 = v + h a(q, v, t),   q1 = q (+) h v1
  * First order. Energy of undamped motions stays bounded while the step is short against the fastest vibration. */
 #include "integrate.h"

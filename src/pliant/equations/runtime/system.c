@@ -1,4 +1,4 @@
-/* Evaluations of the whole system, and what integrators need around them. */
+/* Evaluations of the entire system, and what integrators need around them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

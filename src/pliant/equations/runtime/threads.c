@@ -26,7 +26,7 @@ static struct {
 } pool = {.serving = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .offered = PTHREAD_COND_INITIALIZER,
           .idle = PTHREAD_COND_INITIALIZER};
 
-static atomic_int limit; /* 0: not asked for yet */
+static atomic_int limit; /* 0: not requested yet */
 
 static void take_parts(void) {
   const int count = pool.count, size = pool.size;

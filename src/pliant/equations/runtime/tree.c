@@ -10,7 +10,7 @@
 #include "spatial.h"
 #include "work_parts.h"
 
-/* Inertia, momentum, and the wrench that the velocity asks for minus the external one, of each node's own mass. */
+/* Inertia, momentum, and the wrench that the velocity requires minus the external one, of each node's own mass. */
 static void some_inertias(pl_work *w, const pl_elements *of, const void *unused) {
   const pl_tables *T = w->T;
   (void)unused;

@@ -5,7 +5,7 @@
 #include "pliant.h"
 
 /* The motion of a node that the unknowns of a step make: eta_ddot, eta_dot, eta, six numbers each. Where nothing on a node or
- * beyond it asks for eta, the first two alone count. Rows are padded to whole vectors. */
+ * beyond it requires eta, the first two alone count. Rows are padded to whole vectors. */
 enum { BY_A = 0, BY_V = 6, BY_Q = 12, MOTION = 18, NARROW = 12, WIDE = 20 };
 
 typedef enum { PL_FRAME_FORCE, PL_RELATIVE_FORCE, PL_FRAME_CONSTRAINT } pl_link_sort;

@@ -1,5 +1,5 @@
 /* Tangents of every node, element and interaction on its own, as tree_matrix.c puts them together: nothing here is a matrix of
- * the whole system, so memory and time are linear in the number of elements. */
+ * the entire system, so memory and time are linear in the number of elements. */
 #include <stdlib.h>
 #include <string.h>
 

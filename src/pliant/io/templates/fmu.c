@@ -24,7 +24,7 @@ static void read_state(robot_fmu *f) {
   forget(f, ROBOT_OK);
 }
 
-/* Inputs are read before a jump that is still to come: integrators ask for it at the very time of the event. */
+/* Inputs are read before a jump that is still to come: integrators require it at the very time of the event. */
 static double reading_time(const robot_fmu *f) {
   if (f->mode != FMU_CONTINUOUS || f->t < f->next_event) return f->t;
   return f->next_event - 1e-12 * (1 + fabs(f->next_event));

@@ -601,7 +601,7 @@ int robot_step(robot_robot *robot, double dt) {
     if ((status = update(robot))) return status;
     const double jump = next_jump(robot, r->t + near);
     const int jumps = jump <= end + near;
-    /* a second stop, which is not reached, makes the run read its inputs anew at the first */
+    /* a second stop, which is not reached, makes the run read its inputs again at the first */
     robot->stops[0] = jumps ? jump : end, robot->stops[1] = end + 2 * dt;
     r->n_stop = jumps ? 2 : 1, r->next_stop = 0;
     r->h = 1.001 * dt; /* round-off of times aside what is left at most, so that the whole stretch is one step */
@@ -651,7 +651,7 @@ int robot_restore_state(robot_robot *robot, const void *bytes, size_t size) {
   const int status = pl_run_restore_state(robot->run, at + KEPT, size - sizeof sum - KEPT);
   if (status) return status == PL_OUT_OF_MEMORY ? status : ROBOT_BAD_ARGUMENT;
   memcpy((char *)robot + KEPT_AT, at, KEPT);
-  pl_bind(robot->work, &robot->work->bound); /* the same arrays: what follows from their numbers is found anew */
+  pl_bind(robot->work, &robot->work->bound); /* the same arrays: what follows from their numbers is found again */
   pl_run_use_contacts(robot->run);
   return ROBOT_OK;
 }

@@ -99,7 +99,7 @@ int robot_outputs(robot_robot *, double t, const double *q, const double *v, dou
 /* Back to t = 0 and the model's start at the present parameters, moved onto the constraints. */
 int robot_initial_state(robot_robot *);
 /* Continue from another state; quaternions are normalized, constraints are not touched (see robot_project). What contacts
- * remember is forgotten: friction builds up anew. */
+ * remember is forgotten: friction builds up again. */
 int robot_set_state(robot_robot *, double t, const double *q, const double *v);
 /* Moves the state to the nearest one that satisfies the constraints. */
 int robot_project(robot_robot *);

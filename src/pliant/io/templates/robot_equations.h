@@ -22,7 +22,7 @@ enum {
 /* What the sources of this robot are told apart by. */
 extern const char *const robot_signature;
 extern const pl_tables robot_tables;
-/* The model's own constants, parameters and inputs, and the constraint rows in force. Constants that depend on parameters
+/* The model's own constants, parameters and inputs, and the active constraint rows. Constants that depend on parameters
  * stand at robot_symbolic_at. */
 extern const pl_binding robot_binding;
 extern const int robot_symbolic_at[];

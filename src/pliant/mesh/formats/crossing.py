@@ -10,7 +10,7 @@ import numpy as np
 from pliant.mesh.formats.wireframe import Drawing, MeshProblem
 
 MAX_PAIRS = 50_000_000
-"""Pairs of lines side by side that are looked at before a drawing is refused."""
+"""Pairs of lines side by side that are looked at before a drawing is rejected."""
 CHUNK = 500_000
 PARALLEL = 1e-12
 """Lines whose squared sine of the angle between them is below this are parallel: they touch with their ends only."""

@@ -1,4 +1,4 @@
-"""Mesh files that name other files: they are refused, as a model may read files of declared folders only."""
+"""Mesh files that name other files: they are rejected, as a model may read files of declared folders only."""
 
 from __future__ import annotations
 

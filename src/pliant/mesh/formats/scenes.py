@@ -59,7 +59,7 @@ def _unit(scene: Any) -> float:
 
 
 class _Beside:
-    """Files that a scene names: those in its folder alone. trimesh asks for them by `get`, or as a mapping."""
+    """Files that a scene names: those in its folder alone. trimesh requires them by `get`, or as a mapping."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -76,7 +76,7 @@ class _Beside:
 
 
 def _check_markup(data: bytes, what: str) -> None:
-    """Refuse document types, archives, and nodes that repeat others without end."""
+    """Reject document types, archives, and nodes that repeat others without end."""
     if b"\0" in data or not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         raise MeshProblem(f"{what} is not a COLLADA file: it is no text in UTF-8", HINT)
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
@@ -86,7 +86,7 @@ def _check_markup(data: bytes, what: str) -> None:
 
 
 def _check_tree(data: bytes, what: str, kind: str) -> None:
-    """Refuse glTF whose sizes are not those of its data, and nodes that are no tree."""
+    """Reject glTF whose sizes are not those of its data, and nodes that are no tree."""
     try:
         text = data if kind == "gltf" else data[20 : 20 + int.from_bytes(data[12:16], "little")]
         if kind == "glb" and data[:4] != b"glTF":

@@ -16,9 +16,9 @@ MAX_EDGES = 600_000
 DEFAULT_TOLERANCE = 1e-6
 """Ends nearer than this share of the drawing's size are one node, unless a tolerance is given."""
 LARGEST = 1e9
-"""Larger coordinates [m] are refused: their differences would be lost in rounding."""
+"""Larger coordinates [m] are rejected: their differences would be lost in rounding."""
 CROWDED = 50
-"""Neighbours within the tolerance that the average point may have before the tolerance is refused."""
+"""Neighbours within the tolerance that the average point may have before the tolerance is rejected."""
 ASKEW = np.sqrt([1 / 6, 2 / 6, 3 / 6])
 """A direction in which points of a lattice are at different places."""
 
@@ -165,13 +165,13 @@ def merging(points: np.ndarray) -> float:
 
 
 def check_counts(points: int, lines: int, what: str) -> None:
-    """Refuse what is larger than anything the engine is made for."""
+    """Reject what is larger than anything the engine is made for."""
     if points > 4 * MAX_EDGES or lines > MAX_EDGES:
         raise MeshProblem(f"{what} is too large ({lines} lines)", f"at most {MAX_EDGES} lines; use a coarser mesh")
 
 
 def check_coordinates(points: np.ndarray, scale: float, what: str) -> None:
-    """Refuse points (n x 3, in units of `scale` metres) that are not in any drawing that is meant."""
+    """Reject points (n x 3, in units of `scale` metres) that are not in any drawing that is meant."""
     with np.errstate(invalid="ignore"):  # infinite times zero
         meant = np.all(np.abs(points) * min(scale, 1.0) < LARGEST / max(scale, 1.0))
     if not meant:

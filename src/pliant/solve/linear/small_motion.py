@@ -1,4 +1,4 @@
-"""Small motions about a state: the equations of first order, states at rest or in steady motion, and how far from balance."""
+"""Small motions about a state: the equations of first order, equilibria or in steady motion, and how far from balance."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def at_rest(bound: Binding, t: float, q: np.ndarray) -> tuple[Linearized, State]
 
 
 def with_contacts_from(made: AssembledState, given: State, t: float) -> AssembledState:
-    """The start with friction that holds against motions from it: as the state remembers it, or, of a pose at rest that remembers
+    """The start with friction that holds against motions from it: as the state remembers it, or, of an equilibrium that remembers
     nothing, from surfaces that have not slid. Friction of a motion that remembers nothing follows its velocities."""
     bound, q = made.bound, made.q
     if not bound.system.contacts.laws:
@@ -45,13 +45,13 @@ def with_contacts_from(made: AssembledState, given: State, t: float) -> Assemble
 
 
 def largest_force(bound: Binding, t: float, q: np.ndarray) -> float:
-    """Largest generalized force of any source in a pose at rest, as its work on a coordinate that moves by its size [J]."""
+    """Largest generalized force of any source in an equilibrium, as its work on a coordinate that moves by its size [J]."""
     by_source, sizes = bound.force_by_source(t, q, np.zeros(bound.nv)).values(), bound.sizes(q)[1]
     return max((float(np.abs(sizes * force).max(initial=0.0)) for force in by_source), default=0.0)
 
 
 def imbalance(eqs: Equations, linear: Linearized, *, forces: float = 0.0) -> str:
-    """How far a pose is from rest, in words; empty where it is at rest.
+    """How far a pose is from rest; empty where it is at rest.
 
     linear: the equations there, with the constraint forces that balance it best. forces: as `largest_force` gives them.
     """
@@ -143,7 +143,7 @@ def first_order(
 def steady_start(eqs: Equations, given: State, t: float) -> tuple[AssembledState, str]:
     """The state on the constraints, and a word where rates were left out.
 
-    It has the rates of `given` if it moves steadily with them, those that prescribed motions ask for if it does so with these, and
+    It has the rates of `given` if it moves steadily with them, those that prescribed motions require if it does so with these, and
     is at rest otherwise.
     """
     made = assemble(eqs, eqs.binding, t, np.array(given.q), np.array(given.v), given.given)

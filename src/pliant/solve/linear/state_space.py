@@ -216,7 +216,7 @@ def _outputs(
         for part in output_jacobians(model).call([q, v, a, multipliers, bound.constants, signals, rates, sums, more])
     )
     touching_q, touching_v = sums_by_state(model, bound, t, q, v)
-    # what an output does not ask for may be no number
+    # what an output does not require may be no number
     used = np.any(d_c != 0, axis=0)
     carried_q, carried_v = carried_by_state(bound, nodes, t, q, v)
     d_q = d_q @ ConfigurationGroup(model.system).rate_matrix(q) + d_c[:, used] @ touching_q[used] + d_w @ carried_q
@@ -238,7 +238,7 @@ def _outputs(
 
 
 def _smooth(names: tuple[str, ...], rows: np.ndarray, asked: tuple[str, ...] | None, notes: list[str]) -> list[int]:
-    """Which outputs have derivatives in this state; those asked for by name must, others are left out with a note."""
+    """Which outputs have derivatives in this state; those requested by name must, others are left out with a note."""
     rough = [name for name, row in zip(names, rows, strict=True) if not np.all(np.isfinite(row))]
     for name in rough:
         why = f"output '{name}' has no derivative in this state (the norm or the direction of a vector that is zero?)"

@@ -16,7 +16,7 @@ from pliant.equations.outputs import carrying_nodes, energy_outputs, output_name
 from pliant.geometry import quaternion
 
 NUMBERS_PER_FRAME = 60
-"""Numbers that are held at once for each frame and state while frames are worked out."""
+"""Numbers that are held at once for each frame and state while frames are computed."""
 CHUNK_BYTES = 64_000_000
 """States are worked on in groups that need about this much at once: a net of ten thousand nodes has megabytes per state."""
 
@@ -50,7 +50,7 @@ class ActiveBinding:
 
 
 class DerivedQuantities:
-    """Quantities at saved states, one row each, computed when they are first asked for.
+    """Quantities at saved states, one row each, computed on first use.
 
     `history`: the bindings that were in force, in order of time.
     """

@@ -2,7 +2,7 @@
 
 An input that prescribes a position or a rate has to move smoothly: its derivatives are those of the motion. Commands of a
 controller are sampled, so the input is led from one to the next (`led_to`); any other change that would make a position jump is
-refused. A prescribed acceleration may jump: the position goes on from the value and the rate that it has led to.
+rejected. A prescribed acceleration may jump: the position continues from the value and the rate that it has led to.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class KinematicInputs:
         return values.with_series(self.series)
 
     def _followed(self, values: Binding, before: Binding, t: float) -> dict[int, TimeSeries]:
-        """Positions that prescribed rates and accelerations lead to from time t on; where those stay as they are, it goes on."""
+        """Positions that prescribed rates and accelerations lead to from time t on; where those stay as they are, it continues."""
         out = {}
         for item in self.model.followed:
             inputs = np.flatnonzero(self.model.signal_sources[item.signal, 1:])

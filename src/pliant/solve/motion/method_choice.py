@@ -113,7 +113,7 @@ def _made(kind: type[Adaptive], **tolerances: float) -> Method:
 
 
 def after_failure(choice: Choice) -> Choice:
-    """What to try where the methods chosen first cannot go on: steps that are iterated and damp what is fast."""
+    """What to try where the methods chosen first cannot continue: steps that are iterated and damp what is fast."""
     damped = GeneralizedAlpha(**choice.tolerances, spectral_radius=0.2)
     return Choice(damped, "automatic: other methods failed")
 

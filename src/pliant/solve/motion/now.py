@@ -224,7 +224,7 @@ def impulse(
 ) -> np.ndarray | None:
     """Rates after impulses of the constraints and along more rows (k x nv), which take these values (k); None where none do.
 
-    Rates that are not free (nv truth values) keep what they are; among the others M (v+ - v-) = J'l + W'p.
+    Rates that are not free (nv booleans) keep what they are; among the others M (v+ - v-) = J'l + W'p.
     """
     on = bound.active_rows
     _, rate, _, J = bound.constraints(t, q, v)

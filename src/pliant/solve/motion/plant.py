@@ -16,7 +16,7 @@ from pliant.solve.motion.sampled_control import Controller
 
 @dataclass(frozen=True)
 class Plant:
-    """What a controller is built for: equations, and the parameters in force."""
+    """What a controller is built for: equations, and the current parameters."""
 
     equations: Equations
     environment: Environment
@@ -46,7 +46,7 @@ def model_controllers(eqs: Equations, parameters: Values | None = None) -> list[
 
 
 def _built(controller: ControllerDescription, plant: Plant, name: str) -> Controller:
-    """The controller; what is wrong with it is said under its name."""
+    """The controller; what is wrong with it is reported under its name."""
     try:
         return controller.build(plant, name)
     except ValueError as reason:

@@ -172,7 +172,7 @@ def _independent_rates(
 
 
 class _ReducedRun:
-    """Integrates the independent coordinates, and keeps full states (q, v, a) at the times asked for."""
+    """Integrates the independent coordinates, and keeps full states (q, v, a) at the times requested."""
 
     def __init__(self, reduction: _Reduction, begin: float, end: float, times: np.ndarray, progress: Any) -> None:
         self.reduction, self.begin, self.end, self.progress = reduction, begin, end, progress
@@ -184,7 +184,7 @@ class _ReducedRun:
     def integrate(self, x0: np.ndarray, method: Method) -> tuple[Status, str]:
         """Run to the end from independent positions and rates x0; returns status and message."""
         rtol = method.relative_tolerance
-        # of rates, what is so small after the whole run
+        # of rates, what is so small after the entire run
         least = max(SMALLEST * rtol, 1e-14) * self.reduction.sizes
         atol = method.absolute_tolerance + np.concatenate([least, least / (self.end - self.begin)])
         solver = None

@@ -9,7 +9,7 @@ from pliant.equations.binding import Binding
 VIOLENT = 1000.0
 """Acceleration of a frame [m/s^2] from which a start is called out of balance: a hundred times that of gravity."""
 LOST = 0.05
-"""Share of the energy exchanged in a motion that may be missing from the balance without a word."""
+"""Share of the energy exchanged in a motion that may be missing from the balance without a remark."""
 AT_REST = 1e-12
 """Exchanged energy below this share of the energy itself is round-off: the robot is at rest."""
 

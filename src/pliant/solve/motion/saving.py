@@ -12,7 +12,7 @@ from pliant.language.words import describe
 
 MAX_SAVED = 5_000_000
 INTERVALS = 200
-"""Intervals that are saved where nothing is said."""
+"""Intervals that are saved by default."""
 
 
 def save_times(begin: float, end: float, every: float | None, at: Sequence[float] | np.ndarray | None) -> np.ndarray:

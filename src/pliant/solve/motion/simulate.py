@@ -60,7 +60,7 @@ QUICK_STEPS = 400
 LEAST_TIMES, FEW_TIMES = 10_000, 16
 """A span has to have so many different times at least, and a step or an interval so many."""
 MOST_NOTES = 5
-"""Notes about states that could not be set as asked for; the first ones tell what there is to know."""
+"""Notes about states that could not be set as requested; the first ones tell what there is to know."""
 
 
 class Progress(Protocol):
@@ -129,7 +129,7 @@ def simulate(
 
 
 Prepare: TypeAlias = Callable[["Job", TimeLoop], None]
-"""What is called with a run once its start and samples are set; again, where it begins anew with another method."""
+"""What is called with a run once its start and samples are set; again, where it restarts with another method."""
 
 
 def run_request(
@@ -163,7 +163,7 @@ def acting_controllers(
 
 @dataclass(frozen=True)
 class Request:
-    """What a run is asked for, apart from the robot, its values and its start: the options of `simulate`, read and checked.
+    """The options of `simulate`, validated; the robot, its values and its start are separate.
 
     times: when states are saved [s]; exact: whether steps end there; method: the one that the caller chose, if any.
     """
@@ -305,7 +305,7 @@ def _span(begin: Any, until: Any) -> tuple[float, float]:
 
 
 def _told_apart(what: str, interval: float | None, begin: float, end: float) -> None:
-    """Refuse steps and intervals [s] that do not lead from one time to the next."""
+    """Reject steps and intervals [s] that do not lead from one time to the next."""
     apart = float(np.spacing(max(abs(begin), abs(end))))
     if interval is not None and 0 < interval < FEW_TIMES * apart:
         raise ArgumentError(
@@ -439,7 +439,7 @@ class Job:
         *,
         periods: Mapping[str, float] | None = None,
     ) -> bool:
-        """Put other inputs and parameters in force from the run's time on; the run's `start` is to be called after it.
+        """Put other inputs and current parameters from the run's time on; the run's `start` is to be called after it.
 
         periods: of inputs that a controller commands, the time until its next command [s]. Returns whether anything changed.
         """
@@ -468,7 +468,7 @@ class Job:
         return True
 
     def set_state(self, run: TimeLoop, q: np.ndarray, v: np.ndarray) -> bool:
-        """Put another state in force at the run's time, on the constraints; the run's `start` is to be called after it.
+        """Set another state at the run's time, on the constraints; the run's `start` is to be called after it.
 
         Returns whether anything changed.
         """
@@ -575,7 +575,7 @@ def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) ->
     return Status.FAILED, failure_reason(job.eqs, job.bound, job.method, run, status, (job.begin, job.started[0]))
 
 
-# A file is written anew after ten times what writing it costs, taken as at least this [s].
+# A file is written again after ten times what writing it costs, taken as at least this [s].
 LEAST_SAVE_COST = 0.5
 
 

@@ -96,7 +96,7 @@ def _on_constraints(
 
 
 def _refuse(eqs: Equations, t: float, q: np.ndarray, v: np.ndarray) -> None:
-    """Refuse numbers that nothing can be computed with."""
+    """Reject numbers that nothing can be computed with."""
     for what, values, names in (("position", q, eqs.coordinates), ("rate", v, eqs.rates)):
         wrong = np.flatnonzero(~(np.abs(values) <= LARGEST))
         if len(wrong):

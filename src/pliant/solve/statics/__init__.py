@@ -1,1 +1,1 @@
-"""Poses at rest, their stability, and how they change with a parameter."""
+"""Equilibria, their stability, and how they change with a parameter."""

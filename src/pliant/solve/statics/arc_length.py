@@ -104,7 +104,7 @@ class ArcLengthStatics(StaticEquations):
         self.loading, self.size = loading, size
 
     def push(self, force: np.ndarray) -> None:
-        """Add constant generalized forces (nv) that act along the whole path."""
+        """Add constant generalized forces (nv) that act along the entire path."""
         self._load = np.array(force, dtype=float)
 
     def apply(self, value: float) -> None:

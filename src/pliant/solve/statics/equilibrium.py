@@ -29,7 +29,7 @@ from pliant.solve.validity import friction_remarks, negative_tension_warnings, r
 
 @dataclass(frozen=True)
 class Equilibrium:
-    """A pose at rest.
+    """An equilibrium.
 
     Attributes:
         status: converged or failed.

@@ -39,7 +39,7 @@ class Tangent:
     def __init__(
         self, at: Linearized, metric: Any, rows: np.ndarray, added: tuple[np.ndarray, ...] | None = None
     ) -> None:
-        """`metric`: V (nv x nv), positive definite, as a dense array or sparse. `rows`: truth values of the constraint rows in
+        """`metric`: V (nv x nv), positive definite, as a dense array or sparse. `rows`: booleans of the constraint rows in
         force. `added`: rows, columns and values of what is added to the stiffness."""
         self.n, self.rows = at.stiffness.shape[0], rows
         J = scipy.sparse.csr_matrix(at.jacobian)[np.flatnonzero(rows)] if len(rows) else at.jacobian

@@ -27,7 +27,7 @@ class PathPoint:
 
     Attributes:
         parameter, value: the varied parameter, and its value there.
-        state: the pose at rest, with multipliers.
+        state: the equilibrium, with multipliers.
         tangent: change of q (increments, nv), multipliers (m) and parameter along the path.
         kind: "", "limit" or "bifurcation".
         directions: at a special point the directions without stiffness, in increments of q, one per row.

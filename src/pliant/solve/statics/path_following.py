@@ -21,7 +21,7 @@ from pliant.solve.statics.path_dataset import PathRecord
 from pliant.solve.statics.stability import stiffness_scaling
 from pliant.solve.status import Status
 
-# Lengths are in the metric of `arc_length.py`: 1 is a motion by the robot's size, or the whole range of the parameter.
+# Lengths are in the metric of `arc_length.py`: 1 is a motion by the robot's size, or the entire range of the parameter.
 FIRST_STEP = 0.01
 MAX_STEP = 0.08
 MIN_STEP = 1e-9
@@ -44,7 +44,7 @@ class Branch:
     mode: which loss of stiffness along the path, counted from 1 (a column's first buckling mode is met first).
     sign: +1 or -1, the side. It is the sign of the change of `by`, or of the leading entry of the direction, which
         `SpecialPoint.moves` names.
-    by: output that tells the sides apart.
+    by: output that distinguishes the sides.
     """
 
     mode: int = 1
@@ -248,7 +248,7 @@ class PathFollower:
     # -- branches ----------------------------------------------------------------------------------------------------
 
     def _switch(self, place: EquilibriumPoint, direction: np.ndarray) -> EquilibriumPoint | None:
-        """A first point on the branch that crosses here, on the side asked for."""
+        """A first point on the branch that crosses here, on the side requested."""
         assert self.branch is not None
         assert place.tangent is not None
         force = place.at.stiffness @ direction

@@ -1,4 +1,4 @@
-"""Poses at rest by pseudo-transient continuation: Newton's method that becomes a damped motion where it would go astray.
+"""Equilibria by pseudo-transient continuation: Newton's method that becomes a damped motion where it would go astray.
 
 A step solves the equations of an implicit step of a motion without inertia, whose drag is the metric V of how far nodes move
 and turn,
@@ -9,7 +9,7 @@ x being the increment since the step's beginning. Without a shift and with nothi
 Newton's. The shift is what it takes to have no negative eigenvalues on the motions that the constraints allow, so steps lead
 downhill, away from poses that give way. Steps are also limited by a radius: a part of the imbalance is left then.
 
-Whether a step is good is told by the corrections that its equations ask for at its end (Deuflhard's natural criterion), not by
+Whether a step is good is told by the corrections that its equations require at its end (Deuflhard's natural criterion), not by
 forces: those of stiff strains that a step brings up count for no more than the small motion that removes them.
 """
 
@@ -32,7 +32,7 @@ from pliant.solve.statics.obstacles import Obstacles
 from pliant.solve.statics.stability import DENSE_UP_TO, NEUTRAL, stiffness_scaling
 from pliant.solve.statics.static_equations import StaticEquations, forces_in_play, largest_turn
 
-# Evaluations of the equations before a search is given up.
+# Evaluations of the equations before a search is abandoned.
 MAX_ITERATIONS = 500
 # No node turns further than this in one step [rad], nor moves by more than so many times the robot's size, at first.
 MAX_TURN = 1.5
@@ -105,7 +105,7 @@ class _Step(NamedTuple):
 
 
 class Relaxation:
-    """A search for a pose at rest."""
+    """A search for an equilibrium."""
 
     def __init__(
         self,
@@ -322,7 +322,7 @@ class Relaxation:
             return place
         self._statics.remember(new.q)
         if ratio < 0.25:
-            # places may be far away, but turns beyond the longest could jump over a pose at rest
+            # places may be far away, but turns beyond the longest could jump over an equilibrium
             limited = self._radius == 1.0 and (share < 1.0 or (step.shift > 0 and step.extent > NEARLY))
             self._most_move *= 3.0 if limited and ratio < 0.01 else 1.0
             self._radius = min(1.0, 3.0 * self._radius)

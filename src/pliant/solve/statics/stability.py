@@ -242,7 +242,7 @@ def _growing_large(at: Linearized, J: scipy.sparse.csr_matrix, *, symmetric: boo
 
 @dataclass(frozen=True)
 class Growth:
-    """Small motions about a pose: how many eigenvalues grow, how many are zero, the fastest growth [1/s], in words.
+    """Small motions about a pose: how many eigenvalues grow, how many are zero, the fastest growth [1/s].
 
     judged: False where motions without mass leave it open.
     """

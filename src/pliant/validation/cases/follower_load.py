@@ -60,7 +60,7 @@ def exact() -> np.ndarray:
     unit="m",
 )
 def check() -> Found:
-    """The load has no potential; the pose is asked for stable or not."""
+    """The load has no potential; any equilibrium is accepted, stable or not."""
     value = [
         equilibrium(eqs, stability="any").frames["arm.tip"].position[[0, 2]]
         for _, eqs in in_models(load_text(MODEL), "arm", WORDS)

@@ -29,7 +29,7 @@ WORDS = ("pcs:6", "cosserat:6", "finite_element:6", "pseudo_rigid:6", "polynomia
     unit="m",
 )
 def check() -> Found:
-    """Poses at rest."""
+    """Equilibria."""
     value = [
         -equilibrium(eqs).frames["bar.tip"].position[2] - 0.4 for _, eqs in in_models(load_text(MODEL), "bar", WORDS)
     ]

@@ -36,7 +36,7 @@ def exact(load: float) -> tuple[float, float]:
     tolerance=3e-3,
 )
 def check() -> Found:
-    """Poses at rest with shear and stretch all but forbidden; the bundled cantilever's gravity is its load."""
+    """Equilibria with shear and stretch all but forbidden; the bundled cantilever's gravity is its load."""
     value = []
     for _, eqs in cantilevers(WORDS):
         for load in LOADS:

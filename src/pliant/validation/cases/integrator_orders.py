@@ -21,7 +21,7 @@ AMPLITUDE = 2.0
 
 
 def exact(time: float) -> float:
-    """Angle of the bundled pendulum, let go at its amplitude [rad]."""
+    """Angle of the bundled pendulum, released at its amplitude [rad]."""
     m = np.sin(AMPLITUDE / 2) ** 2
     rate = np.sqrt(3 * 9.81 / (2 * 0.5))
     _, cn, dn, _ = scipy.special.ellipj(rate * time, m)
@@ -37,7 +37,7 @@ def exact(time: float) -> float:
     measure="absolute",
 )
 def check() -> Found:
-    """The bundled pendulum, let go at 2 rad, after 1 s."""
+    """The bundled pendulum, released at 2 rad, after 1 s."""
     eqs, value, lines = derive("pendulum"), [], []
     steps = (1 / 25, 1 / 50, 1 / 100)
     for method in METHODS:

@@ -43,7 +43,7 @@ def slides(tangent: float) -> bool:
 
 
 def has_no_rest(tangent: float) -> bool:
-    """Whether no pose at rest is found near that angle."""
+    """Whether no equilibrium is found near that angle."""
     angle = float(np.arctan(tangent))
     rest = equilibrium(derive(load_text(MODEL.format(angle=angle))), on_failure="return")
     return bool(rest.status != "converged" or abs(rest.q[2] - angle) > 1e-3)

@@ -34,7 +34,7 @@ WORDS = ("pcs:3", "cosserat:4", "finite_element:3", "pcc:1", "gvs:1")
     measure="absolute",
 )
 def check() -> Found:
-    """Poses at rest without weight."""
+    """Equilibria without weight."""
     push, area, inertia = 80e3 * np.pi * 0.004**2, 0.03 * 0.02, 0.02 * 0.03**3 / 12
     stretch, bend = push / (1e6 * area), push * 0.008 / (1e6 * inertia)
     angle, radius = 0.4 * bend, (1 + stretch) / bend

@@ -24,7 +24,7 @@ WORDS = ("pcs:24", "cosserat:25", "finite_element:10", "polynomial:4")
     unit="m",
 )
 def check() -> Found:
-    """The dead moment has no potential in space; the pose is asked for stable or not."""
+    """The dead moment has no potential in space; any equilibrium is accepted, stable or not."""
     value = []
     for _, eqs in in_models(load_text(MODEL), "arm", WORDS):
         frames = equilibrium(eqs, parameters=LOADS, stability="any").frames

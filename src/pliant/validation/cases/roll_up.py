@@ -22,7 +22,7 @@ TURNS = (0.3, 1.0)
     measure="absolute",
 )
 def check() -> Found:
-    """The moment has no potential in space, where the rolled-up rod flutters: the pose is asked for stable or not."""
+    """The moment has no potential in space, where the rolled-up rod flutters: any equilibrium is accepted, stable or not."""
     value, reference = [], []
     for _, eqs in cantilevers(WORDS):
         for turns in TURNS:

@@ -39,7 +39,7 @@ def force(down: np.ndarray) -> np.ndarray:
     unit="N",
 )
 def check() -> Found:
-    """The path goes on through both limit points, where the load has to turn back."""
+    """The path continues through both limit points, where the load has to turn back."""
     found = scipy.optimize.minimize_scalar(
         lambda x: -force(x), bounds=(0, RISE), method="bounded", options={"xatol": 1e-12}
     )

@@ -33,7 +33,7 @@ PULLS = (0.0, 10.0, 100.0, 1000.0)
     unit="rad/s",
 )
 def check() -> Found:
-    """About the pose at rest under tension."""
+    """About the equilibrium under tension."""
     eqs, n = derive(load_text(MODEL)), np.arange(1, 4)
     value = [2 * np.pi * modes(eqs, parameters={"pull": x}, count=3).frequencies for x in PULLS]
     pulls = np.linspace(0, 1000, 20)

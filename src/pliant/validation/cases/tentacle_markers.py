@@ -59,7 +59,7 @@ joints:
     quick=False,
 )
 def check(file: Path) -> Found:
-    """Poses at rest under the recorded tensions."""
+    """Equilibria under the recorded tensions."""
     eqs = derive(load_text(MODEL))
     with file.open(encoding="utf-8") as text:
         rows = list(csv.DictReader(text))

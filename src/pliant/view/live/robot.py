@@ -58,12 +58,12 @@ class LiveRobot:
         return self._shown(choice, made.q, 0.0, "; ".join(made.messages) or "the initial pose")
 
     def rest(self, choice: Choice) -> Shown:
-        """The pose at rest near the last one, or near the start where that was changed."""
+        """The equilibrium near the last one, or near the start where that was changed."""
         q, words = self._solve(choice)
         return self._shown(choice, q, 0.0, words)
 
     def mode(self, choice: Choice, number: int, phase: float) -> Shown:
-        """A mode (from 1) about the pose at rest, at a phase between 0 and 1."""
+        """A mode (from 1) about the equilibrium, at a phase between 0 and 1."""
         if self._found is None or self._found[0] != choice:
             q, _ = self._solve(choice)
             self._found = (

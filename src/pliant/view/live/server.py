@@ -1,6 +1,6 @@
 """The server of the live page: for this machine, and for who knows its address.
 
-It binds to a loopback address. Its own address holds a word that is made anew for each page, and it answers only requests for
+It binds to a loopback address. Its own address holds a word that is made again for each page, and it answers only requests for
 that word that were addressed to this machine and this port, and come from the page itself: neither a page elsewhere on the web
 whose name is made to point here (DNS rebinding), nor one that another program serves on this machine, can read or drive it. Of
 what browsers send, only messages that the page's own controls send reach viser.

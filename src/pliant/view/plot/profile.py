@@ -22,7 +22,7 @@ LINES = 5
 def profile(
     found: Result | Equilibrium, name: str | None = None, *, times: Sequence[float] | None = None, ax: Any = None
 ) -> Any:
-    """An output with `stations` along its rod, of a motion or of a pose at rest.
+    """An output with `stations` along its rod, of a motion or of an equilibrium.
 
     name: the output; the first profile by default. times: of a motion, those to draw [s], each the nearest that was saved; five
     from its start to its end by default.
@@ -46,7 +46,7 @@ def profile(
 
 
 def profile_names(found: Any) -> list[str]:
-    """Outputs of a motion, a path or a pose at rest that are profiles along a rod."""
+    """Outputs of a motion, a path or an equilibrium that are profiles along a rod."""
     if hasattr(found, "dataset"):
         names = [f"output.{name}.arc_length" in found.recorded.labels for name in found.output_names]
         return [name for name, is_profile in zip(found.output_names, names, strict=True) if is_profile]

@@ -68,7 +68,7 @@ def _effect(ax: Any, table: Table, what: str, given: np.ndarray, values: np.ndar
 
 
 def _groups(at: np.ndarray) -> list[np.ndarray]:
-    """Neighbouring values in groups of equal size, as truth values."""
+    """Neighbouring values in groups of equal size, as booleans."""
     places = np.empty(len(at), dtype=int)
     places[np.argsort(at, kind="stable")] = np.arange(len(at)) * GROUPS // len(at)
     return [places == k for k in range(GROUPS) if np.any(places == k)]

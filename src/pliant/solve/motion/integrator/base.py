@@ -11,7 +11,7 @@ from pliant.language.arguments import ArgumentError, number, positive
 
 # An adaptive run looks at its inputs at least this often, so that a pulse during rest is not stepped over.
 LEAST_STEPS = 50
-# An adaptive run that would need more steps than this is given up: minutes for a pendulum, days for a soft robot.
+# An adaptive run that would need more steps than this is abandoned: minutes for a pendulum, days for a soft robot.
 MOST_STEPS = 100_000_000
 
 
@@ -49,7 +49,7 @@ class Method(ABC):
 
     @property
     def most_steps(self) -> float:
-        """Steps beyond which a run is given up; those of a fixed step are the caller's choice."""
+        """Steps beyond which a run is abandoned; those of a fixed step are the caller's choice."""
         return math.inf
 
     @property
@@ -78,7 +78,7 @@ class Adaptive(Method):
         atol: error per step that is accepted whatever the size of robot and motion [m and rad]; none when None: errors below a
             hundred-thousandth of rtol, as shares of the robot's size and in rad, never count.
         max_step: largest step [s] of an adaptive run; a fiftieth of the run when None.
-        max_steps: an adaptive run is given up where its pace asks for more steps than this; a hundred million when None.
+        max_steps: an adaptive run is abandoned where its pace requires more steps than this; a hundred million when None.
     """
 
     step: float | None = None
@@ -109,7 +109,7 @@ class Adaptive(Method):
 
     @property
     def most_steps(self) -> float:
-        """Steps beyond which a run is given up."""
+        """Steps beyond which a run is abandoned."""
         if self.fixed:
             return super().most_steps
         return MOST_STEPS if self.max_steps is None else self.max_steps
