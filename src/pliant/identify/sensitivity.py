@@ -161,7 +161,7 @@ class _Tangent:
         return both[:, :count], both[:, count:]
 
     def rests(self, rests: Sequence[Equilibrium]) -> np.ndarray:
-        """Changes of poses at rest: increments of q, poses x parameters x nv."""
+        """Changes of equilibria: increments of q, poses x parameters x nv."""
         eqs = self.eqs
         poses = [RestAdjoint(rest.equations.binding, rest.time, rest.q, rest.multipliers, eqs.rates) for rest in rests]
         return self._poses(poses)
