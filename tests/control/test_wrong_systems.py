@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from pliant import derive, linearize
@@ -26,3 +27,21 @@ def test_words_for_what_is_no_linear_system():
     with pytest.raises(ArgumentError, match=r"on `.linear` of this reduction"):
         StateFeedback(eqs, regulator, reduction=reduce(linear, keep=5))
     assert StateFeedback(eqs, regulator, reduction=reduced).sample_time == 0.001
+
+
+def test_a_discrete_system_selects_signals_and_spillover_names_the_inputs_it_expects():
+    """Selected before or after it is sampled, a system is the same; a gain of other inputs is refused in words."""
+    linear = linearize(derive("arm_with_rod"), at="initial")
+    torques = linear.select(inputs="torque", outputs="tip")
+    assert torques.inputs == tuple(f"torque[{k}]" for k in range(1, 7))
+    assert torques.outputs == ("tip.x", "tip.y", "tip.z")
+    reduction = reduce(linear, below=30)
+    sampled = discretize(reduction.linear, 0.002, delay=0.001)
+    one, other = (
+        sampled.select("torque", "tip"),
+        discretize(reduction.linear.select("torque", "tip"), 0.002, delay=0.001),
+    )
+    for name in "ABCD":
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    with pytest.raises(ValueError, match="select the inputs before the reduction"):
+        reduction.spillover(np.zeros((6, len(reduction.linear.states))))

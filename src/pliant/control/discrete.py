@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +65,12 @@ class DiscreteStateSpace:
     def outputs(self) -> tuple[str, ...]:
         """Names of the outputs."""
         return self.continuous.outputs
+
+    def select(
+        self, inputs: str | Sequence[str] | None = None, outputs: str | Sequence[str] | None = None
+    ) -> DiscreteStateSpace:
+        """The same system with some of its inputs and outputs, as `StateSpace.select`."""
+        return discretize(self.continuous.select(inputs, outputs), self.sample_time, delay=self.delay)
 
 
 @on_one_blas_thread

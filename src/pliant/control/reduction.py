@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 
 from pliant.control.modes import SLOW, Mode, system_modes
+from pliant.language.arguments import ArgumentError
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.linear.state_space import StateSpace
 
@@ -49,6 +50,12 @@ class Reduction:
 
         Sampling, delay and observers are not included; see `closed_loop` of the complete controller.
         """
+        gain, expected = np.asarray(gain), (len(self.full.inputs), len(self.linear.states))
+        if gain.shape != expected:
+            raise ArgumentError(
+                f"the gain has the shape {gain.shape}; the reduced system has {expected[0]} inputs and {expected[1]} states",
+                "select the inputs before the reduction: reduce(linear.select(inputs=...), ...)",
+            )
         closed = system_modes(self.full.A - self.full.B @ gain @ self.onto, names=self.full.states)
         return Spillover(tuple(closed), self.neglected)
 

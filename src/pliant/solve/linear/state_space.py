@@ -37,6 +37,19 @@ FEW = 6
 """Names and eigenvalues that a linear system shows of itself."""
 
 
+def _named(what: str, given: str | Sequence[str], names: Sequence[str]) -> list[int]:
+    """Indices of the signals with these names, of their components (`tip.x`) and of their instances (`pull[2]`)."""
+    found: list[int] = []
+    for name in (given,) if isinstance(given, str) else given:
+        if what == "input":
+            refuse_smooth(name, tuple(names))
+        matches = [i for i, x in enumerate(names) if x == name or x.startswith((f"{name}.", f"{name}["))]
+        if not matches:
+            raise UnknownName(what, name, tuple(names))
+        found += matches
+    return found
+
+
 @dataclass(frozen=True, repr=False)
 class StateSpace:
     """dx/dt = A x + B u, y = C x + D u for small changes about a state.
@@ -79,18 +92,13 @@ class StateSpace:
         ]
         return "\n".join([*lines, *self.warnings])
 
-    def select(self, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None) -> StateSpace:
-        """The same system with some of its inputs and outputs (an output's name takes all its components)."""
-        for name in inputs or ():
-            refuse_smooth(name, self.inputs)
-        check_names("input", inputs or (), self.inputs)
-        for name in outputs or ():
-            if not any(x == name or x.startswith(f"{name}.") for x in self.outputs):
-                raise UnknownName("output", name, self.outputs)
-        columns = list(range(len(self.inputs))) if inputs is None else [self.inputs.index(name) for name in inputs]
-        rows = list(range(len(self.outputs)))
-        if outputs is not None:
-            rows = [i for name in outputs for i, x in enumerate(self.outputs) if x == name or x.startswith(f"{name}.")]
+    def select(
+        self, inputs: str | Sequence[str] | None = None, outputs: str | Sequence[str] | None = None
+    ) -> StateSpace:
+        """The same system with some of its inputs and outputs. An output's name takes all its components, and the name of a
+        repeated input or output all its instances."""
+        columns = list(range(len(self.inputs))) if inputs is None else _named("input", inputs, self.inputs)
+        rows = list(range(len(self.outputs))) if outputs is None else _named("output", outputs, self.outputs)
         return replace(
             self, B=self.B[:, columns], C=self.C[rows], D=self.D[np.ix_(rows, columns)],
             inputs=tuple(self.inputs[i] for i in columns), input_values=self.input_values[columns],
