@@ -1,7 +1,9 @@
 """One vocabulary: names are the same in Python, in model files and on the command line, and former names say what replaces them."""
 
 import inspect
+import re
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -325,3 +327,32 @@ def test_everything_over_time_is_a_track(slider, stone, tmp_path):
     np.testing.assert_array_equal(frame, frame.position)
     assert flight["flight.orientation.wz"].unit == "rad/s"
     assert not hasattr(flight["flight.orientation.qw"], "rate")
+
+
+# -- wording -----------------------------------------------------------------------------------------------------------
+
+ROOT = Path(__file__).parents[1]
+PHRASES = (
+    "anew", "are said", "are told", "asked for", "asks for", "cannot tell", "goes on", "in good order", "is said",
+    "is told", "let go", "mended", "on and on", "pose at rest", "poses at rest", "robots of one kind", "said once",
+    "says so", "the way back", "truth values", "without a word", "worked out", "works out",
+)  # fmt: skip
+"""Phrases of translated English that documentation, messages, docstrings and comments do not use."""
+WORDING = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b".replace(" ", r"[\s#*/]+"))
+
+
+def phrases_in(text: str) -> list[str]:
+    return [f"{text.count(chr(10), 0, found.start()) + 1}: {found[0]}" for found in WORDING.finditer(text)]
+
+
+def test_texts_use_plain_technical_english():
+    sources = [x for x in (ROOT / "src" / "pliant").rglob("*") if x.suffix in (".py", ".c", ".h", ".yaml")]
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    assert len(sources) > 400
+    assert len(pages) > 15
+    assert [f"{x}:{line}" for x in (*pages, *sources) for line in phrases_in(x.read_text(encoding="utf-8"))] == []
+
+
+def test_phrases_are_found_across_lines():
+    assert phrases_in("one\n# values that were asked\n# for\n") == ["2: asked\n# for"]
+    assert phrases_in("a task goes one step further") == []

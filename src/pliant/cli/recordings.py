@@ -257,7 +257,7 @@ def _stages(
     eqs: Equations, parameters: Sequence[str], given: Sequence[Measurement], priors: dict[str, tuple[float, float]],
     folds: int | None, profiled: Sequence[str], line: SearchLine,
 ) -> Fitted:  # fmt: skip
-    """The fit, and what was requested to check it, with a line that says which of them is going on."""
+    """The fit and the requested checks, with a progress line for each."""
     tell: list[Callable[[str], None]] = []
     units = output_units(eqs.model)
     compared = {units.get(name, "") for one in given for name in one.outputs}

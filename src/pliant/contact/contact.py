@@ -146,7 +146,7 @@ contacts:
 
     def _impact(self, build: Build, name: str) -> float:
         """The impact number of its restitution, which is computed once: other values are rejected."""
-        assert self.restitution is not None, "asked for where it is given"
+        assert self.restitution is not None, "used only if it is given"
         restitution = build.value(self.restitution)
         found = build.nominal(restitution)
         message, hint = "restitution cannot be changed in derived equations", "load the model again with set={...}"

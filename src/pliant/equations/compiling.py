@@ -120,7 +120,7 @@ def levels() -> tuple[str, ...]:
 
 
 def _level_flags(compiler: Sequence[str], level: str, *, fused: bool = False) -> list[str]:
-    """Flags for a level, without fused multiply-add unless requested: GCC 12 fuses even where it is told not to
+    """Flags for a level, without fused multiply-add unless requested: GCC 12 fuses even with options against it
     (-ffp-contract=off)."""
     if not level:
         return []
@@ -316,7 +316,7 @@ def _locked(path: Path) -> int | None:
 
 
 _at_work: list[Path] = []
-"""Locks and folders of this process, to remove when it is told to end."""
+"""Locks and folders of this process, to remove when it is terminated."""
 
 
 def sweep(folder: Path, held: str = "") -> None:

@@ -155,7 +155,7 @@ class Core:
 
     def _signal_jacobian(self) -> ca.Function:
         function = self.model.plan.signals
-        assert function is not None, "asked for only where there are signals"
+        assert function is not None, "used only if there are signals"
         symbols = [ca.MX.sym(f"x{i}", *function.size_in(i)) for i in range(5)]
         value = function(*symbols)[0]
         return ca.Function("signal_jacobian", symbols, [ca.densify(ca.jacobian(value, symbols[1]))])
@@ -168,7 +168,7 @@ class Core:
 
     def _motion_jacobians(self) -> ca.Function:
         function = self.model.plan.signals
-        assert function is not None, "asked for only where there are signals"
+        assert function is not None, "used only if there are signals"
         symbols = [ca.MX.sym(f"x{i}", *function.size_in(i)) for i in range(5)]
         value, rate, acceleration = function(*symbols)
         pairs = ((value, 1), (rate, 1), (acceleration, 1), (acceleration, 2), (acceleration, 3))

@@ -256,7 +256,7 @@ def header() -> str:
         *members("const int *", BINDING_INTEGERS),
         "} pl_binding;",
         "",
-        "/* What an evaluation is asked for: see calls.c. */",
+        "/* Arguments of an evaluation: see calls.c. */",
         "typedef struct pl_arguments {",
         *arguments,
         "} pl_arguments;",

@@ -55,7 +55,7 @@ class RestAdjoint:
             along = np.abs(np.linalg.svd(matrix.toarray())[2][-1][: len(self.rates)])
             where = f" along '{self.rates[int(np.argmax(along))]}'"
         raise ArgumentError(
-            f"the pose at rest has no derivatives: the robot can drift{where} without force",
+            f"the equilibrium has no derivatives: the robot can drift{where} without force",
             "hold it there by a spring, a constraint or a fixed joint",
         )
 

@@ -79,7 +79,7 @@ def export_c(
     empty; only files of the export's own names are replaced, nothing is removed. controller: a designed controller to write beside
     it (`io.controller_c`).
 
-    The method is tried on the model's own motion (`io.export_trial`): where its steps lose energy or fail, README.txt says so, and
+    The method is tried on the model's own motion (`io.export_trial`): if its steps lose energy or fail, README.txt reports it, and
     a warning is given.
 
     Raises ExportError when the robot cannot be exported or the folder cannot be written to, AssemblyError when its

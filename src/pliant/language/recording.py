@@ -23,7 +23,7 @@ GAP = 10.0
 """A step between samples longer than this many usual ones counts as a gap."""
 TIMES = ("t", "time")
 """Names of the column with the times."""
-POSES = " (rows that are poses at rest need none: poses=True, or --rests of pliant fit)"
+POSES = " (rows that are equilibria need none: poses=True, or --rests of pliant fit)"
 FILL = "fill the gap or drop these rows (`interpolate`, `dropna` of pandas)"
 
 

@@ -36,7 +36,7 @@ class EdgesBase(Part):
     """Alternatively, this length relative to that in the drawing [-]; below 1 the edges are stretched at the start."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Numbers in their ranges, said once."""
+        """Validate the ranges of the numbers."""
         yield from positive(self, value, "rest", "tightness", "damping_power")
         for field in ("damping_time", "viscosity"):
             given = getattr(self, field)

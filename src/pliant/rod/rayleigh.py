@@ -71,7 +71,7 @@ class Rayleigh(Part):
         """alpha [1/s] and beta [s]."""
         if self.ratio is None:
             return tuple(0.0 if x is None else build.value(x) for x in (self.alpha, self.beta))  # type: ignore[return-value]
-        assert self.frequencies is not None, "worked out from the modes before the robot is built"
+        assert self.frequencies is not None, "computed from the modes before the robot is built"
         first, second = (2 * ca.pi * build.value(x) for x in self.frequencies)
         ratio = build.value(self.ratio)
         return 2 * ratio * first * second / (first + second), 2 * ratio / (first + second)

@@ -22,7 +22,7 @@ enum { SYMMETRIC = 6 };
 
 static int failed(double pivot) { return isnan(pivot) ? PL_NOT_FINITE : PL_SINGULAR; }
 
-/* X = A^-1 by elimination; A is positive definite or the status says so. */
+/* X = A^-1 by elimination; the status is an error unless A is positive definite. */
 static inline int invert3(const double *A, double *X) {
   if (!(A[0] > 0)) return failed(A[0]);
   const double d0 = 1 / A[0], l1 = A[3] * d0, l2 = A[4] * d0, b = A[1] - l1 * A[3], f = A[5] - l2 * A[3];

@@ -120,7 +120,7 @@ void pl_finish_touch(pl_work *w, pl_touch *t) {
 
 /* -- pairs of simplices ----------------------------------------------------------------------------------------------- */
 
-/* Most candidates are not in contact: this is told before anything is made of them. */
+/* Most candidates are not in contact: this is checked first. */
 static int are_apart(const pl_work *w, int a, int b) {
   const double reach = number_of(w, a, VERTEX_RADIUS) + number_of(w, b, VERTEX_RADIUS) + w->contacts->reach;
   double y[3];

@@ -3,7 +3,7 @@ typedef float number;
 #define LANES 8
 
 /* What decays over a large mesh falls below the range of these numbers. On the way there are some with fewer digits, for each of
- * which x86 processors take some hundred cycles unless they are told to make them zero. */
+ * which x86 processors take some hundred cycles unless they are set to flush them to zero. */
 #ifdef __SSE2__
 #include <immintrin.h>
 #define TINY_ARE_ZERO 0x8040u

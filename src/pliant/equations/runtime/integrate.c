@@ -309,7 +309,7 @@ static int cross_stop(pl_run *r) {
     status = pl_run_pass_jump(r);
     if (!status && r->tape) pl_tape_refreshed(r);
   }
-  /* whoever paused here may change inputs before going on: pl_run_start then samples the state */
+  /* the caller may change inputs before continuing: pl_run_start then samples the state */
   if (!status && r->t < r->pause) pl_sample_state(r);
   return status;
 }

@@ -14,7 +14,7 @@ typedef struct pl_elements {
 typedef void (*pl_elements_part)(pl_work *, const pl_elements *, const void *loop);
 
 /* Does a loop over all elements in parts, which must write to nothing but what is their own; as one where the robot is small, or
- * where `whole` says so. */
+ * if `whole` is set. */
 void pl_over_elements(pl_work *, int whole, pl_elements_part part, const void *loop);
 
 static inline int pl_owns_node(const pl_elements *x, int node) { return node >= x->first_node && node < x->end_node; }

@@ -1,6 +1,6 @@
 /* Steps of a fleet: states are read once, advanced n steps, and written back. Rows of arrays are numbers, columns are robots.
  *
- * A robot whose rates are no longer finite, or too large to continue with, stays at the last state that was sound; its status says so. */
+ * A robot whose rates are no longer finite, or too large to continue with, keeps its last valid state; its status is set. */
 #ifndef FLEET_LOOP_H
 #define FLEET_LOOP_H
 

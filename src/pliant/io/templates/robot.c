@@ -74,7 +74,7 @@ robot_robot *robot_new(void) {
   r->projection_tolerance = PROJECTION_TOLERANCE;
   r->stop = robot->stops;
   robot->stale = 1;
-  /* a start that cannot be assembled is told by the caller's own robot_initial_state or robot_step */
+  /* a start that cannot be assembled is reported by the caller's own robot_initial_state or robot_step */
   (void)robot_initial_state(robot);
   return robot;
 }

@@ -19,7 +19,7 @@ enum {
   ROBOT_OWN_TIMES = @own_times@
 };
 
-/* What the sources of this robot are told apart by. */
+/* Identifies the sources of this robot. */
 extern const char *const robot_signature;
 extern const pl_tables robot_tables;
 /* The model's own constants, parameters and inputs, and the active constraint rows. Constants that depend on parameters

@@ -70,7 +70,7 @@ class KinematicInputs:
             self.series.pop(self.model.input_names.index(name), None)
 
     def applied(self, values: Binding, before: Binding, t: float) -> Binding:
-        """Other values from time t [s] on, with the motions in `before` going on."""
+        """Other values from time t [s] on, continuing the motions in `before`."""
         if not self.series:
             return values
         named = {i: x for i, x in self.series.items() if i < len(self.model.input_names)}

@@ -81,7 +81,7 @@ class SampledLoop:
         return bool(self._queue) and self._queue[0][0] <= t + self._slack()
 
     def act(self, job: Job, run: Any) -> None:
-        """Everything that happens at the run's time; then the run is told when to pause next."""
+        """Everything that happens at the run's time; then sets the time of the next pause."""
         t = run.t
         if not self.active:
             return

@@ -45,7 +45,7 @@ Arrays = dict[str, tuple[tuple[str, ...], np.ndarray]]
 class WholeRun:
     """A run that is ready, or has been tried. t: the time that it has reached [s]; None where it is to be done step by step.
 
-    head, most, outputs: what the runtime is told; samples: where it writes; arrays: what it reads, kept alive.
+    head, most, outputs: arguments of the runtime; samples: where it writes; arrays: what it reads, kept alive.
     """
 
     bound: Binding
@@ -163,7 +163,7 @@ class WholeRuns:
         return {name: (self._axes[name], run.samples[name]) for name in self.kept}
 
     def _head(self, method: Method) -> RunHead:
-        """What the runtime is told of a run by this method; its start, and where what is kept of it goes, are to be filled in."""
+        """Arguments of the runtime for a run by this method; its start and the places of its results are filled in later."""
         known = self._heads.get(id(method))
         if known is None:
             head = RunHead()
@@ -183,7 +183,7 @@ class WholeRuns:
         return RunHead.from_buffer_copy(known[1])
 
     def _place(self, head: RunHead, room: Room) -> tuple[dict[str, np.ndarray], tuple[object, ...]]:
-        """Where what is kept goes; and how the runtime is told of outputs."""
+        """Places of the kept results, and the description of outputs for the runtime."""
         samples = {x: room(x, self._axes[x], shape) for x, shape in self._shapes.items()}
         for x, name in _FIELDS.items():
             if x in samples:

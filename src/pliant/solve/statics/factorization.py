@@ -161,7 +161,7 @@ class Factors:
     @cached_property
     def sound(self) -> bool:
         """Whether the stiffness with its shift has no negative real eigenvalues on the motions that the constraints allow. Of
-        large matrices without symmetry no more is told than whether their number is even."""
+        large matrices without symmetry only the parity of their number is known."""
         return self._judge()
 
     def step(self, force: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -190,7 +190,7 @@ class Path(Recorded):
 
 
 def leading(direction: np.ndarray) -> int:
-    """The first of a direction's large entries: the one that its sign is told by.
+    """The first of a direction's large entries, which defines its sign.
 
     Not the largest: which of two equal entries of a symmetric shape is larger is left to round-off.
     """

@@ -9,7 +9,7 @@ x being the increment since the step's beginning. Without a shift and with nothi
 Newton's. The shift is what it takes to have no negative eigenvalues on the motions that the constraints allow, so steps lead
 downhill, away from poses that give way. Steps are also limited by a radius: a part of the imbalance is left then.
 
-Whether a step is good is told by the corrections that its equations require at its end (Deuflhard's natural criterion), not by
+Whether a step is good is decided by the corrections that its equations require at its end (Deuflhard's natural criterion), not by
 forces: those of stiff strains that a step brings up count for no more than the small motion that removes them.
 """
 
@@ -334,7 +334,7 @@ class Relaxation:
         """How much constraints shall give way at first, as shares of their sizes per work of their forces [1/J]: zero, or so much
         that these squeeze the robot only a little beyond its first buckling.
 
-        Closed at once they could squeeze a perfect rod on and on, and let it give way in waves that no slow squeezing leads
+        Closed at once they could squeeze a perfect rod indefinitely, and let it give way in waves that no slow squeezing leads
         to. The first loss of stiffness is foreseen from its change over a small share of Newton's step.
         """
         phi = place.at.phi * self._active

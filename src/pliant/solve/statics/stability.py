@@ -258,7 +258,7 @@ def growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> Growth:
     """Growth of the motions of M a + C v + K x = 0.
 
     Each eigenvalue is judged against its own round-off, by its condition: undamped motions, which only just do not grow,
-    do not count, and a pair that flutters is told from one that round-off pushed off the axis.
+    do not count, and a pair that flutters is distinguished from one that round-off pushed off the axis.
     """
     try:
         found = eigenpairs(K, C, M)

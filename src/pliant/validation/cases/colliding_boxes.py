@@ -33,7 +33,7 @@ def momenta(eqs: Equations, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     for name, (mass, (x, y, z)) in SIZES.items():
         frame = eqs.frame(name, q, v)
         inertia = mass / 12 * np.diag([y * y + z * z, x * x + z * z, x * x + y * y])
-        assert frame.velocity is not None, "it was asked for with v"
+        assert frame.velocity is not None, "requested with v"
         spin = frame.rotation @ inertia @ frame.rotation.T @ frame.angular_velocity
         total += np.concatenate([mass * frame.velocity, spin + mass * np.cross(frame.position, frame.velocity)])
     return total

@@ -22,7 +22,7 @@ WORDS = ("pcs:4", "cosserat:4", "finite_element:4", "pseudo_rigid:4", "polynomia
 
 @case(
     "Vibration",
-    compared="Lowest frequency about the pose at rest, in seven rod models",
+    compared="Lowest frequency about the equilibrium, in seven rod models",
     source="C. Huygens, Horologium Oscillatorium (1673), part IV: w^2 = m g s/J about the hinge.",
     tolerance=1e-4,
     unit="Hz",

@@ -77,7 +77,7 @@ def deflection(force: float) -> float:
 @case(
     "Contact",
     compared="Force between two rods, clamped at all ends, one pressed on the other by 20 mm, in a motion and as a "
-    "pose at rest",
+    "equilibrium",
     source="Twice the deflection of the extensible, shearable elastica and the depth of contact make the way: S. S. "
     "Antman, Nonlinear Problems of Elasticity, 2nd ed. (2005), chapter 4, as a boundary-value problem by "
     "SciPy.",

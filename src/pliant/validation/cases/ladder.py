@@ -60,7 +60,7 @@ def limit(falls: Callable[[float], bool]) -> float:
 
 @case(
     "Contact",
-    compared="Tangent of the smallest angle to the floor at which the ladder stands, in motion and as a pose at rest",
+    compared="Tangent of the smallest angle to the floor at which the ladder stands, in motion and in equilibrium",
     source="(1 - mu_floor mu_wall)/(2 mu_floor): S. P. Timoshenko and D. H. Young, Engineering Mechanics (1940), "
     "section on friction.",
     tolerance=5e-3,

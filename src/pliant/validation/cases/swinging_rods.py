@@ -15,7 +15,7 @@ WORDS = ("pcs:3", "cosserat:4", "finite_element:4", "pseudo_rigid:4", "polynomia
 
 @case(
     "Conservation",
-    compared="Range of the total energy over the largest kinetic energy, of a heavy rod let go from the horizontal, "
+    compared="Range of the total energy over the largest kinetic energy, of a heavy rod released from the horizontal, "
     "in seven rod models",
     source="Conservation of energy: H. Goldstein, Classical Mechanics, 2nd ed. (1980), section 1-2.",
     tolerance=1e-5,
