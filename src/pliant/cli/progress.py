@@ -1,4 +1,4 @@
-"""How far a simulation or a search is: a line on stderr, for what takes longer than a moment."""
+"""Progress of simulations and searches: a line on stderr for longer computations."""
 
 from __future__ import annotations
 

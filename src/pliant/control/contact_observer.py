@@ -1,4 +1,4 @@
-"""What touches a robot, from its motion: the force on a frame, and the stiffness of what pushes back."""
+"""Estimation of contacts from the motion of a robot: the force on a frame, and the stiffness of the touched surface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extended Kalman filter: the state of the nonlinear model from what sensors show, wherever it moves."""
+"""Extended Kalman filter: estimates the state of the nonlinear model from measured outputs."""
 
 from __future__ import annotations
 

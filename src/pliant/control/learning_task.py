@@ -1,4 +1,4 @@
-"""A task to learn: what a policy sees and does, what it is rewarded for, and what differs between episodes."""
+"""Reinforcement learning tasks: observations, actions, rewards and randomization."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Observers: states of a linear system from what sensors show."""
+"""Observers: estimation of the states of a linear system from measured outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A linear system on its slow modes, and what feedback does to the modes that were left out."""
+"""Modal reduction of a linear system, and the effect of feedback on the neglected modes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What actuators have to do for a given motion."""
+"""Inputs that produce a given motion."""
 
 from __future__ import annotations
 

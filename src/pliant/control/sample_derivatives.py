@@ -1,4 +1,4 @@
-"""Controllers with derivatives: what a sample's command and memory are functions of, and how cotangents go back through it."""
+"""Controllers with derivatives: dependencies of the command and memory of a sample, and propagation of cotangents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task in numbers: names, bounds and sizes of what a policy sees and does."""
+"""Numerical form of a task: names, bounds and sizes of observations and actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runtime's evaluations as functions of Python: what each takes and gives, and how it is called.
+"""Evaluations of the runtime as Python functions: arguments, results and calling convention.
 
 Calls go through a small extension module (`extension.c`), which ships compiled with the package as the runtime does, or is compiled
 into the cache where a compiler and Python's and NumPy's headers are; elsewhere through ctypes.

@@ -72,8 +72,8 @@ class Carrying:
     def positions(
         self, binding: Binding, before: np.ndarray, q: np.ndarray, keep: np.ndarray, own: np.ndarray | None = None
     ) -> np.ndarray:
-        """`q` with the carried nodes placed against their carriers as they were `before`; but for positions to keep (nq booleans
-        ). own: increments (nv) that they move by besides."""
+        """`q` with the carried nodes placed against their carriers as they were `before`; except positions to keep (nq
+        booleans). own: increments (nv) that they move by besides."""
         if not self.levels:
             return q
         q = np.array(q, dtype=float)
@@ -106,8 +106,8 @@ class Carrying:
     def rates(
         self, binding: Binding, before: tuple[np.ndarray, np.ndarray], q: np.ndarray, v: np.ndarray, keep: np.ndarray
     ) -> np.ndarray:
-        """`v` with the carried nodes moving against their carriers as in the state `before`; but for rates to keep (nv booleans
-        )."""
+        """`v` with the carried nodes moving against their carriers as in the state `before`; except rates to keep (nv
+        booleans)."""
         if not self.levels or (np.array_equal(before[0], q) and np.array_equal(before[1], v)):
             return v
         v = np.array(v, dtype=float)

@@ -1,4 +1,4 @@
-"""The C compiler and what it makes: shared libraries, compiled once and kept by their content.
+"""The C compiler and compiled shared libraries, which are cached by their content.
 
 Only the standard library is used here: the build of the package loads this file by its path, and as a program
 (`python compiling.py job-....json`) it compiles kernels in the background, detached from the process that asked.

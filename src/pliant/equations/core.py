@@ -1,4 +1,4 @@
-"""What all bindings of one model have in common: the program, made when it is first needed, and functions of the model."""
+"""Data shared by all bindings of one model: the program, created on first use, and functions of the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fingerprints of formulas: a hash of all that decides what code follows from them, found without evaluating them.
+"""Fingerprints of formulas: a hash of everything that determines their code, computed without evaluating them.
 
 A function of this package is known by its name, its code and what it holds (closure, defaults), and the sources of all modules
 that formulas can come from are in every fingerprint. Whatever cannot be distinguished for certain, such as functions of other

@@ -1,4 +1,4 @@
-"""Tables of inertia that is not rigid: which coordinates move it, and where their blocks stand."""
+"""Tables of non-rigid inertia: the coordinates that move it, and the positions of their blocks."""
 
 from __future__ import annotations
 

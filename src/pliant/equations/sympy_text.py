@@ -1,4 +1,4 @@
-"""CasADi functions as SymPy expressions, with names for what occurs several times."""
+"""CasADi functions as SymPy expressions, with names for common subexpressions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the robots of a fleet begin, and which constraints hold them there."""
+"""Initial states of the robots of a fleet, and the active constraints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Straight-line C code of CasADi functions, on a number type of its own: vector lanes on a processor, plain numbers on a GPU.
+"""Straight-line C code of CasADi functions with an abstract number type: vector lanes on a CPU, scalars on a GPU.
 
 CasADi's own C code keeps one order of operations and one array of work. Here the operations are read as a graph, freed of
 repeated work, put into an order in which few results wait at a time, and written as one assignment per operation. Long functions

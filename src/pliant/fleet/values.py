@@ -1,4 +1,4 @@
-"""What a fleet computes from its states: outputs of the model and poses of frames."""
+"""Quantities computed from the states of a fleet: outputs of the model and poses of frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model document in the making: parts by collection, names that Pliant allows, places, and notes on what is lost."""
+"""A model document under construction: parts by collection, valid names, placements, and notes on missing features."""
 
 from __future__ import annotations
 

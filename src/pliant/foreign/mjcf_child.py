@@ -1,4 +1,4 @@
-"""The program of a process that compiles MJCF: reads a text and its files, writes the compiled model or what is wrong with it.
+"""The process that compiles MJCF: reads a text and its files, writes the compiled model or its errors.
 
 It is run by its path and imports nothing of Pliant. MuJoCo is a large library in C++ that may hang, crash or fill the memory on
 files that were made for it; limits of the system hold for this process alone. Messages in both directions are a length, JSON,

@@ -1,4 +1,4 @@
-"""MuJoCo's compiled model, made in a process of its own within limits of time and memory."""
+"""MuJoCo's compiled model, created in a separate process with limits on time and memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Geoms of MuJoCo as surfaces, and contacts of the robot with what stands still."""
+"""Geoms of MuJoCo as surfaces, and contacts of the robot with static geometry."""
 
 from __future__ import annotations
 

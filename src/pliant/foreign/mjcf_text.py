@@ -1,4 +1,5 @@
-"""MJCF before MuJoCo compiles it: includes put in place, files found in declared folders, what only draws or could grow taken out.
+"""Preprocessing of MJCF: includes are resolved, files are found in declared folders, and visual or unbounded elements are
+removed.
 
 MuJoCo opens files by itself. It gets a text that names none but those which were read here.
 """

@@ -1,4 +1,4 @@
-"""Values that all parts of a collection share, pulled together as its defaults: what a person would write once."""
+"""Values shared by all parts of a collection, collected as its defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Geometry of links as surfaces: simple forms as they are, meshes by their convex hulls, as other simulators take them."""
+"""Geometry of links as surfaces: primitive shapes exactly, meshes by their convex hulls, as in other simulators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changes with parameters: constants of the equations, starts, and anything else that is a function of them."""
+"""Dependence on parameters: constants of the equations, initial states, and other functions of parameters."""
 
 from __future__ import annotations
 

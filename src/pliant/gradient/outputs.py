@@ -1,4 +1,4 @@
-"""Outputs of the model in many states, and what cotangents of them are cotangents of."""
+"""Outputs of the model in many states, and the propagation of their cotangents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search for the best values works with: numbers from 0 to 1 in, scaled values and derivatives out."""
+"""The optimization problem in scaled variables from 0 to 1, with derivatives."""
 
 from __future__ import annotations
 

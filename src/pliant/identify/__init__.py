@@ -1,1 +1,1 @@
-"""What needs several robots or a recording: rod models compared, recordings read and parameters fitted to them."""
+"""Comparison of rod models, recordings, and identification of parameters."""

@@ -1,4 +1,4 @@
-"""Whether a fit depends on how finely rods are divided: the same prediction with twice as many elements."""
+"""Dependence of a fit on the discretization of rods: the same prediction with twice as many elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models driven by recordings, and what of a recording is compared with an output."""
+"""Models driven by recordings, and the columns of a recording that are compared with an output."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What leaves the program and comes back: exported C, results as files."""
+"""Export of C and other formats, and result files."""

@@ -1,4 +1,4 @@
-"""A designed controller as C: state feedback with or without an observer, beside a robot's exported equations."""
+"""Export of a designed controller as C: state feedback with or without an observer, together with the equations of a robot."""
 
 from __future__ import annotations
 

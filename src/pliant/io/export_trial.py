@@ -1,4 +1,4 @@
-"""What an exported method does to a robot's motion: fixed steps of low order are quick, and may lose much of its energy."""
+"""Trial of an exported method on the motion of a robot: fixed steps of low order are fast, but may lose much energy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much room the factors of a robot's system matrix may take, for programs that allocate nothing while they run."""
+"""Bounds on the size of the factors of a robot's system matrix, for programs without dynamic allocation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What files of results hold, layout by layout: names, axes, and what has to be true of them."""
+"""Contents of result files, by layout: names, axes, and conditions that they must satisfy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What acts on the links of a rigid tree: springs, dampers, limits, motors, lines, loads, ties and loops.
+"""Forces on the links of a rigid tree: springs, dampers, limits, motors, lines, loads, ties and loops.
 
 Each force of the compiled system is brought to the few forms that other programs have. What has no such form is listed in words,
 as is what is written only nearly.

@@ -1,4 +1,4 @@
-"""The forms in which other programs know forces and constraints between rigid links."""
+"""Forms of forces and constraints between rigid links that other programs support."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rods as rigid links in series for programs that have no rods, and how far such a robot is from the one with rods."""
+"""Rods as rigid links in series for programs without rods, and the error of this approximation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inertia of drives: what turns with a coordinate but not with a body, such as rotors behind a gear."""
+"""Armature: inertia that rotates with a coordinate but not with a body, such as rotors behind a gear."""
 
 from __future__ import annotations
 

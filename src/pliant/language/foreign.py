@@ -1,4 +1,4 @@
-"""Files of other kinds that are taken for models: what they are, and what reads them.
+"""Recognition of files that are not models, with the command that reads them.
 
 Robots in other formats are read in a layer above this one. Its functions are named by the top of the package
 (`pliant/__init__.py`), and imported when such a file is read.

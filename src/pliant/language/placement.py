@@ -1,4 +1,4 @@
-"""Where a frame sits in another one: a position, then rotations in turn."""
+"""Placement of a frame in another: a position, followed by rotations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a model comes from: its text, its folder, and which files it may read."""
+"""Source of a model: its text, its folder, and the files that it may read."""
 
 from __future__ import annotations
 

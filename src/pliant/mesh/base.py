@@ -1,4 +1,4 @@
-"""What all meshes share: a drawing placed in the world, sets of its nodes, where it is held, and its mass."""
+"""Common parts of meshes: a drawing placed in the world, sets of its nodes, its supports, and its mass."""
 
 from __future__ import annotations
 

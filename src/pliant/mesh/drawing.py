@@ -1,4 +1,4 @@
-"""Where the nodes and edges of a mesh come from: a file, a list, or a regular grid, one class each."""
+"""Sources of the nodes and edges of a mesh: a file, a list, or a regular grid, one class each."""
 
 from __future__ import annotations
 

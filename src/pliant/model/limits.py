@@ -1,4 +1,4 @@
-"""Whether values of parameters are such as the model could have in its text."""
+"""Validation of parameter values as in a model file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals: what varies in time, as expressions of t, the inputs and the parameters."""
+"""Signals: time-varying quantities as expressions of t, the inputs and the parameters."""
 
 from __future__ import annotations
 

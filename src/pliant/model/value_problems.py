@@ -1,4 +1,4 @@
-"""What can be wrong with the values of a flat robot, as a function of them: of its text, and for other values of parameters."""
+"""Errors in the values of a flat robot as a function of its parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What contacts do, in sum."""
+"""Outputs of contacts: sums of forces, gaps, sliding speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rods as circular arcs in a row, whose mass moves with the arc: what `pcc` and `pcc_cog` have in common."""
+"""Rods as circular arcs in series, whose mass moves with the arc: common base of `pcc` and `pcc_cog`."""
 
 from __future__ import annotations
 

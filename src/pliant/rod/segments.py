@@ -1,4 +1,4 @@
-"""Rods as segments in a row with their free strains as coordinates: what `pcs` and `pseudo_rigid` have in common.
+"""Rods as segments in series with their free strains as coordinates: common base of `pcs` and `pseudo_rigid`.
 
 Strains that are not free are constants of a segment. Where they are all zero whatever the parameters, as in a straight
 rod, kinds of their own leave them out: their kernels are shorter.

@@ -1,4 +1,4 @@
-"""What sections of rods have in common: numbers per length, shapes with holes."""
+"""Common base of rod sections: properties per length, shapes with holes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closing the loops of a start: which values stay, which follow, and what is reported about it."""
+"""Closing the loops of an initial state: values that are kept, values that are adjusted, and the report of changes."""
 
 from __future__ import annotations
 

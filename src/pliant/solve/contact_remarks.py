@@ -1,4 +1,4 @@
-"""What contacts do in an equilibrium and in small motions."""
+"""Remarks on contacts in equilibria and in small motions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays with names, axes and labels, as results hold them; what follows from others, and an xarray Dataset, on request.
+"""Arrays with names, axes and labels for results; derived quantities and an xarray Dataset on request.
 
 Most callers want a few arrays. Frames, energies, outputs and warnings take longer than a short run itself, and so does importing
 xarray.

@@ -1,4 +1,4 @@
-"""Where the laws of rods and their chambers end: stretches at which chains, threads or nothing at all are left."""
+"""Limits of the laws of rods and chambers: stretches beyond which a law is not defined."""
 
 from __future__ import annotations
 

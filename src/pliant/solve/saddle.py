@@ -1,4 +1,4 @@
-"""Matrices of constrained equations: saddle points, constraint forces, and what is left on the motions that constraints allow."""
+"""Matrices of constrained equations: saddle points, constraint forces, and projections onto the allowed motions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an analysis has ended."""
+"""Outcome of an analysis."""
 
 from __future__ import annotations
 

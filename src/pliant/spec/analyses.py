@@ -1,4 +1,4 @@
-"""Analyses: what `pliant run` does with a model, in order, and with which options."""
+"""Analyses that `pliant run` performs on a model, in order, with their options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Importing: a robot in another format as a model, its text, and a list of what that does not say."""
+"""Import of robots in other formats: the model, its text, and a list of features that are not imported."""
 
 from __future__ import annotations
 

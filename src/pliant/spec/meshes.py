@@ -1,4 +1,4 @@
-"""What meshes need of the sections and materials that they name."""
+"""Requirements of meshes on their sections and materials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rods need of the sections and materials that they name."""
+"""Requirements of rods on their sections and materials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the parts of a model hang together: references, the tree of bodies, coordinates, inputs and outputs."""
+"""Structure of a model: references, the tree of bodies, coordinates, inputs and outputs."""
 
 from __future__ import annotations
 

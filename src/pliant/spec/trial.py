@@ -1,4 +1,4 @@
-"""Building a robot to see whether that can be done: some things are found wrong only then."""
+"""Trial build of a robot: some errors appear only then."""
 
 from __future__ import annotations
 

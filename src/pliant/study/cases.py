@@ -1,4 +1,4 @@
-"""Cases of a study: all combinations of what varies, or samples of it."""
+"""Cases of a study: all combinations of varied values, or samples."""
 
 from __future__ import annotations
 

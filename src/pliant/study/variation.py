@@ -1,4 +1,5 @@
-"""What varies in a study, from Python values or from text such as `1:3:20 kPa`, `pcs:4, cosserat:10` or `normal(2, 0.1) kPa`."""
+"""Varied quantities of a study, from Python values or from text such as `1:3:20 kPa`, `pcs:4, cosserat:10` or `normal(2, 0.1)
+kPa`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What surfaces of many triangles have in common: triangles that are known when files have been read."""
+"""Common base of triangulated surfaces, whose triangles are known once files have been read."""
 
 from __future__ import annotations
 

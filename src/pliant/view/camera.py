@@ -1,4 +1,4 @@
-"""Where to look from: planar robots are seen face-on, others from the side and a little above."""
+"""Viewpoint: planar robots are seen face-on, others from the side and a little above."""
 
 from __future__ import annotations
 

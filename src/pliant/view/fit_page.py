@@ -1,4 +1,4 @@
-"""The part of a report about a fit: values with their confidence, errors, what left-out samples and profiles say, and a plot."""
+"""The section of a report on a fit: values with confidence intervals, errors, cross-validation, profiles, and a plot."""
 
 from __future__ import annotations
 

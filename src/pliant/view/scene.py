@@ -1,4 +1,4 @@
-"""A robot in a pose as a `Scene`: what pictures, films, the live page and reports are all drawn from."""
+"""A robot in a pose as a `Scene`, from which pictures, films, the live page and reports are drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A moving robot as copies of five unit shapes: what the live page, the player in reports and glTF files all draw.
+"""A moving robot as copies of five unit shapes, drawn by the live page, the player in reports and glTF files.
 
 The shapes stand at the origin: a ball of radius 1; a cylinder and a cone of radius 1 along z from -1/2 to 1/2; a cube
 with edges of 1; a right-angled triangle with legs of 1 along x and y.

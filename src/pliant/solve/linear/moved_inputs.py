@@ -1,4 +1,4 @@
-"""Inputs that prescribe motions, in linear equations: what they prescribe follows from the state; their derivatives are inputs."""
+"""Inputs that prescribe motions in linear systems: prescribed coordinates are states, and derivatives of the inputs are inputs."""
 
 from __future__ import annotations
 

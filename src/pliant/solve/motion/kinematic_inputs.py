@@ -1,4 +1,4 @@
-"""What prescribed motions follow in a run: positions that rates and accelerations lead to, and commanded positions.
+"""Prescribed motions in a run: positions integrated from rates and accelerations, and commanded positions.
 
 An input that prescribes a position or a rate has to move smoothly: its derivatives are those of the motion. Commands of a
 controller are sampled, so the input is led from one to the next (`led_to`); any other change that would make a position jump is

@@ -1,4 +1,4 @@
-"""What a person should know about a run before trusting it: a start far from balance, and energy that the method has lost."""
+"""Remarks on the reliability of a run: a start far from equilibrium, and energy lost by the method."""
 
 from __future__ import annotations
 

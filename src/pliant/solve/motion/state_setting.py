@@ -1,4 +1,4 @@
-"""States that events and mid-step functions set during a run: brought onto the constraints, and what that does to the energy."""
+"""States set by events and mid-step functions during a run: projection onto the constraints, and the added energy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that nothing interrupts: each is one call of the runtime, from its start to what is kept of it.
+"""Runs without interruptions: each is one call of the runtime.
 
 Most runs of a study need no Python on their way: no events or controllers act, and they end before the choice of their method
 would be looked at again. What a call does is what `Job` does with the same run, to the bit; a run that turns out to need more is

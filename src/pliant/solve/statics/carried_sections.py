@@ -1,4 +1,4 @@
-"""Large steps of rods whose sections have poses of their own: each section is carried along by the one before it.
+"""Large steps of rods with absolute section poses: each section is carried along by the previous one.
 
 Added up as they are, increments of places that belong to a turn lengthen a rod by the square of the turn, and forces of its
 stretch, by far its stiffest strain, hide all others. Here the same increments, to first order, are taken as changes of the

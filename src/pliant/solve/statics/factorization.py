@@ -1,4 +1,4 @@
-"""Factorized tangents of constrained statics, with what their pivots tell about the stability of the pose."""
+"""Factorized tangents of constrained statics, and the information of their pivots on stability."""
 
 from __future__ import annotations
 

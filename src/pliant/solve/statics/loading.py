@@ -1,4 +1,4 @@
-"""What a static path varies: a parameter or an input of the model."""
+"""The parameter or input that a static path varies."""
 
 from __future__ import annotations
 

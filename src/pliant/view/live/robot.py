@@ -1,4 +1,4 @@
-"""What the live page shows: the pose that belongs to the sliders, solved with the equations that are already compiled."""
+"""Contents of the live page: the pose for the current slider values, solved with the compiled equations."""
 
 from __future__ import annotations
 

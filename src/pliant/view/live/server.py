@@ -1,4 +1,4 @@
-"""The server of the live page: for this machine, and for who knows its address.
+"""The server of the live page: local connections only, with a token in the address.
 
 It binds to a loopback address. Its own address holds a word that is made again for each page, and it answers only requests for
 that word that were addressed to this machine and this port, and come from the page itself: neither a page elsewhere on the web

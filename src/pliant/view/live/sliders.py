@@ -1,4 +1,4 @@
-"""Which sliders a robot offers: parameters, inputs and initial coordinates, with ranges that make sense."""
+"""Sliders of a robot: parameters, inputs and initial coordinates, with reasonable ranges."""
 
 from __future__ import annotations
 

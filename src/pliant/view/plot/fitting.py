@@ -1,4 +1,4 @@
-"""What a fit has found: the model beside the measurements, and how well one parameter is known."""
+"""Plots of a fit: the model and the measurements, and the profile of a parameter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A simulated motion over time: outputs, frames and coordinates, energies, and what frequencies are in it."""
+"""Plots of a simulated motion: outputs, frames, coordinates and energies over time, and spectra."""
 
 from __future__ import annotations
 

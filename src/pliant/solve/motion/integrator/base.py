@@ -1,4 +1,4 @@
-"""What an integration method is: a few options, and the number of its step function in the runtime."""
+"""Base class of integration methods: options, and the number of the step function in the runtime."""
 
 from __future__ import annotations
 
