@@ -7,6 +7,7 @@ import gc
 import pickle
 import shutil
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -118,6 +119,39 @@ OUTSIDE = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/pass
 def test_files_of_strangers_are_refused_in_words(tmp_path, contents, said):
     with pytest.raises(ArgumentError, match=said):
         pliant.Fmu(packed(tmp_path / "strange.fmu", contents), inputs={}, commands={})
+
+
+DESCRIPTION = """<?xml version="1.0"?><fmiModelDescription fmiVersion="2.0" modelName="m" guid="g">
+<CoSimulation modelIdentifier="m"/><ModelVariables><ScalarVariable name="y" valueReference="1" causality="output"><Real/>
+</ScalarVariable></ModelVariables><ModelStructure/></fmiModelDescription>"""
+
+
+def test_bombs_are_not_unpacked(tmp_path):
+    with zipfile.ZipFile(tmp_path / "bomb.fmu", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("modelDescription.xml", DESCRIPTION)
+        archive.writestr("resources/zero", bytes(60_000_000))
+    with pytest.raises(ArgumentError, match=r"60 MB, .* times its size"):
+        pliant.Fmu(tmp_path / "bomb.fmu", inputs={}, commands={})
+
+
+def test_a_library_outside_of_the_file_is_not_loaded(tmp_path):
+    pytest.importorskip("fmpy")
+    elsewhere = DESCRIPTION.replace('"m"/>', '"../../../tmp/evil"/>')
+    with pytest.raises(ArgumentError, match="a modelIdentifier that is no name"):
+        pliant.Fmu(packed(tmp_path / "far.fmu", {"modelDescription.xml": elsewhere}), inputs={}, commands={})
+
+
+def test_a_damaged_library_leaves_the_folder_of_the_process(tmp_path):
+    pytest.importorskip("fmpy")
+    contents = {"modelDescription.xml": DESCRIPTION} | {
+        f"binaries/{name}/m.{suffix}": "no library"
+        for name, suffix in (("linux64", "so"), ("darwin64", "dylib"), ("win64", "dll"))
+    }
+    unit = pliant.Fmu(packed(tmp_path / "damaged.fmu", contents), inputs={}, commands={"torque": "y"})
+    before = Path.cwd()
+    with pytest.raises(RuntimeError, match="cannot be started on this machine"):
+        pliant.simulate(pliant.derive(pliant.load_text(ARM)), 0.1, controllers=unit)
+    assert Path.cwd() == before
 
 
 def test_what_is_no_zip_file_is_refused(tmp_path):

@@ -338,6 +338,11 @@ WRONG = {
         ),
         "too many parts",
     ),
+    "a long cable": (CABLE.replace("COUNT", "100000000").replace("GRAVITY", "0"), "<composite> makes too many parts"),
+    "attached to itself": (
+        '<mujoco><asset><model name="m" file="arm.xml"/></asset><worldbody><attach model="m" prefix="x"/></worldbody></mujoco>',
+        "too many models are attached",
+    ),
     "too deep": ("<mujoco><worldbody>" + "<body>" * 3000, "nested too deeply"),
     "nothing": ("<mujoco/>", "the model has no bodies"),
 }
@@ -359,7 +364,7 @@ def test_what_mujoco_never_finishes_is_refused_within_the_limits(
     monkeypatch.setenv("PLIANT_LIMITS", "import_time=2")
     began = time.monotonic()
     (fault,) = faults(written(tmp_path, hangs))
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30  # two seconds of the processor, on a busy machine
     assert fault.message == "MuJoCo does not finish compiling it"
     assert fault.hint == "check its numbers; at most 2 s, unless PLIANT_LIMITS=import_time=... sets another limit"
     monkeypatch.setenv("PLIANT_LIMITS", "time=2")  # that of commands bounds it too

@@ -6,6 +6,8 @@ The FMU is run by FMPy (`pip install 'pliant[fmi]'`). It is native code: run onl
 from __future__ import annotations
 
 import math
+import os
+import re
 import shutil
 import tempfile
 import weakref
@@ -24,6 +26,8 @@ from pliant.solve.motion.events import Now
 Measured: TypeAlias = str | Callable[[Now], float]
 LARGEST, MOST_FILES, DESCRIPTION = 2_000_000_000, 20_000, 50_000_000
 """Bytes of an unpacked FMU, files in it, and bytes of its description that are accepted."""
+BOMB, RATIO = 50_000_000, 200
+"""Bytes from which on an unpacked FMU may be no more than this many times as large as the file."""
 NUMBERS = {"Float64", "Float32", "Real"}
 
 
@@ -84,10 +88,11 @@ class Fmu:
         self._sources = {part: (name, i) for name in parts for i, part in enumerate(parts[name])}
         check_names("output", [source for source in self.inputs.values() if isinstance(source, str)], self._sources)
         self._end()
-        fmpy = _fmpy()
+        fmpy, here = _fmpy(), os.getcwd()
         try:
             self._instance = fmpy.simulation.instantiate_fmu(str(self._folder), self._description, "CoSimulation")
         except Exception as reason:  # any error of the loader, FMPy or the FMU itself
+            os.chdir(here)  # FMPy loads a library from its folder, and stays there if it fails
             raise RuntimeError(f"the FMU {self.file} cannot be started on this machine: {reason}") from reason
         self._finalizer = weakref.finalize(self, _close, self._instance)
         self._t = now.t
@@ -184,6 +189,11 @@ def _check_contents(archive: zipfile.ZipFile, file: Path) -> None:
             raise ArgumentError(f"{file} has a file outside of its own folder: {entry.filename!r}")
     if len(entries) > MOST_FILES or sum(entry.file_size for entry in entries) > LARGEST:
         raise ArgumentError(f"{file} is too large to be unpacked: {len(entries)} files")
+    whole, packed = (sum(getattr(entry, key) for entry in entries) for key in ("file_size", "compress_size"))
+    if whole > BOMB and whole > RATIO * packed:
+        raise ArgumentError(
+            f"{file} is too large to be unpacked: {whole / 1e6:.0f} MB, {whole // packed} times its size"
+        )
     sizes = {entry.filename: entry.file_size for entry in entries}
     if "modelDescription.xml" not in sizes:
         raise ArgumentError(f"{file} is not an FMU: it has no modelDescription.xml")
@@ -200,6 +210,10 @@ def _described(folder: Path, file: str | Path) -> Any:
         description = fmpy.read_model_description(str(folder))
     except Exception as reason:
         raise ArgumentError(f"the description in {file} cannot be read: {str(reason)[:300]}") from None
+    kinds = (description.coSimulation, description.modelExchange)
+    for name in [kind.modelIdentifier for kind in kinds if kind is not None]:
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):  # the name of its library, and part of a path
+            raise ArgumentError(f"the description in {file} has a modelIdentifier that is no name: {name[:80]!r}")
     if description.coSimulation is None:
         raise ArgumentError(f"{file} supports model exchange only", "export it for co-simulation")
     if not description.fmiVersion.startswith(("2", "3")):

@@ -21,6 +21,7 @@ from pliant.foreign.mjcf_strings import add_flexes, name_nodes
 from pliant.foreign.mjcf_surfaces import add_surfaces
 from pliant.foreign.mjcf_tendons import add_tendons, or_zero
 from pliant.foreign.mjcf_text import Prepared, prepare
+from pliant.language.limits import limits, most
 from pliant.language.source import Imported, Source
 
 FREE, BALL, SLIDE, HINGE = range(4)
@@ -34,7 +35,11 @@ def read_mjcf(data: bytes, source: Source) -> Imported:
     prepared = prepare(data, document)
     if document.faults:
         return document.finish()
-    return Reader(document, prepared, compile_model(prepared, document)).read()
+    model = compile_model(prepared, document)
+    if model.nbody + model.njnt + model.ngeom > limits().parts:
+        document.fault("the robot has too many bodies, joints and geoms", most("parts"))
+        return document.finish()
+    return Reader(document, prepared, model).read()
 
 
 @dataclass

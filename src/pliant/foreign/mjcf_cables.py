@@ -15,6 +15,7 @@ import numpy as np
 
 from pliant.foreign.document import Document, number, placement, plain_name, quaternion_rotation, read_number, vector
 from pliant.foreign.markup import Element
+from pliant.language.limits import limits
 from pliant.rod.spline import frames_along
 
 DENSITY = 1000.0
@@ -148,6 +149,8 @@ def _points(element: Element) -> np.ndarray:
     count = int(_numbers(element, "count", "1")[0])
     size = [*_numbers(element, "size", "1"), 0.0, 0.0][:3]
     curve = [*element.get("curve").split(), "0", "0", "0"][:3]
+    if count > limits().parts:
+        raise _Left(f"it has too many links ({count})")
     if count < 2 or any(word not in FUNCTIONS for word in curve):
         raise _Left(f"its curve is not made of {', '.join(FUNCTIONS)}, or has no length")
     s = np.linspace(0.0, 1.0, count)

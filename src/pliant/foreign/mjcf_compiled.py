@@ -52,6 +52,7 @@ class Compiled:
 
     def __init__(self, arrays: dict[str, np.ndarray], disabled: Collection[str] = ()) -> None:
         self._arrays = dict(arrays)
+        self._names = arrays["names"].tobytes()
         for key in {key for name in disabled for key in DISABLED.get(name, ())} & set(arrays):
             self._arrays[key] = np.zeros_like(arrays[key])
 
@@ -75,8 +76,7 @@ class Compiled:
         return self._text(0)
 
     def _text(self, start: int) -> str:
-        names = self._arrays["names"].tobytes()
-        return names[start : names.index(b"\0", start)].decode(errors="replace")
+        return self._names[start : self._names.index(b"\0", start)].decode(errors="replace")
 
 
 def compile_model(prepared: Prepared, document: Document) -> Compiled:

@@ -98,13 +98,9 @@ def _add_contacts(reader: Reader, names: dict[int, str]) -> None:
     model = reader.model
     moves = model.body_weldid[model.geom_bodyid] != 0
     partners: dict[tuple[int, float], list[str]] = {}
-    own = False
-    for (a, b), friction in _meetings(reader, names).items():
-        if moves[a] and moves[b]:
-            own = True
-        elif moves[a] or moves[b]:
-            mover, ground = (a, b) if moves[a] else (b, a)
-            partners.setdefault((mover, friction), []).append(names[ground])
+    meetings, own = _meetings(reader, names, moves)
+    for (mover, ground), friction in meetings.items():
+        partners.setdefault((mover, friction), []).append(names[ground])
     groups: dict[tuple[float, tuple[str, ...]], list[str]] = {}
     for (mover, friction), others in partners.items():
         groups.setdefault((friction, tuple(others)), []).append(names[mover])
@@ -118,25 +114,34 @@ def _add_contacts(reader: Reader, names: dict[int, str]) -> None:
     _note_forces(reader, names)
 
 
-def _meetings(reader: Reader, names: dict[int, str]) -> dict[tuple[int, int], float]:
-    """Pairs of geoms that may touch, with their friction: by their bits, less what is excluded, and those listed as pairs."""
-    model, found = reader.model, dict[tuple[int, int], float]()
+def _meetings(reader: Reader, names: dict[int, str], moves: np.ndarray) -> tuple[dict[tuple[int, int], float], bool]:
+    """Pairs of a geom that moves and one that does not, which may touch, with their friction; whether two that move may touch.
+
+    They are found by their bits, less what is excluded, and are those listed as pairs.
+    """
+    model, found, own = reader.model, dict[tuple[int, int], float](), False
     if not model.nmeeting:
-        return found
+        return found, own
     every = np.array([*names], dtype=int)
     types, bits, bodies = (
         key[every].astype(int) for key in (model.geom_contype, model.geom_conaffinity, model.geom_bodyid)
     )
-    for k, a in enumerate(every):
+    moving = moves[every]
+    for k in np.flatnonzero(moving):
+        a = every[k]
         signature = (np.minimum(bodies[k], bodies) << 16) + np.maximum(bodies[k], bodies)
         meets = ((types[k] & bits) | (types & bits[k])) != 0
-        meets &= (every > a) & (bodies != bodies[k]) & ~np.isin(signature, model.exclude_signature)
-        found |= {(int(a), int(b)): _friction(model, int(a), int(b)) for b in every[meets]}
-    for k in range(model.npair):
-        first, second = sorted((int(model.pair_geom1[k]), int(model.pair_geom2[k])))
-        if first in names and second in names:
-            found[first, second] = float(model.pair_friction[k][0]) if model.pair_dim[k] > 1 else 0.0
-    return found
+        meets &= (bodies != bodies[k]) & ~np.isin(signature, model.exclude_signature)
+        own = own or bool((meets & moving).any())
+        found |= {(int(a), int(b)): _friction(model, int(a), int(b)) for b in every[meets & ~moving]}
+    for pair in range(model.npair):
+        ends = (int(model.pair_geom1[pair]), int(model.pair_geom2[pair]))
+        first, second = sorted(ends, key=lambda g: not moves[g])
+        if first in names and second in names and moves[first]:
+            own = own or bool(moves[second])
+            if not moves[second]:
+                found[first, second] = float(model.pair_friction[pair][0]) if model.pair_dim[pair] > 1 else 0.0
+    return found, own
 
 
 def _friction(model: Compiled, a: int, b: int) -> float:

@@ -85,6 +85,8 @@ def prepare(data: bytes, document: Document) -> Prepared:
     _attach_models(document, root, found)
     _refuse_crowds(document, root, 1)
     _refuse_endless(document, root)
+    if document.faults:
+        return found
     _take_out_cables(document, root, found)
     _take_out(document, root)
     _name_things(root, found)
