@@ -85,7 +85,7 @@ def test_samples_are_linear_between_their_times_or_smooth_where_they_move_someth
         (([], []), "as many times as values"),
         ((["a", "b"], [1, 2]), "must be numbers"),
         (lambda t: None, "returns no number"),
-        (lambda t: np.nan, "gives nan at t = 0 s"),
+        (lambda t: np.nan, "returns nan at t = 0 s"),
         (None, "must be a finite number"),
     ],
     ids=lambda x: x if isinstance(x, str) else type(x).__name__,

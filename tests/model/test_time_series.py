@@ -60,7 +60,7 @@ def test_jumps_and_bends_are_found():
     [
         (lambda t: "much", "returns no number at t = 0 s"),
         (lambda t: [1.0, 2.0], "returns no number at t = 0 s"),
-        (lambda t: np.nan if t > 0.5 else 1.0, "gives nan at t = 0.6"),
+        (lambda t: np.nan if t > 0.5 else 1.0, "returns nan at t = 0.6"),
     ],
 )
 def test_functions_of_no_use(function, message):

@@ -148,13 +148,13 @@ class TimeLoop:
         self._library.pl_run_recorded(self._pointer, times.ctypes.data)
         return times
 
-    def adjoint(self, changes: ParameterChanges, input_scale: np.ndarray, cotangents: SampleCotangents) -> WayBack:
+    def adjoint(self, changes: ParameterChanges, input_scale: np.ndarray, cotangents: SampleCotangents) -> BackwardPass:
         """The discrete adjoint: the backward pass over the recorded steps for `cotangents` of the samples.
 
         All samples must be at times that steps have ended on. input_scale: per input, a size of its values [its unit]. Inputs over
         time are those in force now (`rebind`); other series than those of the run have to give the same values.
         """
-        return WayBack(self, changes, input_scale, cotangents)
+        return BackwardPass(self, changes, input_scale, cotangents)
 
     def _undo(self, first: int, last: int, next_sample: ctypes.c_int, parameters: int, addresses: list[int]) -> None:
         sample = ctypes.byref(next_sample)
@@ -269,7 +269,7 @@ class TimeLoop:
         return int(self._head.where)
 
 
-class WayBack:
+class BackwardPass:
     """What a number changes by, from the end of a run back to where `to` has gone.
 
     parameters: per parameter; held: per input that is held; poly: per series of the binding, by its coefficients; q, v: by

@@ -18,7 +18,7 @@ from pliant.control.sample_derivatives import Sample, SmoothController, is_smoot
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_function, output_names, output_size
-from pliant.equations.time_loop import TimeLoop, WayBack
+from pliant.equations.time_loop import BackwardPass, TimeLoop
 from pliant.gradient.changes import OFFSETS, WEIGHTS, step_of
 from pliant.gradient.outputs import STATE, output_cotangents, refuse_others
 from pliant.language.arguments import ArgumentError
@@ -194,7 +194,7 @@ class ControlRecord:
 
     # -- the backward pass ----------------------------------------------------------------------------------------------------
 
-    def back(self, way: WayBack, asked: tuple[str, ...]) -> ControlCotangents:
+    def back(self, way: BackwardPass, asked: tuple[str, ...]) -> ControlCotangents:
         """To the beginning of the motion. asked: inputs that derivatives are by, which commands may read."""
         recorded, controllers = self._recorded, [r.controller for r in self._recorded]
         found = ControlCotangents(
@@ -238,10 +238,10 @@ class ControlRecord:
         pairs = zip(self._recorded, found.gains, strict=True)
         return {f"{recorded.name}.{name}": by for recorded, gains in pairs for name, by in gains.items()}
 
-    def _of_series(self, way: WayBack, name: str) -> np.ndarray:
+    def _of_series(self, way: BackwardPass, name: str) -> np.ndarray:
         return way.poly[int(self.bound.input_series[self._eqs.inputs.index(name)])][:, 0]
 
-    def _credit(self, way: WayBack, credit: Mapping[str, np.ndarray], name: str, i: int, k: int) -> float:
+    def _credit(self, way: BackwardPass, credit: Mapping[str, np.ndarray], name: str, i: int, k: int) -> float:
         """What the number changes by with a command; nothing where it was overridden, or came too late."""
         n = self._place.get((name, i, k))
         return 0.0 if n is None else float(self._of_series(way, name)[n] + credit[name][n])
@@ -256,7 +256,7 @@ class ControlRecord:
             n -= 1
         return n
 
-    def _through_outputs(self, way: WayBack, names: tuple[str, ...], sample: Sample, by: np.ndarray) -> None:
+    def _through_outputs(self, way: BackwardPass, names: tuple[str, ...], sample: Sample, by: np.ndarray) -> None:
         """Cotangents of measured outputs as those of the state."""
         eqs, now = self._eqs, sample.now
         zero = np.zeros((1, len(now.v)))

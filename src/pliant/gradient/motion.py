@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
-from pliant.equations.time_loop import TimeLoop, WayBack
+from pliant.equations.time_loop import BackwardPass, TimeLoop
 from pliant.gradient.changes import OFFSETS, WEIGHTS, derivative, parameter_changes, step_of, value_of, varied
 from pliant.gradient.controlled import ControlCotangents, ControlRecord, Rebuild, RecordedController
 from pliant.gradient.outputs import output_cotangents
@@ -129,18 +129,18 @@ class RecordedMotion:
         """The value of an input at time t [s]."""
         return float(self.bound.program.calls.signals(self.bound, t)[0][index])
 
-    def rest(self, back: WayBack) -> RestCotangents:
+    def rest(self, back: BackwardPass) -> RestCotangents:
         """How the number changes with the equilibrium that it starts from."""
         return RestCotangents(self.eqs, self._job.begin, self._job.started[0], back.q)
 
-    def by_start_value(self, back: WayBack, name: str) -> float:
+    def by_start_value(self, back: BackwardPass, name: str) -> float:
         """How the number changes with a coordinate or rate that the start gives by name."""
         value = float(self._start[name])
         step = step_of(value)
         starts = [{**self._start, name: value + offset * step} for offset in OFFSETS]
         return self._through_start(back, [self._placed(self.eqs, start) for start in starts]) / step
 
-    def by_start_input(self, back: WayBack, name: str) -> tuple[float, float]:
+    def by_start_input(self, back: BackwardPass, name: str) -> tuple[float, float]:
         """How the number changes with value and rate that an input has at the start, where the start follows it."""
         if name not in self.eqs.model.position_inputs:
             return 0.0, 0.0
@@ -158,7 +158,7 @@ class RecordedMotion:
             return 0.0, by_rate
         return self._through_start(back, [placed(value + k * step, rate) for k in OFFSETS]) / step, by_rate
 
-    def _by_start(self, back: WayBack, parameters: Sequence[str]) -> np.ndarray:
+    def _by_start(self, back: BackwardPass, parameters: Sequence[str]) -> np.ndarray:
         """What the start changes by with the parameters, and the number with it."""
         if not parameters:
             return np.zeros(0)
@@ -180,17 +180,17 @@ class RecordedMotion:
         made = assemble(eqs, eqs.binding, begin, state.q, state.v, state.given)
         return np.concatenate([group.difference(self._job.started[0], made.q), made.v])
 
-    def _through_start(self, back: WayBack, sides: list[np.ndarray]) -> float:
+    def _through_start(self, back: BackwardPass, sides: list[np.ndarray]) -> float:
         """What the number changes by with the start, which was placed again at OFFSETS; times their step."""
         return float(np.concatenate([back.q, back.v]) @ np.tensordot(WEIGHTS, sides, axes=1))
 
 
 @dataclass(frozen=True)
 class MotionCotangents:
-    """What a number changes by: parameters; with inputs and the start, see `WayBack`; with controllers, see `ControlCotangents`."""
+    """Cotangents of parameters; of inputs and the start, see `BackwardPass`; of controllers, see `ControlCotangents`."""
 
     parameters: np.ndarray
-    back: WayBack
+    back: BackwardPass
     bound: Binding
     control: ControlCotangents | None
 
