@@ -23,6 +23,8 @@ from pliant.language.limits import limits, most
 
 PATIENCE = 1.0 if sys.platform == "win32" else 5.0
 """Time by the clock over time of the processor after which a process is ended: where the system limits the latter, it counts."""
+SAME_FRAME, SAME_AXES = 1, 3
+"""MuJoCo's numbers for inertial frames that are the body's, or have its axes."""
 SOFT = {
     "EQUALITY": ("eq_active0",),
     "FRICTIONLOSS": ("dof_frictionloss", "tendon_frictionloss"),
@@ -96,9 +98,18 @@ def compile_model(prepared: Prepared, document: Document) -> Compiled:
     arrays = {"nmeeting": np.ones((), dtype=int)}
     for (key, kind, shape), data in zip(answer["arrays"], parts, strict=True):
         arrays[key] = np.frombuffer(data, dtype=np.dtype(kind)).reshape(shape)
+    _align(arrays)
     if "ACTUATION" in answer["disabled"] and arrays["nu"]:
         document.note("actuators are disabled by <flag> and left out")
     return Compiled(arrays, answer["disabled"])
+
+
+def _align(arrays: dict[str, np.ndarray]) -> None:
+    """Inertial frames as MuJoCo computes with them: those within its tolerance (about 1e-6) of the body's frame are the same."""
+    same = arrays["body_sameframe"]
+    arrays["body_ipos"] = np.where((same == SAME_FRAME)[:, None], 0.0, arrays["body_ipos"])
+    turned = (same == SAME_FRAME) | (same == SAME_AXES)
+    arrays["body_iquat"] = np.where(turned[:, None], [1.0, 0.0, 0.0, 0.0], arrays["body_iquat"])
 
 
 def _asked(prepared: Prepared, document: Document) -> tuple[dict[str, Any], list[bytes]]:
