@@ -47,12 +47,19 @@ FINE = {("equilibrium", "--seed"), ("view", "--port")}
 """Options that any number is right for, or that would wait for a visitor."""
 
 
+def kind_of(option):
+    """The type of an option's value, in whatever version of typer."""
+    if hasattr(option, "type_descriptor"):
+        return option.type_descriptor.annotation
+    return {"integer": int, "integer range": int, "float": float, "float range": float}.get(option.type.name, str)
+
+
 def cases():
     for name, command in COMMANDS.items():
         for option in command.params:
             if option.param_type_name == "argument" or option.is_flag or "--help" in option.opts:
                 continue
-            flag, kind = option.opts[0], option.type_descriptor.annotation
+            flag, kind = option.opts[0], kind_of(option)
             if (name, flag) in FINE:
                 continue
             for value in (*WRONG.get(kind, ()), *NAMED.get(flag, ())):
