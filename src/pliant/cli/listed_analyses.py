@@ -23,6 +23,7 @@ from pliant.cli.common import FAULT, CommandError, Interrupted, console, print_j
 from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import save_report
 from pliant.equations.equations import Equations
+from pliant.language.faults import SpecError
 from pliant.solve.linear.modal import modes
 from pliant.solve.linear.state_space import linearize
 from pliant.solve.motion.plant import model_controllers
@@ -31,6 +32,7 @@ from pliant.solve.result import Result, keep
 from pliant.solve.statics.continuation import continuation
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.analyses import EquilibriumAnalysis, LinearizeAnalysis, ModesAnalysis, PathAnalysis, SimulateAnalysis
+from pliant.spec.analysis_values import analysis_faults
 
 
 def run_analyses(model: str, eqs: Equations, out: str | None, json: bool, report: str | None = None) -> int:
@@ -38,6 +40,8 @@ def run_analyses(model: str, eqs: Equations, out: str | None, json: bool, report
     analyses = eqs.model.spec.analyses
     if not analyses:
         raise CommandError(f"the model '{model}' lists no analyses", "add `analyses:` to it, or call one by name")
+    if faults := analysis_faults(eqs.model.spec, eqs.model):
+        raise SpecError(faults, model)
     folder = _folder(out)
     page = report or (None if folder is None or find_spec("matplotlib") is None else str(folder / "report.html"))
     answers: list[dict[str, Any]] = []

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from pliant.language.faults import Fault, SpecError
 from pliant.model.model import compile_model
+from pliant.spec.analysis_values import analysis_faults
 from pliant.spec.flattening import flatten
 from pliant.spec.robot import RobotSpec
 
@@ -26,15 +27,15 @@ def undamped(flat: RobotSpec) -> RobotSpec:
 
 def building_faults(spec: RobotSpec) -> list[Fault]:
     """What is wrong with a checked robot by itself but shows only when it is built: shapes that turn too far for the models of
-    their rods, parents that leave the plane of a rod, contacts of things that have no surface."""
+    their rods, parents that leave the plane of a rod, contacts of things that have no surface, names and units in analyses."""
     flat = flatten(spec)
     if rod_elements(flat) > MOST_ELEMENTS:
         return []
     try:
-        compile_model(undamped(flat))
+        model = compile_model(undamped(flat))
     except SpecError as error:
         return [_placed(fault, spec) for fault in error.faults]
-    return []
+    return analysis_faults(spec, model)
 
 
 def _placed(fault: Fault, spec: RobotSpec) -> Fault:
