@@ -76,6 +76,7 @@ def main() -> int:
     use_sanitizers()
     if os.environ.get(WATCHING):
         os.environ.pop("LD_PRELOAD")  # compilers and other programs that tests start go without
+        sys.path[:0] = [str(ROOT)]  # as with `python -m pytest`: processes that tests start import these by name
         import pytest
 
         return int(pytest.main(["-q", "-s", "-p", "no:cacheprovider", *sys.argv[1:]]))
