@@ -25,7 +25,17 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from pliant.language.dimension import Dimension
-from pliant.language.words import KeyPath, describe, half_of_diameter, nearest, renamed_hint, suggestion, with_article
+from pliant.language.words import (
+    KeyPath,
+    describe,
+    half_of_diameter,
+    nearest,
+    renamed_hint,
+    suggestion,
+    type_of_others,
+    with_article,
+    word_of_others,
+)
 
 if TYPE_CHECKING:
     from pliant.language.source import Source
@@ -165,6 +175,7 @@ def with_known_keys(error: ValidationError, part: type[BaseModel]) -> Validation
             known = ", ".join(part.model_fields)
             hint = renamed_hint(location[0], getattr(part, "renamed", {}))
             hint = hint or half_of_diameter(location[0], item["input"], part.model_fields)
+            hint = hint or word_of_others(location[0], part.model_fields)
             hint = hint or suggestion(location[0], part.model_fields, f"known here: {known}")
             kind = fault("unknown_key", f"unknown key '{location[0]}'", hint=hint)
         elif "text" in context:
@@ -282,7 +293,9 @@ class ByType(Choice):
             raise fault("no_type", message, hint=f"add `{self.key}:` with one of {known}")
         if not isinstance(tag, str) or tag not in tags:
             match = nearest(tag, (*tags, *self.aliases))
-            hint = f"did you mean '{self.aliases.get(match, match)}'?" if match else f"known: {known}"
+            hint = type_of_others(tag, tags) or (
+                f"did you mean '{self.aliases.get(match, match)}'?" if match else f"known: {known}"
+            )
             raise fault("unknown_type", f"unknown {self.what} {self.key} {describe(tag)}", hint=hint, key=self.key)
         return tag
 

@@ -31,6 +31,71 @@ def renamed_hint(name: object, renamed: Mapping[str, str]) -> str:
     return f"write {renamed[str(name)]}" if str(name) in renamed else ""
 
 
+_KEYS: tuple[tuple[str, str, str], ...] = (
+    # words of others, a key that the part has, what to write
+    ("E young youngs elastic_modulus modulus", "youngs_modulus", ""),
+    ("nu poisson", "poissons_ratio", ""),
+    ("rho", "density", ""),
+    ("G", "shear_modulus", ""),
+    ("mu friction_coefficient", "friction", ""),
+    ("r", "radius", ""),
+    ("com", "center_of_mass", ""),
+    ("stiffness k springref", "spring", ""),
+    ("damping d c damper_coefficient", "damper", ""),
+    ("force torque motor actuator actuation effort", "tension", ""),
+    ("force torque motor actuator actuation effort", "input", ""),
+    ("range", "limits", ""),
+    ("q0 value start", "initial", ""),
+    ("velocity speed", "rate", ""),
+    ("origin xyz translation pos", "position", ""),
+    ("rpy quat euler orientation", "rotation", ""),
+    ("base", "parent", ""),
+    ("body link point", "frame", ""),
+    ("bodies pair geoms things", "between", ""),
+    ("points sites route path", "through", ""),
+    ("gravity", "world", "it belongs to the world: `world: {gravity: [0, 0, -9.81 m/s^2]}`"),
+    (
+        "actuators motors",
+        "inputs",
+        "declare parameters with `input: true`, and use them as `input` of joints, or in loads and tendons",
+    ),
+    ("count", "child", "a joint is repeated with its child: give `count` to the body"),
+    ("radius diameter", "section", "it belongs to the section: `sections: {wire: {shape: circle, radius: 1 mm}}`"),
+    ("mass", "section", "the mass of a rod follows from its section and material"),
+    (
+        "E youngs_modulus poissons_ratio density rho nu",
+        "section",
+        "it belongs to the material: `materials: {steel: {...}}`",
+    ),
+    (
+        "elements segments order discretization n",
+        "model",
+        "it belongs to the model: `model: {kind: pcs, elements: 10}`",
+    ),
+    ("size radius length type", "shape", "it belongs to the shape: `shape: {type: box, size: [...]}`"),
+    ("density rho", "material", "it belongs to the material: `materials: {steel: {density: 7850 kg/m^3}}`"),
+)
+_TYPES = {
+    "hinge": "revolute", "continuous": "revolute", "rotary": "revolute", "slide": "prismatic", "slider": "prismatic",
+    "ball": "spherical", "fixed": "weld", "floating": "free", "cable": "tension", "capsule": "cylinder",
+}  # fmt: skip
+
+
+def word_of_others(key: object, known: Iterable[str]) -> str:
+    """A hint for a key that other programs have; empty for other keys."""
+    there = set(known)
+    for words, own, hint in _KEYS:
+        if own in there and str(key) in words.split():
+            return hint or f"write `{own}`"
+    return ""
+
+
+def type_of_others(name: object, known: Iterable[str]) -> str:
+    """A hint for a type that has another name in other programs; empty for other names."""
+    own = _TYPES.get(str(name), "")
+    return f"write `{own}`" if own in set(known) else ""
+
+
 def half_of_diameter(key: int | str, given: object, known: Container[str]) -> str:
     """What to write for a diameter where the language has the radius; empty for other keys."""
     radius = str(key).replace("diameter", "radius")

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pliant.language.base import Part, Problem
 from pliant.language.collection import kinds, with_defaults
 from pliant.language.tree import Tree, from_plain, merge
-from pliant.language.words import KeyPath, describe, suggestion
+from pliant.language.words import KeyPath, describe, suggestion, word_of_others
 from pliant.link.beam import COMPONENTS
 from pliant.spec.data import to_data
 
@@ -77,7 +77,8 @@ def _check_keys(model: type[BaseModel], collection: str, section: Tree, path: Ke
 
 
 def _unknown(key: object, known: Any) -> tuple[str, str]:
-    return f"unknown key {describe(key)}", suggestion(key, known, f"known here: {', '.join(sorted(known))}")
+    hint = word_of_others(key, known) or suggestion(key, known, f"known here: {', '.join(sorted(known))}")
+    return f"unknown key {describe(key)}", hint
 
 
 def _entry(model: type[BaseModel], collection: str, section: Tree, entry: Tree) -> Tree:
