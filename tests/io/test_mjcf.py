@@ -322,7 +322,8 @@ loads: {push: {frame: ball, force: [1 N, 0, 0], expressed_in: bar}}
         "fall.orientation: its damping differs between axes",
         "swing: its spring, damper or input is nonlinear",
         "motor swing: its command is a formula",
-        "surface floor, contact floor: left out",
+        "surface floor: omitted: of surfaces only spheres, capsules, cylinders and boxes are exported",
+        "contact floor: omitted: geometry is only shown",
         "link rope: its damper is replaced by a viscous one",
         "link rope: its spring has no `smoothing`",
         "tendon line: its friction is omitted",
@@ -371,3 +372,29 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert "3 degrees of freedom in" in said
     assert "loops pin: the tree is open there" in said
+
+
+def test_surfaces_are_geoms(tmp_path):
+    text = """
+pliant: 1
+bodies: {b: {mass: 1 kg, inertia: {principal: [0.1, 0.1, 0.1]}, frames: {tip: {position: [0, 0, 1]}}}}
+joints: {h: {type: revolute, child: b, axis: y}}
+surfaces:
+  ball: {type: sphere, parent: b.tip, radius: 3 cm, position: [0.1, 0, 0]}
+  pill: {type: capsule, parent: b, radius: 2 cm, length: 10 cm, axis: x, rotation: {axis: z, angle: 30 deg}}
+  drum: {type: cylinder, parent: b, radius: 2 cm, length: 10 cm, axis: [1, 1, 0]}
+  brick: {type: box, size: [1, 2, 3]}
+  ground: {type: plane}
+"""
+    exported = pliant.export_mjcf(pliant.derive(pliant.load_text(text)), tmp_path / "robot.xml")
+    assert [remark for remark in exported.remarks if "surface" in str(remark)] == [
+        "surface ground: omitted: of surfaces only spheres, capsules, cylinders and boxes are exported"
+    ]
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "robot.xml"))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    assert data.geom("ball").xpos == pytest.approx([0.1, 0, 1])
+    for name, along in (("pill", [np.cos(np.pi / 6), 0.5, 0]), ("drum", [0.5**0.5, 0.5**0.5, 0])):
+        assert data.geom(name).xmat.reshape(3, 3)[:, 2] == pytest.approx(along, abs=1e-12)
+        assert model.geom(name).size[:2] == pytest.approx([0.02, 0.05])
+    assert model.geom("brick").size == pytest.approx([0.5, 1, 1.5])

@@ -188,7 +188,8 @@ def add_cable(document: Document, cable: Cable, frame: str, place: np.ndarray, t
     points = cable.points - cable.points[0]
     rod: dict[str, Any] = {"parent": frame, **base, "length": number(cable.length)}
     if cable.is_straight:
-        along = {"z_along": vector((points[-1] / np.linalg.norm(points[-1])).round(15))}
+        direction = (points[-1] / np.linalg.norm(points[-1])).round(15)
+        along = {"z_along": vector(direction)} if direction[2] > -1 else {"axis": "x", "angle": "180 deg"}
         rod["rotation"] = [base["rotation"], along] if "rotation" in base else along
     else:
         rod["shape"] = {"type": "points", "points": [vector(point) for point in points]}

@@ -18,7 +18,7 @@ from pliant.external_load.wrench import WRENCH
 from pliant.formula.stops import STOPS
 from pliant.io.linear_form import NEARLY, SAMPLES, LinearForm
 from pliant.io.rigid_forms import Line, Loop, Motor, Place, Push, RigidForces, Tie
-from pliant.io.rigid_tree import WORLD, RigidTree, moved
+from pliant.io.rigid_tree import WORLD, RigidTree, is_solid, moved
 from pliant.joint.coordinate_force import ORIENTATION, ORIENTATION_FORCE
 from pliant.link.axial import AXIAL, axial_force
 from pliant.model.system import ConstraintInstance, CoordinateForceInstance, FrameForceInstance, RouteInstance
@@ -370,9 +370,13 @@ class _Reader:
 
     def _rest(self) -> None:
         spec = self.model.compiled
-        for kind in ("surfaces", "contacts"):
-            for name in getattr(spec, kind):
-                self.remark(f"{kind[:-1]} {name}", "left out")
+        for name, surface in spec.surfaces.items():
+            if not is_solid(surface):
+                self.remark(
+                    f"surface {name}", "omitted: of surfaces only spheres, capsules, cylinders and boxes are exported"
+                )
+        for name in spec.contacts:
+            self.remark(f"contact {name}", "omitted: geometry is only shown")
 
 
 def _matrix(pose: tuple[Any, Any]) -> np.ndarray:

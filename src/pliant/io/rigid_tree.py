@@ -18,6 +18,7 @@ import scipy
 from pliant.equations.equations import Equations
 from pliant.io.c_text import ExportError
 from pliant.language.scalar import Scalar
+from pliant.model import placing
 from pliant.model.model import Model
 from pliant.model.system import Node
 from pliant.motion import FIXED, FREE, PLANAR_XZ, PLANAR_YZ, ROTATION, SCREW, TRANSLATION
@@ -295,6 +296,16 @@ def _shapes(eqs: Equations, frames: Mapping[str, tuple[int, np.ndarray]]) -> Ite
             wide = getattr(shape, "radius", None) or getattr(shape, "outer_radius", None)
             radius = length / 50 if wide is None else float(values(wide))
             yield Shape(name, node, pose @ moved(np.zeros(3), _along(shape.axis)), "cylinder", (radius, length))
+    for name, surface in spec.surfaces.items():
+        if is_solid(surface) and surface.parent in frames:
+            node, pose = frames[surface.parent]
+            R, p = placing.pose(surface, values)
+            pose = pose @ moved(np.array(p, dtype=float).ravel(), np.array(R, dtype=float))
+            if surface.type in ("capsule", "cylinder"):
+                direction = np.array(placing.direction(surface.axis, values), dtype=float).ravel()
+                turn, _ = scipy.spatial.transform.Rotation.align_vectors([direction], [[0, 0, 1]])
+                pose = pose @ moved(np.zeros(3), turn.as_matrix() if direction[2] < 1 else np.eye(3))
+            yield Shape(name, node, pose, surface.type, _size(surface, values))
     for name, rod in spec.rods.items():
         stations = eqs.model.rod_stations[name]
         length = float(values(rod.length)) / (len(stations) - 1)
@@ -304,6 +315,18 @@ def _shapes(eqs: Equations, frames: Mapping[str, tuple[int, np.ndarray]]) -> Ite
             end = length / 2 if k < len(stations) - 1 else 0.0
             middle = moved([0, 0, (end - length / 2) / 2])
             yield Shape(f"{name}[{k}]", station.node, middle, "capsule", (radius, end + length / 2))
+
+
+def is_solid(surface: Any) -> bool:
+    """Whether a surface has a counterpart in other programs: a sphere, capsule, box, or cylinder with ends."""
+    return surface.type in ("sphere", "capsule", "box") or (surface.type == "cylinder" and surface.length is not None)
+
+
+def _size(surface: Any, values: Callable[[Scalar], Any]) -> tuple[float, ...]:
+    if surface.type == "box":
+        return tuple(float(values(x)) for x in surface.size)
+    lengths = (surface.radius,) if surface.type == "sphere" else (surface.radius, surface.length)
+    return tuple(float(values(x)) for x in lengths)
 
 
 def _radius(spec: RobotSpec, section: str, values: Callable[[Scalar], Any]) -> float:
