@@ -112,6 +112,11 @@ class TimeLoop:
             self._stops = distinct(np.concatenate([self._stops[self._head.next_stop :], times]))
             self._head.stop, self._head.n_stop, self._head.next_stop = self._stops.ctypes.data, len(self._stops), 0
 
+    def go_on(self, stops: np.ndarray) -> None:
+        """Advance to these times next [s], and to no others."""
+        self._stops = np.ascontiguousarray(stops, dtype=float)
+        self._head.stop, self._head.n_stop, self._head.next_stop = self._stops.ctypes.data, len(self._stops), 0
+
     def pause_at(self, t: float) -> None:
         """Make `advance` return on reaching this time [s], which must be one of the stops (infinity for none)."""
         self._head.pause = t
@@ -262,6 +267,11 @@ class TimeLoop:
     def brief_impacts(self) -> int:
         """Number of impacts that were shorter than a step, so that the rebound is inaccurate."""
         return int(self._head.brief)
+
+    @property
+    def memory(self) -> int:
+        """Memory of its workspace [bytes]."""
+        return self._workspace.size
 
     @property
     def where(self) -> int:

@@ -67,6 +67,24 @@ class Cpu:
             return np.from_dlpack(values)
         return np.asarray(values)
 
+    def own(self, values: np.ndarray) -> np.ndarray:
+        """Numbers as an array of this device's precision."""
+        return np.ascontiguousarray(values).astype(self.real)
+
+    def each(self, count: int, function: Callable[[int], None]) -> None:
+        """Call a function for each of so many robots, in threads."""
+        shares = 1 if self._pool is None else min(count, 4 * self.threads)
+        ends = [count * k // shares for k in range(shares + 1)]
+
+        def share(k: int) -> None:
+            for robot in range(ends[k], ends[k + 1]):
+                function(robot)
+
+        if self._pool is None:
+            share(0)
+        else:
+            list(self._pool.map(share, range(shares)))
+
     def load(self, program: Program) -> Callable[..., None]:
         """The compiled program: `run(arrays, *more)` for its arrays by name, and steps and step size of one that steps."""
         sources = {"cpu.c": code_file("cpu.c"), "robot.h": program.robot_file}

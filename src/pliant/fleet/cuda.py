@@ -53,6 +53,10 @@ class Cuda:
             return self._cupy.from_dlpack(values)
         return self._cupy.asarray(np.asarray(values))
 
+    def own(self, values: np.ndarray) -> Any:
+        """Numbers as an array of the GPU, of this device's precision."""
+        return self.read(np.ascontiguousarray(values)).astype(self.real)
+
     def load(self, program: Program) -> Callable[..., None]:
         """The compiled program: `run(arrays, *more)` for its arrays by name, and steps and step size of one that steps."""
         steps = "WITH_STEPS" in program.macros

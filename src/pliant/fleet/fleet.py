@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,31 +12,17 @@ from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_names
 from pliant.fleet.cpu import Cpu
 from pliant.fleet.cuda import Cuda
+from pliant.fleet.engine import Engine, Group
+from pliant.fleet.in_runtime import InRuntime
 from pliant.fleet.methods import fleet_method
-from pliant.fleet.program import step_program, value_program
-from pliant.fleet.robot import Robot, commanded_inputs, refuse
-from pliant.fleet.source import Program
+from pliant.fleet.program import TooLong, why_not_written_out
+from pliant.fleet.robot import commanded_inputs, refuse
 from pliant.fleet.starts import assembled_start, is_arrays, rows_in_force, starts_of_each
-from pliant.fleet.values import frame_parts, output_parts
+from pliant.fleet.written_out import WrittenOut
 from pliant.language.arguments import ArgumentError, choice, is_number, mapping, name_tuple, whole
 from pliant.model.limits import refused_cases
 from pliant.solve.motion.integrator import Method
-from pliant.solve.state import Start
-
-PATIENCE = 2.0
-"""Seconds after which a fleet says that it is being compiled."""
-
-
-@contextmanager
-def said_if_long(words: str) -> Iterator[None]:
-    """Write a line to stderr where what is done takes longer than a moment."""
-    timer = threading.Timer(PATIENCE, lambda: print(words, file=sys.stderr, flush=True))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+from pliant.solve.state import AssembledState, Start
 
 
 class FramePoses(NamedTuple):
@@ -105,41 +88,36 @@ class Fleet:
         self._device = _device(
             choice("device", device, ("cpu", "cuda")), choice("precision", precision, ("double", "single")), threads
         )
-        self._programs: dict[Any, Any] = {}
         self._start_given = start
         refuse(self.eqs)
-        rows, sizes = rows_in_force(assembled_start(self.eqs, start))
-        self._robot = Robot(self.eqs, names, tuple(arrays), rows, sizes)
-        self._allocate()
+        self._group = Group(self.count, names, tuple(arrays))
+        self._engine = self._made_engine(assembled_start(self.eqs, start))
+        self._arrays = self._engine.arrays
         self._parameters = np.repeat(self.eqs.binding.parameters[None], self.count, axis=0)
         self.set_parameters(arrays)
         self._hold_inputs()
-        self._run = self._loaded("step", lambda: step_program(self._robot, self.method))
         self.reset()
 
-    def _allocate(self) -> None:
-        robot, device = self._robot, self._device
-        columns = device.columns(self.count)
-        rows = {"q": robot.nq, "v": robot.nv, "u": robot.nu, "c": robot.nc}
-        self._arrays = {name: device.zeros(n, columns) for name, n in rows.items()}
-        self._arrays["time"] = device.zeros(1, columns, np.float64)
-        self._arrays["status"] = device.zeros(1, columns, np.int32)
-        self._arrays["status"][0, self.count :] = 1  # columns that are no robots
+    def _made_engine(self, start: AssembledState) -> Engine:
+        """The equations written out where that is possible, else the runtime."""
+        reason = why_not_written_out(self.eqs, self.method)
+        if not reason:
+            try:
+                return WrittenOut(self.eqs, self._group, self._device, self.method, *rows_in_force(start))
+            except TooLong as found:
+                reason = str(found)
+        if self._device.precision == "single":
+            raise ArgumentError(
+                f"{reason}: the runtime steps it, in double precision only", "leave out precision='single'"
+            )
+        if not isinstance(self._device, Cpu):
+            raise ArgumentError(f"{reason}: the runtime steps it, on the CPU only", "leave out device='cuda'")
+        return InRuntime(self.eqs, self._group, self._device, self.method, start.bound)
 
     def _hold_inputs(self) -> None:
         held = dict(zip(self.eqs.inputs, self.eqs.input_vector(), strict=True))
         for k, name in enumerate(self.input_names):
             self._arrays["u"][k] = 0.0 if np.isnan(held[name]) else held[name]
-
-    def _loaded(self, key: Any, make: Callable[[], Program]) -> Callable[..., None]:
-        if key not in self._programs:
-            name = self.eqs.model.spec.name or "the robot"
-            with said_if_long(
-                f"pliant: generating and compiling code for a fleet of {name} (once; up to half a minute)"
-            ):
-                self._programs[key] = self._device.load(make())
-        run: Callable[..., None] = self._programs[key]
-        return run
 
     def __repr__(self) -> str:
         name = self.eqs.model.spec.name or "robot"
@@ -194,14 +172,19 @@ class Fleet:
         return self._arrays["status"][0, : self.count] != 0
 
     @property
+    def engine(self) -> str:
+        """What steps the robots: "written out", code for this robot alone, or "runtime", which has no limits on robots."""
+        return self._engine.name
+
+    @property
     def input_names(self) -> tuple[str, ...]:
         """Names of the inputs that are set for each robot."""
-        return self._robot.commanded
+        return self._group.inputs
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
         """Names of the parameters that differ between robots."""
-        return self._robot.varied
+        return self._group.parameters
 
     def _columns(self, name: str) -> Any:
         return self._arrays[name][:, : self.count].T
@@ -231,7 +214,7 @@ class Fleet:
         if inputs is not None:
             self.set_inputs(inputs)
         if n:
-            self._run(self._arrays, n, float(self.method.step or 0.0))
+            self._engine.step(n)
 
     def set_inputs(self, inputs: Any) -> None:
         """Set inputs: an array (count x inputs), or numbers and arrays (count) by name (SI units)."""
@@ -265,13 +248,7 @@ class Fleet:
                 raise ArgumentError(f"robot {which[k]}: {reason}")
         for name, column in columns.items():
             self._parameters[which, at[name]] = column
-        rows = self._robot.constant_rows(self._parameters[which])
-        if not np.isfinite(rows).all():
-            first = which[int(np.argmin(np.isfinite(rows).all(axis=1)))]
-            raise ArgumentError(
-                f"robot {first}: with its parameters some constants of the model are not finite numbers"
-            )
-        self._arrays["c"][:, self._device.read(which)] = self._own(rows.T)
+        self._engine.put_parameters(which, self._parameters[which])
         if hasattr(self, "_start"):
             self._start = self._starts(self._start_given)
 
@@ -281,47 +258,30 @@ class Fleet:
         check_names("output", wanted, output_names(self.eqs.model))
         if not wanted:
             return {}
-        key = ("outputs", *wanted)
-        if ("sizes", *key) not in self._programs:
-            parts, sizes = output_parts(self._robot, wanted)
-            self._programs["sizes", *key] = sizes
-            self._loaded(key, lambda: value_program(self._robot, parts, sum(sizes.values())))
-        sizes = self._programs["sizes", *key]
-        values, at, found = self._evaluated(key, sum(sizes.values())), 0, {}
-        for name, size in sizes.items():
-            found[name] = values[at].copy() if size == 1 else values[at : at + size].T.copy()
-            at += size
-        return found
+        found = self._engine.outputs(wanted)
+        return {name: rows[0].copy() if len(rows) == 1 else rows.T.copy() for name, rows in found.items()}
 
     def frame(self, name: str) -> FramePoses:
         """Poses of a frame at the current states."""
         check_names("frame", [name], self.eqs.model.frames)
-        key = "frame", name
-        self._loaded(key, lambda: value_program(self._robot, frame_parts(self._robot, name), 12))
-        values = self._evaluated(key, 12)
+        values = self._engine.frame(name)
         return FramePoses(values[:9].T.reshape(self.count, 3, 3).copy(), values[9:].T.copy())
 
     # -- helpers --------------------------------------------------------------------------------------------------------------
-
-    def _evaluated(self, key: Any, size: int) -> Any:
-        """Values of a program (size x count)."""
-        values = self._device.zeros(size, self._device.columns(self.count))
-        self._programs[key]({**self._arrays, "values": values})
-        return values[:, : self.count]
 
     def _starts(self, given: Any) -> tuple[Any, Any]:
         """Positions and rates that robots begin with (nq x count, nv x count)."""
         self._start_given = given
         if is_arrays(given):
-            sizes = self._robot.nq, self._robot.nv
+            sizes = len(self.eqs.coordinates), len(self.eqs.rates)
             q, v = (self._shaped("start", x, (self.count, n)) for x, n in zip(given, sizes, strict=True))
-            return self._own(q.T), self._own(v.T)
+            return self._device.own(q.T), self._device.own(v.T)
         if self.parameter_names:
             q, v = starts_of_each(self.eqs, self._parameters, self.parameter_names, given)
         else:
             made = assembled_start(self.eqs, given)
             q, v = (np.repeat(np.asarray(x)[:, None], self.count, axis=1) for x in (made.q, made.v))
-        return self._own(q), self._own(v)
+        return self._device.own(q), self._device.own(v)
 
     def _indices(self, mask: Any) -> Any:
         """Indices of robots from a mask or from indices."""
@@ -343,10 +303,6 @@ class Fleet:
             wanted = " x ".join(str(n) for n in shape)
             raise ArgumentError(f"{what} must be an array of {wanted}; its shape is {found.shape}")
         return found
-
-    def _own(self, values: np.ndarray) -> Any:
-        """Numbers as an array of the device."""
-        return self._device.read(np.ascontiguousarray(values)).astype(self._device.real)
 
 
 def to_numpy(values: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 
 from pliant.fleet.elimination import factorized, packed, solve, solved
-from pliant.fleet.robot import ON_THE_CPU, Robot
+from pliant.fleet.robot import Robot
 from pliant.geometry import so3
 from pliant.language.arguments import ArgumentError
 from pliant.solve.motion.integrator import (
@@ -169,14 +169,11 @@ STEPS: dict[type[Method], tuple[str, Callable[[Robot], list[Part]]]] = {
 
 
 def fleet_method(method: Method | str | None, step: float | None) -> Method:
-    """The method of a fleet: one with fixed steps that it has."""
+    """The method of a fleet, with fixed steps."""
     if method is None and step is None:
         raise ArgumentError("a fleet needs a fixed step", "give it in seconds: step=1e-3")
     chosen = chosen_method(Rosenbrock.name if method is None else method, step=step)
     assert chosen is not None, "a method or a step was given"
-    if type(chosen) not in STEPS:
-        known = ", ".join(kind.name for kind in STEPS)
-        raise ArgumentError(f"fleets do not support the method '{chosen.name}'", f"use {known}; or {ON_THE_CPU}")
     if not chosen.fixed:
         raise ArgumentError(f"a fleet needs a fixed step; {type(chosen).__name__} has none", "give its step [s]")
     return chosen

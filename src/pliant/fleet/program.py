@@ -4,15 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pliant.fleet.methods import Part, step_parts
+from pliant.equations.equations import Equations
+from pliant.fleet.methods import STEPS, Part, step_parts
 from pliant.fleet.robot import Robot
 from pliant.fleet.source import Program
 from pliant.fleet.straight_line import CFunction, straight_line
 from pliant.language.arguments import ArgumentError
+from pliant.model.inputs import SERIES
 from pliant.solve.motion.integrator import Method
 
 MOST_OPERATIONS = 120_000
 """Operations of one function beyond which a compiler takes minutes."""
+MOST_NODES, MOST_RATES = 80, 50
+"""Frames and rates beyond which the equations written out are too long."""
+
+
+class TooLong(ArgumentError):
+    """A robot whose equations are too long to be written out for it alone."""
+
+
+def why_not_written_out(eqs: Equations, method: Method) -> str:
+    """Why the equations of this robot cannot be written out; empty where they can."""
+    system = eqs.model.system
+    if type(method) not in STEPS:
+        return f"the method '{method.name}' has no code written out for one robot"
+    if system.contacts.laws:
+        return "this robot has contacts"
+    if any(kind == SERIES for kind in eqs.binding.input_kind):
+        return "an input of this robot follows a recording"
+    for what, size, most in (("frames", len(system.nodes), MOST_NODES), ("rates", system.v_size, MOST_RATES)):
+        if size > most:
+            return f"this robot has {size} {what}, more than the {most} up to which equations are written out"
+    return ""
 
 
 def step_program(robot: Robot, method: Method) -> Program:
@@ -53,7 +76,6 @@ def _refuse_long(each: Part) -> None:
         what = (
             "the derivatives that an implicit step needs" if each.name != "robot_forward" else "the equations of motion"
         )
-        raise ArgumentError(
-            f"{what} of this robot have {count} operations in straight-line code, and fleets support at most {MOST_OPERATIONS}",
-            "use the method 'explicit', fewer elements, or pliant.simulate_many",
+        raise TooLong(
+            f"{what} have {count} operations when they are written out for this robot, more than {MOST_OPERATIONS}"
         )

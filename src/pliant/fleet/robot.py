@@ -24,9 +24,6 @@ from pliant.motion.base import Quaternion
 
 ON_THE_CPU = "use pliant.simulate, or pliant.simulate_many for many robots"
 
-MOST_NODES, MOST_RATES = 80, 50
-"""Numbers of frames and rates beyond which the expanded equations are too long."""
-
 
 @dataclass(frozen=True)
 class Rotation:
@@ -242,17 +239,8 @@ def commanded_inputs(eqs: Equations, names: Sequence[str] | None) -> tuple[str, 
 
 
 def refuse(eqs: Equations) -> None:
-    """Reject robots that a fleet cannot do."""
-    system = eqs.model.system
-    if system.contacts.laws:
-        raise ArgumentError("fleets do not support contacts, and this robot has some", ON_THE_CPU)
+    """Reject robots that fleets do not support."""
     if eqs.model.followed:
         raise ArgumentError(
             "fleets do not support prescribed rates or accelerations, and this robot has some", ON_THE_CPU
         )
-    for what, size, most in (("frames", len(system.nodes), MOST_NODES), ("rates", system.v_size, MOST_RATES)):
-        if size > most:
-            raise ArgumentError(
-                f"this robot has {size} {what}, and fleets support at most {most}, because their equations are expanded",
-                f"use fewer elements, or {ON_THE_CPU}",
-            )

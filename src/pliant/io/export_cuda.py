@@ -8,12 +8,12 @@ from pathlib import Path
 from pliant._version import __version__
 from pliant.equations.equations import Equations
 from pliant.fleet.methods import fleet_method
-from pliant.fleet.program import step_program
+from pliant.fleet.program import step_program, why_not_written_out
 from pliant.fleet.robot import Robot, commanded_inputs, refuse
 from pliant.fleet.source import code_file
 from pliant.fleet.starts import assembled_start, rows_in_force
 from pliant.io import c_text
-from pliant.io.c_text import filled
+from pliant.io.c_text import ExportError, filled
 from pliant.io.folders import check_folder, write_files
 
 FILES = {"fleet.cu": "cuda.cu", **{name: name for name in ("cuda.h", "arrays.h", "steps.h", "loop.h")}}
@@ -40,6 +40,8 @@ def export_cuda(
     check_folder(target, force=force)
     chosen = fleet_method(method, step)
     refuse(eqs)
+    if reason := why_not_written_out(eqs, chosen):
+        raise ExportError(f"{reason}: it cannot be exported as CUDA", "export it as C: --c")
     start = assembled_start(eqs)
     robot = Robot(eqs, commanded_inputs(eqs, None), (), *rows_in_force(start))
     program = step_program(robot, chosen)

@@ -1,0 +1,53 @@
+"""What steps the robots of a fleet: the interface of its two engines, and the arrays that they share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pliant.equations.equations import Equations
+
+
+@dataclass(frozen=True)
+class Group:
+    """How many robots, the inputs that are set for each, and the parameters that differ, by name."""
+
+    count: int
+    inputs: tuple[str, ...]
+    parameters: tuple[str, ...]
+
+
+class Engine(ABC):
+    """Arrays of a fleet, with a column per robot, and the functions that advance and evaluate them.
+
+    arrays: `q`, `v`, `u` (inputs), `c` (what differs by parameters), `time` and `status` (0 while a robot is sound).
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, eqs: Equations, group: Group, device: Any, *, constants: int) -> None:
+        columns = device.columns(group.count)
+        rows = {"q": len(eqs.coordinates), "v": len(eqs.rates), "u": len(group.inputs), "c": constants}
+        self.arrays = {name: device.zeros(n, columns) for name, n in rows.items()}
+        self.arrays["time"] = device.zeros(1, columns, np.float64)
+        self.arrays["status"] = device.zeros(1, columns, np.int32)
+        self.arrays["status"][0, group.count :] = 1  # columns beyond the last robot
+
+    @abstractmethod
+    def put_parameters(self, which: np.ndarray, parameters: np.ndarray) -> None:
+        """Parameters of some robots, by index (robots x parameters of the model)."""
+
+    @abstractmethod
+    def step(self, n: int) -> None:
+        """Advance all robots by n steps."""
+
+    @abstractmethod
+    def outputs(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """Outputs in the present states, one row per number (numbers x count)."""
+
+    @abstractmethod
+    def frame(self, name: str) -> Any:
+        """Rotation matrix by rows and position [m] of a frame (12 x count)."""

@@ -1,0 +1,110 @@
+"""Robots whose equations are written out for them alone: the fastest way to step many, up to some thirty rates."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from pliant.equations.equations import Equations
+from pliant.fleet.cpu import Cpu
+from pliant.fleet.cuda import Cuda
+from pliant.fleet.engine import Engine, Group
+from pliant.fleet.program import step_program, value_program
+from pliant.fleet.robot import Robot
+from pliant.fleet.source import Program
+from pliant.fleet.values import frame_parts, output_parts
+from pliant.language.arguments import ArgumentError
+from pliant.solve.motion.integrator import Method
+
+PATIENCE = 2.0
+"""Seconds after which a line on stderr states that a program is being compiled."""
+
+
+@contextmanager
+def notice_if_long(words: str) -> Iterator[None]:
+    """Write a line to stderr if the work in this context takes longer than a moment."""
+    timer = threading.Timer(PATIENCE, lambda: print(words, file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+class WrittenOut(Engine):
+    """A fleet by straight-line code of one robot, compiled for vector lanes or a GPU."""
+
+    name = "written out"
+
+    def __init__(
+        self,
+        eqs: Equations,
+        group: Group,
+        device: Cpu | Cuda,
+        method: Method,
+        rows: Sequence[int],
+        sizes: Sequence[float],
+    ) -> None:
+        """rows, sizes: constraint rows in force by index, and the values that they are measured against."""
+        self._robot = Robot(eqs, group.inputs, group.parameters, rows, sizes)
+        self._programs: dict[Any, Any] = {}
+        self._step = float(method.step or 0.0)
+        self._device, self._count = device, group.count
+        self._title = eqs.model.spec.name or "the robot"
+        self._run = self._loaded("step", lambda: step_program(self._robot, method))
+        super().__init__(eqs, group, device, constants=self._robot.nc)
+
+    def put_parameters(self, which: np.ndarray, parameters: np.ndarray) -> None:
+        """Parameters of some robots (robots x parameters of the model)."""
+        rows = self._robot.constant_rows(parameters)
+        if not np.isfinite(rows).all():
+            first = which[int(np.argmin(np.isfinite(rows).all(axis=1)))]
+            raise ArgumentError(
+                f"robot {first}: with its parameters some constants of the model are not finite numbers"
+            )
+        self.arrays["c"][:, self._device.read(which)] = self._device.own(rows.T)
+
+    def step(self, n: int) -> None:
+        """Advance all robots by n steps."""
+        self._run(self.arrays, n, self._step)
+
+    def outputs(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """Outputs in the present states, one row per number (numbers x count)."""
+        key = ("outputs", *names)
+        if ("sizes", *key) not in self._programs:
+            parts, sizes = output_parts(self._robot, names)
+            self._programs["sizes", *key] = sizes
+            self._loaded(key, lambda: value_program(self._robot, parts, sum(sizes.values())))
+        sizes = self._programs["sizes", *key]
+        values, at, found = self._evaluated(key, sum(sizes.values())), 0, {}
+        for name, size in sizes.items():
+            found[name] = values[at : at + size]
+            at += size
+        return found
+
+    def frame(self, name: str) -> Any:
+        """Rotation matrix by rows and position [m] of a frame (12 x count)."""
+        key = "frame", name
+        self._loaded(key, lambda: value_program(self._robot, frame_parts(self._robot, name), 12))
+        return self._evaluated(key, 12)
+
+    def _evaluated(self, key: Any, size: int) -> Any:
+        """Values of a program (size x count)."""
+        values = self._device.zeros(size, self._device.columns(self._count))
+        self._programs[key]({**self.arrays, "values": values})
+        return values[:, : self._count]
+
+    def _loaded(self, key: Any, make: Callable[[], Program]) -> Callable[..., None]:
+        if key not in self._programs:
+            with notice_if_long(
+                f"pliant: compiling the equations of {self._title} for a fleet (once; takes up to half a minute)"
+            ):
+                self._programs[key] = self._device.load(make())
+        run: Callable[..., None] = self._programs[key]
+        return run
