@@ -12,7 +12,7 @@ import pytest
 from test_fleet import ARM, SPINNER, STEPS
 
 import pliant
-from pliant.io.export_cuda import export_cuda
+from pliant.fleet.export import export_cuda
 
 
 def _cupy():
@@ -103,7 +103,7 @@ int main() {
   for (int i = 0; i < NQ; ++i) q[i] = start_q[i];
   for (int i = 0; i < NV; ++i) v[i] = start_v[i];
   for (int i = 0; i < NU; ++i) u[i] = held[i];
-  fleet F = {&time, q, v, u, c, &status, 0, 1, 1};
+  fleet F = {&time, q, v, u, c, &status, 0, 0, 1, 1};
   fleet_step(F, 100, 1e-3);
   for (int i = 0; i < NQ; ++i) printf("%.17g ", q[i]);
 }

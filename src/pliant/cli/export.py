@@ -16,8 +16,8 @@ from pliant.cli.options import renamed_options
 from pliant.cli.subject import load_model, open_subject
 from pliant.control.feedback import StateFeedback
 from pliant.equations.workspace import EvaluationError
+from pliant.fleet.export import export_cuda
 from pliant.io.export_c import ExportError, export_c
-from pliant.io.export_cuda import export_cuda
 from pliant.io.fmu import NoBinary, export_fmu, is_for_exchange
 from pliant.io.mjcf import export_mjcf
 from pliant.io.rigid_robot import RigidExport

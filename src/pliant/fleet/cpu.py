@@ -17,7 +17,7 @@ from pliant.language.arguments import ArgumentError
 
 COLUMNS = 16
 """Robots are counted in groups of as many: whole vectors, whatever the processor and the precision."""
-FILES = ("lanes.h", "arrays.h", "steps.h", "loop.h", "values.h")
+FILES = ("lanes.h", "fleet.h", "arrays.h", "steps.h", "loop.h", "values.h")
 FLAGS = ("-std=gnu11", "-O2", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-w")
 """-O1 takes two thirds of the time to compile, and a third more to step."""
 ALIGNMENT = 64
@@ -27,7 +27,7 @@ class FleetStruct(ctypes.Structure):
     """`fleet` of arrays.h."""
 
     _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("time", "q", "v", "u", "c", "status", "values")),
+        *((name, ctypes.c_void_p) for name in ("time", "q", "v", "u", "c", "status", "values", "robots")),
         *((name, ctypes.c_longlong) for name in ("stride", "count")),
     )
 

@@ -12,9 +12,11 @@ from pliant.language.arguments import ArgumentError
 
 BLOCK = 64
 """Threads of a block: programs use all registers that a thread can have."""
-POINTERS = ("time", "q", "v", "u", "c", "status", "values")
+POINTERS = ("time", "q", "v", "u", "c", "status", "values", "robots")
 STRUCT = np.dtype([*((name, np.uint64) for name in POINTERS), ("stride", np.int64), ("count", np.int64)])
 """`fleet` of arrays.h."""
+STACK_SIZE = 0
+"""`cudaLimitStackSize`."""
 ON_THE_CPU = "use device='cpu', which needs no GPU"
 
 
@@ -60,26 +62,41 @@ class Cuda:
     def load(self, program: Program) -> Callable[..., None]:
         """The compiled program: `run(arrays, *more)` for its arrays by name, and steps and step size of one that steps."""
         steps = "WITH_STEPS" in program.macros
-        options: tuple[str, ...] = ("-std=c++17",)
-        if self.precision == "single":
-            options += ("-DFLEET_SINGLE", "-ftz=true", "-prec-div=false", "-prec-sqrt=false")
-        module = self._cupy.RawModule(code=one_text("cuda.cu", program.robot_file), options=options)
+        module = self.module(one_text("cuda.cu", program.robot_file))
         kernel = module.get_function("fleet_step" if steps else "fleet_values")
 
         def run(arrays: dict[str, Any], *more: Any) -> None:
-            count = arrays["time"].shape[1]
-            fleet = np.zeros(1, STRUCT)
-            for name, array in arrays.items():
-                fleet[name] = array.data.ptr
-            fleet["stride"] = fleet["count"] = count
+            fleet = self.struct(arrays)
             sizes = (np.int64(more[0]), np.float64(more[1])) if steps else ()
-            self._launched(kernel, count, (fleet[0], *sizes))
+            self.launch(kernel, int(fleet["count"]), BLOCK, (fleet, *sizes))
 
         return run
 
-    def _launched(self, kernel: Any, count: int, arguments: tuple[Any, ...]) -> None:
+    def module(self, text: str, standard: str = "c++17", *more: str) -> Any:
+        """Compiled CUDA source; `more` are options of the compiler."""
+        options = (f"-std={standard}", *more)
+        if self.precision == "single":
+            options += ("-DFLEET_SINGLE", "-ftz=true", "-prec-div=false", "-prec-sqrt=false")
+        return self._cupy.RawModule(code=text, options=options)
+
+    def reserve_stack(self, size: int) -> None:
+        """Give each thread at least so much memory for what functions keep [bytes]."""
+        runtime = self._cupy.cuda.runtime
+        if runtime.deviceGetLimit(STACK_SIZE) < size:
+            runtime.deviceSetLimit(STACK_SIZE, size)
+
+    def struct(self, arrays: dict[str, Any]) -> Any:
+        """The arrays of a fleet, by name, as its kernels take them."""
+        fleet = np.zeros(1, STRUCT)
+        for name, array in arrays.items():
+            fleet[name] = array.data.ptr
+        fleet["stride"] = fleet["count"] = arrays["time"].shape[1]
+        return fleet[0]
+
+    def launch(self, kernel: Any, count: int, block: int, arguments: tuple[Any, ...], *, shared: int = 0) -> None:
+        """Run a kernel with a thread for each robot, in blocks of `block`; shared: bytes that a block shares."""
         try:
-            kernel((-(-count // BLOCK),), (BLOCK,), arguments)
+            kernel((-(-count // block),), (block,), arguments, shared_mem=shared)
         except self._cupy.cuda.driver.CUDADriverError as reason:
             if "OUT_OF_MEMORY" not in str(reason):
                 raise

@@ -14,6 +14,7 @@ from pliant.fleet.cpu import Cpu
 from pliant.fleet.cuda import Cuda
 from pliant.fleet.engine import Engine, Group
 from pliant.fleet.in_runtime import InRuntime
+from pliant.fleet.in_runtime_cuda import InRuntimeCuda
 from pliant.fleet.methods import fleet_method
 from pliant.fleet.program import TooLong, why_not_written_out
 from pliant.fleet.robot import commanded_inputs, refuse
@@ -110,8 +111,8 @@ class Fleet:
             raise ArgumentError(
                 f"{reason}: the runtime steps it, in double precision only", "leave out precision='single'"
             )
-        if not isinstance(self._device, Cpu):
-            raise ArgumentError(f"{reason}: the runtime steps it, on the CPU only", "leave out device='cuda'")
+        if isinstance(self._device, Cuda):
+            return InRuntimeCuda(self.eqs, self._group, self._device, self.method)
         return InRuntime(self.eqs, self._group, self._device, self.method, start.bound)
 
     def _hold_inputs(self) -> None:
@@ -130,19 +131,21 @@ class Fleet:
         return self.count
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {name: value for name, value in self.__dict__.items() if name not in ("_programs", "_run")}
+        kept = {name: value for name, value in self.__dict__.items() if name not in ("_engine", "_arrays")}
         kept["_device"] = self._device.name, self._device.precision, getattr(self._device, "threads", None)
-        kept["_arrays"] = {name: to_numpy(array) for name, array in self._arrays.items()}
+        kept["_arrays"] = {name: to_numpy(self._arrays[name]) for name in ("q", "v", "u", "time", "status")}
         kept["_start"] = tuple(to_numpy(values) for values in self._start)
         return kept
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        self.__dict__.update(kept, _device=_device(*kept["_device"]), _programs={})
-        self._allocate()  # copies have memory of their own
+        self.__dict__.update(kept, _device=_device(*kept["_device"]))
+        self._engine = self._made_engine(assembled_start(self.eqs, self._start_given))  # with memory of its own
+        self._arrays = self._engine.arrays
+        if self.parameter_names:
+            self._engine.put_parameters(np.arange(self.count), self._parameters)
         for name, values in kept["_arrays"].items():
             self._arrays[name][...] = self._device.read(values)
-        self._start = tuple(self._own(values) for values in kept["_start"])
-        self._run = self._loaded("step", lambda: step_program(self._robot, self.method))
+        self._start = tuple(self._device.own(values) for values in kept["_start"])
 
     # -- arrays ---------------------------------------------------------------------------------------------------------------
 

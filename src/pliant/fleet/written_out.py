@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,27 +11,13 @@ from pliant.equations.equations import Equations
 from pliant.fleet.cpu import Cpu
 from pliant.fleet.cuda import Cuda
 from pliant.fleet.engine import Engine, Group
+from pliant.fleet.notices import notice_if_long
 from pliant.fleet.program import step_program, value_program
 from pliant.fleet.robot import Robot
 from pliant.fleet.source import Program
 from pliant.fleet.values import frame_parts, output_parts
 from pliant.language.arguments import ArgumentError
 from pliant.solve.motion.integrator import Method
-
-PATIENCE = 2.0
-"""Seconds after which a line on stderr states that a program is being compiled."""
-
-
-@contextmanager
-def notice_if_long(words: str) -> Iterator[None]:
-    """Write a line to stderr if the work in this context takes longer than a moment."""
-    timer = threading.Timer(PATIENCE, lambda: print(words, file=sys.stderr, flush=True))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 class WrittenOut(Engine):
@@ -103,7 +86,7 @@ class WrittenOut(Engine):
     def _loaded(self, key: Any, make: Callable[[], Program]) -> Callable[..., None]:
         if key not in self._programs:
             with notice_if_long(
-                f"pliant: compiling the equations of {self._title} for a fleet (once; takes up to half a minute)"
+                f"pliant: generating and compiling code for a fleet of {self._title} (once; up to half a minute)"
             ):
                 self._programs[key] = self._device.load(make())
         run: Callable[..., None] = self._programs[key]

@@ -102,9 +102,10 @@ def c_files(
     step: float = 1e-3,
     beside: Mapping[str, str] | None = None,
     trial: str = "",
+    coefficients: Mapping[str, float] | None = None,
 ) -> dict[str, str]:
     """The files of an export, by path in its folder; `beside` are files of a controller to build with them, `trial` is what a trial
-    of the method has shown."""
+    of the method has shown, `coefficients` those of the method if they are not its usual ones."""
     beside = dict(beside or {})
     _check(model, method, step)
     name = c_text.robot_identifier(model.spec.title)
@@ -148,7 +149,7 @@ def c_files(
         f"{name}.h": filled("robot.h", words),
         f"{name}.c": filled("robot.c", words),
         f"{name}_equations.h": filled("robot_equations.h", words),
-        f"{name}_equations.c": _equations(model, plan, tables, name, method, step),
+        f"{name}_equations.c": _equations(model, plan, tables, name, method, step, coefficients),
         "main.c": filled("main.c", words),
         "CMakeLists.txt": filled("CMakeLists.txt", words),
         "README.txt": filled("README.txt", words),
@@ -284,7 +285,15 @@ def _functions_of_parameters(model: Model) -> dict[str, ca.Function]:
     }
 
 
-def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method: str, step: float) -> str:
+def _equations(
+    model: Model,
+    plan: InputPlan,
+    tables: Tables,
+    name: str,
+    method: str,
+    step: float,
+    coefficients: Mapping[str, float] | None,
+) -> str:
     """The file with the robot's formulas, tables and names."""
     of_parameters = _functions_of_parameters(model) | {"outputs": _outputs(model)}
     kernels = [f for library in tables.libraries for f in library.single]
@@ -293,7 +302,8 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
     text, symbol = c_text.formulas(functions, f"{name}_kernels")
     start = assembled_start(model)
     lower, upper = factor_bounds(tables)
-    coefficients = METHODS[method](step=step).coefficients  # type: ignore[call-arg]
+    if coefficients is None:
+        coefficients = METHODS[method](step=step).coefficients  # type: ignore[call-arg]
     counts = dict(tables.counts)
     counts["kernel_w"] = max(f.sz_w() for f in functions)
     counts["kernel_iw"] = max(f.sz_iw() for f in functions)

@@ -31,7 +31,10 @@
 #define PL_INLINE static inline
 #endif
 
-/* function(k, ...) inlined for each usual number of coordinates of an element. */
+/* function(k, ...) inlined for each usual number of coordinates of an element; one copy of it where code has to be compact. */
+#ifdef PL_COMPACT
+#define PL_BY_SIZE(function, k, ...) function(k, __VA_ARGS__)
+#else
 #define PL_BY_SIZE(function, k, ...) \
   switch (k) { \
     case 1: function(1, __VA_ARGS__); break; \
@@ -42,6 +45,7 @@
     case 6: function(6, __VA_ARGS__); break; \
     default: function(k, __VA_ARGS__); \
   }
+#endif
 
 enum {
   PL_LANES = 16,     /* columns treated at once in derivatives */

@@ -1,16 +1,8 @@
-/* The arrays of a fleet: rows are numbers, columns are robots. */
+/* Rows of the arrays of a fleet, read and written for one robot in each lane. */
 #ifndef FLEET_ARRAYS_H
 #define FLEET_ARRAYS_H
 
-/* Each array has `stride` columns, of which the first `count` are robots; times and status have one row. */
-typedef struct {
-  double *time; /* [s] */
-  real *q, *v;
-  const real *u, *c;
-  int *status; /* 0 while all is well */
-  real *values; /* what is computed from states */
-  long long stride, count;
-} fleet;
+#include "fleet.h"
 
 /* Time [s] of each lane: counted in double precision, whatever numbers are. */
 typedef struct {

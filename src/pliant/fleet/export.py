@@ -16,7 +16,7 @@ from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
 from pliant.io.folders import check_folder, write_files
 
-FILES = {"fleet.cu": "cuda.cu", **{name: name for name in ("cuda.h", "arrays.h", "steps.h", "loop.h")}}
+FILES = {"fleet.cu": "cuda.cu", **{name: name for name in ("cuda.h", "fleet.h", "arrays.h", "steps.h", "loop.h")}}
 """Files of an export and what they are called in `fleet/code`."""
 
 

@@ -1,0 +1,154 @@
+"""Robots that the runtime steps on a GPU: the exported C of the robot, compiled for it, with a thread and an arena for each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.equations.equations import Equations
+from pliant.equations.outputs import output_names, output_size
+from pliant.fleet.cuda import Cuda
+from pliant.fleet.engine import Engine, Group
+from pliant.fleet.notices import notice_if_long
+from pliant.fleet.one_source import one_source
+from pliant.fleet.source import one_text
+from pliant.io import c_text
+from pliant.io.export_c import c_files, exported_output_parts
+from pliant.language.arguments import ArgumentError
+from pliant.model.inputs import HELD
+from pliant.solve.motion.integrator import Method
+
+BLOCK = 32
+"""Threads of a block."""
+QUICK = ("--Ofast-compile=mid",)
+"""Half a minute to compile instead of five, for the same speed."""
+STACK = 64 * 2**10
+"""Bytes of stack of each thread."""
+TRIED = 64 * 2**20
+"""Bytes of the arena in which one robot is tried, to learn what it needs."""
+TRIED_STEPS = 20
+ROOM = 1.25
+"""Share of what was needed in that trial that each robot has."""
+ROOM_FOR_CONTACTS = 4.0
+"""The same for robots with contacts, which come and go."""
+
+
+class InRuntimeCuda(Engine):
+    """A fleet by the exported C of a robot on a GPU, in double precision."""
+
+    name = "runtime"
+
+    def __init__(self, eqs: Equations, group: Group, device: Cuda, method: Method) -> None:
+        super().__init__(eqs, group, device, constants=len(group.parameters))
+        self._eqs, self._group, self._device = eqs, group, device
+        self._step = np.float64(method.step or 0.0)
+        title = eqs.model.spec.name or "the robot"
+        text = program_text(eqs, group, method)
+        with notice_if_long(
+            f"pliant: compiling the runtime for a fleet of {title} on the GPU (once; up to a minute)"
+        ):
+            module = device.module(text, "c++20", "-default-device", *QUICK)
+            kernels = {name: module.get_function(f"fleet_{name}") for name in ("make", "step", "values", "memory")}
+        self._kernels = kernels
+        device.reserve_stack(STACK)
+        self._make(eqs)
+
+    def _make(self, eqs: Equations) -> None:
+        """One robot is tried for what memory it needs; then all are made."""
+        device, count = self._device, self._group.count
+        start = eqs.initial_state()
+        one = {name: device.zeros(len(rows), 1, rows.dtype) for name, rows in self.arrays.items()}
+        one["q"][:, 0], one["v"][:, 0] = device.read(start.q), device.read(start.v)
+        self._memory, self._bytes = device.zeros(TRIED, 1, np.uint8), TRIED
+        one["robots"] = device.zeros(1, 1, np.uint64)
+        self._launch("make", one)
+        self._launch("step", one, np.int64(TRIED_STEPS), self._step)
+        needed = int(self._used(1)[0])
+        self._memory = None
+        room = ROOM_FOR_CONTACTS if eqs.model.system.contacts.laws else ROOM
+        self._bytes = -(-int(room * needed) // 256) * 256
+        self._memory = device.zeros(self._bytes, count, np.uint8)
+        self.arrays["robots"] = device.zeros(1, count, np.uint64)
+        self._launch("make", self.arrays)
+
+    def _used(self, count: int) -> Any:
+        """Bytes that each robot has used at most (count)."""
+        most = self._device.zeros(1, count, np.int64)
+        arguments = np.int64(count), self._memory, np.int64(self._bytes), most
+        self._device.launch(self._kernels["memory"], count, BLOCK, arguments)
+        return most[0]
+
+    def _launch(self, kernel: str, arrays: dict[str, Any], *more: Any) -> None:
+        fleet = self._device.struct(arrays)
+        arguments = (fleet, self._memory, np.int64(self._bytes), *more)
+        self._device.launch(self._kernels[kernel], int(fleet["count"]), BLOCK, arguments, shared=8 * BLOCK)
+
+    def put_parameters(self, which: np.ndarray, parameters: np.ndarray) -> None:
+        """Parameters of some robots, by index (robots x parameters of the model)."""
+        at = [self._eqs.model.parameter_defaults[1][name] for name in self._group.parameters]
+        self.arrays["c"][:, self._device.read(which)] = self._device.own(parameters[:, at].T)
+
+    def step(self, n: int) -> None:
+        """Advance all robots by n steps."""
+        self._launch("step", self.arrays, np.int64(n), self._step)
+
+    def outputs(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """Outputs in the present states, one row per number (numbers x count)."""
+        model = self._eqs.model
+        exported = exported_output_parts(model)
+        values, found, at = self._values(len(exported), -1), {}, 0
+        for name in output_names(model):
+            size = output_size(model, name)
+            if exported[at].partition(".")[0] != name.partition(".")[0] and name in names:
+                raise ArgumentError(
+                    f"the output '{name}' is the energy lost since the start, which fleets on a GPU do not keep",
+                    "use device='cpu'",
+                )
+            if name in names:
+                found[name] = values[at : at + size]
+            at += size
+        return found
+
+    def frame(self, name: str) -> Any:
+        """Rotation matrix by rows and position [m] of a frame (12 x count)."""
+        return self._values(12, list(self._eqs.model.frames).index(name))
+
+    def _values(self, size: int, frame: int) -> Any:
+        values = self._device.zeros(size, self._group.count)
+        self._launch("values", {**self.arrays, "values": values}, np.int32(frame))
+        return values
+
+
+def program_text(eqs: Equations, group: Group, method: Method) -> str:
+    """CUDA source of a fleet whose robots the runtime steps."""
+    model = eqs.model
+    files = c_files(model, method=method.name, step=method.step or 1e-3, coefficients=method.coefficients)
+    sources = {path: text for path, text in files.items() if path.endswith((".c", ".h"))}
+    return one_text("robots.cu", f"{one_source(sources)}\n{_facts(eqs, group)}")
+
+
+def _facts(eqs: Equations, group: Group) -> str:
+    """What a fleet sets in its robots, as C."""
+    model = eqs.model
+    name, at = c_text.robot_identifier(model.spec.title), model.parameter_defaults[1]
+    own, wanted = model.parameter_vector(), eqs.binding.parameters
+    others = [k for k in range(len(own)) if own[k] != wanted[k]]
+    kinds = list(eqs.binding.input_kind)
+    for k, given in enumerate(eqs.inputs):
+        if given not in group.inputs and given in eqs.given_inputs and kinds[k] != HELD:
+            raise ArgumentError(
+                f"the input '{given}' follows values that were given over time, which fleets on a GPU do not",
+                f"set it at each step: inputs=['{given}', ...]",
+            )
+    inputs = [eqs.inputs.index(x) for x in group.inputs]
+    lines = [
+        f"#define ROBOT(word) {name}_##word",
+        f"enum {{ NQ = {len(eqs.coordinates)}, NV = {len(eqs.rates)}, N_VALUES = {len(exported_output_parts(model))},",
+        f"  FLEET_INPUTS = {len(inputs)}, FLEET_PARAMETERS = {len(group.parameters)}, FLEET_SET = {len(others)} }};",
+        c_text.integers("static const int fleet_input", inputs),
+        c_text.integers("static const int fleet_parameter", [at[x] for x in group.parameters]),
+        c_text.integers("static const int fleet_set", others),
+        c_text.numbers("static const double fleet_set_to", [wanted[k] for k in others]),
+    ]
+    return "\n".join(lines)
