@@ -61,10 +61,13 @@ ROBOTS: dict[str, tuple[Callable[[], pliant.RobotSpec], str, float]] = {
     "stiff_flop": (stiff_flop, "explicit", 2e-5),
     "stiff_flop, symplectic_euler": (stiff_flop, "symplectic_euler", 1e-5),
     "pcs4": (lambda: pliant.load_text(PCS4), "explicit", 1e-3),
-    "leg": (lambda: pliant.load("leg"), "explicit", 1e-6),
-    "fe_rod": (lambda: pliant.load_text(FE_ROD), "explicit", 1e-6),
+    "leg": (lambda: pliant.load("leg"), "generalized_alpha", 1e-3),
+    "fe_rod": (lambda: pliant.load_text(FE_ROD), "semi_implicit", 1e-3),
+    "hopper": (lambda: pliant.load("hopper"), "implicit", 1e-3),
+    "gripper": (lambda: pliant.load("gripper"), "implicit", 1e-3),
 }
-"""Robots, methods and steps [s]."""
+"""Robots, methods and steps [s]. The runtime steps those from `leg` on: large robots, and robots in contact."""
+IN_RUNTIME = ("leg", "fe_rod", "hopper", "gripper")
 
 
 def one_by_one(eqs: pliant.Equations, method: Method) -> Callable[[int], float]:
@@ -142,7 +145,7 @@ def row(name: str, device: str, precision: str, count: int, seconds: float) -> d
     return {
         **found, "steps_per_second": many, "single_per_second": single, "method": method_name, "step": step,
         "rates": len(eqs.rates), "real_time": many * step, "times_single": many / single, "first_step_s": first,
-        "failed": int(fleet.failed.sum()),
+        "failed": int(fleet.failed.sum()), "engine": fleet.engine,
     }  # fmt: skip
 
 
@@ -160,6 +163,13 @@ def accuracy() -> dict[str, float]:
     return found
 
 
+def robots(name: str, device: str) -> int:
+    """How many robots are stepped together."""
+    if name in IN_RUNTIME:
+        return 8 if device == "cpu" else 32768
+    return 256 if device == "cpu" else 131072
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -170,9 +180,10 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     names = [name for name in ROBOTS if not given.robots or name.partition(",")[0] in given.robots.split(",")]
-    count = 256 if given.device == "cpu" else 131072
     rows = [
-        row(name, given.device, precision, count, given.seconds) for name in names for precision in ("double", "single")
+        row(name, given.device, precision, robots(name, given.device), given.seconds)
+        for name in names
+        for precision in (("double",) if name in IN_RUNTIME else ("double", "single"))
     ]
     answer: dict[str, Any] = {"rows": rows}
     if given.accuracy:

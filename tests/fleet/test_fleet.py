@@ -284,7 +284,7 @@ def test_arrays_of_others(arms: pliant.Fleet, module: str) -> None:
         ({"device": "gpu"}, "unknown device 'gpu'"),
         ({"precision": "half"}, "unknown precision 'half'"),
         ({"method": None, "step": None}, "needs a fixed step"),
-        ({"method": "newmark"}, "fleets do not support the method 'newmark'.*simulate_many"),
+        ({"method": "newmark", "precision": "single"}, "'newmark' has no straight-line code.*double precision only"),
         ({"method": pliant.Rosenbrock(), "step": None}, "needs a fixed step"),
         ({"inputs": ["torqe"]}, "unknown input 'torqe'"),
         ({"parameters": {"mass": [1.0, 2.0]}}, r"'mass' must be a number or an array of 3; its shape is \(2,\)"),
@@ -316,7 +316,7 @@ def test_says_that_it_is_compiled(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     eqs = pliant.derive(pliant.load("pendulum"))
-    monkeypatch.setattr("pliant.fleet.fleet.PATIENCE", 0.01)
+    monkeypatch.setattr("pliant.fleet.notices.PATIENCE", 0.01)
     monkeypatch.setenv("PLIANT_CACHE", str(tmp_path))
     pliant.Fleet(eqs, 3, step=1e-3)
     assert "compiling code for a fleet of pendulum" in capsys.readouterr().err
@@ -330,7 +330,9 @@ def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         pliant.Fleet(eqs, 3, step=1e-3)
 
 
-def test_robots_that_a_fleet_cannot_do() -> None:
+def test_large_robots_and_those_with_contacts_are_stepped_by_the_runtime() -> None:
     for name, said in (("hopper", "contacts"), ("cantilever", "120 rates"), ("cloth", "frames")):
-        with pytest.raises(ValueError, match=f"{said}.*simulate_many"):
-            pliant.Fleet(pliant.derive(pliant.load(name)), 3, step=1e-3)
+        eqs = pliant.derive(pliant.load(name))
+        assert pliant.Fleet(eqs, 2, step=1e-3).engine == "runtime"
+        with pytest.raises(ValueError, match=f"{said}.*double precision only"):
+            pliant.Fleet(eqs, 3, step=1e-3, precision="single")

@@ -79,6 +79,12 @@ class Cuda:
             options += ("-DFLEET_SINGLE", "-ftz=true", "-prec-div=false", "-prec-sqrt=false")
         return self._cupy.RawModule(code=text, options=options)
 
+    @property
+    def compile_error(self) -> type[Exception]:
+        """What is raised where a program does not compile."""
+        found: type[Exception] = self._cupy.cuda.compiler.CompileException
+        return found
+
     def reserve_stack(self, size: int) -> None:
         """Give each thread at least so much memory for what functions keep [bytes]."""
         runtime = self._cupy.cuda.runtime

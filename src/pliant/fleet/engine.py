@@ -1,4 +1,4 @@
-"""What steps the robots of a fleet: the interface of its two engines, and the arrays that they share."""
+"""Engines of fleets: their interface, and the arrays they work on."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pliant._version import __version__
 from pliant.equations.equations import Equations
 from pliant.fleet.methods import fleet_method
-from pliant.fleet.program import step_program, why_not_written_out
+from pliant.fleet.program import step_program, why_no_straight_line
 from pliant.fleet.robot import Robot, commanded_inputs, refuse
 from pliant.fleet.source import code_file
 from pliant.fleet.starts import assembled_start, rows_in_force
@@ -40,7 +40,7 @@ def export_cuda(
     check_folder(target, force=force)
     chosen = fleet_method(method, step)
     refuse(eqs)
-    if reason := why_not_written_out(eqs, chosen):
+    if reason := why_no_straight_line(eqs, chosen):
         raise ExportError(f"{reason}: it cannot be exported as CUDA", "export it as C: --c")
     start = assembled_start(eqs)
     robot = Robot(eqs, commanded_inputs(eqs, None), (), *rows_in_force(start))

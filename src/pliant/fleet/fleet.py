@@ -12,14 +12,14 @@ from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_names
 from pliant.fleet.cpu import Cpu
 from pliant.fleet.cuda import Cuda
+from pliant.fleet.cuda_runtime_engine import CudaRuntimeEngine
 from pliant.fleet.engine import Engine, Group
-from pliant.fleet.in_runtime import InRuntime
-from pliant.fleet.in_runtime_cuda import InRuntimeCuda
 from pliant.fleet.methods import fleet_method
-from pliant.fleet.program import TooLong, why_not_written_out
+from pliant.fleet.program import TooLong, why_no_straight_line
 from pliant.fleet.robot import commanded_inputs, refuse
+from pliant.fleet.runtime_engine import RuntimeEngine
 from pliant.fleet.starts import assembled_start, is_arrays, rows_in_force, starts_of_each
-from pliant.fleet.written_out import WrittenOut
+from pliant.fleet.straight_line_engine import StraightLineEngine
 from pliant.language.arguments import ArgumentError, choice, is_number, mapping, name_tuple, whole
 from pliant.model.limits import refused_cases
 from pliant.solve.motion.integrator import Method
@@ -100,20 +100,20 @@ class Fleet:
         self.reset()
 
     def _made_engine(self, start: AssembledState) -> Engine:
-        """The equations written out where that is possible, else the runtime."""
-        reason = why_not_written_out(self.eqs, self.method)
+        """Straight-line code where the robot permits it, else the runtime."""
+        reason = why_no_straight_line(self.eqs, self.method)
         if not reason:
             try:
-                return WrittenOut(self.eqs, self._group, self._device, self.method, *rows_in_force(start))
+                return StraightLineEngine(self.eqs, self._group, self._device, self.method, *rows_in_force(start))
             except TooLong as found:
                 reason = str(found)
         if self._device.precision == "single":
             raise ArgumentError(
-                f"{reason}: the runtime steps it, in double precision only", "leave out precision='single'"
+                f"{reason}, so the runtime steps it, which has double precision only", "leave out precision='single'"
             )
         if isinstance(self._device, Cuda):
-            return InRuntimeCuda(self.eqs, self._group, self._device, self.method)
-        return InRuntime(self.eqs, self._group, self._device, self.method, start.bound)
+            return CudaRuntimeEngine(self.eqs, self._group, self._device, self.method)
+        return RuntimeEngine(self.eqs, self._group, self._device, self.method, start.bound)
 
     def _hold_inputs(self) -> None:
         held = dict(zip(self.eqs.inputs, self.eqs.input_vector(), strict=True))
@@ -176,7 +176,7 @@ class Fleet:
 
     @property
     def engine(self) -> str:
-        """What steps the robots: "written out", code for this robot alone, or "runtime", which has no limits on robots."""
+        """What steps the robots: "straight-line code" of this robot, or the "runtime", which supports every robot."""
         return self._engine.name
 
     @property

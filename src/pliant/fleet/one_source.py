@@ -33,13 +33,18 @@ _PRIVATE = (
     re.compile(r"^\} (\w+);", re.MULTILINE),
     re.compile(r"^typedef (?:const )?[\w ]+?[ *](\w+)(?: __attribute__.*)?;", re.MULTILINE),
 )
-_FUNCTION = re.compile(r"^(?=(?:static (?!inline\b|const\b)|(?!static|typedef|else|return)[a-z])[\w *]*\b\w+\([^;{}]*\) \{)", re.MULTILINE)
+_FUNCTION = re.compile(
+    r"^(?=(?:static (?!inline\b|const\b)|(?!static|typedef|else|return)[a-z])[\w *]*\b\w+\([^;{}]*\) \{)", re.MULTILINE
+)
 _ENUMERATION = re.compile(r"^(?:typedef )?enum(?: \w+)? \{(.*?)\}", re.MULTILINE | re.DOTALL)
 
 
 def one_source(files: Mapping[str, str]) -> str:
-    """The C files, by path, as one text that includes nothing. Functions that are not marked as inline are marked with `NOT_INLINED`: compilers
-    of GPUs would put all of them into one another, which takes minutes."""
+    """The C files, by path, as one text that includes nothing.
+
+    Functions that are not declared inline are marked with `NOT_INLINED`: compilers for GPUs inline all of them otherwise, which
+    takes minutes.
+    """
     by_name = {PurePosixPath(path).name: text for path, text in files.items()}
     known: set[str] = set()
 

@@ -16,25 +16,25 @@ from pliant.solve.motion.integrator import Method
 MOST_OPERATIONS = 120_000
 """Operations of one function beyond which a compiler takes minutes."""
 MOST_NODES, MOST_RATES = 80, 50
-"""Frames and rates beyond which the equations written out are too long."""
+"""Numbers of frames and rates beyond which straight-line code is too long."""
 
 
 class TooLong(ArgumentError):
-    """A robot whose equations are too long to be written out for it alone."""
+    """A robot whose straight-line code would be too long."""
 
 
-def why_not_written_out(eqs: Equations, method: Method) -> str:
-    """Why the equations of this robot cannot be written out; empty where they can."""
+def why_no_straight_line(eqs: Equations, method: Method) -> str:
+    """Why this robot and method have no straight-line code; empty if they have."""
     system = eqs.model.system
     if type(method) not in STEPS:
-        return f"the method '{method.name}' has no code written out for one robot"
+        return f"the method '{method.name}' has no straight-line code"
     if system.contacts.laws:
         return "this robot has contacts"
     if any(kind == SERIES for kind in eqs.binding.input_kind):
         return "an input of this robot follows a recording"
     for what, size, most in (("frames", len(system.nodes), MOST_NODES), ("rates", system.v_size, MOST_RATES)):
         if size > most:
-            return f"this robot has {size} {what}, more than the {most} up to which equations are written out"
+            return f"this robot has {size} {what}, and straight-line code supports at most {most}"
     return ""
 
 
@@ -77,5 +77,5 @@ def _refuse_long(each: Part) -> None:
             "the derivatives that an implicit step needs" if each.name != "robot_forward" else "the equations of motion"
         )
         raise TooLong(
-            f"{what} have {count} operations when they are written out for this robot, more than {MOST_OPERATIONS}"
+            f"{what} of this robot have {count} operations in straight-line code, more than {MOST_OPERATIONS}"
         )

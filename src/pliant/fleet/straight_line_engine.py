@@ -1,4 +1,4 @@
-"""Robots whose equations are written out for them alone: the fastest way to step many, up to some thirty rates."""
+"""Straight-line code of one robot, compiled for vector lanes or a GPU: the fastest engine, for robots of up to thirty rates."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from pliant.language.arguments import ArgumentError
 from pliant.solve.motion.integrator import Method
 
 
-class WrittenOut(Engine):
-    """A fleet by straight-line code of one robot, compiled for vector lanes or a GPU."""
+class StraightLineEngine(Engine):
+    """Steps robots by straight-line code."""
 
-    name = "written out"
+    name = "straight-line code"
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Robots that the runtime steps one by one, each in a workspace of its own: robots of any size, with contacts, by every method."""
+"""The runtime as engine of a fleet: robots of any size, with contacts, by every method, one after the other in each thread."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ from pliant.solve.motion.simulate import NONE, stop_times
 
 DIVERGED, NO_MEMORY = 1, 2
 """Values of `status`."""
+NEAR = 1e-9
+"""Share of a step within which two times are the same."""
 HALVINGS = 128
 """Steps that one may become where Newton's iterations do not converge, or inputs jump."""
 
 
-class InRuntime(Engine):
-    """A fleet by the time loops of the runtime, those of `simulate`."""
+class RuntimeEngine(Engine):
+    """Steps robots by the time loops of `simulate`, one for each robot."""
 
     name = "runtime"
 
@@ -165,9 +167,11 @@ class _Run:
         status = RuntimeStatus.OK if self._is_started else self.loop.start()
         self._is_started = True
         if status == RuntimeStatus.OK:
-            end = self.t + n * step
+            end, near = self.t + n * step, NEAR * step
             self.loop.go_on(stop_times(eqs, self.bound, self.t, end, NONE))
             status = self.loop.advance(HALVINGS * n)
+            if len(stop_times(eqs, self.bound, end - near, end + near, NONE)) > 1:
+                self._is_started = False  # an input jumps at the end of these steps
         self.lacks_memory = status == RuntimeStatus.OUT_OF_MEMORY
         q, v = self.loop.q, self.loop.v
         if np.isfinite(q).all() and np.isfinite(v).all():

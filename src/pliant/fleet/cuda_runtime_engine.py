@@ -1,4 +1,4 @@
-"""Robots that the runtime steps on a GPU: the exported C of the robot, compiled for it, with a thread and an arena for each."""
+"""The runtime as engine of a fleet on a GPU: the exported C of the robot, with one thread and one arena of memory per robot."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from pliant.solve.motion.integrator import Method
 
 BLOCK = 32
 """Threads of a block."""
-QUICK = ("--Ofast-compile=mid",)
-"""Half a minute to compile instead of five, for the same speed."""
+QUICK = "--Ofast-compile=mid"
+"""Compiles in half a minute instead of five."""
 STACK = 64 * 2**10
 """Bytes of stack of each thread."""
 TRIED = 64 * 2**20
@@ -34,8 +34,8 @@ ROOM_FOR_CONTACTS = 4.0
 """The same for robots with contacts, which come and go."""
 
 
-class InRuntimeCuda(Engine):
-    """A fleet by the exported C of a robot on a GPU, in double precision."""
+class CudaRuntimeEngine(Engine):
+    """Steps robots by the exported C, in double precision."""
 
     name = "runtime"
 
@@ -45,12 +45,8 @@ class InRuntimeCuda(Engine):
         self._step = np.float64(method.step or 0.0)
         title = eqs.model.spec.name or "the robot"
         text = program_text(eqs, group, method)
-        with notice_if_long(
-            f"pliant: compiling the runtime for a fleet of {title} on the GPU (once; up to a minute)"
-        ):
-            module = device.module(text, "c++20", "-default-device", *QUICK)
-            kernels = {name: module.get_function(f"fleet_{name}") for name in ("make", "step", "values", "memory")}
-        self._kernels = kernels
+        with notice_if_long(f"pliant: compiling the runtime for a fleet of {title} on the GPU (once; up to a minute)"):
+            self._kernels = _compiled(device, text)
         device.reserve_stack(STACK)
         self._make(eqs)
 
@@ -120,6 +116,21 @@ class InRuntimeCuda(Engine):
         return values
 
 
+def _compiled(device: Cuda, text: str) -> dict[str, Any]:
+    """The kernels of a program by name."""
+
+    def kernels(*options: str) -> dict[str, Any]:
+        module = device.module(text, "c++20", "-default-device", *options)
+        return {name: module.get_function(f"fleet_{name}") for name in ("make", "step", "values", "memory")}
+
+    try:
+        return kernels(QUICK)
+    except device.compile_error as reason:
+        if QUICK.partition("=")[0] not in str(reason):
+            raise
+        return kernels()  # compilers before CUDA 12.9 have no such option
+
+
 def program_text(eqs: Equations, group: Group, method: Method) -> str:
     """CUDA source of a fleet whose robots the runtime steps."""
     model = eqs.model
@@ -133,7 +144,7 @@ def _facts(eqs: Equations, group: Group) -> str:
     model = eqs.model
     name, at = c_text.robot_identifier(model.spec.title), model.parameter_defaults[1]
     own, wanted = model.parameter_vector(), eqs.binding.parameters
-    others = [k for k in range(len(own)) if own[k] != wanted[k]]
+    others = np.flatnonzero(own != wanted)
     kinds = list(eqs.binding.input_kind)
     for k, given in enumerate(eqs.inputs):
         if given not in group.inputs and given in eqs.given_inputs and kinds[k] != HELD:
@@ -149,6 +160,6 @@ def _facts(eqs: Equations, group: Group) -> str:
         c_text.integers("static const int fleet_input", inputs),
         c_text.integers("static const int fleet_parameter", [at[x] for x in group.parameters]),
         c_text.integers("static const int fleet_set", others),
-        c_text.numbers("static const double fleet_set_to", [wanted[k] for k in others]),
+        c_text.numbers("static const double fleet_set_to", wanted[others]),
     ]
     return "\n".join(lines)
