@@ -34,11 +34,12 @@ OPTIONAL = {
     "sympy",
     "torch",
 }
-OPTIONAL |= {"msgspec", "viser", "websockets"}
-"""Packages that need not be there: they are imported where they are used."""
+OPTIONAL |= {"collada", "msgspec", "resource", "trimesh", "viser", "websockets"}
+"""Packages that need not be there, or not on every system: they are imported where they are used."""
 SLOW = {
     "mesh/formats/other_files.py": "h5py",
     "cli/common.py": "rich",
+    "foreign/mjcf_child.py": "numpy",
     "language/full_yaml.py": "ruamel",
     "solve/netcdf_files.py": "xarray",
     "solve/labelled.py": "xarray",
