@@ -16,8 +16,9 @@ from random_robots import RODS, chosen_seeds, random_data, random_robot
 import pliant
 
 UNTIL = 0.5
-LONGEST = 30.0
-"""Processor time that a run may take [s]; robots of the few below take one."""
+LONGEST = 10.0
+"""Processor time after which a run is stopped [s], and judged by what it has computed: some robots tear themselves apart and
+vibrate a million times in a second. Robots of the few below take one."""
 CLOSED = 1e-8
 """Largest constraint error, as a share of the robot's size [-]."""
 BALANCED = 0.05
@@ -70,9 +71,7 @@ def test_a_random_robot_moves_as_physics_says(seed: int, tmp_path: Path) -> None
         assert other.status == "failed"
         assert other.time[-1] == pytest.approx(run.time[-1], rel=1e-3)
         return
-    if run.status == "stopped":
-        pytest.skip(f"{run.message}: it vibrates faster than can be followed in this time")
-    assert run.status == "completed", run.message
+    assert run.status in ("completed", "stopped"), run.message
     said = [note for note in run.warnings if "energy exchanged" in note or "deformation jumps" in note]
     assert said or energies(run).missing < BALANCED
     size = float(np.abs(run.recorded["frame_position"]).max(initial=1e-3))

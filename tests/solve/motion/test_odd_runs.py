@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import resource
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -76,6 +80,64 @@ def test_a_week_of_a_damped_pendulum_takes_few_steps() -> None:
     assert run.time[-1] == week
     assert run.timing.steps < 2000
     assert np.abs(run.v[-1]).max() < 1e-6
+
+
+def test_a_week_under_a_force_that_changes_by_the_hour() -> None:
+    """What is damped follows the force: the spring's length is force over stiffness all week."""
+    eqs = pliant.derive(
+        pliant.load_text("""
+pliant: 1
+world: {gravity: [0, 0, 0]}
+parameters: {pull: {value: 0 N, input: true}}
+bodies: {cart: {mass: 2 kg}}
+joints: {rail: {type: prismatic, child: cart, axis: x, displacement: {spring: 400 N/m, damper: 30 N*s/m, input: =pull}}}
+""")
+    )
+    week = 7 * 24 * 3600.0
+    force = "20 N * sin(2*pi*t / 1 h)"
+    # 5 cm to and fro each hour, which steps follow at their ends, and interpolation between them to some percent
+    for samples, off in (({"save_at": np.arange(0.0, week + 1, 600.0)}, 1e-5), ({"save_every": 600.0}, 1.5e-3)):
+        run = pliant.simulate(eqs, week, inputs={"pull": force}, **samples)
+        assert len(run.time) == 1009
+        assert run.q[:, 0] == pytest.approx(20 / 400 * np.sin(2 * np.pi * run.time / 3600), abs=off)
+        assert run.timing.steps < 3000
+
+
+def test_millions_of_fixed_steps_are_saved_in_flat_memory(pendulum: pliant.Equations, tmp_path: Path) -> None:
+    """Of a million steps, and of ten with PLIANT_LONG=1, a thousand states are saved; the energy stays what it was."""
+    steps = 10_000_000 if os.environ.get("PLIANT_LONG") else 1_000_000
+    step = 1e-3
+    pliant.simulate(pendulum, 1.0, method="generalized_alpha", step=step)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    run = pliant.simulate(
+        pendulum,
+        steps * step,
+        method="semi_implicit",
+        step=step,
+        save_every=steps * step / 1000,
+        out=tmp_path / "long.nc",
+    )
+    assert run.timing.steps == steps
+    assert len(run.time) == 1001
+    assert (
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+    )  # kB; all states would be 10 times as many
+    saved = pliant.load_result(tmp_path / "long.nc")
+    assert np.array_equal(saved.q, run.q)
+
+
+def test_a_jump_far_from_zero_is_met(winch: pliant.Equations) -> None:
+    """At a time whose round-off is a tenth of a nanosecond the winch winds in at once, and its work is counted."""
+    begin = 1e6
+    runs = [
+        pliant.simulate(
+            winch, at + 0.6, begin=at, save_every=0.1, rtol=1e-6,
+            inputs={"wound": f"if(t < {at + 0.3!r} s, 0 m, 20 cm)"},
+        )
+        for at in (0.0, begin)
+    ]  # fmt: skip
+    assert runs[1].q == pytest.approx(runs[0].q, abs=1e-6)
+    assert missing(runs[1]) < 1e-4
 
 
 def test_steps_end_exactly_at_saved_times(winch: pliant.Equations) -> None:

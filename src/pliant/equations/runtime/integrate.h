@@ -37,7 +37,8 @@ typedef struct pl_extent {
 
 /* Arrays of a run beside its state. */
 typedef struct pl_run_memory {
-  struct { double *value, *rate, *acceleration; } left;             /* signals before a jump */
+  struct { double *value, *rate, *acceleration; } left;             /* signals before a jump, or at the beginning of a step */
+  struct { double *value, *rate, *acceleration, *largest; } right;  /* at its end; their largest values in the run */
   struct { double *d0, *d1, *dd0, *dd1, *qd, *qdd; } between;       /* pl_interpolate: derivatives of q at both ends */
   struct { double *q, *v, *a, *multipliers; } middle;               /* add_work */
   struct { double *p, *R, *V, *rates; } extent; /* places of all nodes at the start; twists; sizes of rates, as pl_rate_sizes */
@@ -167,6 +168,11 @@ int pl_run_restore_state(pl_run *, const void *bytes, size_t size);
 
 /* Times nearer to each other than this share of them are the same: sixteen units in the last place. */
 #define PL_INSTANT 3.6e-15
+
+/* signal_error.c */
+/* How far signals within the step from the state are from what its ends tell, in relation to what is allowed (accept when <= 1). The
+ * signals of the workspace are those of the state afterwards. */
+double pl_signal_error(pl_run *, double h);
 
 /* motion_error.c */
 /* Weight of errors of rates in implicit methods: what vibrates fast has large rates, and little energy in them. */
