@@ -2,8 +2,8 @@
 
 The recording (`tentacle_markers.csv` of tud-phi/soromox) has a row for each pose: tensions of two tendons, places of four markers.
 It is looked for in the folder that PLIANT_DATA names; without it there is nothing to fit, and the example says so. The poses come
-in two groups of eight. Between them the second marker moved by some millimetres and the mount by a degree, so these have values of
-their own in each group.
+in two groups of eight. Between them markers moved by some millimetres, and the mount and the tendons by a few degrees, so these have
+values of their own in each group.
 """
 
 import csv
@@ -21,18 +21,25 @@ from pliant.language.recording import Recording
 
 MM, DEGREE = 1e-3, np.pi / 180
 MARKERS = {f"p{i}": [f"p{i}_{axis}" for axis in "xyz"] for i in (1, 2, 3, 4)}
-OWN = (*MARKERS["p2"], "tilt_x", "tilt_y", "roll")
+PLACES = tuple(name for names in MARKERS.values() for name in names)
+MOUNT = ("tilt_x", "tilt_y", "roll")
+DIRECTIONS = ("tendon_angle1", "tendon_angle2")
+OWN = PLACES + MOUNT + DIRECTIONS
 """What changed between the two groups of poses."""
-LEFT_OVER = 5 * MM
+LEFT_OVER = 3 * MM
 """What a model of this kind is expected to leave over, alike for all markers."""
 PRIORS = {
     "youngs_modulus": (505e3, 200e3),
     "density": (1200.0, 200.0),
     "lost": (0.2, 0.2),
-    "tendon_offset": (11.4 * MM, 1 * MM),
-    "tendon_taper": (29.5e-3, 3e-3),
+    "friction": (0.1, 0.1),
+    "tendon_offset1": (11.4 * MM, 1.5 * MM),
+    "tendon_offset2": (11.4 * MM, 1.5 * MM),
+    "tendon_end": (2.4 * MM, 1.5 * MM),
     "tendon_angle1": (30 * DEGREE, 5 * DEGREE),
     "tendon_angle2": (150 * DEGREE, 5 * DEGREE),
+    "tendon_turn1": (0.0, 20 * DEGREE),
+    "tendon_turn2": (0.0, 20 * DEGREE),
     **{f"mount_{axis}": (0.0, 3 * MM) for axis in "xyz"},
     "tilt_x": (0.0, 3 * DEGREE),
     "tilt_y": (0.0, 3 * DEGREE),

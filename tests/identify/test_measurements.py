@@ -255,3 +255,36 @@ rods: {arm: {length: 10 cm, section: round, material: silicone, law: neo_hookean
     found = poses_at_rest(eqs, [0.0], [wild])
     assert found is not None
     assert found[0].status == "converged"
+
+
+def test_values_that_the_model_rejects_are_steps_taken_back():
+    """From a stiffness far too high, a step along the derivatives leads below zero, which the model refuses."""
+    text = LINEAR.replace("stiffness: 30 N/m", "stiffness: {value: 300 N/m, minimum: 1 N/m}")
+    text = text.replace("spring: =stiffness", "spring: =sqrt(stiffness*1 N/m)")
+    push = np.array([0.5, 1.0, 1.5])
+    found = fit(derive(load_text(text)), ["stiffness"], poses(push, push / 3.0), priors={"stiffness": (9.0, 1e3)})
+    assert found.status == "converged"
+    assert found.parameters["stiffness"] == pytest.approx(9.0, rel=1e-3)
+
+
+def test_a_search_that_no_step_helps_has_not_converged():
+    """Residuals that fail everywhere but at the start: the search ends where it began, and says so."""
+    push = np.array([0.5, 1.0])
+    found = fit(derive(load_text(LINEAR)), ["stiffness"], poses(push, push / 50.0))
+    search = found._search
+    start = np.array([30.0])
+
+    class Walled:
+        reason = ""
+
+        def __init__(self, inner):
+            self.inner = inner
+
+        def derivatives(self, parameters, names):
+            return self.inner.derivatives(parameters, names) if parameters["stiffness"] == 30.0 else None
+
+    search.targets = tuple(replace(t, prediction=Walled(t.prediction)) for t in search.targets)
+    search._known.clear()
+    stuck = search.solve(start)
+    assert not stuck.success
+    assert "no step along the derivatives" in stuck.message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -17,6 +18,8 @@ from pliant.solve.motion.integrator import Method
 from pliant.solve.motion.simulate import simulate
 from pliant.solve.statics.equilibrium import Equilibrium
 
+POSES = 32
+"""For how many values of parameters poses at rest are kept."""
 TIP: Mapping[str, Sequence[str] | None] = {"tip": None}
 
 
@@ -138,26 +141,39 @@ class MotionPrediction:
 
 
 class RestPrediction:
-    """Outputs at rest under the inputs of some times. Searches begin at the poses that were found for the values before: those are
-    near, and a robot with several equilibria stays in the same one."""
+    """Outputs at rest under the inputs of some times. Searches begin at the poses found for the nearest values before, so that a
+    robot with several equilibria stays in the same ones, also after a step that led elsewhere was taken back."""
 
     def __init__(self, eqs: Equations, outputs: Sequence[str], times: np.ndarray) -> None:
         self.eqs, self.outputs, self.times = eqs, outputs, times
         self.reason = why_not(eqs, outputs, at_rest=True)
-        self._poses: list[np.ndarray] | None = None
+        self._found: deque[tuple[np.ndarray, list[np.ndarray]]] = deque(maxlen=POSES)
 
     def values(self, parameters: Values) -> np.ndarray | None:
-        rests = poses_at_rest(self.eqs.at(parameters=parameters), self.times, self._poses)
-        return None if rests is None else self._noted(rests)
+        rests = poses_at_rest(self.eqs.at(parameters=parameters), self.times, self._starts(parameters))
+        return None if rests is None else self._noted(parameters, rests)
 
     def derivatives(self, parameters: Values, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
         found = rest_sensitivity(
-            self.eqs, names, self.times, outputs=self.outputs, parameters=parameters, starts=self._poses
+            self.eqs, names, self.times, outputs=self.outputs, parameters=parameters, starts=self._starts(parameters)
         )
-        return None if found is None else (self._noted(found[0]), found[1])
+        return None if found is None else (self._noted(parameters, found[0]), found[1])
 
-    def _noted(self, rests: Sequence[Equilibrium]) -> np.ndarray:
-        self._poses = [rest.q for rest in rests]
+    def _starts(self, parameters: Values) -> list[np.ndarray] | None:
+        """The poses of the nearest values, nearness being relative to their size."""
+        if not self._found:
+            return None
+        here = _vector(parameters)
+        sizes = np.max(np.abs([here, *(values for values, _ in self._found)]), axis=0)
+        sizes = np.where(sizes > 0, sizes, 1.0)
+        return min(self._found, key=lambda known: float(np.sum(((known[0] - here) / sizes) ** 2)))[1]
+
+    def _noted(self, parameters: Values, rests: Sequence[Equilibrium]) -> np.ndarray:
+        self._found.append((_vector(parameters), [rest.q for rest in rests]))
         return np.array(
             [np.concatenate([np.atleast_1d(rest.outputs[name]) for name in self.outputs]) for rest in rests]
         )
+
+
+def _vector(parameters: Values) -> np.ndarray:
+    return np.array([float(x) for x in parameters.values()])

@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 
 from pliant.identify.measurement import Prediction, Samples
+from pliant.language.arguments import ArgumentError
 from pliant.language.recording import RecordingError
 
 # Without exact derivatives parameters are varied by this share of their scale: far above the error of a simulation, far below
@@ -33,6 +34,12 @@ ENDED = {
     4: f"converged: the last step changed parameters and sum of squares by less than {TOLERANCE:.0e} of them",
 }
 """How a search has ended, by the status of `least_squares`."""
+STUCK = 0.1
+"""Share of the sum of squares that derivatives promise to take away, above which a search that ends was stuck."""
+AGAINST = (
+    "stopped: no step along the derivatives lowers the sum of squares, as where the model cannot be simulated nearby or jumps from "
+    "one pose to another; start from other values, or give bounds or priors that keep the search away"
+)
 
 
 @dataclass(frozen=True)
@@ -186,10 +193,13 @@ class Search:
             residual, np.clip(np.zeros(len(free)), low, high), jac=jacobian, x_scale="jac", bounds=(low, high),
             ftol=TOLERANCE, xtol=TOLERANCE, gtol=TOLERANCE,
         )  # fmt: skip
+        success, message = bool(found.success), ENDED[found.status]
+        if success and _promised(found.fun, found.jac, found.active_mask == 0) > STUCK:
+            success, message = False, AGAINST
         size = sum(int(mask.sum()) * t.samples.measured.shape[1] for mask, t in zip(chosen, self.targets, strict=True))
         return Solution(
             at(found.x), free, found.fun, found.jac / scale[free], float(2 * found.cost), deviations,
-            float(size), found.active_mask != 0, bool(found.success), ENDED[found.status],
+            float(size), found.active_mask != 0, success, message,
         )  # fmt: skip
 
     def _finished(
@@ -318,10 +328,15 @@ class Search:
 
     def _of_target(self, target: Target, x: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
         values = self.values_for(target, x)
-        if target.prediction.reason:
-            path, slopes = target.prediction.values(values), None
-        else:
-            path, slopes = target.prediction.derivatives(values, target.names) or (None, None)
+        try:
+            if target.prediction.reason:
+                path, slopes = target.prediction.values(values), None
+            else:
+                path, slopes = target.prediction.derivatives(values, target.names) or (None, None)
+        except ArgumentError:
+            if not self.count:
+                raise
+            return None, None  # values that the model rejects, such as a modulus below zero
         if path is not None and path.shape != target.samples.measured.shape:
             raise RecordingError(
                 f"the outputs {', '.join(target.samples.blocks)} have {path.shape[1]} components and "
@@ -335,6 +350,16 @@ class Search:
         distances = mean_distances(self.targets, self.values(x), [t.samples.fitted for t in self.targets])
         if np.isfinite(distances):
             self.progress(self.count, distances)
+
+
+def _promised(residual: np.ndarray, jacobian: np.ndarray, inside: np.ndarray) -> float:
+    """The share of the sum of squares that a step of Gauss and Newton would take away were the residuals linear."""
+    total = float(residual @ residual)
+    if not total or not inside.any():
+        return 0.0
+    step = np.linalg.lstsq(jacobian[:, inside], residual, rcond=None)[0]
+    left = residual - jacobian[:, inside] @ step
+    return 1.0 - float(left @ left) / total
 
 
 def mean_distances(targets: Sequence[Target], paths: Sequence[np.ndarray], masks: Masks) -> float:
