@@ -19,7 +19,7 @@ from pliant.solve.motion.simulate import simulate
 from pliant.solve.statics.equilibrium import Equilibrium
 
 POSES = 32
-"""For how many values of parameters poses at rest are kept."""
+"""For how many values of parameters equilibria are kept."""
 TIP: Mapping[str, Sequence[str] | None] = {"tip": None}
 
 
