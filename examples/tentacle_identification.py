@@ -1,9 +1,9 @@
 """Physical parameters of a silicone tentacle from 16 recorded poses: python examples/tentacle_identification.py [MARKERS.csv]
 
 The recording (`tentacle_markers.csv` of tud-phi/soromox) has a row for each pose: tensions of two tendons, places of four markers.
-It is looked for in the folder that PLIANT_DATA names; without it there is nothing to fit, and the example says so. The poses come
-in two groups of eight. Between them markers moved by some millimetres, and the mount and the tendons by a few degrees, so these have
-values of their own in each group.
+It is read from the folder that PLIANT_DATA names; without it the example prints a line and ends. The poses come in two groups of
+eight. Between them markers moved by some millimetres, and the mount and the tendons by a few degrees, so these have a separate value in
+each group.
 """
 
 import csv
