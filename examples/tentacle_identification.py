@@ -2,8 +2,8 @@
 
 The recording (`tentacle_markers.csv` of tud-phi/soromox) has a row for each pose: tensions of two tendons, places of four markers.
 It is read from the folder that PLIANT_DATA names; without it the example prints a line and ends. The poses come in two groups of
-eight. Between them markers moved by some millimetres, and the mount and the tendons by a few degrees, so these have a separate value in
-each group.
+eight. Between them markers moved by some millimetres, and the mount and the tendons by a few degrees, so these have a separate
+value in each group.
 """
 
 import csv
