@@ -305,7 +305,8 @@ def _shapes(eqs: Equations, frames: Mapping[str, tuple[int, np.ndarray]]) -> Ite
                 direction = np.array(placing.direction(surface.axis, values), dtype=float).ravel()
                 turn, _ = scipy.spatial.transform.Rotation.align_vectors([direction], [[0, 0, 1]])
                 pose = pose @ moved(np.zeros(3), turn.as_matrix() if direction[2] < 1 else np.eye(3))
-            yield Shape(name, node, pose, surface.type, _size(surface, values))
+            kind: Any = surface.type
+            yield Shape(name, node, pose, kind, _size(surface, values))
     for name, rod in spec.rods.items():
         stations = eqs.model.rod_stations[name]
         length = float(values(rod.length)) / (len(stations) - 1)
