@@ -165,7 +165,7 @@ class SceneMaker:
         base = self.pose[joint.parent][1]
         mark = JointMark(joint.type, base, place, held, axis, grounded, bool(springs), self.center(child) - held)
         driven = any(getattr(c, "motion", None) is not None for c in joint.coordinates().values())
-        return replace(mark, drive=self.outward(place, axis)) if driven and axis is not None else mark
+        return replace(mark, drive=self.outward(held, axis)) if driven and axis is not None else mark
 
     def outward(self, place: np.ndarray, axis: np.ndarray) -> np.ndarray:
         """The direction along an axis that leads away from the middle of the robot."""
