@@ -2,14 +2,16 @@
 
     python examples/learning/train.py examples/learning/soft_arm.yaml reach --out reach.npz [--minutes 10] [--device cuda]
 
-Needs torch and `pip install 'pliant[gym]'`. `examples/learning/evaluate.py` then runs the policy on the adaptive simulator. The
-policy is a small network (two layers of 64 tanh units) with observations scaled by their running mean and deviation.
+Writes the policy, and the learning curve as a .csv file beside it. Needs torch and `pip install 'pliant[gym]'`.
+`examples/learning/evaluate.py` then runs the policy on the adaptive simulator. The policy is a small network (two layers of 64
+tanh units) with observations scaled by their running mean and deviation.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import math
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -20,14 +22,14 @@ from torch import nn
 
 import pliant.gym
 
-HIDDEN, ROLLOUT, EPOCHS, MINIBATCHES = 64, 25, 4, 8
+HIDDEN, ROLLOUT, EPOCHS = 64, 25, 4
 DISCOUNT, SMOOTHING, CLIP, ENTROPY, RATE = 0.97, 0.95, 0.2, 0.002, 1e-3
 
 
 class Policy(nn.Module):
     """Mean and deviation of scaled actions (-1 to 1), and the value of a state, from scaled observations."""
 
-    def __init__(self, observations: int, actions: int) -> None:
+    def __init__(self, observations: int, actions: int, deviation: float) -> None:
         super().__init__()
 
         def layers(outputs: int, gain: float) -> nn.Sequential:
@@ -41,7 +43,7 @@ class Policy(nn.Module):
             return nn.Sequential(*parts, last)
 
         self.mean, self.value = layers(actions, 0.01), layers(1, 1.0)
-        self.log_deviation = nn.Parameter(torch.full((actions,), -0.5))
+        self.log_deviation = nn.Parameter(torch.full((actions,), math.log(deviation)))
 
     def distribution(self, seen: torch.Tensor) -> torch.distributions.Normal:
         return torch.distributions.Normal(self.mean(seen), self.log_deviation.exp())
@@ -69,25 +71,32 @@ def main() -> None:
     """Train for the given time, and write the policy and the learning curve."""
     options = arguments()
     torch.manual_seed(options.seed)
+    Path(options.out).parent.mkdir(parents=True, exist_ok=True)
     environment = pliant.gym.make(options.model, options.task, count=options.count, device=options.device)
     low, high = (torch.as_tensor(x, device=options.device) for x in bounds(environment))
     seen = tensor(environment.reset(seed=options.seed)[0], options.device)
-    policy = Policy(seen.shape[1], len(low)).to(options.device)
+    policy = Policy(seen.shape[1], len(low), options.deviation).to(options.device)
     scale, begin = Scale(seen.shape[1], seen.device), time.perf_counter()
     adam, curve, samples = torch.optim.Adam(policy.parameters(), RATE, eps=1e-5), [], 0
     while (elapsed := time.perf_counter() - begin) < 60 * options.minutes:
         for group in adam.param_groups:
             group["lr"] = RATE * max(0.05, 1 - elapsed / (60 * options.minutes))
         batch, seen, reward = rollout(environment, policy, scale, seen, low, high)
-        improve(policy, adam, batch)
+        improve(policy, adam, batch, options.minibatches)
         samples += ROLLOUT * options.count
         curve.append((elapsed, samples, reward))
         if len(curve) % 10 == 1:
             print(f"{elapsed:6.1f} s  {samples:9d} samples  mean reward {reward:.4f}", flush=True)
+            save(options.out, policy, scale, low, high, curve)
+    save(options.out, policy, scale, low, high, curve)
+
+
+def save(out: str, policy: Policy, scale: Scale, low: torch.Tensor, high: torch.Tensor, curve: list) -> None:
+    """Write the policy, as `policy.py` reads it, and the learning curve."""
     weights = {name: x.detach().cpu().numpy() for name, x in policy.mean.state_dict().items()}
     moments = {"observation_mean": scale.mean.cpu().numpy(), "observation_variance": scale.variance.cpu().numpy()}
-    np.savez(options.out, **weights, **moments, low=low.cpu().numpy(), high=high.cpu().numpy())
-    with Path(options.out).with_suffix(".csv").open("w", newline="") as file:
+    np.savez(out, **weights, **moments, low=low.cpu().numpy(), high=high.cpu().numpy())
+    with Path(out).with_suffix(".csv").open("w", newline="") as file:
         csv.writer(file).writerows([("time [s]", "samples", "reward"), *curve])
 
 
@@ -118,13 +127,13 @@ def rollout(environment, policy, scale, seen, low, high):
     return (*columns, torch.cat(advantages[::-1])), seen, float(torch.stack([row[4] for row in rows]).mean())
 
 
-def improve(policy: Policy, adam: torch.optim.Optimizer, batch: tuple[torch.Tensor, ...]) -> None:
+def improve(policy: Policy, adam: torch.optim.Optimizer, batch: tuple[torch.Tensor, ...], minibatches: int) -> None:
     """Some epochs of PPO's clipped objective."""
     seen, action, log_probability, value, advantage = batch
     target = value + advantage
     advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
     for _ in range(EPOCHS):
-        for which in torch.randperm(len(seen), device=seen.device).chunk(MINIBATCHES):
+        for which in torch.randperm(len(seen), device=seen.device).chunk(minibatches):
             distribution = policy.distribution(seen[which])
             ratio = (distribution.log_prob(action[which]).sum(1) - log_probability[which]).exp()
             gain = torch.min(ratio * advantage[which], ratio.clamp(1 - CLIP, 1 + CLIP) * advantage[which]).mean()
@@ -164,6 +173,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--out", default="policy.npz")
     parser.add_argument("--count", type=int, default=1024)
     parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--minibatches", type=int, default=8, help="parts of the samples, each with a gradient step")
+    parser.add_argument(
+        "--deviation", type=float, default=0.6, help="of actions at the start, in halves of their range"
+    )
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()

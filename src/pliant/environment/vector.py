@@ -26,7 +26,7 @@ def make(
     *,
     count: int = 1024,
     device: Literal["cpu", "cuda"] = "cpu",
-    precision: Literal["double", "single"] = "single",
+    precision: Literal["double", "single"] | None = None,
     render_mode: str | None = None,
     threads: int | None = None,
 ) -> FleetEnvironment:
@@ -34,7 +34,8 @@ def make(
 
     robot: a model file, the name of a bundled robot, a RobotSpec, or equations. task: the name of one of the model's tasks, which
     may be left out where it has one only, or a task made in Python. count: number of robots. device, precision and threads are
-    those of the `Fleet`. render_mode: "rgb_array" for `render`.
+    those of the `Fleet`; by default, precision is single, and double for robots that the runtime steps, such as those with
+    contacts. render_mode: "rgb_array" for `render`.
     """
     eqs = robot if isinstance(robot, Equations) else derive(robot)
     return FleetEnvironment(
@@ -66,7 +67,7 @@ class FleetEnvironment(gymnasium.vector.VectorEnv):
         *,
         count: int,
         device: Literal["cpu", "cuda"] = "cpu",
-        precision: Literal["double", "single"] = "single",
+        precision: Literal["double", "single"] | None = None,
         render_mode: str | None = None,
         threads: int | None = None,
     ) -> None:

@@ -58,7 +58,7 @@ class Fleet:
         count: int,
         *,
         device: Literal["cpu", "cuda"] = "cpu",
-        precision: Literal["double", "single"] = "double",
+        precision: Literal["double", "single"] | None = "double",
         method: Method | str | None = None,
         step: float | None = None,
         inputs: str | Sequence[str] | None = None,
@@ -71,7 +71,7 @@ class Fleet:
         eqs: the equations, with the inputs and parameters that are in force (`eqs.at`).
         count: how many robots.
         device: "cpu" or "cuda".
-        precision: "double" or "single".
+        precision: "double" or "single"; None for single with straight-line code and double in the runtime.
         method: an integrator with a fixed step or its name: "explicit", "symplectic_euler", "semi_implicit", or
             "implicit", the default.
         step: step [s] of a method that is given by name.
@@ -86,9 +86,9 @@ class Fleet:
         self.eqs = eqs.at(parameters=numbers)
         names = commanded_inputs(self.eqs, name_tuple(inputs))
         check_names("input", names, eqs.inputs)
-        self._device = _device(
-            choice("device", device, ("cpu", "cuda")), choice("precision", precision, ("double", "single")), threads
-        )
+        self._precision_is_free = precision is None
+        wanted = "single" if precision is None else choice("precision", precision, ("double", "single"))
+        self._device = _device(choice("device", device, ("cpu", "cuda")), wanted, threads)
         self._start_given = start
         refuse(self.eqs)
         self._group = Group(self.count, names, tuple(arrays))
@@ -107,6 +107,8 @@ class Fleet:
                 return StraightLineEngine(self.eqs, self._group, self._device, self.method, *rows_in_force(start))
             except TooLong as found:
                 reason = str(found)
+        if self._precision_is_free:
+            self._device = _device(self._device.name, "double", getattr(self._device, "threads", None))
         if self._device.precision == "single":
             raise ArgumentError(
                 f"{reason}, so the runtime steps it, which has double precision only", "leave out precision='single'"
