@@ -10,6 +10,8 @@ import pliant
 from pliant.language.foreign import foreign, reader_of
 
 FILES = {
+    "arm.usda": (b"#usda 1.0\n", "a USD scene", "does not import it"),
+    "arm.usd": (b"PXR-USDC\x00\x08", "a USD scene", "does not import it"),
     "arm.sdf": (b'<?xml version="1.0"?>\n<sdf version="1.9"></sdf>', "an SDF model", "does not import it"),
     "other.xml": (b"<?xml version='1.0'?><COLLADA></COLLADA>", "XML", "does not import it"),
     "report.html": (b"<!doctype html><html></html>", "a web page", "the model that it is a report of"),

@@ -133,3 +133,16 @@ def test_parameters_that_only_other_variants_use_are_no_remark() -> None:
     assert not [x for x in pliant.load_text(text, variant="heavy").remarks if x.path.startswith("parameters")]
     bare = text.replace("variants: {heavy:", "variants: {bare: {bodies: {ball: {mass: 2 kg}}}, heavy:")
     assert not [x for x in pliant.load_text(bare, variant="bare").remarks if x.path.startswith("parameters")]
+
+
+def test_masses_in_grams_and_angles_in_degrees_without_their_units() -> None:
+    text = """
+pliant: 1
+bodies: {{ball: {{mass: {mass}, shape: {{type: sphere, radius: 1 cm}}}}}}
+joints: {{hinge: {{type: revolute, axis: y, child: ball, angle: {{initial: {angle}}}}}}}
+"""
+    odd = [str(remark) for remark in pliant.load_text(text.format(mass=5, angle=90)).remarks]
+    assert len(odd) == 2
+    assert "a mass of 5 kg in a shape of 4.19e-06 m^3" in odd[0]
+    assert "the initial angle is 90 rad, 14.3 turns" in odd[1]
+    assert not pliant.load_text(text.format(mass="5 g", angle="90 deg")).remarks

@@ -44,6 +44,8 @@ BY_START = (
     (b"\x89PNG", "a picture", "give the model that it was drawn from"),
     (b"GIF8", "a film", "give the model that it was made from"),
     (b"PK\x03\x04", "an archive", "unpack it, and give the model in it"),
+    (b"#usda", "a USD scene", NOT_IMPORTED),
+    (b"PXR-USDC", "a USD scene", NOT_IMPORTED),
     (b"glTF", "a glTF scene", "give the model that it was exported from"),
     (b"solid ", "an STL mesh", ""),
     (b"ply", "a PLY mesh", ""),

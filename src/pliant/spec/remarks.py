@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.joint.coordinate import AngleCoordinate
 from pliant.language.base import Part
 from pliant.language.scalar import Scalar
 from pliant.language.syntax import ExpressionError, Item, Node, children, parse, symbols
@@ -29,6 +30,10 @@ STOUTEST = 2.0
 """Diameter of a rod over its length beyond which the two were hardly meant."""
 FARTHEST = 100.0
 """Deflection under a carried weight by the linear theory, over the length of the rod, beyond which it cannot carry it."""
+DENSEST = 1e6
+"""Mass of a body over the volume of its shape beyond which the two were hardly meant [kg/m^3]."""
+TURNS = 2.0
+"""Turns of an initial angle beyond which degrees were meant."""
 UNIT = "is a unit missing? Numbers without one are SI: m, kg, Pa"
 
 
@@ -36,6 +41,8 @@ def remarks(checked: Checked) -> Iterator[Finding]:
     """Remarks on a valid model."""
     yield from _materials(checked)
     yield from _inertias(checked)
+    yield from _dense_bodies(checked)
+    yield from _many_turns(checked)
     yield from _stout_rods(checked)
     yield from _heavy_loads(checked)
     yield from _massless_ends(checked)
@@ -75,6 +82,31 @@ def _inertias(checked: Checked) -> Iterator[Finding]:
             shown = ", ".join(f"{moment:.4g}" for moment in moments)
             message = f"no body has the principal moments of inertia {shown} kg*m^2: one exceeds the other two's sum"
             yield "bodies", name, ("inertia",), message, "check the numbers and their axes"
+
+
+def _dense_bodies(checked: Checked) -> Iterator[Finding]:
+    """Bodies whose given mass does not fit into their shape."""
+    for name, body in checked.flat.bodies.items():
+        mass = _value(checked, body.mass)
+        if not mass or body.shape is None:
+            continue
+        try:
+            volume = float(body.shape.volume(checked.number))
+        except (ArithmeticError, ExpressionError, NotImplementedError):
+            continue
+        if volume > 0 and mass > DENSEST * volume:
+            message = f"a mass of {mass:.3g} kg in a shape of {volume:.3g} m^3 is {mass / volume:.2g} kg/m^3: no solid is so dense"
+            yield "bodies", name, ("mass",), message, UNIT
+
+
+def _many_turns(checked: Checked) -> Iterator[Finding]:
+    """Initial angles of several turns."""
+    for name, joint in checked.flat.joints.items():
+        for label, coordinate in joint.coordinates().items():
+            angle = _value(checked, coordinate.initial) if isinstance(coordinate, AngleCoordinate) else None
+            if angle is not None and abs(angle) > TURNS * 2 * math.pi:
+                message = f"the initial angle is {angle:.4g} rad, {abs(angle) / (2 * math.pi):.3g} turns"
+                yield "joints", name, (label, "initial"), message, f"is it {angle:.4g} deg?"
 
 
 def _half_sizes(checked: Checked, rod: Rod) -> np.ndarray | None:
