@@ -164,6 +164,8 @@ def test_parameters_that_the_start_depends_on(arm: pliant.Equations) -> None:
     assert fleet.q[1, at] == 0.3  # until it is reset
     fleet.reset([1])
     assert fleet.q[1, at] == 0.7
+    fleet.reset()
+    assert np.array_equal(fleet.q[:, at], [0.1, 0.7, -0.2])  # those of the others are unchanged
     fleet.step(n=50)
     run = pliant.simulate(arm, 0.05, method="semi_implicit", step=1e-3, parameters={"lean": 0.7, "modulus": 0.3e6})
     _agrees(fleet, 1, run)

@@ -254,8 +254,10 @@ class Fleet:
         for name, column in columns.items():
             self._parameters[which, at[name]] = column
         self._engine.put_parameters(which, self._parameters[which])
-        if hasattr(self, "_start"):
-            self._start = self._starts(self._start_given)
+        if hasattr(self, "_start") and not is_arrays(self._start_given):
+            found = starts_of_each(self.eqs, self._parameters, self.parameter_names, self._start_given, which)
+            for rows, values in zip(self._start, found, strict=True):
+                rows[:, self._device.read(which)] = self._device.own(values)
 
     def outputs(self, names: str | Sequence[str] | None = None) -> dict[str, Any]:
         """Outputs of the model at the current states: arrays (count), or (count x numbers) of vectors, by name."""
@@ -282,7 +284,8 @@ class Fleet:
             q, v = (self._shaped("start", x, (self.count, n)) for x, n in zip(given, sizes, strict=True))
             return self._device.own(q.T), self._device.own(v.T)
         if self.parameter_names:
-            q, v = starts_of_each(self.eqs, self._parameters, self.parameter_names, given)
+            every = np.arange(self.count)
+            q, v = starts_of_each(self.eqs, self._parameters, self.parameter_names, given, every)
         else:
             made = assembled_start(self.eqs, given)
             q, v = (np.repeat(np.asarray(x)[:, None], self.count, axis=1) for x in (made.q, made.v))

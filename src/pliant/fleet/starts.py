@@ -32,10 +32,10 @@ def rows_in_force(start: AssembledState) -> tuple[list[int], list[float]]:
 
 
 def starts_of_each(
-    eqs: Equations, parameters: np.ndarray, names: tuple[str, ...], start: Any
+    eqs: Equations, parameters: np.ndarray, names: tuple[str, ...], start: Any, which: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Positions and rates (nq x robots, nv x robots) that follow from the parameters of each robot (robots x parameters), of which
-    those named differ. Loops are closed robot by robot, and equilibria found so.
+    """Positions and rates (nq x which, nv x which) that follow from the parameters of each robot (robots x parameters), of which
+    those named differ, for the robots with the indices `which`. Loops are closed robot by robot, and equilibria found so.
 
     Raises ValueError with the number of the robot that has none.
     """
@@ -43,12 +43,12 @@ def starts_of_each(
     word = model.spec.start if start is None else start
     if isinstance(word, str) and word == INITIAL and not model.system.rows:
         found = [
-            np.asarray(x, dtype=float).reshape(-1, len(parameters), order="F") for x in model.initial(parameters.T)
+            np.asarray(x, dtype=float).reshape(-1, len(which), order="F") for x in model.initial(parameters[which].T)
         ]
         return found[0], found[1]
     at = [model.parameter_defaults[1][name] for name in names]
     made = []
-    for robot, values in enumerate(parameters[:, at].tolist()):
+    for robot, values in zip(which.tolist(), parameters[which][:, at].tolist(), strict=True):
         try:
             made.append(assembled_start(eqs.at(parameters=dict(zip(names, values, strict=True))), start))
         except (ValueError, RuntimeError) as reason:
