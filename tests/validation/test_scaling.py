@@ -76,7 +76,8 @@ def by_semi_implicit(eqs: pliant.Equations, units: Units) -> np.ndarray:
 
 def at_rest(eqs: pliant.Equations, units: Units) -> np.ndarray:
     """Places of all nodes at rest, or where a search that finds no stable pose ends."""
-    return np.asarray(eqs.binding.node_poses(pliant.equilibrium(eqs, on_failure="return").q)[1]) / units.length
+    places = eqs.binding.node_poses(pliant.equilibrium(eqs, on_failure="return").q)[1]
+    return np.sort(places, axis=0) / units.length  # nodes within an element of a rod may have another order
 
 
 def eigenvalues(eqs: pliant.Equations, units: Units) -> np.ndarray:
