@@ -32,7 +32,6 @@ from pliant.cli.common import (
 )
 from pliant.cli.memory import limit_memory, memory_words
 from pliant.cli.usage import check_values, empty_argument, usage_failure
-from pliant.language.arguments import ArgumentError
 from pliant.language.faults import SpecError
 
 COMMANDS = {
@@ -109,8 +108,8 @@ def run(arguments: Sequence[str]) -> int:
         failure = usage_failure(error, arguments)
     except SpecError as error:
         failure = Failure("", faults=error.faults, model=error.model)
-    except (CommandError, ArgumentError) as error:
-        failure = Failure(error.message if isinstance(error, ArgumentError) else str(error), error.hint)
+    except CommandError as error:
+        failure = Failure(str(error), error.hint)
     except MemoryError as error:
         failure = Failure(str(error) or "there is not enough memory", f"use a smaller model; {memory_words()}")
     except (KeyboardInterrupt, typer.Abort):

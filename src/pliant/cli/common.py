@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
-from pliant.language.arguments import ArgumentError
 from pliant.language.deadline import TimeIsUp, alarm_after, time_limit
 from pliant.language.faults import Fault
 from pliant.language.limits import limits
@@ -151,9 +150,11 @@ def with_timeout(command: Any) -> Any:
                 raise
             except TimeIsUp as reason:
                 raise TimedOut(str(reason)) from None
-            except (ArgumentError, CommandError):
+            except (ValueError, CommandError) as reason:
                 if deadline is not None and deadline.noticed:  # this is why it failed
                     raise TimedOut(str(deadline)) from None
+                if hasattr(reason, "message") and hasattr(reason, "hint"):  # an ArgumentError; its module imports NumPy
+                    raise CommandError(reason.message, reason.hint) from None
                 raise
             if deadline is not None and deadline.noticed:
                 raise TimedOut(str(deadline), answered=True)
