@@ -170,11 +170,12 @@ class FleetEnvironment(gymnasium.vector.VectorEnv):
         if drawn:
             self.fleet.set_parameters(drawn, which)
         self.fleet.reset(which)
+        rows = self._own(which)
         if task.spread.any():
             q = self.fleet.q
             away = random.uniform(-1, 1, (len(which), len(task.spread))) * task.spread
-            q[which] = q[which] + self._own(away).astype(q.dtype)
-        self._samples[which] = 0
+            q[rows] = q[rows] + self._own(away).astype(q.dtype)
+        self._samples[rows] = 0
 
     def _outputs(self) -> dict[str, Any]:
         return self.fleet.outputs(self.task.outputs)
