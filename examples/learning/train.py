@@ -74,7 +74,7 @@ def main() -> None:
     Path(options.out).parent.mkdir(parents=True, exist_ok=True)
     environment = pliant.gym.make(options.model, options.task, count=options.count, device=options.device)
     low, high = (torch.as_tensor(x, device=options.device) for x in bounds(environment))
-    seen = tensor(environment.reset(seed=options.seed)[0], options.device)
+    seen = tensor(staggered(environment, options.seed), options.device)
     policy = Policy(seen.shape[1], len(low), options.deviation).to(options.device)
     scale, begin = Scale(seen.shape[1], seen.device), time.perf_counter()
     adam, curve, samples = torch.optim.Adam(policy.parameters(), RATE, eps=1e-5), [], 0
@@ -98,6 +98,17 @@ def save(out: str, policy: Policy, scale: Scale, low: torch.Tensor, high: torch.
     np.savez(out, **weights, **moments, low=low.cpu().numpy(), high=high.cpu().numpy())
     with Path(out).with_suffix(".csv").open("w", newline="") as file:
         csv.writer(file).writerows([("time [s]", "samples", "reward"), *curve])
+
+
+def staggered(environment, seed: int):
+    """Observations of robots that are at different times of their episodes, so that every rollout has samples of all times."""
+    seen, _ = environment.reset(seed=seed)
+    environment.action_space.seed(seed)
+    for k in range(environment.task.samples):
+        environment.step(environment.action_space.sample())
+        begun = np.arange(environment.num_envs) % environment.task.samples == k
+        seen, _ = environment.reset(options={"reset_mask": begun})
+    return seen
 
 
 def rollout(environment, policy, scale, seen, low, high):
