@@ -55,7 +55,7 @@ def stiff_flop() -> pliant.RobotSpec:
 ROBOTS: dict[str, tuple[Callable[[], pliant.RobotSpec], str, float]] = {
     "cart_pole": (lambda: pliant.load("cart_pole"), "explicit", 1e-3),
     "three_section_arm": (lambda: pliant.load("three_section_arm"), "explicit", 1e-4),
-    "three_section_arm, symplectic_euler": (lambda: pliant.load("three_section_arm"), "symplectic_euler", 1e-4),
+    "three_section_arm, symplectic_euler": (lambda: pliant.load("three_section_arm"), "symplectic_euler", 5e-5),
     "three_section_arm, semi_implicit": (lambda: pliant.load("three_section_arm"), "semi_implicit", 1e-3),
     "three_section_arm, implicit": (lambda: pliant.load("three_section_arm"), "implicit", 5e-3),
     "stiff_flop": (stiff_flop, "explicit", 2e-5),
@@ -63,8 +63,8 @@ ROBOTS: dict[str, tuple[Callable[[], pliant.RobotSpec], str, float]] = {
     "pcs4": (lambda: pliant.load_text(PCS4), "explicit", 1e-3),
     "leg": (lambda: pliant.load("leg"), "generalized_alpha", 1e-3),
     "fe_rod": (lambda: pliant.load_text(FE_ROD), "semi_implicit", 1e-3),
-    "hopper": (lambda: pliant.load("hopper"), "implicit", 1e-3),
-    "gripper": (lambda: pliant.load("gripper"), "implicit", 1e-3),
+    "hopper": (lambda: pliant.load("hopper"), "generalized_alpha", 2e-4),
+    "gripper": (lambda: pliant.load("gripper"), "semi_implicit", 1e-3),
 }
 """Robots, methods and steps [s]. The runtime steps those from `leg` on: large robots, and robots in contact."""
 IN_RUNTIME = ("leg", "fe_rod", "hopper", "gripper")
@@ -83,8 +83,11 @@ def one_by_one(eqs: pliant.Equations, method: Method) -> Callable[[int], float]:
         )  # fmt: skip
         run.start()
         begin = time.process_time()
-        run.advance(steps)
-        return time.process_time() - begin
+        status = run.advance(steps)
+        took = time.process_time() - begin
+        if run.steps < steps:
+            raise RuntimeError(f"the robot could not be stepped on: {status.meaning}")
+        return took
 
     return timed
 
@@ -142,6 +145,8 @@ def row(name: str, device: str, precision: str, count: int, seconds: float) -> d
     single_round = rate(one_by_one(eqs, fleet.method), 1, seconds)
     rounds = [(fleet_round(), single_round()) for _ in range(4)]
     many, single = (max(each) for each in zip(*rounds, strict=True))
+    if fleet.failed.any():
+        return {**found, "method": method_name, "refused": f"{int(fleet.failed.sum())} robots diverged"}
     return {
         **found, "steps_per_second": many, "single_per_second": single, "method": method_name, "step": step,
         "rates": len(eqs.rates), "real_time": many * step, "times_single": many / single, "first_step_s": first,
