@@ -52,8 +52,8 @@ def test_the_gap_is_the_distance_of_the_surfaces(trunk) -> None:
     np.testing.assert_allclose(found["gap"], away.min(axis=0) - 0.032, atol=1e-6)
     np.testing.assert_allclose(found["miss"], np.sqrt(sum(found[f"away_{x}"] ** 2 for x in "xyz")), atol=1e-6)
     near = np.exp(-((found["miss"] / 0.02) ** 2)) + np.exp(-found["miss"] / 0.08)
-    np.testing.assert_allclose(found["reward"], near - np.maximum(0, 1 - found["gap"] / 8e-3), atol=1e-5)
-    assert (found["gap"] < 8e-3).any()
+    np.testing.assert_allclose(found["reward"], near - np.maximum(0, 1 - found["gap"] / 12e-3), atol=1e-5)
+    assert (found["gap"] < 12e-3).any()
 
 
 def test_goals_are_hidden_by_the_pillar() -> None:
