@@ -1,5 +1,7 @@
 """Words where a result leaves the range of its model, and silence where it does not."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -106,3 +108,29 @@ def test_a_strip_is_strained_across_its_thickness():
         bent = q.copy()
         bent[[k for k, name in enumerate(eqs.coordinates) if name.startswith(f"rod.{axis}[")]] = turn / 0.5
         assert len(range_warnings(eqs.model, eqs.binding, bent[None])) == count
+
+
+FINGER = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+parameters: {moment: 60 mN*m}
+sections: {s: {shape: circle, radius: 6 mm}}
+materials: {m: {density: 1100 kg/m^3, youngs_modulus: 6 MPa, poissons_ratio: 0.45}}
+rods: {finger: {length: 12 cm, section: s, material: m, model: {kind: pcs, elements: ELEMENTS}}}
+loads: {bend: {frame: finger.tip, moment: [0, =moment, 0]}}
+surfaces: {wall: {type: plane, position: [0, 0, -5 cm]}}
+contacts: {touch: {between: [finger, wall]}}
+"""
+
+
+@pytest.mark.parametrize(("elements", "is_off"), [(1, True), (12, False)])
+def test_rods_that_bend_between_their_stations(elements: int, is_off: bool) -> None:
+    eqs = derive(load_text(FINGER.replace("ELEMENTS", str(elements))))
+    rest = equilibrium(eqs)
+    remarks = [note for note in rest.warnings if "straight edges" in note]
+    assert bool(remarks) == is_off
+    if is_off:
+        # an arc of length l that turns by the angle M l / (E I): its height over the chord
+        turn = 0.06 * 0.12 / (6e6 * 3.14159265 * 0.006**4 / 4)
+        height = 0.12 / turn * (1 - math.cos(turn / 2))
+        assert f"{1e3 * height:.2g} mm off" in remarks[0]

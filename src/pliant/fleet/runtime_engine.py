@@ -83,7 +83,7 @@ class RuntimeEngine(Engine):
         if not (np.isfinite(q).all() and np.isfinite(v).all() and np.isfinite(values).all()):
             return None
         run = self._runs[robot]
-        if run is None or not run.is_at(t, q, v):  # also contacts start anew where a state was written
+        if run is None or not run.is_at(t, q, v):  # contacts restart where a state was written
             run = self._runs[robot] = _Run(make_run(self._own[robot], self._method), t, q, v, self._method)
         held = dict(zip(self._inputs, values.tolist(), strict=True))
         if run.parameters is not self._own[robot] or run.held != held:

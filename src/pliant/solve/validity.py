@@ -22,6 +22,8 @@ from pliant.solve.law_ranges import law_range_notes
 from pliant.solve.rod_strains import Poses, parameter_values, strains_times_length
 from pliant.tendon import TensionTendon
 
+OFF_SURFACE = 0.25
+"""Distance of a rod's axis from the edges that touch for it, as a share of its radius, from which it is remarked on."""
 STATES = 200
 """So many states of a motion are looked at, the last one included."""
 
@@ -41,7 +43,7 @@ def range_warnings(model: Model, bound: Binding, states: np.ndarray) -> list[str
     states = np.asarray(states, dtype=float)
     picked = distinct(np.linspace(0, len(states) - 1, min(STATES, len(states))).astype(int))
     looked_at = _States(bound, [q for q in states[picked] if np.all(np.isfinite(q))])
-    watched = (_turn_limits, _linear_beams, _large_strains, _laws, _turned_links)
+    watched = (_turn_limits, _linear_beams, _large_strains, _laws, _turned_links, _straight_surfaces)
     return [note for watch in watched for note in watch(model, bound, looked_at)]
 
 
@@ -218,6 +220,31 @@ def _turned_links(model: Model, bound: Binding, states: _States) -> Iterator[str
             yield (
                 f"the ends of the link '{name}' turn by {np.degrees(largest):.3g} deg against each other; beyond 180 deg its "
                 "deformation jumps. Add stiffness against turning, or measure displacements in the first frame (`map: first`)"
+            )
+
+
+def _straight_surfaces(model: Model, bound: Binding, states: _States) -> Iterator[str]:
+    """Rods in contact that bend so much between the stations of their model that their surface, which is straight there, is off."""
+    for shape in bound.system.contacts.shapes:
+        stations = model.rod_stations.get(shape.name, ())
+        if shape.form != "wire" or len(stations) < 2:
+            continue
+        constants = np.array([bound.constants[s.constants : s.constants + 12] for s in stations])
+        nodes = [s.node for s in stations]
+        radius = min(float(bound.constants[vertex.constants + 3]) for vertex in shape.vertices)
+        largest = 0.0
+        for rotations, positions in states.poses:
+            tangents = np.einsum("nij,nj->ni", rotations[nodes], constants[:, 6:9])
+            places = positions[nodes] + np.einsum("nij,nj->ni", rotations[nodes], constants[:, 9:])
+            cosines = np.einsum("ni,ni->n", tangents[:-1], tangents[1:])
+            angles, chords = np.arccos(np.clip(cosines, -1, 1)), np.linalg.norm(np.diff(places, axis=0), axis=1)
+            largest = max(
+                largest, float(np.max(0.5 * chords * np.tan(0.25 * angles)))
+            )  # the height of an arc over its chord
+        if largest > OFF_SURFACE * radius:
+            yield (
+                f"the rod '{shape.name}' touches with straight edges between the stations of its model, which are up to "
+                f"{1e3 * largest:.2g} mm off its axis where it bends (its radius is {1e3 * radius:.2g} mm); use more elements"
             )
 
 

@@ -440,7 +440,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
     int lands = 0;
     /* the way to a stop is cut into equal steps rather than leaving a sliver, which would spoil accelerations */
     if (r->fixed) {
-      /* the sum of many steps is off by its round-off, which asks for no further step */
+      /* the sum of many steps is off by its round-off, which needs no further step */
       const double slack = fmin(0.5, 1e-6 + ldexp(DBL_EPSILON * r->steps * fabs(r->t) / h, r->halvings));
       const double parts = fmax(1, ceil(ldexp(left / h, r->halvings) - slack));
       h = left / parts, lands = parts == 1;

@@ -17,7 +17,7 @@ static int put_values(const fleet *F, long long at, ROBOT(robot) *x) {
   return status;
 }
 
-/* The state of the arrays; contacts start anew where it is not the one that the robot has reached. */
+/* The state of the arrays; contacts restart where it is not the one that the robot has reached. */
 static int put_state(const fleet *F, long long at, ROBOT(robot) *x) {
   double q[NQ + 1], v[NV + 1];
   int is_there = ROBOT(time)(x) == F->time[at];
