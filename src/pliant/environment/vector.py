@@ -128,7 +128,7 @@ class FleetEnvironment(gymnasium.vector.VectorEnv):
         self.fleet.step(held, task.substeps)
         self._samples += 1
         outputs = self._outputs()
-        failed = xp.asarray(self.fleet.failed)
+        failed = xp.asarray(self.fleet.failed) | ~xp.isfinite(outputs[task.reward])
         ended = failed if task.end is None else failed | (outputs[task.end] > 0)
         rewards = xp.where(failed, task.failure, outputs[task.reward])
         truncated = (self._samples >= task.samples) & ~ended
