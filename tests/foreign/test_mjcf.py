@@ -338,7 +338,7 @@ WRONG = {
         ),
         "too many parts",
     ),
-    "a long cable": (CABLE.replace("COUNT", "100000000").replace("GRAVITY", "0"), "<composite> makes too many parts"),
+    "a long cable": (CABLE.replace("COUNT", "100000000").replace("GRAVITY", "0"), "<composite> creates too many parts"),
     "attached to itself": (
         '<mujoco><asset><model name="m" file="arm.xml"/></asset><worldbody><attach model="m" prefix="x"/></worldbody></mujoco>',
         "too many models are attached",

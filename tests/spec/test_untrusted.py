@@ -82,8 +82,9 @@ def test_the_page_lists_the_limits() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (\S+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert [name for name, _ in rows] == [field.name for field in fields(Limits)]
     for name, shown in rows:
-        number, size = re.fullmatch(r"([0-9]+)(MB)?|none", shown).groups()
-        assert getattr(Limits(), name) == (None if number is None else float(number) * (1e6 if size else 1))
+        number, size = re.fullmatch(r"([0-9]+)(MB|GB)?|none", shown).groups()
+        unit = {None: 1, "MB": 1e6, "GB": 1e9}[size]
+        assert getattr(Limits(), name) == (None if number is None else float(number) * unit)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the recipe is for Linux")

@@ -232,18 +232,18 @@ def test_axial_stiffness_is_that_of_the_rest_length():
     assert one.bias([0.3], [0.0])[0] == pytest.approx(160)
 
 
-def test_a_tendon_asked_to_push_is_slack_and_that_is_said():
+def test_a_tendon_commanded_to_push_is_slack_with_a_warning():
     model = PULLEY.replace("DAMPER", "").replace("type: elastic", "type: tension").replace("rest: 0.5 m", "tension: =u")
     model = model.replace("    stiffness: 800 N/m\n", "").replace(
         "bodies:", "parameters: {u: {value: 1, input: true}}\nbodies:"
     )
     eqs = derive(load_text(model + "inputs: {u: =1 - 10*t}\n"))
     run = simulate(eqs, 0.3, rtol=1e-9)
-    assert any("'rope' was asked for -2 N" in note for note in run.warnings)
+    assert any("'rope' was commanded to -2 N" in note for note in run.warnings)
     assert float(run["rope"].min()) == 0
     # from 0.1 s on nothing acts: x = 1.5 t and before it 2 a = -(1 - 10 t)
     assert run["slide"].rate[-1] == pytest.approx(1.5 - 0.05 / 2, rel=1e-6)
-    assert "was asked for -3 N" in equilibrium(eqs, inputs={"u": -3.0}).message
+    assert "was commanded to -3 N" in equilibrium(eqs, inputs={"u": -3.0}).message
     assert not simulate(eqs, 0.05).warnings
 
 
