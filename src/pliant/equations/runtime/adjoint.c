@@ -218,7 +218,7 @@ static void place(pl_adjoint *A, const pl_tables *T, pl_memory *m) {
     at[i]->acceleration = pl_doubles(m, signals), at[i]->jerk = pl_doubles(m, signals);
   }
   A->store = pl_doubles(m, 6 * signals);
-  for (int i = 0; i < 16; ++i) A->temporary[i] = pl_doubles(m, n);
+  for (int i = 0; i < 19; ++i) A->temporary[i] = pl_doubles(m, n);
   A->stages = pl_doubles(m, 7 * (nq + 4 * nv + rows));
   A->transposed = pl_ints(m, T->nnz_kkt);
 }

@@ -70,7 +70,7 @@ typedef struct pl_adjoint {
   double *from_signal, *from_rate; /* the same in the state that a step began with */
   pl_signal_cotangents at_start, at_last; /* at the time that a step begins, and at the one in question last */
   double *store;                   /* temporary: what signals are, 6 x n_signal */
-  double *temporary[16];           /* nq + nv + m each */
+  double *temporary[19];           /* nq + nv + m each */
   double *stages;                  /* cotangents of stages, 6 x (3 nv + m) or of (q, a), 6 x (nq + nv) */
   int *transposed;                 /* where the transpose of each entry of the matrix stands */
   void *block;

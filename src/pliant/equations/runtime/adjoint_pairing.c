@@ -238,6 +238,7 @@ void pl_adjoint_keep(pl_adjoint *A, const double *v) {
 
 #define NEAR 2e-4  /* of a direction, for differences of gradients */
 #define AWAY 1e-2  /* of a direction, for differences of differences */
+#define BENT 1e-9  /* estimated error, relative to a gradient, up to which a difference of first order serves */
 
 /* The state a share of a direction away. */
 static void move(pl_adjoint *A, const pl_direction *d, double share, double *q, double *v, double *a, double *lambda) {
@@ -252,6 +253,25 @@ static void move(pl_adjoint *A, const pl_direction *d, double share, double *q, 
   pl_increment(T, r->q, x, q);
 }
 
+/* Adds a multiple of the gradient at hand. */
+static void add_gradient(const pl_adjoint *A, double by, double *bar_q, double *bar_v, double *bar_a, double *bar_multipliers) {
+  const pl_tables *T = A->r->w->T;
+  for (int i = 0; i < T->nv; ++i) bar_q[i] += by * A->gq[i], bar_v[i] += by * A->gv[i], bar_a[i] += by * A->ga[i];
+  for (int i = 0; i < T->m; ++i) bar_multipliers[i] += by * A->gl[i];
+}
+
+/* How much of a gradient has changed: the largest share of its parts by q, v and a. */
+static double changed_share(const pl_adjoint *A, const double *const *was) {
+  const double *now[3] = {A->gq, A->gv, A->ga};
+  double most = 0;
+  for (int k = 0; k < 3; ++k) {
+    double change = 0, size = 0;
+    for (int i = 0; i < A->r->w->T->nv; ++i) change += fabs(now[k][i] - was[k][i]), size += fabs(was[k][i]);
+    if (change > 0) most = fmax(most, size > 0 ? change / size : INFINITY);
+  }
+  return most;
+}
+
 void pl_adjoint_second(pl_adjoint *A, const pl_direction *d, double *bar_q, double *bar_v, double *bar_a,
                        double *bar_multipliers) {
   const pl_run *r = A->r;
@@ -259,24 +279,34 @@ void pl_adjoint_second(pl_adjoint *A, const pl_direction *d, double *bar_q, doub
   const pl_credit *c = A->credit;
   const int nv = T->nv, m = T->m;
   double *q = A->temporary[8], *v = A->temporary[9], *a = A->temporary[10], *lambda = A->temporary[11];
-  double *g = A->temporary[12]; /* the gradient by q here */
-  /* (f(near) - f(-near)) / (2 near), or (-3 f(0) + 4 f(near) - f(2 near)) / (2 near), which reads inputs on one side alone */
-  static const double at[2][2] = {{1, 2}, {1, -1}}, parts[2][2] = {{2, -0.5}, {0.5, -0.5}};
-  const double share = d->time < 0 ? -NEAR : NEAR, here = d->both_sides ? 0 : 1.5 / share;
-  memcpy(g, A->gq, nv * sizeof(double));
-  for (int i = 0; i < nv; ++i) bar_q[i] += here * A->gq[i], bar_v[i] += here * A->gv[i], bar_a[i] += here * A->ga[i];
-  for (int i = 0; i < m; ++i) bar_multipliers[i] += here * A->gl[i];
+  double *g = A->temporary[12], *gv = A->temporary[16], *ga = A->temporary[17], *gl = A->temporary[18]; /* the gradient here */
+  /* (f(near) - f(-near)) / (2 near), or differences that read inputs on one side alone: (f(near) - f(0)) / near, and where this is
+   * too coarse (-3 f(0) + 4 f(near) - f(2 near)) / (2 near) */
+  static const double at[3][2] = {{1}, {1, 2}, {1, -1}}, parts[3][2] = {{1}, {2, -0.5}, {0.5, -0.5}}, own[3] = {1, 1.5, 0};
+  const double share = d->time < 0 ? -NEAR : NEAR;
+  int kind = d->both_sides ? 2 : 1;
+  memcpy(g, A->gq, nv * sizeof(double)), memcpy(gv, A->gv, nv * sizeof(double)), memcpy(ga, A->ga, nv * sizeof(double));
+  memcpy(gl, A->gl, m * sizeof(double));
   const int with_inputs = T->n_signal && T->n_input;
-  for (int k = 0; k < 2; ++k) {
-    const double offset = share * at[d->both_sides][k], by = parts[d->both_sides][k] / share;
+  for (int k = 0; k < (kind ? 2 : 1); ++k) {
+    const double offset = share * at[kind][k];
     move(A, d, offset, q, v, a, lambda);
     pl_adjoint_gradient(A, pl_time(r, d->t + offset * d->time), q, v, a, lambda);
-    for (int i = 0; i < nv; ++i) bar_q[i] -= by * A->gq[i], bar_v[i] -= by * A->gv[i], bar_a[i] -= by * A->ga[i];
-    for (int i = 0; i < m; ++i) bar_multipliers[i] -= by * A->gl[i];
+    if (kind == 1 && !k) {
+      /* a gradient that changes by the share c over the way near / NEAR bends by c^2 or so */
+      const double *const was[3] = {g, gv, ga};
+      const double change = changed_share(A, was) / NEAR;
+      if (0.5 * NEAR * change * change < BENT) kind = 0;
+    }
+    const double by = parts[kind][k] / share;
+    add_gradient(A, -by, bar_q, bar_v, bar_a, bar_multipliers);
     if (!with_inputs) continue;
     find_signals(A, q, v, A->by_signal, A->by_rate);
     credit_signals(A, by, A->by_signal, A->by_rate, at_time(A, &A->at_start, d->t));
   }
+  const double here = own[kind] / share;
+  for (int i = 0; i < nv; ++i) bar_q[i] += here * g[i], bar_v[i] += here * gv[i], bar_a[i] += here * ga[i];
+  for (int i = 0; i < m; ++i) bar_multipliers[i] += here * gl[i];
   for (int i = 0; i < T->n_quat; ++i) { /* increments of the beginning come before the direction */
     const double *o = d->q + T->quat_v[i], *y = g + T->quat_v[i];
     double *z = bar_q + T->quat_v[i];
