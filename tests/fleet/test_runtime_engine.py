@@ -12,7 +12,7 @@ from as_c_plus_plus import AS_C_PLUS_PLUS, numbers
 from test_fleet import ARM
 
 import pliant
-from pliant.fleet.cuda_runtime_engine import program_text
+from pliant.fleet.cuda_runtime_engine import exported_rows, program_text
 from pliant.fleet.engine import Group
 from pliant.solve.motion.integrator import method_by_name
 
@@ -124,6 +124,12 @@ def test_copies_go_their_own_way(ball: pliant.Equations) -> None:
     other.step(n=5)
     assert np.array_equal(fleet.q, before)
     assert not np.array_equal(other.q, before)
+
+
+def test_outputs_of_exported_robots() -> None:
+    text = BALL.replace("  place:", "  wasted: {energy: dissipated}\n  height: {frame: ball, component: z}\n  place:")
+    rows = exported_rows(pliant.derive(pliant.load_text(text)).model)
+    assert rows == {"height": slice(0, 1), "place": slice(1, 4)}  # energy that was lost is counted along a motion
 
 
 RUN = """

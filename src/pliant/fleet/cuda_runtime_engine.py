@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pliant.equations.equations import Equations
-from pliant.equations.outputs import output_names, output_size
+from pliant.equations.outputs import output_names, output_parts
 from pliant.fleet.cuda import Cuda
 from pliant.fleet.engine import Engine, Group
 from pliant.fleet.notices import notice_if_long
@@ -17,6 +17,7 @@ from pliant.io import c_text
 from pliant.io.export_c import c_files, exported_output_parts
 from pliant.language.arguments import ArgumentError
 from pliant.model.inputs import HELD
+from pliant.model.model import Model
 from pliant.solve.motion.integrator import Method
 
 BLOCK = 32
@@ -91,20 +92,15 @@ class CudaRuntimeEngine(Engine):
 
     def outputs(self, names: tuple[str, ...]) -> dict[str, Any]:
         """Outputs in the present states, one row per number (numbers x count)."""
-        model = self._eqs.model
-        exported = exported_output_parts(model)
-        values, found, at = self._values(len(exported), -1), {}, 0
-        for name in output_names(model):
-            size = output_size(model, name)
-            if exported[at].partition(".")[0] != name.partition(".")[0] and name in names:
+        rows = exported_rows(self._eqs.model)
+        for name in names:
+            if name not in rows:
                 raise ArgumentError(
-                    f"the output '{name}' is the energy lost since the start, which fleets on a GPU do not keep",
+                    f"the output '{name}' counts the energy dissipated since the start, which fleets on a GPU do not keep",
                     "use device='cpu'",
                 )
-            if name in names:
-                found[name] = values[at : at + size]
-            at += size
-        return found
+        values = self._values(sum(x.stop - x.start for x in rows.values()), -1)
+        return {name: values[rows[name]] for name in names}
 
     def frame(self, name: str) -> Any:
         """Rotation matrix by rows and position [m] of a frame (12 x count)."""
@@ -129,6 +125,17 @@ def _compiled(device: Cuda, text: str) -> dict[str, Any]:
         if QUICK.partition("=")[0] not in str(reason):
             raise
         return kernels()  # compilers before CUDA 12.9 have no such option
+
+
+def exported_rows(model: Model) -> dict[str, slice]:
+    """Rows of the values of each output that the exported C evaluates, by name."""
+    exported, found, at = exported_output_parts(model), {}, 0
+    for name in output_names(model):
+        parts = tuple(output_parts(model, name))
+        if exported[at : at + len(parts)] == parts:
+            found[name] = slice(at, at + len(parts))
+            at += len(parts)
+    return found
 
 
 def program_text(eqs: Equations, group: Group, method: Method) -> str:
