@@ -132,6 +132,13 @@ def test_outputs_of_exported_robots() -> None:
     assert rows == {"height": slice(0, 1), "place": slice(1, 4)}  # energy that was lost is counted along a motion
 
 
+def test_inputs_given_beside_the_fleet_are_refused_on_a_gpu(ball: pliant.Equations) -> None:
+    method = method_by_name("implicit", step=2e-3)
+    with pytest.raises(ValueError, match=r"'push' is given by `at`.*inputs=\['push'"):
+        program_text(ball.at(inputs={"push": 1.0}), Group(1, (), ()), method)
+    assert program_text(ball.at(inputs={"push": 1.0}), Group(1, ("push",), ()), method)
+
+
 RUN = """
 arena *arenas[1];
 #undef malloc

@@ -16,7 +16,6 @@ from pliant.fleet.source import one_text
 from pliant.io import c_text
 from pliant.io.export_c import c_files, exported_output_parts
 from pliant.language.arguments import ArgumentError
-from pliant.model.inputs import HELD
 from pliant.model.model import Model
 from pliant.solve.motion.integrator import Method
 
@@ -152,12 +151,11 @@ def _facts(eqs: Equations, group: Group) -> str:
     name, at = c_text.robot_identifier(model.spec.title), model.parameter_defaults[1]
     own, wanted = model.parameter_vector(), eqs.binding.parameters
     others = np.flatnonzero(own != wanted)
-    kinds = list(eqs.binding.input_kind)
-    for k, given in enumerate(eqs.inputs):
-        if given not in group.inputs and given in eqs.given_inputs and kinds[k] != HELD:
+    for given in eqs.given_inputs:
+        if given not in group.inputs:  # the exported C has the model's own inputs
             raise ArgumentError(
-                f"the input '{given}' follows values that were given over time, which fleets on a GPU do not",
-                f"set it at each step: inputs=['{given}', ...]",
+                f"the input '{given}' is given by `at`, which fleets on a GPU do not support in the runtime",
+                f"set it by the fleet: inputs=['{given}', ...]",
             )
     inputs = [eqs.inputs.index(x) for x in group.inputs]
     lines = [
