@@ -37,12 +37,12 @@ OPTIONAL = {
 OPTIONAL |= {"collada", "msgspec", "resource", "trimesh", "viser", "websockets"}
 """Packages that need not be there, or not on every system: they are imported where they are used."""
 SLOW = {
-    "mesh/formats/other_files.py": "h5py",
+    "mesh/formats/file_references.py": "h5py",
     "cli/common.py": "rich",
     "foreign/mjcf_child.py": "numpy",
     "language/full_yaml.py": "ruamel",
     "solve/netcdf_files.py": "xarray",
-    "solve/labelled.py": "xarray",
+    "solve/labelled_arrays.py": "xarray",
 }
 """Packages that would make every start wait for what few calls need."""
 
@@ -84,7 +84,7 @@ def contracts_hold(folder):
     [
         ("geometry/se3.py", "", "2 kept, 0 broken"),
         (
-            "language/words.py",
+            "language/message_text.py",
             "def late():\n    from pliant.view import tables\n",
             "pliant.language is not allowed to import",
         ),

@@ -42,7 +42,7 @@ from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import KINDS
 from pliant.spec.writer import flow
 from pliant.surface import SurfaceBase
-from pliant.tendon import TendonBase, through
+from pliant.tendon import TendonBase, routing
 from reference_text import EXAMPLES, INTRODUCTION, PROSE
 
 PAGE = FilePath(__file__).parents[1] / "docs" / "language.md"
@@ -116,7 +116,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("Tendons", tuple(kinds(RobotSpec, "tendons")[1].values())),
     (
         "Points of a tendon",
-        (through.FramePoint, through.ParallelStretch, through.HelicalStretch, through.PointStretch, through.RodPoint),
+        (routing.FramePoint, routing.ParallelStretch, routing.HelicalStretch, routing.PointStretch, routing.RodPoint),
     ),
     ("Surfaces", tuple(kinds(RobotSpec, "surfaces")[1].values())),
     ("Contacts", (Contact, Friction)),

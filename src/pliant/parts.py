@@ -108,7 +108,17 @@ from pliant.rod.gvs import StrainOrders
 from pliant.rod.rayleigh import Rayleigh
 from pliant.rod.rod import Rod, RodFrame
 from pliant.rod.shape import Arc, Helix, Points, PoseAlong, Poses
-from pliant.section import Annulus, Circle, GivenProperties, GivenStiffness, Holes, Polygon, Rectangle, Station, Table
+from pliant.section import (
+    Annulus,
+    Circle,
+    ExplicitProperties,
+    ExplicitStiffness,
+    Holes,
+    Polygon,
+    Rectangle,
+    Station,
+    Table,
+)
 from pliant.section.material import Material
 from pliant.solve.options import (
     ContinuationOptions,
@@ -131,6 +141,6 @@ from pliant.surface import (
     SphereSurface,
 )
 from pliant.tendon import ElasticTendon, TensionTendon
-from pliant.tendon.through import FramePoint, HelicalStretch, ParallelStretch, PointStretch, RodPoint
+from pliant.tendon.routing import FramePoint, HelicalStretch, ParallelStretch, PointStretch, RodPoint
 
 __all__ = [name for name in dir() if name[0].isupper()]

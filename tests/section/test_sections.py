@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import derive, equilibrium, load_text
-from pliant.section import Annulus, Circle, GivenProperties, GivenStiffness, Holes, Polygon, Rectangle
+from pliant.section import Annulus, Circle, ExplicitProperties, ExplicitStiffness, Holes, Polygon, Rectangle
 from pliant.section.base import MaterialValues
 from pliant.spec.rod_switch import with_rod_model
 
@@ -163,11 +163,11 @@ def test_given_properties_are_those_of_the_shape_they_come_from():
     area, moment = np.pi * r**2, np.pi * r**4 / 4
     nu = RUBBER.poissons_ratio
     k = 6 * (1 + nu) / (7 + 6 * nu)
-    given = GivenProperties(
+    given = ExplicitProperties(
         area=area, second_moments=(moment, moment), torsion_constant=2 * moment, shear_factors=(k, k)
     )
     assert numbers(given) == pytest.approx(numbers(Circle(radius=r)), rel=1e-12)
-    direct = GivenStiffness(
+    direct = ExplicitStiffness(
         stiffness=tuple(numbers(given)[:6]), mass_per_length=1000 * area, inertia_per_length=tuple(numbers(given)[9:12])
     )
     assert numbers(direct) == pytest.approx(numbers(given), rel=1e-12)

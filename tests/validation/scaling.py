@@ -24,8 +24,8 @@ from pliant.language.environment import TIME, Environment, to_node
 from pliant.language.parameter import Parameter
 from pliant.language.scalar import Quantity
 from pliant.language.syntax import Binary, Number, Symbol, substitute, to_text
+from pliant.language.traversal import Leaf, map_leaves
 from pliant.language.units import parse_unit
-from pliant.language.walk import Leaf, map_leaves
 from pliant.mesh.drawing import FileDrawing
 from pliant.rod.arc_model import ArcModel
 from pliant.rod.rod import Rod

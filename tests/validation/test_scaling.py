@@ -13,7 +13,7 @@ import pytest
 from scaling import Units, scaled
 
 import pliant
-from pliant.contact import things
+from pliant.contact import collision_shapes
 from pliant.language import dimension as dim
 from pliant.spec.reader import bundled_robots
 
@@ -54,7 +54,7 @@ def plain(robot: pliant.RobotSpec) -> pliant.Equations:
 
 def in_units(robot: pliant.RobotSpec, units: Units, monkeypatch: pytest.MonkeyPatch) -> pliant.Equations:
     # the modulus of things without a material is a number of the language, not of a solver
-    monkeypatch.setattr(things, "RIGID", things.RIGID * units.of(dim.PRESSURE))
+    monkeypatch.setattr(collision_shapes, "RIGID", collision_shapes.RIGID * units.of(dim.PRESSURE))
     return pliant.derive(scaled(robot, units))
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from pliant.language.base import ByKey, ByType, Framed, Part, Problem, fault, positive
+from pliant.language.message_text import KeyPath
 from pliant.language.names import FrameName, MaterialName, Name, RodName
 from pliant.language.placement import AxisLetter, Placement, Rotations
 from pliant.language.repeated import Repeated
 from pliant.language.scalar import Length, LengthVector, Mass, MomentOfInertia, Scalar
-from pliant.language.words import KeyPath
 from pliant.section.material import Material
 
 InertiaRow: TypeAlias = tuple[MomentOfInertia, MomentOfInertia, MomentOfInertia]

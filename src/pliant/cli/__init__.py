@@ -31,7 +31,7 @@ from pliant.cli.common import (
     with_timeout,
 )
 from pliant.cli.memory import limit_memory, memory_words
-from pliant.cli.usage import check_values, empty_argument, usage_failure
+from pliant.cli.usage_errors import check_values, empty_argument, usage_failure
 from pliant.language.faults import SpecError
 
 COMMANDS = {

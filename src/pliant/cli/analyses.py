@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from pliant.cli.answers import (
+from pliant.cli.command_output import (
     answering,
     equilibrium_json,
     modes_json,
@@ -19,9 +19,9 @@ from pliant.cli.answers import (
 )
 from pliant.cli.common import FAULT, Choices, CommandError, Inputs, Interrupted, Json, Model, console, print_json, say
 from pliant.cli.listed_analyses import run_analyses, simulated
+from pliant.cli.model_argument import load_model, read_inputs, with_inputs
 from pliant.cli.options import in_si, with_options
 from pliant.cli.reporting import Report, check_report, save_report
-from pliant.cli.subject import load_model, read_inputs, with_inputs
 from pliant.language.table_files import FORMATS, endings
 from pliant.solve.linear import modal
 from pliant.solve.linear import state_space as linear

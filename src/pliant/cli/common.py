@@ -21,7 +21,7 @@ import typer
 from pliant.language.deadline import TimeIsUp, alarm_after, time_limit
 from pliant.language.faults import Fault
 from pliant.language.limits import limits
-from pliant.language.words import printable
+from pliant.language.message_text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

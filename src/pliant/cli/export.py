@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.answers import answering, drawing, say_warnings
+from pliant.cli.command_output import answering, drawing, say_warnings
 from pliant.cli.common import Choices, CommandError, Json, print_json
+from pliant.cli.model_argument import load_model, open_subject
 from pliant.cli.options import renamed_options
-from pliant.cli.subject import load_model, open_subject
 from pliant.control.feedback import StateFeedback
 from pliant.equations.workspace import EvaluationError
 from pliant.fleet.export import export_cuda
@@ -22,7 +22,7 @@ from pliant.io.fmu import NoBinary, export_fmu, is_for_exchange
 from pliant.io.mjcf import export_mjcf
 from pliant.io.rigid_robot import RigidExport
 from pliant.io.urdf import export_urdf
-from pliant.language.words import suggestion
+from pliant.language.message_text import suggestion
 from pliant.solve.motion.plant import model_controllers
 from pliant.solve.state import AssemblyError
 from pliant.spec.derive import derive

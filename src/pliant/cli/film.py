@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from pliant.cli.answers import answering, drawing
+from pliant.cli.command_output import answering, drawing
 from pliant.cli.common import Choices, CommandError, Frames, Json, Labels, Size, View, print_json, read_size
-from pliant.cli.subject import RESULT_ENDING, open_subject
+from pliant.cli.model_argument import RESULT_ENDING, open_subject
 from pliant.view.film import FilmError
 from pliant.view.film import film as make_film
 

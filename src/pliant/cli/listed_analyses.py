@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pliant.cli.answers import (
+from pliant.cli.command_output import (
     equilibrium_json,
     modes_json,
     path_json,

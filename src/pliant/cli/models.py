@@ -21,7 +21,7 @@ from pliant.cli.common import (
     print_json,
     say,
 )
-from pliant.cli.subject import load_model, read_settings
+from pliant.cli.model_argument import load_model, read_settings
 from pliant.spec import reader
 from pliant.spec.json_schema import json_schema
 from pliant.spec.reader import bundled_robots

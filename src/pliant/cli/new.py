@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from pliant.cli.common import CommandError, Json, print_json, say
-from pliant.language.words import suggestion
+from pliant.language.message_text import suggestion
 from pliant.spec.templates import is_robot_name, template_text, templates
 
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from pliant.cli.answers import answering, write_json
+from pliant.cli.command_output import answering, write_json
 from pliant.cli.common import Choices, CommandError, Inputs, Json, Model, console, print_json
+from pliant.cli.model_argument import load_model, with_inputs
 from pliant.cli.progress import SearchLine
 from pliant.cli.reporting import Report, check_report, save_report
-from pliant.cli.subject import load_model, with_inputs
 from pliant.gradient.optimize import Optimum
 from pliant.gradient.optimize import optimize as run_search
 from pliant.gradient.problem import Visit

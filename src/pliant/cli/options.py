@@ -14,10 +14,10 @@ from pliant.cli.common import CommandError, in_place_of
 from pliant.equations.equations import Equations
 from pliant.language.dimension import CURVATURE, LENGTH, NUMBER, RATE, SPEED, TIME, Dimension
 from pliant.language.evaluate import UNKNOWN, evaluate
-from pliant.language.expected import wrong_dimension
 from pliant.language.scalar import Quantity
 from pliant.language.syntax import ExpressionError, parse
-from pliant.language.walk import Hint, field_hints
+from pliant.language.traversal import Hint, field_hints
+from pliant.language.value_checks import wrong_dimension
 from pliant.solve.options import Options
 
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.answers import answering, check_picture, drawing, path_json, print_path, say_saved
+from pliant.cli.command_output import answering, check_picture, drawing, path_json, print_path, say_saved
 from pliant.cli.common import Choices, CommandError, Inputs, Json, Model, print_json, say
+from pliant.cli.model_argument import load_model, read_inputs
 from pliant.cli.options import in_si, with_options
 from pliant.cli.reporting import Report, check_report, save_report
-from pliant.cli.subject import load_model, read_inputs
 from pliant.io.results import load_path
 from pliant.language.environment import Environment
 from pliant.language.faults import SpecError
-from pliant.language.words import suggestion
+from pliant.language.message_text import suggestion
 from pliant.solve.options import ContinuationOptions
 from pliant.solve.result import keep
 from pliant.solve.statics.continuation import continuation

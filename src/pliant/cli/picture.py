@@ -8,14 +8,14 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import typer
 
-from pliant.cli.answers import answering, drawing
+from pliant.cli.command_output import answering, drawing
 from pliant.cli.common import Choices, CommandError, Frames, Inputs, Json, Labels, Size, View, print_json, read_size
+from pliant.cli.model_argument import open_subject, with_inputs
 from pliant.cli.options import in_si, with_options
-from pliant.cli.subject import open_subject, with_inputs
 from pliant.equations.equations import Equations
 from pliant.equations.state import State
+from pliant.language.message_text import renamed_hint
 from pliant.language.scalar import Time
-from pliant.language.words import renamed_hint
 from pliant.solve.options import Given, Options
 from pliant.solve.state import EQUILIBRIUM, INITIAL, WORDS, assemble, given_state
 from pliant.solve.statics.equilibrium import equilibrium

@@ -10,20 +10,20 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from pliant.cli.answers import answering, check_picture, drawing, write_json
+from pliant.cli.command_output import answering, check_picture, drawing, write_json
 from pliant.cli.common import Choices, CommandError, Folder, Json, Model, Set, Variant, console, print_json, say
+from pliant.cli.model_argument import load_model, read_value
 from pliant.cli.options import renamed_options
 from pliant.cli.progress import SearchLine
 from pliant.cli.reporting import Report, check_report, save_report
-from pliant.cli.subject import load_model, read_value
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_units
 from pliant.identify.compare import ARRAYS, Comparison
 from pliant.identify.compare import compare as run_comparison
+from pliant.identify.cross_validation import HeldOut, Profile
 from pliant.identify.fit import cycles
 from pliant.identify.fit import fit as run_fit
-from pliant.identify.held_out import HeldOut, Profile
 from pliant.identify.measurement import Measurement
 from pliant.identify.recording import LEAST_REST, plateaus, thousandths
 from pliant.language.recording import Recording, read_recording

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 from pydantic import ValidationError
 
-from pliant.cli.answers import answering, check_picture, drawing
+from pliant.cli.command_output import answering, check_picture, drawing
 from pliant.cli.common import (
     NO_VALUE,
     Choices,
@@ -23,9 +23,9 @@ from pliant.cli.common import (
     say,
     without_value,
 )
+from pliant.cli.model_argument import load_model, read_settings
 from pliant.cli.number_tables import Numbers, fitting_table, hidden_words
 from pliant.cli.reporting import check_report, save_report
-from pliant.cli.subject import load_model, read_settings
 from pliant.equations.equations import Equations
 from pliant.language.deadline import time_is_up
 from pliant.language.schema_errors import read_errors

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from pliant.cli.common import Choices, CommandError, Inputs, Json, print_json, say
-from pliant.cli.subject import open_subject, with_inputs
+from pliant.cli.model_argument import open_subject, with_inputs
 from pliant.view.live.page import LivePage
 from pliant.view.live.server import NotLocal, check_host, free_port, start_server, tunnel_advice
 

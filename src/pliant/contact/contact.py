@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
 import casadi as ca
 from pydantic import Field
 
-from pliant.contact.law import LawNumbers, impact_number, slow_and_recent
-from pliant.contact.things import (
+from pliant.contact.collision_shapes import (
     are_thin,
     can_touch,
     default_stiffness,
@@ -19,13 +18,14 @@ from pliant.contact.things import (
     smallest_radius,
     things_named,
 )
+from pliant.contact.law import LawNumbers, impact_number, slow_and_recent
 from pliant.language.base import OneOrList, Part, Problem, positive
 from pliant.language.dimension import FORCE, LENGTH, Dimension
 from pliant.language.faults import Fault, SpecError
+from pliant.language.message_text import KeyPath
 from pliant.language.names import ThingName
 from pliant.language.repeated import Repeated
 from pliant.language.scalar import Number, Scalar, Slowness, Value
-from pliant.language.words import KeyPath
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -12,7 +12,7 @@ from pliant.control.contact_observer import ContactObserver, StiffnessEstimate
 from pliant.control.contact_task import ContactForce, PlanePosition
 from pliant.control.decentralized import Group, decentralized_lqr
 from pliant.control.discrete import DiscreteStateSpace, TooSlow, discretize
-from pliant.control.extended import ExtendedKalman
+from pliant.control.extended_kalman import ExtendedKalman
 from pliant.control.feedback import StateFeedback
 from pliant.control.fmu import Fmu
 from pliant.control.limits import Allocation, Limits, OutOfReach, allocate

@@ -17,11 +17,11 @@ from pliant.control.orientation_task import FrameDirection, FrameOrientation
 from pliant.control.task import Coordinates, FramePosition, Reference, Several, Task
 from pliant.language.base import OneOrList, Part, Problem, positive
 from pliant.language.dimension import LENGTH, NUMBER, TIME, Dimension
+from pliant.language.message_text import KeyPath
 from pliant.language.names import CoordinateName, FrameName, InputName
 from pliant.language.placement import Axis, Rotations
 from pliant.language.scalar import AnySignal, Scalar, Time, Value, Vector
 from pliant.language.syntax import parse, symbols
-from pliant.language.words import KeyPath
 from pliant.model.placing import rotation
 from pliant.solve.motion.plant import Plant
 from pliant.solve.motion.sampled_control import Controller

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pliant.control.extended import ExtendedKalman
+from pliant.control.extended_kalman import ExtendedKalman
 from pliant.control.limits import named
 from pliant.control.lqr import Weights
 from pliant.equations.core import check_names

@@ -11,7 +11,7 @@ import scipy
 
 from pliant.control.modes import system_modes
 from pliant.language.arguments import ArgumentError
-from pliant.language.words import with_article
+from pliant.language.message_text import with_article
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.linear.state_space import StateSpace
 

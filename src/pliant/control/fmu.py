@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from pliant.equations.core import check_names
 from pliant.equations.outputs import output_names, output_parts
 from pliant.language.arguments import ArgumentError
-from pliant.language.words import suggestion
+from pliant.language.message_text import suggestion
 from pliant.solve.motion.events import Now
 
 Measured: TypeAlias = str | Callable[[Now], float]

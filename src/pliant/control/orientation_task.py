@@ -23,8 +23,8 @@ from pliant.geometry import so3
 from pliant.language.arguments import ArgumentError, vector
 from pliant.language.environment import to_node
 from pliant.language.evaluate import evaluate
+from pliant.language.message_text import describe
 from pliant.language.placement import Rotations
-from pliant.language.words import describe
 from pliant.model.placing import rotation
 
 NO_ROTATION = (

@@ -12,7 +12,7 @@ from pliant.control.limits import Limits, actuator_limits
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.language.arguments import ArgumentError
-from pliant.language.words import suggestion
+from pliant.language.message_text import suggestion
 
 
 @dataclass(frozen=True)

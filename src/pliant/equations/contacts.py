@@ -12,7 +12,7 @@ import scipy
 
 from pliant.equations.workspace import check
 from pliant.language.arguments import ArgumentError, number
-from pliant.language.words import suggestion
+from pliant.language.message_text import suggestion
 from pliant.model.contact_shapes import ContactSystem
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from pliant.equations.input_values import input_value
 from pliant.equations.program import Program
 from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError
-from pliant.language.words import suggestion
+from pliant.language.message_text import suggestion
 from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
 

@@ -19,9 +19,9 @@ from pliant.equations.casadi_functions import casadi_function
 from pliant.equations.contacts import Contacts, contacts_at
 from pliant.equations.core import Core, check_names
 from pliant.equations.frames import FrameMotion, frame_jacobian, frame_motion
+from pliant.equations.initial_states import carried_along, on_motions, prescribed_coordinates
 from pliant.equations.input_values import InputValue
 from pliant.equations.printing import equations_latex, equations_text
-from pliant.equations.starts import carried_along, on_motions, prescribed_coordinates
 from pliant.equations.state import (
     State,
     initial_states,

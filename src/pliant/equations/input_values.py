@@ -11,9 +11,9 @@ import numpy as np
 from pliant.language.arguments import ArgumentError, choice, is_number, mapping, number
 from pliant.language.environment import TIME, parameter_dimensions
 from pliant.language.evaluate import UNKNOWN, evaluate
-from pliant.language.expected import wrong_dimension
+from pliant.language.message_text import describe
 from pliant.language.syntax import ExpressionError, Node, parse, symbols
-from pliant.language.words import describe
+from pliant.language.value_checks import wrong_dimension
 from pliant.model.model import SI_HINT, Model
 from pliant.model.signals import switch_times
 from pliant.model.time_series import TimeSeries, interpolated, sampled

@@ -12,7 +12,7 @@ import numpy as np
 
 from pliant.equations.contact_sums import SIZE, contact_questions, model_sums
 from pliant.equations.kernel import coordinate_force_kernels, frame_force_kernels
-from pliant.equations.rows import RowFunction
+from pliant.equations.row_functions import RowFunction
 from pliant.equations.symbolic import (
     Tree,
     build_tree,

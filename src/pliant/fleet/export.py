@@ -7,11 +7,11 @@ from pathlib import Path
 
 from pliant._version import __version__
 from pliant.equations.equations import Equations
+from pliant.fleet.initial_states import assembled_start, rows_in_force
 from pliant.fleet.methods import fleet_method
 from pliant.fleet.program import step_program, why_no_straight_line
 from pliant.fleet.robot import Robot, commanded_inputs, refuse
 from pliant.fleet.source import code_file
-from pliant.fleet.starts import assembled_start, rows_in_force
 from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
 from pliant.io.folders import check_folder, write_files

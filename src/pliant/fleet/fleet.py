@@ -14,11 +14,11 @@ from pliant.fleet.cpu import Cpu
 from pliant.fleet.cuda import Cuda
 from pliant.fleet.cuda_runtime_engine import CudaRuntimeEngine
 from pliant.fleet.engine import Engine, Group
+from pliant.fleet.initial_states import assembled_start, is_arrays, rows_in_force, starts_of_each
 from pliant.fleet.methods import fleet_method
 from pliant.fleet.program import TooLong, why_no_straight_line
 from pliant.fleet.robot import commanded_inputs, refuse
 from pliant.fleet.runtime_engine import RuntimeEngine
-from pliant.fleet.starts import assembled_start, is_arrays, rows_in_force, starts_of_each
 from pliant.fleet.straight_line_engine import StraightLineEngine
 from pliant.language.arguments import ArgumentError, choice, is_number, mapping, name_tuple, whole
 from pliant.model.limits import refused_cases

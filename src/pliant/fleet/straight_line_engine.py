@@ -10,12 +10,12 @@ import numpy as np
 from pliant.equations.equations import Equations
 from pliant.fleet.cpu import Cpu
 from pliant.fleet.cuda import Cuda
+from pliant.fleet.derived_quantities import frame_parts, output_parts
 from pliant.fleet.engine import Engine, Group
 from pliant.fleet.notices import notice_if_long
 from pliant.fleet.program import step_program, value_program
 from pliant.fleet.robot import Robot
 from pliant.fleet.source import Program
-from pliant.fleet.values import frame_parts, output_parts
 from pliant.language.arguments import ArgumentError
 from pliant.solve.motion.integrator import Method
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from pliant.foreign.shared_values import pull_defaults
 from pliant.language.faults import Fault, Place, SpecError
+from pliant.language.message_text import describe
 from pliant.language.names import MAX_NAME, RESERVED
 from pliant.language.source import Imported, Source
 from pliant.language.tree import Tree, from_plain
 from pliant.language.units import UNITS
-from pliant.language.words import describe
 
 Numbers: TypeAlias = Sequence[float] | np.ndarray
 """A few numbers."""

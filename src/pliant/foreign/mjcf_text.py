@@ -19,8 +19,8 @@ from pliant.foreign.markup import Element, read_markup
 from pliant.foreign.mjcf_cables import ELASTICITY, Cable, default_classes, read_cable
 from pliant.foreign.surfaces import find_file
 from pliant.language.limits import limits, most
+from pliant.language.message_text import describe
 from pliant.language.source import FileProblem, Source, check_file
-from pliant.language.words import describe
 from pliant.mesh.formats import BINARY, TEXT
 
 ONLY_DRAWN = ("visual", "statistic", "size", "custom", "sensor", "extension", "skin", "deformable")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pliant.foreign.document import Document
 from pliant.foreign.markup import Element
-from pliant.language.words import describe, suggestion
+from pliant.language.message_text import describe, suggestion
 
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
 

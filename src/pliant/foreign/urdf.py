@@ -26,8 +26,8 @@ from pliant.foreign.document import (
 from pliant.foreign.markup import Element, read_markup
 from pliant.foreign.surfaces import mesh_surface
 from pliant.foreign.trees import check_tree
+from pliant.language.message_text import describe, suggestion
 from pliant.language.source import Imported, Source
-from pliant.language.words import describe, suggestion
 
 WORLD = "world"
 ANGLE_DEPTH, LENGTH_DEPTH = 0.02, 2e-3

@@ -19,12 +19,12 @@ from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_function, output_names, output_size
 from pliant.equations.time_loop import BackwardPass, TimeLoop
-from pliant.gradient.changes import OFFSETS, WEIGHTS, step_of
 from pliant.gradient.outputs import STATE, output_cotangents, refuse_others
+from pliant.gradient.parameter_derivatives import OFFSETS, WEIGHTS, step_of
 from pliant.language.arguments import ArgumentError
 from pliant.model.inputs import HELD
 from pliant.model.time_series import TimeSeries
-from pliant.solve.motion.now import Now
+from pliant.solve.motion.current_state import Now
 from pliant.solve.motion.simulate import Job
 
 Rebuild = Callable[[Mapping[str, float]], list[SmoothController]]

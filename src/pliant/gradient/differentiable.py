@@ -16,16 +16,16 @@ from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_function, output_names
 from pliant.equations.state import rate_name
-from pliant.gradient.changes import SHARE, ParameterSides
 from pliant.gradient.controlled import smooth_controllers
+from pliant.gradient.equilibrium import EquilibriumCotangents
 from pliant.gradient.jax_function import jax_function
 from pliant.gradient.linearization import EVENT_SHARE, Linearization
 from pliant.gradient.motion import MotionCotangents, RecordedMotion, recorded_motion, refuse
 from pliant.gradient.outputs import output_cotangents, refuse_others
-from pliant.gradient.rest import RestCotangents
+from pliant.gradient.parameter_derivatives import SHARE, ParameterPerturbation
 from pliant.gradient.torch_function import torch_function
 from pliant.language.arguments import ArgumentError, choice, mapping, name_tuple, need_equations
-from pliant.language.words import suggestion
+from pliant.language.message_text import suggestion
 from pliant.model.inputs import HELD
 from pliant.model.time_series import TERMS, interpolated
 from pliant.solve.motion.simulate import acting_controllers, simulate
@@ -166,7 +166,7 @@ class Differentiable:
         values = self._complete(values)
         if self.analysis == "equilibrium":
             rest = equilibrium(self.eqs, **self._options_at(values))
-            sides = ParameterSides(rest.equations)
+            sides = ParameterPerturbation(rest.equations)
             return Linearization(
                 self, values, self._of_rest(rest), lambda given: self._rest_pullback(rest, sides, given), None
             )
@@ -353,14 +353,14 @@ class Differentiable:
     def _of_rest(self, rest: Equilibrium) -> Arrays:
         return {name: np.reshape(np.asarray(rest.outputs[name], dtype=float), self.shapes[name]) for name in self.of}
 
-    def _rest_pullback(self, rest: Equilibrium, sides: ParameterSides, given: Arrays) -> Arrays:
+    def _rest_pullback(self, rest: Equilibrium, sides: ParameterPerturbation, given: Arrays) -> Arrays:
         eqs = rest.equations
         zero = np.zeros((1, len(eqs.rates)))
         states = rest.q[None], zero, zero, rest.multipliers[None]
         found = output_cotangents(eqs, states, {name: np.reshape(x, (1, -1)) for name, x in given.items()})
         by_q, by_multipliers = found.samples.q[0], found.samples.multipliers[0]
         out: Arrays = {}
-        back = RestCotangents(eqs, rest.time, rest.q, by_q, rest.multipliers, by_multipliers, sides)
+        back = EquilibriumCotangents(eqs, rest.time, rest.q, by_q, rest.multipliers, by_multipliers, sides)
         for name in self._parameters:
             out[name] = np.asarray(back.parameter(name) + sides.constants(name) @ found.constants)
         for name in self._inputs:

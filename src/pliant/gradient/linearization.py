@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
-from pliant.gradient.changes import OFFSETS, SHARE, WEIGHTS
+from pliant.gradient.parameter_derivatives import OFFSETS, SHARE, WEIGHTS
 from pliant.language.arguments import ArgumentError, mapping
 
 KINKED = 1e-2

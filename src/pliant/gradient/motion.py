@@ -12,10 +12,18 @@ import numpy as np
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
 from pliant.equations.time_loop import BackwardPass, TimeLoop
-from pliant.gradient.changes import OFFSETS, WEIGHTS, derivative, parameter_changes, step_of, value_of, varied
 from pliant.gradient.controlled import ControlCotangents, ControlRecord, Rebuild, RecordedController
+from pliant.gradient.equilibrium import EquilibriumCotangents
 from pliant.gradient.outputs import output_cotangents
-from pliant.gradient.rest import RestCotangents
+from pliant.gradient.parameter_derivatives import (
+    OFFSETS,
+    WEIGHTS,
+    derivative,
+    parameter_changes,
+    step_of,
+    value_of,
+    varied,
+)
 from pliant.language.arguments import ArgumentError
 from pliant.model.time_series import TimeSeries
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -129,9 +137,9 @@ class RecordedMotion:
         """The value of an input at time t [s]."""
         return float(self.bound.program.calls.signals(self.bound, t)[0][index])
 
-    def rest(self, back: BackwardPass) -> RestCotangents:
+    def rest(self, back: BackwardPass) -> EquilibriumCotangents:
         """How the number changes with the equilibrium that it starts from."""
-        return RestCotangents(self.eqs, self._job.begin, self._job.started[0], back.q)
+        return EquilibriumCotangents(self.eqs, self._job.begin, self._job.started[0], back.q)
 
     def by_start_value(self, back: BackwardPass, name: str) -> float:
         """How the number changes with a coordinate or rate that the start gives by name."""

@@ -11,12 +11,12 @@ import numpy as np
 
 from pliant.equations.equations import Equations
 from pliant.gradient.differentiable import Analysis
+from pliant.gradient.optimizers import SEARCHES
 from pliant.gradient.problem import Problem, Visit
 from pliant.gradient.quantity import condition, quantity
-from pliant.gradient.searches import SEARCHES
 from pliant.language.arguments import ArgumentError, choice, is_number, mapping, name_tuple, need_equations, number
+from pliant.language.message_text import describe, suggestion
 from pliant.language.ranges import read_range
-from pliant.language.words import describe, suggestion
 from pliant.solve.status import AnalysisFailed, Status
 
 Search = Literal["slsqp", "ipopt", "optuna"]

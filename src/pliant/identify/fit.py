@@ -12,8 +12,8 @@ from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_units
 from pliant.identify.compare import DEFAULT_METHOD
+from pliant.identify.cross_validation import HeldOut, Profile, cross_validate, profile
 from pliant.identify.discretization import discretization_of
-from pliant.identify.held_out import HeldOut, Profile, cross_validate, profile
 from pliant.identify.measurement import Measurement, prediction_of, samples_of
 from pliant.identify.recording import compared_columns, thousandths, undriven
 from pliant.identify.search import Search, Solution, Target, Unknowns, mean_distances

@@ -17,8 +17,15 @@ from pliant.equations.equations import Equations, Values
 from pliant.equations.outputs import output_function, output_names
 from pliant.equations.time_loop import TimeLoop
 from pliant.equations.workspace import EvaluationError
-from pliant.gradient.changes import WEIGHTS, ParameterSides, derivative, parameter_changes, step_of, varied
-from pliant.gradient.rest import RestAdjoint
+from pliant.gradient.equilibrium import EquilibriumAdjoint
+from pliant.gradient.parameter_derivatives import (
+    WEIGHTS,
+    ParameterPerturbation,
+    derivative,
+    parameter_changes,
+    step_of,
+    varied,
+)
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.motion.integrator import Method
@@ -149,7 +156,7 @@ class _Tangent:
         """Changes of the model's start: increments of q and of v, parameters x nv."""
         eqs = self.eqs
         if eqs.model.spec.start == EQUILIBRIUM:
-            X = self._poses([RestAdjoint(eqs.binding, begin, q0, np.zeros(0), eqs.rates)])[0]
+            X = self._poses([EquilibriumAdjoint(eqs.binding, begin, q0, np.zeros(0), eqs.rates)])[0]
             return X, np.zeros_like(X)
 
         def placed(values: dict[str, float]) -> np.ndarray:
@@ -163,10 +170,12 @@ class _Tangent:
     def rests(self, rests: Sequence[Equilibrium]) -> np.ndarray:
         """Changes of equilibria: increments of q, poses x parameters x nv."""
         eqs = self.eqs
-        poses = [RestAdjoint(rest.equations.binding, rest.time, rest.q, rest.multipliers, eqs.rates) for rest in rests]
+        poses = [
+            EquilibriumAdjoint(rest.equations.binding, rest.time, rest.q, rest.multipliers, eqs.rates) for rest in rests
+        ]
         return self._poses(poses)
 
-    def _poses(self, poses: Sequence[RestAdjoint]) -> np.ndarray:
+    def _poses(self, poses: Sequence[EquilibriumAdjoint]) -> np.ndarray:
         eqs, columns = self.eqs, []
         for name in self.names:
             sides = [eqs.at(parameters=side, within_limits=False).binding for side in varied(eqs, name)]
@@ -189,7 +198,7 @@ class _Tangent:
             seeds = [np.zeros_like(x) for x in inputs]
             seeds[0] = np.array([self.group.rates(here, x) for here, x in zip(q, X[:, k], strict=True)]).T
             seeds[1] = V[:, k].T
-            seeds[4] = np.tile(ParameterSides(self.eqs).constants(name)[:, None], (1, count))
+            seeds[4] = np.tile(ParameterPerturbation(self.eqs).constants(name)[:, None], (1, count))
             found = forward.call([*inputs, *outputs, *seeds])
             columns.append(np.concatenate([np.asarray(found[i]).T for i in indices], axis=1))
         return np.stack(columns, axis=2)

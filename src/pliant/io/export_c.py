@@ -38,7 +38,7 @@ from pliant.io.folders import check_folder, write_files
 from pliant.model.inputs import SERIES, InputPlan
 from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
-from pliant.solve.closing import named
+from pliant.solve.loop_closure import named
 from pliant.solve.motion.integrator import METHODS
 from pliant.solve.state import assemble
 from pliant.solve.statics.equilibrium import state_at

@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.equations.contacts import ENTRIES
 from pliant.solve.contact_table import COUNT, NAMES, ROWS, THINGS
-from pliant.solve.labelled import Variable
+from pliant.solve.labelled_arrays import Variable
 from pliant.solve.result import ADDED, ENERGIES, FRAME_PARTS, Timing
 from pliant.solve.statics.path import KINDS
 from pliant.solve.status import Status

@@ -19,7 +19,7 @@ import lazy_loader
 import numpy as np
 
 from pliant.io.result_layouts import ABOUT, LAYOUTS, Layout, Wrong
-from pliant.solve.labelled import Labelled, Variable
+from pliant.solve.labelled_arrays import LabelledArrays, Variable
 from pliant.solve.netcdf_files import SLASH, ResultFileError, has_checksum, partial_path
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ UNREADABLE = (
 """What HDF5 and h5py raise where a file is not what it should be."""
 
 
-def read_file(path: str | os.PathLike[str], kind: str) -> Labelled:
+def read_file(path: str | os.PathLike[str], kind: str) -> LabelledArrays:
     """What a file holds that `save_dataset` wrote as this kind ("result" or "path"), in this layout or an older one."""
     source = Path(path)
     if not source.is_file():
@@ -70,7 +70,7 @@ def _not_there(source: Path) -> str:
     return f"there is no file {source}"
 
 
-def _read(source: Path, kind: str, *, checked: bool) -> Labelled:
+def _read(source: Path, kind: str, *, checked: bool) -> LabelledArrays:
     """Read a file whose checksum was compared, or of a layout that has none."""
     try:
         with h5py.File(source, "r") as file:
@@ -138,7 +138,7 @@ class _Reader:
         own = [x for x in file if isinstance(file.get(x, getlink=True), h5py.HardLink)]
         self._known = {hash(file[x].id) for x in own[:MOST_NAMES]}
 
-    def read(self) -> Labelled:
+    def read(self) -> LabelledArrays:
         variables: dict[str, Variable] = {}
         labels: dict[str, Variable] = {}
         for name, data in self._arrays():
@@ -150,7 +150,7 @@ class _Reader:
             (labels if axes == (name,) else variables)[name] = axes, read, about
         attributes = {x: _attribute(self.file, x) for x in (*self.layout.attributes, "format") if x in self.file.attrs}
         self.layout.check(variables, labels, attributes)
-        return Labelled.of_arrays(variables, labels, attributes)
+        return LabelledArrays.of_arrays(variables, labels, attributes)
 
     def _arrays(self) -> Iterator[tuple[str, h5py.Dataset]]:
         """Datasets of the file by the names that models have; not those that stand for an axis without labels."""

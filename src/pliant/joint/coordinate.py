@@ -9,6 +9,7 @@ from pliant.joint.friction import AngleFriction, LengthFriction
 from pliant.joint.limits import AngleLimits, LengthLimits
 from pliant.language.base import DRIVES, PUSHES_AWAY, OneOrList, Part, Problem, WordOrList, not_negative, positive
 from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
+from pliant.language.message_text import KeyPath
 from pliant.language.names import CoordinateName, Name
 from pliant.language.placement import Rotations
 from pliant.language.scalar import (
@@ -36,7 +37,6 @@ from pliant.language.scalar import (
     TorqueSignalVector,
     Value,
 )
-from pliant.language.words import KeyPath
 
 
 class LengthSpring(Part):

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from pliant.language.words import describe, renamed_hint, suggestion
+from pliant.language.message_text import describe, renamed_hint, suggestion
 
 Called = TypeVar("Called", bound=Callable[..., Any])
 

@@ -25,7 +25,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from pliant.language.dimension import Dimension
-from pliant.language.words import (
+from pliant.language.message_text import (
     KeyPath,
     describe,
     half_of_diameter,

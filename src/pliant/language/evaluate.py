@@ -17,6 +17,7 @@ import numpy as np
 
 from pliant.language import dimension as dim
 from pliant.language.dimension import Dimension
+from pliant.language.message_text import suggestion, with_article
 from pliant.language.syntax import (
     COMPARISONS,
     Binary,
@@ -29,7 +30,6 @@ from pliant.language.syntax import (
     Symbol,
     to_text,
 )
-from pliant.language.words import suggestion, with_article
 
 CONSTANTS = {"pi": math.pi, "e": math.e}
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from pliant.language.words import KeyPath, printable
+from pliant.language.message_text import KeyPath, printable
 
 
 @dataclass(frozen=True)

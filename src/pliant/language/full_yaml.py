@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pliant.language.faults import Fault, SpecError
-from pliant.language.words import describe
+from pliant.language.message_text import describe
 
 if TYPE_CHECKING:
     from pliant.language.tree import Builder

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 
 from pliant.language.faults import Fault, SpecError
-from pliant.language.words import suggestion
+from pliant.language.message_text import suggestion
 
 VARIABLE = "PLIANT_LIMITS"
 

@@ -15,7 +15,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from pliant.language.base import fault
-from pliant.language.words import describe, with_article
+from pliant.language.message_text import describe, with_article
 
 MAX_NAME = 64
 WORD = r"[A-Za-z][A-Za-z0-9_]*"

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pliant.language.words import KeyPath, describe, suggestion
+from pliant.language.message_text import KeyPath, describe, suggestion
 
 
 def read_errors(error: ValidationError) -> Iterable[tuple[KeyPath, str, str]]:

@@ -10,8 +10,8 @@ from pathlib import Path as FilePath
 from pliant.language.faults import Fault, Place, SpecError, path_text
 from pliant.language.foreign import foreign, reader_of
 from pliant.language.limits import limits, most
+from pliant.language.message_text import KeyPath, describe, nearest, suggestion
 from pliant.language.tree import Tree, merge, parse_yaml
-from pliant.language.words import KeyPath, describe, nearest, suggestion
 
 MODEL_FOLDER = FilePath(__file__).parent.parent / "models"
 """Where the bundled robots are."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
+from pliant.language.message_text import describe, suggestion
 from pliant.language.names import FUNCTIONS, WORD
 from pliant.language.units import UNITS, Unit, UnitError, atom, parse_unit
-from pliant.language.words import describe, suggestion
 
 MAX_LENGTH = 1000
 MAX_DEPTH = 40

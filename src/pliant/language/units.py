@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from pliant.language import dimension as dim
 from pliant.language.dimension import Dimension
-from pliant.language.words import describe, nearest
+from pliant.language.message_text import describe, nearest
 
 MAX_UNIT = 80
 MAX_EXPONENT = 12

@@ -10,7 +10,7 @@ import casadi as ca
 
 from pliant.formula.base import Effect, FrameForce, one_sided, power_law
 from pliant.formula.relative import POINTS, force_between_points
-from pliant.formula.varying import spring_energy
+from pliant.formula.variable_stiffness import spring_energy
 from pliant.joint.coordinate import LengthDamper
 from pliant.language.base import PUSHES_AWAY, Part, Problem, not_negative
 from pliant.language.dimension import LENGTH, NUMBER, Dimension

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pliant.language import dimension as dim
 from pliant.language.base import Part, Problem, positive
+from pliant.language.message_text import KeyPath
 from pliant.language.scalar import ForceSignal, Length, Number, Quantity, Scalar, Time
-from pliant.language.words import KeyPath
 from pliant.rod import RodModel
 
 if TYPE_CHECKING:

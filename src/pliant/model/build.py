@@ -12,7 +12,7 @@ import numpy as np
 from pliant.formula.base import CoordinateForce, FrameConstraint, FrameForce
 from pliant.formula.inertia import Inertia
 from pliant.formula.route import RouteForce
-from pliant.geometry import prepared, se3, so3
+from pliant.geometry import cached_functions, se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.language.environment import Environment
 from pliant.language.faults import Fault, SpecError
@@ -346,7 +346,7 @@ class Build:
         velocities = ca.repmat(twist[0:3], 1, len(names)) + so3.hat(twist[3:6]) @ places
         positions, rates = [places], [ca.DM.zeros(3, len(names)) if twist.is_zero() else velocities]
         if rotation is not None:
-            positions.append(ca.repmat(prepared.matrix_quaternion(rotation), 1, len(names)))
+            positions.append(ca.repmat(cached_functions.matrix_quaternion(rotation), 1, len(names)))
             rates.append(ca.repmat(rotation.T @ twist[3:6], 1, len(names)))
         self._initial_q.extend_by_columns(ca.vertcat(*positions))
         self._initial_v.extend_by_columns(ca.vertcat(*rates))
@@ -400,10 +400,10 @@ class Build:
     def quaternion(self, R: Any) -> list[Any]:
         """Entries of a rotation's quaternion; the sections of a straight rod, and most free bodies, all have the same."""
         if not isinstance(R, ca.DM):
-            return self.entries(prepared.matrix_quaternion(R))
+            return self.entries(cached_functions.matrix_quaternion(R))
         key = tuple(self.entries(R))
         if key not in self._quaternions:
-            self._quaternions[key] = self.entries(prepared.matrix_quaternion(R))
+            self._quaternions[key] = self.entries(cached_functions.matrix_quaternion(R))
         return self._quaternions[key]
 
     def rod_piece(self, rod: str, node: int, placement: Pose, length: Any, x: float) -> None:

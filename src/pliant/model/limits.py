@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from pliant.language.arguments import ArgumentError
+from pliant.language.batched_checks import Refusals, refusals
 from pliant.language.environment import Environment, range_problem
 from pliant.language.faults import SpecError
 from pliant.language.syntax import ExpressionError
-from pliant.language.together import Refusals, refusals
 from pliant.model.model import Model
 from pliant.model.value_problems import ValueChecks
 

@@ -19,10 +19,10 @@ from pliant.language.arguments import ArgumentError, mapping, number
 from pliant.language.base import FromFiles
 from pliant.language.collection import collections
 from pliant.language.environment import Environment
-from pliant.language.garbage import no_collection
+from pliant.language.garbage_collection import no_collection
+from pliant.language.message_text import suggestion
 from pliant.language.syntax import ExpressionError
-from pliant.language.walk import leaves
-from pliant.language.words import suggestion
+from pliant.language.traversal import leaves
 from pliant.model.build import Build
 from pliant.model.entries import ArcEntry, Carried, CoordinateEntry, Requirement, RodStation, TurnLimit
 from pliant.model.inputs import InputPlan, plan_inputs

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from pliant.language.base import Part, Problem
 from pliant.language.collection import collections
 from pliant.language.environment import Environment, is_finite, range_problem
+from pliant.language.message_text import KeyPath
 from pliant.language.scalar import Each, Quantity, Scalar
 from pliant.language.syntax import ExpressionError
-from pliant.language.walk import leaves, parts
-from pliant.language.words import KeyPath
+from pliant.language.traversal import leaves, parts
 from pliant.output.rod import RodOutput
 from pliant.rod.stations import is_on_rod
-from pliant.tendon.through import Stretch
+from pliant.tendon.routing import Stretch
 
 if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec

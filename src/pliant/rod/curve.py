@@ -10,7 +10,7 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.geometry import prepared, se3, so3
+from pliant.geometry import cached_functions, se3, so3
 from pliant.geometry.se3 import Pose
 
 Six = tuple[Any, Any, Any, Any, Any, Any]
@@ -39,7 +39,7 @@ class Piece:
         along = arc_length * ca.vertcat(self.strain[0], self.strain[1], 1 + self.strain[2])
         if self.is_straight:
             return ca.DM.eye(3), along  # straight rods are many, and the exponential is long to write down
-        return prepared.exp(ca.vertcat(along, arc_length * ca.vertcat(*self.strain[3:])))
+        return cached_functions.exp(ca.vertcat(along, arc_length * ca.vertcat(*self.strain[3:])))
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Curve:
         """Its orientation as a unit quaternion that is continuous along the rod, however often that turns."""
         piece = self.pieces[self._piece(arc_length)]
         turn = (arc_length - piece.begin) * ca.vertcat(*piece.strain[3:])
-        return so3.quaternion_product(piece.quaternion, prepared.quaternion_exp(turn))
+        return so3.quaternion_product(piece.quaternion, cached_functions.quaternion_exp(turn))
 
     def relative(self, a: Any, b: Any) -> Pose:
         """Pose of the section at arc length b seen from the one at a [m]."""
@@ -74,7 +74,7 @@ class Curve:
             last = first
         if first == last:
             return self.pieces[first].strain
-        twist = prepared.log(self.relative(a, b)) / (b - a)
+        twist = cached_functions.log(self.relative(a, b)) / (b - a)
         return twist[0], twist[1], twist[2] - 1, twist[3], twist[4], twist[5]
 
     def shares(self, a: Any, b: Any) -> list[tuple[float, float, Six]]:
@@ -146,9 +146,9 @@ def through_poses(places: Sequence[tuple[Any, Pose]], nominal: Callable[[Any], f
     pieces = []
     quaternion: Any = ca.DM([1, 0, 0, 0])
     for (begin, pose), (end, following) in pairwise(places):
-        twist = prepared.log(se3.compose(se3.inverse(pose), following))
+        twist = cached_functions.log(se3.compose(se3.inverse(pose), following))
         rate = twist / (end - begin)
         strain: Six = (rate[0], rate[1], rate[2] - 1, rate[3], rate[4], rate[5])
         pieces.append(Piece(begin, pose, quaternion, strain))
-        quaternion = so3.quaternion_product(quaternion, prepared.quaternion_exp(twist[3:6]))
+        quaternion = so3.quaternion_product(quaternion, cached_functions.quaternion_exp(twist[3:6]))
     return Curve(tuple(pieces), nominal)

@@ -13,12 +13,12 @@ from pydantic_core import CoreSchema, core_schema
 
 from pliant.language.base import DRIVES, PUSHES_AWAY, Framed, OneOrList, Problem, fault, positive
 from pliant.language.dimension import CURVATURE, FORCE, NUMBER, RATE, TIME, TORQUE, Dimension
+from pliant.language.message_text import KeyPath
 from pliant.language.names import FrameName, MaterialName, Name, SectionName
 from pliant.language.placement import Placement
 from pliant.language.repeated import Repeated
 from pliant.language.scalar import Length, Number, Scalar, StateNumber, Value
 from pliant.language.state_formula import depends_on_state
-from pliant.language.words import KeyPath
 from pliant.rod import KINDS, RodModel
 from pliant.rod.chamber import Chamber
 from pliant.rod.pcs import Pcs

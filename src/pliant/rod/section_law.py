@@ -29,7 +29,7 @@ from typing import Any, Literal
 import casadi as ca
 
 from pliant.formula.base import Effect, power_law
-from pliant.formula.varying import gauss
+from pliant.formula.variable_stiffness import gauss
 from pliant.language.state_formula import StateFormula, sizes, words
 from pliant.motion.fields import Fields
 from pliant.rod.actuation import actuation

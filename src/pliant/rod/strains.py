@@ -9,7 +9,7 @@ import casadi as ca
 from pydantic import BeforeValidator
 
 from pliant.language.base import OneOrList, fault
-from pliant.language.words import describe, nearest
+from pliant.language.message_text import describe, nearest
 
 LABELS = ("shear_x", "shear_y", "stretch", "bend_x", "bend_y", "twist")
 """The six strains in order; the rod's tangent is its z axis."""

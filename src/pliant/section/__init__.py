@@ -6,11 +6,12 @@ from pliant.language.base import ByType
 from pliant.section.annulus import Annulus
 from pliant.section.base import Holes
 from pliant.section.circle import Circle
-from pliant.section.given import GivenProperties, GivenStiffness
+from pliant.section.explicit_properties import ExplicitProperties, ExplicitStiffness
 from pliant.section.polygon import Polygon
 from pliant.section.rectangle import Rectangle
 from pliant.section.table import Station, Table
 
 Section: TypeAlias = Annotated[
-    Circle | Annulus | Rectangle | Polygon | GivenProperties | GivenStiffness | Table, ByType("section", key="shape")
+    Circle | Annulus | Rectangle | Polygon | ExplicitProperties | ExplicitStiffness | Table,
+    ByType("section", key="shape"),
 ]

@@ -15,7 +15,7 @@ from pliant.language.environment import to_node
 from pliant.language.scalar import Length, Number, SecondMoment
 from pliant.language.syntax import symbols
 from pliant.section.base import Evaluate, HoledSection
-from pliant.section.given import share_problems
+from pliant.section.explicit_properties import share_problems
 from pliant.section.warping import Warping, warping
 
 Point = tuple[Any, Any]

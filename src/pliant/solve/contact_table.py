@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from pliant.equations.contacts import ENTRIES, RECORD, Contacts
-from pliant.solve.labelled import Labelled, Variable, named_axes
+from pliant.solve.labelled_arrays import LabelledArrays, Variable, named_axes
 
 ROWS, COUNT, NAMES, THINGS = "contact", "contact_count", "contact_name", "thing"
 """Axis of all contacts, how many there are at each saved time, and the axes that name laws and things."""
@@ -34,7 +34,7 @@ def _column(contacts: Contacts, at: int, size: int) -> np.ndarray:
     return contacts.rows[:, at] if size == 1 else contacts.rows[:, at : at + size]
 
 
-def recorded_contacts(recorded: Labelled, times: np.ndarray) -> Contacts:
+def recorded_contacts(recorded: LabelledArrays, times: np.ndarray) -> Contacts:
     """The contacts that a result holds, at its saved times or at each of its points."""
     if COUNT not in recorded:
         return Contacts(times=times, begins=np.zeros(len(times) + 1, dtype=np.int32))

@@ -15,7 +15,7 @@ from pydantic import Field, StrictBool
 from pliant.language.base import OneOrList, Part, RenamedWords, WordOrMapping
 from pliant.language.names import CoordinateName, InputName, OutputName
 from pliant.language.scalar import Number, Quantity, Time, Value
-from pliant.language.walk import map_leaves
+from pliant.language.traversal import map_leaves
 from pliant.solve.state import WORDS
 
 Values: TypeAlias = dict[str, Value]

@@ -17,11 +17,11 @@ from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, number
 from pliant.language.deadline import STOPPED_BY_TIME
 from pliant.language.display import shown
+from pliant.language.message_text import suggestion
 from pliant.language.recording import Recording
 from pliant.language.table_files import FORMATS
-from pliant.language.words import suggestion
 from pliant.solve.contact_table import recorded_contacts
-from pliant.solve.labelled import Labelled, Variable
+from pliant.solve.labelled_arrays import LabelledArrays, Variable
 from pliant.solve.netcdf_files import FORMAT, partial_path, save_dataset
 from pliant.solve.status import Status
 from pliant.solve.track import Part, Track
@@ -59,7 +59,7 @@ class Recorded:
     """Results as labelled arrays; `file_format`: the format stated in its files."""
 
     file_format: ClassVar[str]
-    recorded: Labelled
+    recorded: LabelledArrays
     status: Status
     message: str
 
@@ -137,7 +137,7 @@ class Result(Recorded):
 
     status: Status
     message: str
-    recorded: Labelled
+    recorded: LabelledArrays
     timing: Timing
     method: str
     file_format: ClassVar[str] = FORMAT
@@ -319,7 +319,7 @@ class Result(Recorded):
             super().save(path)
 
 
-def _of_frame(data: Labelled, part: str, k: int) -> np.ndarray:
+def _of_frame(data: LabelledArrays, part: str, k: int) -> np.ndarray:
     """A part of the motion of the k-th frame, one row for each time."""
     return data[f"frame_{part}"][:, k]
 

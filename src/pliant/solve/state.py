@@ -10,15 +10,15 @@ import numpy as np
 
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations, with_independent_rows
-from pliant.equations.starts import on_motions, prescribed_coordinates
+from pliant.equations.initial_states import on_motions, prescribed_coordinates
 from pliant.equations.state import Given, HasFinal, HasState, State, rate_name, state_of
 from pliant.language.arguments import ArgumentError, number, vector
-from pliant.language.words import describe, renamed_hint
+from pliant.language.message_text import describe, renamed_hint
 from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
 from pliant.solve.blas_threads import on_one_blas_thread
-from pliant.solve.closing import SILENT_BELOW, AssemblyError, Closing, changes, coordinate_sizes
 from pliant.solve.law_ranges import refuse_outside_laws
+from pliant.solve.loop_closure import SILENT_BELOW, AssemblyError, LoopClosure, changes, coordinate_sizes
 
 LARGEST = 1e100
 """Positions and rates beyond this cannot be computed with: their squares overflow."""
@@ -119,7 +119,7 @@ def assemble(
     values = np.abs(bound.constraint_values(t, start.q, start.v)[0])
     if not np.all(np.isfinite(values)):
         raise AssemblyError("the constraints have no finite values at the start; check its coordinates and lengths")
-    closing = Closing(eqs, bound, t, start.q, given)
+    closing = LoopClosure(eqs, bound, t, start.q, given)
     before = float(np.max(values)) if np.max(values / closing.size) > SILENT_BELOW else 0.0
     new_q = closing.positions(start.q)
     new_v = closing.rates(start.q, start.v, new_q)

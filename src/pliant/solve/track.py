@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from pliant.language.words import suggestion
+from pliant.language.message_text import suggestion
 
 RENAMED = {"value": "values"}
 

@@ -17,8 +17,8 @@ from pliant.output.constraint import ConstraintOutput
 from pliant.output.reaction import ReactionOutput
 from pliant.rod.turn_limits import NEAR
 from pliant.section.base import OneSection
-from pliant.solve.closing import SILENT_BELOW
 from pliant.solve.law_ranges import law_range_notes
+from pliant.solve.loop_closure import SILENT_BELOW
 from pliant.solve.rod_strains import Poses, parameter_values, strains_times_length
 from pliant.tendon import TensionTendon
 

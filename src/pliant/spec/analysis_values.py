@@ -9,12 +9,12 @@ from pliant.equations.state import rate_name
 from pliant.language.dimension import Dimension
 from pliant.language.environment import to_node
 from pliant.language.evaluate import UNKNOWN
-from pliant.language.expected import wrong_dimension
 from pliant.language.faults import Fault
+from pliant.language.message_text import KeyPath, suggestion
 from pliant.language.scalar import Scalar
 from pliant.language.syntax import ExpressionError
 from pliant.language.units import parse_unit
-from pliant.language.words import KeyPath, suggestion
+from pliant.language.value_checks import wrong_dimension
 from pliant.model.model import Model
 from pliant.solve.options import ContinuationOptions, Options
 from pliant.spec.robot import RobotSpec

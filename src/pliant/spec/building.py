@@ -10,12 +10,12 @@ from pydantic import ValidationError
 
 from pliant.language.base import with_known_keys
 from pliant.language.faults import Fault, SpecError
+from pliant.language.message_text import KeyPath, describe
 from pliant.language.schema_errors import read_errors
 from pliant.language.source import Source, with_includes
 from pliant.language.tree import Tree, from_plain
-from pliant.language.words import KeyPath, describe
 from pliant.spec.defaults import apply_defaults
-from pliant.spec.meaning import check_meaning
+from pliant.spec.semantic_checks import check_meaning
 
 if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec

@@ -14,10 +14,10 @@ from pliant.spec.output_expressions import coordinate_units
 from pliant.spec.rods import Finding
 
 if TYPE_CHECKING:
-    from pliant.spec.meaning import Checked
+    from pliant.spec.semantic_checks import SemanticChecks
 
 
-def control_problems(checked: Checked) -> Iterator[Finding]:
+def control_problems(checked: SemanticChecks) -> Iterator[Finding]:
     """Check the dimensions of values of controllers, and that no input has two controllers."""
     owner: dict[str, str] = {}
     known = _known(checked)
@@ -36,7 +36,7 @@ def control_problems(checked: Checked) -> Iterator[Finding]:
             owner.setdefault(input_name, name)
 
 
-def task_problems(checked: Checked) -> Iterator[Finding]:
+def task_problems(checked: SemanticChecks) -> Iterator[Finding]:
     """Bounds of tasks have the dimensions of what they bound; actions are bounded, and what is drawn stands for itself."""
     known, parameters = _known(checked), checked.flat.parameters
     for name, task in checked.flat.task.items():
@@ -57,7 +57,7 @@ def task_problems(checked: Checked) -> Iterator[Finding]:
                 yield "task", name, ("randomize", index, "parameter"), message, "name a parameter that is a plain value"
 
 
-def _known(checked: Checked) -> Known:
+def _known(checked: SemanticChecks) -> Known:
     """Dimensions by name; those of rods' coordinates are checked when the robot is built."""
     flat = checked.flat
     coordinates = coordinate_units(flat)

@@ -9,8 +9,8 @@ from pydantic import BaseModel
 
 from pliant.language.base import Part, Problem
 from pliant.language.collection import kinds, with_defaults
+from pliant.language.message_text import KeyPath, describe, suggestion, word_of_others
 from pliant.language.tree import Tree, from_plain, merge
-from pliant.language.words import KeyPath, describe, suggestion, word_of_others
 from pliant.link.beam import COMPONENTS
 from pliant.spec.data import to_data
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pliant.equations.equations import Equations, say_once
 from pliant.language.arguments import ArgumentError
-from pliant.language.words import describe
+from pliant.language.message_text import describe
 from pliant.model.model import compile_model
 from pliant.rod.base import RodModelBase
 from pliant.spec.flattening import flatten_with_structure

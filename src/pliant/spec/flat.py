@@ -7,9 +7,9 @@ from typing import Any
 
 from pliant.language.faults import Fault
 from pliant.language.limits import limits, most
+from pliant.language.message_text import KeyPath
 from pliant.language.source import Source
 from pliant.language.syntax import Node
-from pliant.language.words import KeyPath
 
 HOMES = {
     "coordinate": ("joints",),

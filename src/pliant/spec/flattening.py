@@ -19,16 +19,16 @@ from pliant.language.environment import finite, in_order, parameter_dimensions, 
 from pliant.language.evaluate import OpenDimension, dimension_of, evaluate
 from pliant.language.faults import Fault, SpecError
 from pliant.language.limits import limits, most
+from pliant.language.message_text import KeyPath
 from pliant.language.names import NameMarker, Reference
 from pliant.language.parameter import Parameter
 from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity, Scalar
 from pliant.language.source import FileProblem
 from pliant.language.state_formula import THIS
 from pliant.language.syntax import ExpressionError, Node, Number, Symbol, choose, parse, substitute, symbols, to_text
-from pliant.language.walk import Leaf, Several, map_leaves
-from pliant.language.words import KeyPath
+from pliant.language.traversal import Leaf, Several, map_leaves
 from pliant.output.base import OutputBase
-from pliant.spec.attached import overrides_of, read_attached
+from pliant.spec.attached_models import overrides_of, read_attached
 from pliant.spec.fixed_bodies import StandsAlong, fix_along, weld_at
 from pliant.spec.flat import HOMES, INSTANCE_NAMES, ONCE, Flat, Instance, Origin, Override
 from pliant.spec.repeats import Expanded

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pliant.joint.coordinate import Coordinate, Orientation
-from pliant.language.walk import parts
-from pliant.language.words import KeyPath
+from pliant.language.message_text import KeyPath
+from pliant.language.traversal import parts
 
 if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec

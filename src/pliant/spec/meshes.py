@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from pliant.language.words import KeyPath
+from pliant.language.message_text import KeyPath
 
 if TYPE_CHECKING:
-    from pliant.spec.meaning import Checked
+    from pliant.spec.semantic_checks import SemanticChecks
 
 Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
 
 
-def mesh_problems(checked: Checked) -> Iterator[Finding]:
+def mesh_problems(checked: SemanticChecks) -> Iterator[Finding]:
     """Check that sections apply to every edge, and that materials are complete."""
     for name, mesh in checked.flat.meshes.items():
         section = checked.flat.sections.get(mesh.section or "")

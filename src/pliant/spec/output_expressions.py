@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from pliant.joint.coordinate import LengthCoordinate, Orientation
 from pliant.language.environment import TIME
 from pliant.language.evaluate import CONSTANTS
+from pliant.language.message_text import suggestion
 from pliant.language.syntax import ExpressionError, parse, symbols
-from pliant.language.words import suggestion
 from pliant.output.expression import ExpressionOutput
 from pliant.spec.listing import coordinate_table
 from pliant.spec.rods import Finding
 
 if TYPE_CHECKING:
-    from pliant.spec.meaning import Checked
     from pliant.spec.robot import RobotSpec
+    from pliant.spec.semantic_checks import SemanticChecks
 
 
 def coordinate_units(flat: RobotSpec) -> dict[str, str]:
@@ -28,7 +28,7 @@ def coordinate_units(flat: RobotSpec) -> dict[str, str]:
     }
 
 
-def expression_problems(checked: Checked) -> Iterator[Finding]:
+def expression_problems(checked: SemanticChecks) -> Iterator[Finding]:
     """Problems of outputs that are expressions."""
     flat = checked.flat
     for name, output in flat.outputs.items():
@@ -50,7 +50,7 @@ def expression_problems(checked: Checked) -> Iterator[Finding]:
             yield "outputs", name, ("expression",), str(error), error.hint
 
 
-def _names(checked: Checked, output: ExpressionOutput) -> Iterator[tuple[str, str]]:
+def _names(checked: SemanticChecks, output: ExpressionOutput) -> Iterator[tuple[str, str]]:
     """Unknown or ambiguous names; vectors without a component."""
     flat = checked.flat
     used = output.used(flat)

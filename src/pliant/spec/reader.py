@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
 from pliant.language.faults import Fault, SpecError
+from pliant.language.message_text import describe
 from pliant.language.settings import with_parameters
 from pliant.language.source import MODEL_FOLDER, Source, bundled, locate, read_source, with_variant
 from pliant.language.tree import parse_yaml
-from pliant.language.words import describe
 from pliant.spec.building import sorted_faults
 from pliant.spec.robot import RobotSpec
-from pliant.spec.trial import building_faults
+from pliant.spec.trial_build import building_faults
 
 
 def load(

@@ -14,13 +14,13 @@ from pliant.joint.coordinate import AngleCoordinate
 from pliant.language.base import Part
 from pliant.language.scalar import Scalar
 from pliant.language.syntax import ExpressionError, Item, Node, children, parse, symbols
-from pliant.language.walk import parts
+from pliant.language.traversal import parts
 from pliant.section.base import OneSection
 from pliant.spec.structure import Finding
 
 if TYPE_CHECKING:
     from pliant.rod.rod import Rod
-    from pliant.spec.meaning import Checked
+    from pliant.spec.semantic_checks import SemanticChecks
 
 SOFTEST, STIFFEST = 100.0, 2e12
 """Range of Young's moduli of materials: from soft gels to diamond [Pa]."""
@@ -37,7 +37,7 @@ TURNS = 2.0
 UNIT = "is a unit missing? Numbers without one are SI: m, kg, Pa"
 
 
-def remarks(checked: Checked) -> Iterator[Finding]:
+def remarks(checked: SemanticChecks) -> Iterator[Finding]:
     """Remarks on a valid model."""
     yield from _materials(checked)
     yield from _inertias(checked)
@@ -50,7 +50,7 @@ def remarks(checked: Checked) -> Iterator[Finding]:
     yield from _unused_parameters(checked)
 
 
-def _value(checked: Checked, scalar: Scalar | None) -> float | None:
+def _value(checked: SemanticChecks, scalar: Scalar | None) -> float | None:
     if scalar is None:
         return None
     try:
@@ -60,7 +60,7 @@ def _value(checked: Checked, scalar: Scalar | None) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def _materials(checked: Checked) -> Iterator[Finding]:
+def _materials(checked: SemanticChecks) -> Iterator[Finding]:
     """Materials that no solid is like."""
     ranges = {
         "youngs_modulus": ("Young's modulus", "Pa", SOFTEST, STIFFEST, "gels have some hundred Pa, diamond 1.2 TPa"),
@@ -74,7 +74,7 @@ def _materials(checked: Checked) -> Iterator[Finding]:
                 yield "materials", name, (key,), message, UNIT
 
 
-def _inertias(checked: Checked) -> Iterator[Finding]:
+def _inertias(checked: SemanticChecks) -> Iterator[Finding]:
     """Inertias of no distribution of mass: the equations have answers with them, as many published robots do."""
     for name, body in checked.flat.bodies.items():
         moments = body.principal_moments(checked.number)
@@ -84,7 +84,7 @@ def _inertias(checked: Checked) -> Iterator[Finding]:
             yield "bodies", name, ("inertia",), message, "check the numbers and their axes"
 
 
-def _dense_bodies(checked: Checked) -> Iterator[Finding]:
+def _dense_bodies(checked: SemanticChecks) -> Iterator[Finding]:
     """Bodies whose given mass does not fit into their shape."""
     for name, body in checked.flat.bodies.items():
         mass = _value(checked, body.mass)
@@ -99,7 +99,7 @@ def _dense_bodies(checked: Checked) -> Iterator[Finding]:
             yield "bodies", name, ("mass",), message, UNIT
 
 
-def _many_turns(checked: Checked) -> Iterator[Finding]:
+def _many_turns(checked: SemanticChecks) -> Iterator[Finding]:
     """Initial angles of several turns."""
     for name, joint in checked.flat.joints.items():
         for label, coordinate in joint.coordinates().items():
@@ -109,7 +109,7 @@ def _many_turns(checked: Checked) -> Iterator[Finding]:
                 yield "joints", name, (label, "initial"), message, f"is it {angle:.4g} deg?"
 
 
-def _half_sizes(checked: Checked, rod: Rod) -> np.ndarray | None:
+def _half_sizes(checked: SemanticChecks, rod: Rod) -> np.ndarray | None:
     """Half width and height of the section at the rod's base [m], where it has sizes."""
     section = checked.flat.sections.get(rod.section[0])
     if not isinstance(section, OneSection):
@@ -120,7 +120,7 @@ def _half_sizes(checked: Checked, rod: Rod) -> np.ndarray | None:
         return None
 
 
-def _stout_rods(checked: Checked) -> Iterator[Finding]:
+def _stout_rods(checked: SemanticChecks) -> Iterator[Finding]:
     """Rods that are much thicker than long."""
     for name, rod in checked.flat.rods.items():
         length, sizes = _value(checked, rod.length), _half_sizes(checked, rod)
@@ -129,7 +129,7 @@ def _stout_rods(checked: Checked) -> Iterator[Finding]:
             yield "rods", name, ("section",), message, UNIT
 
 
-def _heavy_loads(checked: Checked) -> Iterator[Finding]:
+def _heavy_loads(checked: SemanticChecks) -> Iterator[Finding]:
     """Bodies that are welded to a rod which cannot carry them."""
     flat = checked.flat
     gravity = math.hypot(*(_value(checked, x) or 0.0 for x in flat.world.gravity))
@@ -153,7 +153,7 @@ def _heavy_loads(checked: Checked) -> Iterator[Finding]:
             yield "bodies", body, ("mass",), message, UNIT
 
 
-def _massless_ends(checked: Checked) -> Iterator[Finding]:
+def _massless_ends(checked: SemanticChecks) -> Iterator[Finding]:
     """Joints that move no mass and no constrained part."""
     flat = checked.flat
     held = {end.frame.partition(".")[0] for item in flat.constraints.values() for end in item.between}
@@ -182,13 +182,13 @@ def _massless_ends(checked: Checked) -> Iterator[Finding]:
             yield "joints", name, ("child",), message, f"give '{child}' a mass, or attach a body with mass to it"
 
 
-def _mesh_holders(checked: Checked) -> Iterator[str]:
+def _mesh_holders(checked: SemanticChecks) -> Iterator[str]:
     for mesh in checked.flat.meshes.values():
         yield mesh.parent
         yield from mesh.held.values()
 
 
-def _below_zero(checked: Checked) -> Iterator[Finding]:
+def _below_zero(checked: SemanticChecks) -> Iterator[Finding]:
     """Springs that push away from their rest, dampers that drive."""
     for collection in ("joints", "rods", "links", "tendons"):
         for name, thing in getattr(checked.flat, collection).items():
@@ -199,7 +199,7 @@ def _below_zero(checked: Checked) -> Iterator[Finding]:
                         yield collection, name, (*path, field), f"{lowest:g} is below zero: {meaning}", ""
 
 
-def _values(checked: Checked, given: Any) -> Iterator[float]:
+def _values(checked: SemanticChecks, given: Any) -> Iterator[float]:
     """The values of a field, without those that vary with the state."""
     if isinstance(given, tuple):
         for entry in given:
@@ -210,7 +210,7 @@ def _values(checked: Checked, given: Any) -> Iterator[float]:
             yield value
 
 
-def _unused_parameters(checked: Checked) -> Iterator[Finding]:
+def _unused_parameters(checked: SemanticChecks) -> Iterator[Finding]:
     """Parameters that no expression uses, in any variant."""
     source = checked.spec.source
     texts = [tree.plain() for tree in (source.tree, source.all_variants) if tree is not None]

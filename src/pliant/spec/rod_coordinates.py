@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pliant.language.collection import collections
+from pliant.language.message_text import suggestion
 from pliant.language.names import Reference
+from pliant.language.traversal import leaves
 from pliant.language.units import parse_unit
-from pliant.language.walk import leaves
-from pliant.language.words import suggestion
 from pliant.model.build import Build
 from pliant.rod.strains import LABELS
 from pliant.spec.rods import Finding
 
 if TYPE_CHECKING:
     from pliant.rod.rod import Rod
-    from pliant.spec.meaning import Checked
     from pliant.spec.robot import RobotSpec
+    from pliant.spec.semantic_checks import SemanticChecks
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def rod_coordinates(flat: RobotSpec, rods: Iterable[str] | None = None) -> list[
     return found
 
 
-def rod_coordinate_problems(checked: Checked) -> Iterator[Finding]:
+def rod_coordinate_problems(checked: SemanticChecks) -> Iterator[Finding]:
     """References to coordinates of rods, and their initial values, lead to something."""
     flat = checked.flat
     used = [
@@ -91,7 +91,7 @@ NEEDLESS = ("joints", "bodies", "links", "loads", "constraints", "contacts", "ou
 """Fields without effect on the coordinates of a rod."""
 
 
-def _sound_rods(checked: Checked) -> list[str]:
+def _sound_rods(checked: SemanticChecks) -> list[str]:
     """Rods that can be built despite the faults: those without faults of their own."""
     places = [fault.path.replace("[", ".").split(".")[:2] for fault in checked.faults]
     places += [[str(step) for step in path] for path in checked.broken.dropped | checked.broken.trimmed]
@@ -108,7 +108,7 @@ def of_a_rod(flat: RobotSpec, reference: str) -> bool:
     return any(reference.startswith(f"{rod}.") for rod in flat.rods)
 
 
-def _starts(checked: Checked, rod: str, known: dict[str, RodCoordinate]) -> Iterator[Finding]:
+def _starts(checked: SemanticChecks, rod: str, known: dict[str, RodCoordinate]) -> Iterator[Finding]:
     for key in ("initial", "rates"):
         for label, value in getattr(checked.flat.rods[rod], key).items():
             if label not in known:

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from pliant.language.aliases import ALIASES, canonical
 from pliant.language.arguments import ArgumentError
+from pliant.language.message_text import nearest, suggestion
 from pliant.language.schema_errors import read_errors
-from pliant.language.words import nearest, suggestion
 from pliant.output.expression import ExpressionOutput
 from pliant.output.rod import RodOutput
 from pliant.rod import KINDS

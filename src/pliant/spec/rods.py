@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pliant.language.words import KeyPath
+from pliant.language.message_text import KeyPath
 from pliant.section.fibre_law import FIBRE_LAWS
 
 if TYPE_CHECKING:
-    from pliant.spec.meaning import Checked
+    from pliant.spec.semantic_checks import SemanticChecks
 
 Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
 
@@ -17,7 +17,7 @@ NEEDED = {"density": "kg/m^3", "youngs_modulus": "Pa"}
 """What every material of a rod needs, with units."""
 
 
-def rod_problems(checked: Checked) -> Iterator[Finding]:
+def rod_problems(checked: SemanticChecks) -> Iterator[Finding]:
     """Materials are complete, and tables of sections end where their rods do."""
     for name, rod in checked.flat.rods.items():
         sections = [checked.flat.sections[key] for key in rod.section if key in checked.flat.sections]
@@ -27,7 +27,7 @@ def rod_problems(checked: Checked) -> Iterator[Finding]:
         yield from _tables(checked, name, rod, sections)
 
 
-def _materials(checked: Checked, name: str, rod: Any, sections: list[Any]) -> Iterator[Finding]:
+def _materials(checked: SemanticChecks, name: str, rod: Any, sections: list[Any]) -> Iterator[Finding]:
     inner = [checked.flat.sections.get(key) for section in sections for _, key in section.stations_by_arc_length()]
     needed = any(section.needs_material for section in [*sections, *inner] if section is not None)
     if needed and not rod.material:
@@ -53,7 +53,7 @@ def _materials(checked: Checked, name: str, rod: Any, sections: list[Any]) -> It
             yield "rods", name, ("law",), message, f"add `{key_of_law}` to the material, or choose another law"
 
 
-def _tables(checked: Checked, name: str, rod: Any, sections: list[Any]) -> Iterator[Finding]:
+def _tables(checked: SemanticChecks, name: str, rod: Any, sections: list[Any]) -> Iterator[Finding]:
     for index, section in enumerate(sections):
         stations = section.stations_by_arc_length()
         if not stations:

@@ -11,11 +11,11 @@ from pliant.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.language.base import Framed
 from pliant.language.collection import collections
 from pliant.language.dimension import LENGTH, NUMBER, TIME, Dimension
+from pliant.language.message_text import KeyPath, suggestion
 from pliant.language.names import Reference
 from pliant.language.source import FileProblem
 from pliant.language.syntax import ExpressionError
-from pliant.language.walk import Leaf, leaves
-from pliant.language.words import KeyPath, suggestion
+from pliant.language.traversal import Leaf, leaves
 from pliant.model.inputs import recorded
 from pliant.spec.controls import control_problems, task_problems
 from pliant.spec.flat import HOMES
@@ -26,13 +26,13 @@ from pliant.spec.rod_coordinates import of_a_rod, rod_coordinate_problems
 from pliant.spec.rods import rod_problems
 
 if TYPE_CHECKING:
-    from pliant.spec.meaning import Checked
+    from pliant.spec.semantic_checks import SemanticChecks
 
 Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
 """Collection, name of the part, path in it, message and hint."""
 
 
-def structure_problems(checked: Checked) -> Iterator[Finding]:
+def structure_problems(checked: SemanticChecks) -> Iterator[Finding]:
     """Everything that does not fit together."""
     if not any(framed(checked)) and not checked.lacks("bodies", "rods", "meshes", "attach"):
         yield "bodies", "", (), "the model has no bodies", "add `bodies`, `rods` or `meshes`, or `attach` another model"
@@ -52,7 +52,7 @@ def structure_problems(checked: Checked) -> Iterator[Finding]:
     yield from mesh_problems(checked)
 
 
-def framed(checked: Checked) -> Iterator[tuple[str, str, Framed]]:
+def framed(checked: SemanticChecks) -> Iterator[tuple[str, str, Framed]]:
     """Collection, name and part of everything that has frames."""
     for collection in collections(type(checked.flat)):
         for name, thing in getattr(checked.flat, collection).items():
@@ -60,7 +60,7 @@ def framed(checked: Checked) -> Iterator[tuple[str, str, Framed]]:
                 yield collection, name, thing
 
 
-def frame_names(checked: Checked) -> set[str]:
+def frame_names(checked: SemanticChecks) -> set[str]:
     """All frames: the world, everything that has frames, and their named frames."""
     frames = {"world"}
     for _, name, thing in framed(checked):
@@ -70,11 +70,11 @@ def frame_names(checked: Checked) -> set[str]:
     return frames
 
 
-def _homes(checked: Checked, kind: str) -> tuple[str, ...]:
+def _homes(checked: SemanticChecks, kind: str) -> tuple[str, ...]:
     return tuple(collections(type(checked.flat))) if kind == "frame" else HOMES.get(kind, (kind + "s",))
 
 
-def _references(checked: Checked) -> Iterator[Finding]:
+def _references(checked: SemanticChecks) -> Iterator[Finding]:
     """Every reference leads to something."""
     flat = checked.flat
     known: dict[str, set[str]] = {
@@ -107,7 +107,7 @@ def _references(checked: Checked) -> Iterator[Finding]:
                 yield "analyses", "", leaf.path, *_missing(checked, leaf, known[leaf.marker.kind])
 
 
-def _lost(checked: Checked, leaf: Leaf, names: set[str]) -> bool:
+def _lost(checked: SemanticChecks, leaf: Leaf, names: set[str]) -> bool:
     """Whether a reference leads to nothing, and not only to something that could not be read."""
     assert isinstance(leaf.marker, Reference)
     kind = leaf.marker.kind
@@ -126,7 +126,7 @@ def _lost(checked: Checked, leaf: Leaf, names: set[str]) -> bool:
     return not (kind == "coordinate" and (checked.broken.lacks("joints") or checked.broken.trimmed))
 
 
-def _missing(checked: Checked, leaf: Leaf, names: set[str]) -> tuple[str, str]:
+def _missing(checked: SemanticChecks, leaf: Leaf, names: set[str]) -> tuple[str, str]:
     """Message and hint for a reference to nothing."""
     assert isinstance(leaf.marker, Reference)
     kind, value = leaf.marker.kind, leaf.value
@@ -151,7 +151,7 @@ def _missing(checked: Checked, leaf: Leaf, names: set[str]) -> tuple[str, str]:
     return f"there is no {kind} '{value}'", hint
 
 
-def _tree(checked: Checked) -> Iterator[Finding]:
+def _tree(checked: SemanticChecks) -> Iterator[Finding]:
     """Check that every part with frames has one parent, and that every chain of parents ends at the world."""
     carriers = ("joints", *{collection for collection, _, _ in framed(checked)})
     if checked.lacks("attach", *carriers):
@@ -177,7 +177,7 @@ def _tree(checked: Checked) -> Iterator[Finding]:
 
 
 def _carried_by_joints(
-    checked: Checked, seat: dict[str, tuple[str, str, str]], carried: list[str]
+    checked: SemanticChecks, seat: dict[str, tuple[str, str, str]], carried: list[str]
 ) -> Iterator[Finding]:
     """Enters the joints as what carries their children; each child has one."""
     for name, joint in checked.flat.joints.items():
@@ -211,7 +211,7 @@ def _circles(seat: dict[str, tuple[str, str, str]]) -> Iterator[Finding]:
         safe.update(chain)
 
 
-def _coordinates(checked: Checked) -> Iterator[Finding]:
+def _coordinates(checked: SemanticChecks) -> Iterator[Finding]:
     """Check that coordinates have different names, and that each has at most one driver."""
     table = coordinate_table(checked.flat)
     by_name: dict[str, Any] = {}
@@ -235,7 +235,7 @@ def _coordinates(checked: Checked) -> Iterator[Finding]:
                 yield "joints", entry.joint, (*entry.path, key), message, f"remove `{key}` or `{driver}`"
 
 
-def _tie(checked: Checked, entry: Any, by_name: dict[str, Any]) -> Iterator[Finding]:
+def _tie(checked: SemanticChecks, entry: Any, by_name: dict[str, Any]) -> Iterator[Finding]:
     """A coordinate tied to another: no circle, and a ratio that fits both."""
     tie = entry.coordinate.equal_to
     path = (*entry.path, "equal_to")
@@ -267,7 +267,7 @@ def _dimension(coordinate: Coordinate) -> Dimension:
     return LENGTH if isinstance(coordinate, LengthCoordinate) else NUMBER
 
 
-def _inputs(checked: Checked) -> Iterator[Finding]:
+def _inputs(checked: SemanticChecks) -> Iterator[Finding]:
     """Inputs drive input parameters; recorded series can be read."""
     for name, signal in checked.flat.inputs.items():
         if name not in checked.flat.parameters:
@@ -288,7 +288,7 @@ def _inputs(checked: Checked) -> Iterator[Finding]:
                 yield from _heading_unit(checked, name, signal.series, signal.samples)
 
 
-def _series_units(checked: Checked, name: str, series: Series) -> Iterator[Finding]:
+def _series_units(checked: SemanticChecks, name: str, series: Series) -> Iterator[Finding]:
     """The units of a recorded series fit the time and the parameter."""
     expected = {"time_unit": TIME, "unit": checked.dimensions.get(name)}
     for key, dimension in expected.items():
@@ -300,7 +300,7 @@ def _series_units(checked: Checked, name: str, series: Series) -> Iterator[Findi
             yield "inputs", name, ("series", key), problem[0], ""
 
 
-def _heading_unit(checked: Checked, name: str, series: Series, samples: Samples) -> Iterator[Finding]:
+def _heading_unit(checked: SemanticChecks, name: str, series: Series, samples: Samples) -> Iterator[Finding]:
     """The unit that a file states of a column fits the parameter."""
     expected = checked.dimensions.get(name)
     if series.unit is None and samples.unit is not None and isinstance(expected, Dimension):
@@ -312,14 +312,14 @@ def _heading_unit(checked: Checked, name: str, series: Series, samples: Samples)
             yield "inputs", name, ("series", "column"), words, "use another column"
 
 
-def _outputs(checked: Checked) -> Iterator[Finding]:
+def _outputs(checked: SemanticChecks) -> Iterator[Finding]:
     """Check that outputs refer to quantities that exist."""
     for name, output in checked.flat.outputs.items():
         for path, message, hint in output.problems_in(checked.flat):
             yield "outputs", name, path, message, hint
 
 
-def _same_ends(checked: Checked) -> Iterator[Finding]:
+def _same_ends(checked: SemanticChecks) -> Iterator[Finding]:
     """A link or constraint between a frame and itself does nothing."""
     for collection in ("links", "constraints"):
         for name, thing in getattr(checked.flat, collection).items():
@@ -329,7 +329,7 @@ def _same_ends(checked: Checked) -> Iterator[Finding]:
                 yield collection, name, ("between",), message, "name two different frames"
 
 
-def _thing_names(checked: Checked) -> Iterator[Finding]:
+def _thing_names(checked: SemanticChecks) -> Iterator[Finding]:
     """Check that names in contacts are unambiguous: surfaces, bodies, rods and meshes have different names, and none is `all`."""
     flat = checked.flat
     for collection in HOMES["body, rod, mesh or surface"]:
@@ -342,7 +342,7 @@ def _thing_names(checked: Checked) -> Iterator[Finding]:
                 yield "surfaces", name, (), message, "choose another name"
 
 
-def _masses(checked: Checked) -> Iterator[Finding]:
+def _masses(checked: SemanticChecks) -> Iterator[Finding]:
     """A body whose mass comes from its material needs a density."""
     for name, body in checked.flat.bodies.items():
         if body.mass is not None or body.shape is None or body.material not in checked.flat.materials:

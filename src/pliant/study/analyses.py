@@ -16,14 +16,14 @@ from pliant.equations.input_values import inputs_over_time
 from pliant.equations.outputs import output_names, output_units
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, is_number
-from pliant.language.words import suggestion
+from pliant.language.message_text import suggestion
 from pliant.solve.blas_threads import one_blas_thread
 from pliant.solve.law_ranges import outside_laws
 from pliant.solve.linear.modal import Modes, modes
 from pliant.solve.linear.state_space import StateSpace, linearize
 from pliant.solve.motion.result_builder import FRAME_PARTS
 from pliant.solve.motion.simulate import Request, end_message, read_request
-from pliant.solve.motion.whole_runs import WholeRun, WholeRuns
+from pliant.solve.motion.uninterrupted_runs import UninterruptedRun, UninterruptedRuns
 from pliant.solve.result import ENERGIES, Result
 from pliant.solve.state import INITIAL
 from pliant.solve.statics.equilibrium import Equilibrium, equilibrium, state_at
@@ -163,19 +163,21 @@ class Simulate(Analysis):
         here: list[Any] = eqs.at_each([(x.parameters, x.inputs) if isinstance(x, Values) else ({}, {}) for x in given])
         with one_blas_thread():
             states = _states(here, [own if case.start is None else case.start for case in cases], request.begin)
-            quick = WholeRuns(request, eqs, kept)
+            quick = UninterruptedRuns(request, eqs, kept)
             rates = _rates(quick, here, states)
 
-            def ready(k: int) -> WholeRun | Exception | None:
+            def ready(k: int) -> UninterruptedRun | Exception | None:
                 for wrong in (given[k], here[k], states[k]):
                     if isinstance(wrong, Exception):
                         return wrong
                 if not quick.worthwhile:
                     return None
-                made: WholeRun | Exception = _or_reason(quick.ready, here[k], states[k], rates[k], partial(room, k))
+                made: UninterruptedRun | Exception = _or_reason(
+                    quick.ready, here[k], states[k], rates[k], partial(room, k)
+                )
                 return made
 
-            def outcome(k: int, made: WholeRun | Exception | None) -> Outcome:
+            def outcome(k: int, made: UninterruptedRun | Exception | None) -> Outcome:
                 if isinstance(made, Exception):
                     return failed(made)
                 if made is not None and made.t is not None:
@@ -189,7 +191,7 @@ class Simulate(Analysis):
                 # compiled code evicts Python's from the caches, so the Python work of several runs is done together
                 some, clock = range(begin, min(begin + size, len(cases))), perf_counter()
                 made = [ready(k) for k in some]
-                if whole := [run for run in made if isinstance(run, WholeRun)]:
+                if whole := [run for run in made if isinstance(run, UninterruptedRun)]:
                     quick.go(whole)
                 for k, run in zip(some, made, strict=True):
                     finished(k, _safely(outcome, k, run))
@@ -237,7 +239,7 @@ def _states(here: Sequence[Any], starts: Sequence[Any], begin: float) -> list[An
     return found
 
 
-def _rates(quick: WholeRuns, here: Sequence[Any], states: Sequence[Any]) -> np.ndarray:
+def _rates(quick: UninterruptedRuns, here: Sequence[Any], states: Sequence[Any]) -> np.ndarray:
     """The fastest rate of each case at its start [1/s], where it is of use; NaN elsewhere."""
     found = np.full(len(here), np.nan)
     sound = [k for k, state in enumerate(states) if isinstance(state, State)] if quick.possible else []

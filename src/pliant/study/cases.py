@@ -14,8 +14,8 @@ import numpy as np
 import scipy
 
 from pliant.language.arguments import ArgumentError, mapping, whole
+from pliant.language.message_text import describe, suggestion
 from pliant.language.units import Unit
-from pliant.language.words import describe, suggestion
 from pliant.study.variation import Variation, read_variation
 
 MOST_CASES = 10_000_000

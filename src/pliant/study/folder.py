@@ -22,7 +22,7 @@ from pliant.language.arguments import ArgumentError
 from pliant.language.files import write_whole
 from pliant.solve.netcdf_files import ResultFileError
 from pliant.solve.versions import versions
-from pliant.study.gathered import Gathered
+from pliant.study.case_results import CaseResults
 from pliant.study.journal import Journal, records
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ class SweepFolder:
         rows = tuple({n: x for n, x in zip(names, row, strict=True) if x is not None} for row in table["rows"])
         return cls(path, manifest, rows)
 
-    def gathered(self) -> Gathered:
+    def gathered(self) -> CaseResults:
         """The outcomes so far."""
-        found = Gathered(len(self.rows))
+        found = CaseResults(len(self.rows))
         labels = [item["labels"] for item in self.manifest["structures"]]
         if (self.path / JOURNAL).exists():
             for case, outcome, _ in records(self.path / JOURNAL):

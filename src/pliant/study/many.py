@@ -14,9 +14,9 @@ from pliant.solve.options import EquilibriumOptions, LinearizeOptions, ModesOpti
 from pliant.solve.result import INTERRUPTED
 from pliant.solve.versions import versions
 from pliant.study.analyses import KEPT, Analysis, FindEquilibrium, FindModes, Linearize, Outcome, Simulate, units
+from pliant.study.case_results import NOT_RUN, CaseResults
 from pliant.study.cases import Cases, read_cases
 from pliant.study.execution import Work, opened_executor, run_on_executor, run_on_threads
-from pliant.study.gathered import NOT_RUN, Gathered
 from pliant.study.structures import Robot, Structures, structures, value_units
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Study:
         workers: int | None = None,
         executor: Any = None,
         progress: Progress | bool | None = None,
-        into: Gathered | None = None,
+        into: CaseResults | None = None,
     ) -> bool:
         """Do the cases, all or some, and call `done` for each as it ends. Returns whether Ctrl-C or a time limit ended it early.
 
@@ -124,18 +124,18 @@ class Study:
             return True
         return False
 
-    def _room(self, into: Gathered, case: int, *what: Any) -> Any:
+    def _room(self, into: CaseResults, case: int, *what: Any) -> Any:
         return into.room(self.labels[self.structures.which[case]], case, *what)
 
-    def gathered(self) -> Gathered:
+    def gathered(self) -> CaseResults:
         """Room for the outcomes of all cases."""
-        return Gathered(len(self.cases))
+        return CaseResults(len(self.cases))
 
-    def put(self, into: Gathered, case: int, outcome: Outcome) -> None:
+    def put(self, into: CaseResults, case: int, outcome: Outcome) -> None:
         """Take in the outcome of a case."""
         into.put(case, outcome, self.labels[self.structures.which[case]])
 
-    def dataset(self, found: Gathered) -> xarray.Dataset:
+    def dataset(self, found: CaseResults) -> xarray.Dataset:
         """The outcomes as one dataset, with what varies as coordinates of the cases."""
         first = self.structures.equations[0]
         varied = {name: [row.get(name) for row in self.cases] for name in self.cases.names}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.language.arguments import ArgumentError
-from pliant.language.words import suggestion
+from pliant.language.message_text import suggestion
 
 if TYPE_CHECKING:
     import xarray

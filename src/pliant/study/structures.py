@@ -17,10 +17,10 @@ from pliant.equations.state import rate_name
 from pliant.language.arguments import ArgumentError, is_number, number
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import UNKNOWN, evaluate
-from pliant.language.expected import wrong_dimension
+from pliant.language.message_text import describe
 from pliant.language.syntax import ExpressionError, Number, parse
 from pliant.language.units import Unit, UnitError, parse_unit
-from pliant.language.words import describe
+from pliant.language.value_checks import wrong_dimension
 from pliant.model.model import SI_HINT
 from pliant.spec.derive import derive
 from pliant.spec.reader import load

@@ -15,9 +15,9 @@ import numpy as np
 import scipy
 
 from pliant.language.arguments import ArgumentError
+from pliant.language.message_text import describe, suggestion
 from pliant.language.ranges import NUMBER, Range, read_range, read_unit
 from pliant.language.units import Unit
-from pliant.language.words import describe, suggestion
 
 _DISTRIBUTION = re.compile(rf"([a-z]+)\s*\(\s*({NUMBER}(?:\s*,\s*{NUMBER})*)\s*\)\s*([^\d\s:,].*)?")
 _QUANTITY = re.compile(rf"({NUMBER})\s*([^\d\s:,].*)?")

@@ -13,7 +13,7 @@ from pliant.formula.route import RouteForce
 from pliant.language.base import Problem, fault, positive
 from pliant.language.repeated import Repeated
 from pliant.language.scalar import Number, Scalar, Speed
-from pliant.tendon.through import Stretch, Through
+from pliant.tendon.routing import Stretch, Through
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

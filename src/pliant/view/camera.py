@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from pliant.language.arguments import ArgumentError
-from pliant.language.words import nearest
+from pliant.language.message_text import nearest
 
 AZIMUTH, ELEVATION = np.radians(-62.0), np.radians(22.0)
 FLAT = 1e-6

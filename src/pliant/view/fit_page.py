@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
+from pliant.identify.cross_validation import HeldOut, Profile
 from pliant.identify.fit import Fit
-from pliant.identify.held_out import HeldOut, Profile
 from pliant.view import plot
 from pliant.view.figures import figure_html
 from pliant.view.page import table, text

@@ -16,7 +16,7 @@ from pliant.language.files import write_whole
 from pliant.view import outlines
 from pliant.view.camera import Camera, View, choose_camera, look_from, view_direction
 from pliant.view.colours import AXES, HELD, INK, PALE, PUSH, SOFT, darker, group_colours, lighter
-from pliant.view.ink import Ink
+from pliant.view.drawing_layers import DrawingLayers
 from pliant.view.marks import (
     JointMark,
     LinkMark,
@@ -162,7 +162,7 @@ def picture_size(size: Any) -> tuple[int, int]:
     return width, height
 
 
-class Drawing(Ink):
+class Drawing(DrawingLayers):
     """A scene as symbols from far to near: solids and rods by depth, then joints, then names.
 
     `size` [m] is what symbols are measured by, `center` [m] the middle of what is shown; those of the scene itself by default.

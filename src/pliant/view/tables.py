@@ -21,7 +21,7 @@ from pliant.language.base import Framed
 from pliant.language.collection import collections
 from pliant.language.environment import Environment
 from pliant.language.faults import SpecError
-from pliant.language.words import printable
+from pliant.language.message_text import printable
 from pliant.model.build import Build
 from pliant.model.model import build_tree
 from pliant.spec.data import to_data
@@ -30,9 +30,9 @@ from pliant.spec.importing import ImportedRobot
 from pliant.spec.listing import CoordinateEntry, coordinate_table
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_coordinates import RodCoordinate, coordinates_of_rods
-from pliant.spec.trial import MOST_ELEMENTS, rod_elements, undamped
+from pliant.spec.trial_build import MOST_ELEMENTS, rod_elements, undamped
 from pliant.spec.writer import flow
-from pliant.tendon.through import FramePoint
+from pliant.tendon.routing import FramePoint
 from pliant.view.mass import mass_budget
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from pathlib import Path
 from pliant.language.dimension import LENGTH
 from pliant.language.source import FileProblem, check_file
 from pliant.language.units import UnitError, parse_unit
-from pliant.mesh.formats.crossing import split as cut
 from pliant.mesh.formats.dxf import read_dxf
 from pliant.mesh.formats.iges import read_iges
+from pliant.mesh.formats.line_intersections import split as cut
 from pliant.mesh.formats.obj import read_obj
 from pliant.mesh.formats.ply import read_ply
 from pliant.mesh.formats.scenes import SCENES, read_scene

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.language.words import printable
+from pliant.language.message_text import printable
 from pliant.mesh.formats.wireframe import MAX_EDGES, Drawing, MeshProblem, check_counts
 
 UNITS = {1: "inch", 2: "ft", 3: "mile", 4: "mm", 5: "cm", 6: "m", 7: "km", 8: "uin", 9: "mil", 10: "yd", 12: "nm",

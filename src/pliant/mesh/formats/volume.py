@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.language.words import printable
-from pliant.mesh.formats.other_files import refuse_other_files
+from pliant.language.message_text import printable
+from pliant.mesh.formats.file_references import refuse_other_files
 from pliant.mesh.formats.wireframe import Drawing, MeshProblem, sides
 
 EDGES = {

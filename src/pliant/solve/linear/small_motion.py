@@ -12,7 +12,7 @@ from pliant.equations.contacts import contacts_at_rest, from_here
 from pliant.equations.equations import Equations
 from pliant.equations.state import State
 from pliant.solve.independent_coordinates import partition
-from pliant.solve.linear.moved_inputs import MovedInputs, rate_by_position
+from pliant.solve.linear.prescribed_motions import PrescribedMotions, rate_by_position
 from pliant.solve.saddle import balancing_multipliers, saddle_matrix
 from pliant.solve.state import AssembledState, assemble
 
@@ -104,7 +104,7 @@ def first_order(
     a: np.ndarray,
     linear: Linearized,
     independent: list[int] | None = None,
-    moved: MovedInputs | None = None,
+    moved: PrescribedMotions | None = None,
 ) -> FirstOrder:
     """The equations of first order about a state with accelerations a, where the equations are `linear`.
 

@@ -26,7 +26,7 @@ from pliant.language.arguments import ArgumentError, known_keywords, name_tuple,
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.contact_remarks import linear_remarks
-from pliant.solve.linear.moved_inputs import MovedInputs
+from pliant.solve.linear.prescribed_motions import PrescribedMotions
 from pliant.solve.linear.small_motion import at_rest, first_order, imbalance, largest_force, with_contacts_from
 from pliant.solve.options import LinearizeOptions
 from pliant.solve.state import Start, assemble, followed_positions
@@ -177,7 +177,7 @@ def linearize(
             a, multipliers = np.zeros(bound.nv), rest.multipliers
     state = State(q, v, t, multipliers, contacts=touching)
     linear = bound.linearized(t, q, v, a, multipliers)
-    moved = MovedInputs(eqs, bound, state, linear, a)
+    moved = PrescribedMotions(eqs, bound, state, linear, a)
     order = first_order(
         eqs, bound, state, a, linear, None if independent is None else _indices(eqs, independent), moved
     )
@@ -207,7 +207,7 @@ def _indices(eqs: Equations, names: tuple[str, ...]) -> list[int]:
 def _outputs(
     eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, multipliers: np.ndarray,
     G: np.ndarray, P: np.ndarray, a_q: np.ndarray, a_v: np.ndarray, a_u: np.ndarray, multiplier_rows: np.ndarray, f: int,
-    moved: MovedInputs,
+    moved: PrescribedMotions,
 ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:  # fmt: skip
     """Names, C and D of the outputs."""
     model = eqs.model

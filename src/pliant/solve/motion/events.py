@@ -13,9 +13,9 @@ from pliant.equations.contacts import Contacts
 from pliant.equations.core import check_names
 from pliant.equations.workspace import EvaluationError, check
 from pliant.language.arguments import ArgumentError, choice
-from pliant.language.words import describe
+from pliant.language.message_text import describe
+from pliant.solve.motion.current_state import Now
 from pliant.solve.motion.integrator import make_run
-from pliant.solve.motion.now import Now
 
 if TYPE_CHECKING:
     from pliant.solve.motion.simulate import Job

@@ -12,7 +12,7 @@ from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_axes, output_parts, output_size, output_units
 from pliant.equations.time_loop import INSTANT
 from pliant.solve.contact_table import contact_variables
-from pliant.solve.labelled import Labelled, Parts, Variable, named_axes
+from pliant.solve.labelled_arrays import LabelledArrays, Parts, Variable, named_axes
 from pliant.solve.motion.derived_quantities import ActiveBinding, DerivedQuantities, SavedStates
 from pliant.solve.motion.remarks import energy_remarks
 from pliant.solve.result import ADDED, ENERGIES, FRAME_PARTS, Result, Timing, profile_axes
@@ -58,7 +58,7 @@ def build_result(
         return Parts(variables, lambda: _labels(eqs, motion, profiles) | names, attributes)
 
     saved = {"time": motion.time, "q": motion.q, "v": motion.v, "a": motion.a, "multiplier": motion.multipliers}
-    return Result(status, message, Labelled(saved, parts), timing, method)
+    return Result(status, message, LabelledArrays(saved, parts), timing, method)
 
 
 def _variables(motion: SavedStates, derived: DerivedQuantities) -> dict[str, Variable]:

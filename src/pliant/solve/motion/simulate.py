@@ -29,7 +29,7 @@ from pliant.language.arguments import (
 )
 from pliant.language.arrays import distinct
 from pliant.language.deadline import time_is_up, time_limit
-from pliant.language.words import describe
+from pliant.language.message_text import describe
 from pliant.model.time_series import TimeSeries
 from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates
 from pliant.solve.motion.events import Event, EventMonitor, Now
@@ -43,7 +43,7 @@ from pliant.solve.motion.reduced_coordinates import simulate_reduced
 from pliant.solve.motion.remarks import start_remarks
 from pliant.solve.motion.result_builder import build_result
 from pliant.solve.motion.sampled_control import Controller, SampledLoop
-from pliant.solve.motion.saving import save_times
+from pliant.solve.motion.save_times import save_times
 from pliant.solve.motion.state_setting import set_state
 from pliant.solve.options import SimulateOptions
 from pliant.solve.overlaps import overlap_notes

@@ -8,11 +8,11 @@ import numpy as np
 
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
-from pliant.equations.starts import carried_along, prescribed_coordinates
+from pliant.equations.initial_states import carried_along, prescribed_coordinates
 from pliant.equations.state import Given, State, rate_name
 from pliant.language.arguments import ArgumentError
-from pliant.solve.closing import CLOSED, AssemblyError, coordinate_sizes, differs
-from pliant.solve.motion.now import impulse
+from pliant.solve.loop_closure import CLOSED, AssemblyError, coordinate_sizes, differs
+from pliant.solve.motion.current_state import impulse
 from pliant.solve.state import LARGEST, assemble
 
 SHORTEST_QUATERNION = 1e-6

@@ -18,7 +18,7 @@ from pliant.equations.binding import Binding, Linearized
 from pliant.equations.contacts import Contacts, contacts_at_rest
 from pliant.equations.workspace import EvaluationError
 from pliant.solve.saddle import saddle_matrix
-from pliant.solve.statics.loading import ModelLoading
+from pliant.solve.statics.path_parameter import PathParameter
 from pliant.solve.statics.stability import DENSE_UP_TO, Stability, judge, stiffness_scaling
 from pliant.solve.statics.static_equations import StaticEquations, forces_in_play, largest_turn
 
@@ -98,7 +98,7 @@ class EquilibriumPoint:
 class ArcLengthStatics(StaticEquations):
     """Statics with the path's parameter among the unknowns."""
 
-    def __init__(self, bound: Binding, t: float, tolerance: float, loading: ModelLoading, size: float) -> None:
+    def __init__(self, bound: Binding, t: float, tolerance: float, loading: PathParameter, size: float) -> None:
         """`size`: length of the robot [m] that displacements are compared with."""
         super().__init__(bound, t, tolerance)
         self.loading, self.size = loading, size

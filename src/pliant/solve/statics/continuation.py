@@ -12,7 +12,7 @@ from pliant.equations.contacts import from_here
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.language.arguments import ArgumentError, known_keywords, need_equations, number, positive, whole
-from pliant.language.words import describe
+from pliant.language.message_text import describe
 from pliant.model.model import SI_HINT
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.options import ContinuationOptions
@@ -20,10 +20,10 @@ from pliant.solve.result import Timing
 from pliant.solve.state import EQUILIBRIUM, Start, assemble, given_state
 from pliant.solve.statics.arc_length import ArcLengthStatics, Direction, EquilibriumPoint
 from pliant.solve.statics.equilibrium import equilibrium
-from pliant.solve.statics.loading import ModelLoading
 from pliant.solve.statics.path import Path, PathPoint
 from pliant.solve.statics.path_dataset import record_path
 from pliant.solve.statics.path_following import MAX_STEP, Branch, PathFollower
+from pliant.solve.statics.path_parameter import PathParameter
 from pliant.solve.status import Status
 from pliant.solve.validity import friction_remarks
 
@@ -81,7 +81,7 @@ def continuation(
     positive("max_step", max_step)
     positive("tolerance", tolerance)
     eqs = eqs.at(inputs=inputs, parameters=parameters)
-    loading = ModelLoading(eqs, parameter, 1.0)
+    loading = PathParameter(eqs, parameter, 1.0)
     eqs.check_values({parameter: to})
     first = start.value if isinstance(start, PathPoint) else loading.initial(t)
     if first == to:
@@ -130,7 +130,7 @@ def _pushed(
 
 
 def _first_place(
-    eqs: Equations, loading: ModelLoading, first: float, start: Start,
+    eqs: Equations, loading: PathParameter, first: float, start: Start,
     imperfection: Mapping[str, float], t: float, tolerance: float, to: float, reverse: bool,
 ) -> tuple[EquilibriumPoint | None, ArcLengthStatics, list[str]]:  # fmt: skip
     """The path's first point with its tangent; None, and the reason first in the notes, where there is none."""

@@ -12,7 +12,7 @@ from pliant.equations.contacts import Contacts
 from pliant.equations.state import State
 from pliant.language.display import shown
 from pliant.solve.contact_table import recorded_contacts
-from pliant.solve.labelled import Labelled
+from pliant.solve.labelled_arrays import LabelledArrays
 from pliant.solve.netcdf_files import PATH_FORMAT
 from pliant.solve.result import Recorded, Timing, no_such
 from pliant.solve.status import Status
@@ -79,7 +79,7 @@ class Path(Recorded):
 
     status: Status
     message: str
-    recorded: Labelled
+    recorded: LabelledArrays
     timing: Timing
     warnings: tuple[str, ...] = ()
     file_format: ClassVar[str] = PATH_FORMAT

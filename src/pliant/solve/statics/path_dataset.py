@@ -12,11 +12,11 @@ from pliant.equations.contacts import Contacts
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import evaluate_outputs, output_axes, output_units
 from pliant.solve.contact_table import contact_variables
-from pliant.solve.labelled import Labelled, Variable, named_axes
+from pliant.solve.labelled_arrays import LabelledArrays, Variable, named_axes
 from pliant.solve.result import Timing, profile_axes
 from pliant.solve.statics.arc_length import ArcLengthStatics, Direction, EquilibriumPoint
-from pliant.solve.statics.loading import ModelLoading
 from pliant.solve.statics.path import KINDS, Path
+from pliant.solve.statics.path_parameter import PathParameter
 from pliant.solve.status import Status
 from pliant.solve.versions import versions
 
@@ -46,7 +46,7 @@ class PathRecord:
 
 def record_path(
     eqs: Equations, statics: ArcLengthStatics, record: PathRecord, status: Status, message: str, notes: tuple[str, ...],
-    timing: Timing, loading: ModelLoading, t: float,
+    timing: Timing, loading: PathParameter, t: float,
 ) -> Path:  # fmt: skip
     """The result: states, stability, outputs and frames of all points."""
     zero = np.zeros(statics.bound.nv)
@@ -93,7 +93,7 @@ def _contacts(record: PathRecord, t: float) -> Contacts:
 def _recorded(
     eqs: Equations, record: PathRecord, outputs: list[dict[str, Any]], energy: list[float], position: list[Any],
     quaternion: list[Any], attributes: dict[str, Any],
-) -> Labelled:  # fmt: skip
+) -> LabelledArrays:  # fmt: skip
     places, n, m = record.places, len(eqs.rates), len(eqs.constraint_names)
     tangents = [p.tangent or Direction(np.zeros(n), np.zeros(m), 0.0) for p in places]
     holds = {True: 1, False: 0, None: -1}
@@ -157,4 +157,4 @@ def _recorded(
         "axis": "xyz",
         "quaternion_part": "wxyz",
     }
-    return Labelled.of_arrays(variables, {**named_axes(labels), **named, **profile_axes(profiles)}, attributes)
+    return LabelledArrays.of_arrays(variables, {**named_axes(labels), **named, **profile_axes(profiles)}, attributes)

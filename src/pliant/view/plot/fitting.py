@@ -9,8 +9,8 @@ import numpy as np
 from pliant.view.plot.style import COLOURS, DASHES, GREY, WIDTH, axes, key, label, prefixed, styled
 
 if TYPE_CHECKING:
+    from pliant.identify.cross_validation import Profile
     from pliant.identify.fit import Fit, FittedPath
-    from pliant.identify.held_out import Profile
 
 MOST_COMPONENTS = 12
 """Components of measured outputs that one figure shows."""

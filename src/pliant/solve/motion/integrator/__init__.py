@@ -8,7 +8,7 @@ from typing import Any
 from pliant.equations.binding import Binding
 from pliant.equations.time_loop import TimeLoop
 from pliant.language.arguments import ArgumentError, choice
-from pliant.language.words import describe, suggestion
+from pliant.language.message_text import describe, suggestion
 from pliant.solve.motion.integrator.base import Method
 from pliant.solve.motion.integrator.explicit_runge_kutta import ExplicitRungeKutta
 from pliant.solve.motion.integrator.generalized_alpha import GeneralizedAlpha

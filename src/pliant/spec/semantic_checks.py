@@ -10,15 +10,15 @@ from pliant.language.collection import collections
 from pliant.language.dimension import Dimension
 from pliant.language.environment import TIME, finite, in_order, parameter_dimensions, range_problem, to_node
 from pliant.language.evaluate import CONSTANTS, UNKNOWN, OpenDimension, evaluate
-from pliant.language.expected import bounds_problems, wrong_dimension
 from pliant.language.faults import Fault, gathered
 from pliant.language.limits import limits, most
+from pliant.language.message_text import KeyPath, suggestion
 from pliant.language.parameter import Parameter
 from pliant.language.scalar import Each, Quantity, Scalar
 from pliant.language.state_formula import THIS, is_state
 from pliant.language.syntax import ExpressionError, Number, children, symbols, to_text, unit_names
-from pliant.language.walk import Leaf, leaves
-from pliant.language.words import KeyPath, suggestion
+from pliant.language.traversal import Leaf, leaves
+from pliant.language.value_checks import bounds_problems, wrong_dimension
 from pliant.model.value_problems import part_problems, problems_between
 from pliant.rod.strains import LABELS
 from pliant.spec.defaults import expressions_in_defaults
@@ -45,7 +45,7 @@ def check_meaning(spec: RobotSpec, broken: Broken) -> tuple[list[Fault], list[Fa
     Faults that depend on entries omitted because they could not be read (`broken`) are not reported.
     """
     flat = flatten_all(spec)
-    checked = Checked(spec, flat_spec(spec, flat), flat, broken)
+    checked = SemanticChecks(spec, flat_spec(spec, flat), flat, broken)
     if checked.is_too_large():
         return checked.faults, []
     checked.parameters()
@@ -66,7 +66,7 @@ def _base(step: str | int) -> str | int:
     return step if isinstance(step, int) or not step.endswith("]") else step.partition("[")[0]
 
 
-class Checked:
+class SemanticChecks:
     """A flat model under check: its values and dimensions, and the faults found so far."""
 
     def __init__(self, spec: RobotSpec, flat: RobotSpec, origins: Flat, broken: Broken) -> None:

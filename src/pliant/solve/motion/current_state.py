@@ -17,7 +17,7 @@ from pliant.equations.equations import Energy, Equations, with_independent_rows
 from pliant.equations.outputs import evaluate_outputs
 from pliant.equations.state import rate_name
 from pliant.language.arguments import ArgumentError, mapping, number, vector
-from pliant.language.words import suggestion
+from pliant.language.message_text import suggestion
 from pliant.model.time_series import TimeSeries
 from pliant.output.base import ContactQuestion
 

@@ -9,7 +9,7 @@ import numpy as np
 from pliant.view.colours import INK, darker
 
 
-class Ink:
+class DrawingLayers:
     """What a drawing is made of; `low` and `high` are the corners of all of it [m].
 
     size: what symbols are measured by [m]. crowd: share of it that is left where there are many.

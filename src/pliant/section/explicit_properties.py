@@ -22,7 +22,7 @@ SixStiffnesses = tuple[
 ]
 
 
-class GivenProperties(GeometricSection):
+class ExplicitProperties(GeometricSection):
     """A section of any shape by its area and moments about its centre of area, which lies on the rod's axis."""
 
     shape: Literal["properties"] = "properties"
@@ -79,7 +79,7 @@ def share_problems(factors: tuple[Any, ...], value: Evaluate) -> Iterator[Proble
             yield ("shear_factors", index), text, "solid sections have 0.8 to 0.9"
 
 
-class GivenStiffness(OneSection):
+class ExplicitStiffness(OneSection):
     """A section by its stiffness and inertia per length, as measured or computed elsewhere; it needs no material."""
 
     needs_material: ClassVar[bool] = False

@@ -42,7 +42,7 @@ Arrays = dict[str, tuple[tuple[str, ...], np.ndarray]]
 
 
 @dataclass(slots=True)
-class WholeRun:
+class UninterruptedRun:
     """A run that is ready, or has been tried. t: the time that it has reached [s]; None where it is to be done step by step.
 
     head, most, outputs: arguments of the runtime; samples: where it writes; arrays: what it reads, kept alive.
@@ -57,7 +57,7 @@ class WholeRun:
     t: float | None = None
 
 
-class WholeRuns:
+class UninterruptedRuns:
     """Such runs of one robot, for one request. kept: variables of results that are kept. For one thread."""
 
     def __init__(self, request: Request, eqs: Equations, kept: Sequence[str]) -> None:
@@ -120,7 +120,7 @@ class WholeRuns:
             )
         return out
 
-    def ready(self, eqs: Equations, state: State, rate: float, room: Room) -> WholeRun:
+    def ready(self, eqs: Equations, state: State, rate: float, room: Room) -> UninterruptedRun:
         """A run of which one call is left. What is kept of it will lie in `room`."""
         request = self.request
         bound = eqs.binding
@@ -144,9 +144,9 @@ class WholeRuns:
         most = min(
             SecondThoughts(choice, request.end).most_unseen, MOST_STEPS, max(100, MOST_NUMBERS // max(1, len(v)))
         )
-        return WholeRun(made.bound, head, most, samples, outputs, (stops, q, v))
+        return UninterruptedRun(made.bound, head, most, samples, outputs, (stops, q, v))
 
-    def go(self, runs: Iterable[WholeRun]) -> None:
+    def go(self, runs: Iterable[UninterruptedRun]) -> None:
         """Do some runs, as far as each goes in one call."""
         self._program.refresh()
         call, tables, ends = self._library.pl_run_whole, self._tables, len(self._times)
@@ -158,7 +158,7 @@ class WholeRuns:
                 self.ended += 1
                 run.t = float(head.t)
 
-    def kept_of(self, run: WholeRun) -> Arrays:
+    def kept_of(self, run: UninterruptedRun) -> Arrays:
         """What is kept of a run that has ended."""
         return {name: (self._axes[name], run.samples[name]) for name in self.kept}
 

@@ -8,10 +8,10 @@ from pliant.language.base import Problem
 from pliant.language.dimension import EXAMPLES, Dimension
 from pliant.language.environment import to_node
 from pliant.language.evaluate import OpenDimension, dimension_of
+from pliant.language.message_text import with_article
 from pliant.language.parameter import Parameter
 from pliant.language.scalar import Scalar
 from pliant.language.syntax import ExpressionError, Node, Number, to_text
-from pliant.language.words import with_article
 
 
 def wrong_dimension(

@@ -19,7 +19,7 @@ def rate_by_position(eqs: Equations, bound: Binding, state: State, linear: Linea
     return np.asarray(0.5 * (Ev - linear.jacobian.toarray()[on] @ bound.bracket(state.v)))
 
 
-class MovedInputs:
+class PrescribedMotions:
     """How inputs move constraints (m active rows) and push (nv forces), to first order.
 
     c: the inputs that prescribe positions, and the positions that prescribed rates and accelerations lead to. They follow from q:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.solve.labelled import Labelled
+from pliant.solve.labelled_arrays import LabelledArrays
 from pliant.study.analyses import Outcome
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ NOT_RUN = "not run"
 Labels = Mapping[str, Sequence[Any]]
 
 
-class Gathered:
+class CaseResults:
     """Results of all cases, in arrays with the cases along their first axis; NaN where a case has no value.
 
     Structures may differ in their axes: those are as long as it takes, with a place for every label that occurs.
@@ -151,7 +151,7 @@ class Gathered:
         labels["case"] = (("case",), np.arange(self.count), {})
         for name, values in cases.items():
             labels[_free(name, {*labels, *variables, *used})] = (("case",), _column(values), about(name))
-        return Labelled.of_arrays(variables, labels, attributes).dataset
+        return LabelledArrays.of_arrays(variables, labels, attributes).dataset
 
     def _whole(self, axes: tuple[str, ...], array: np.ndarray) -> np.ndarray:
         """An array with a place for every label of its axes."""

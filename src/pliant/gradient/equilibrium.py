@@ -11,13 +11,13 @@ import scipy
 
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
-from pliant.gradient.changes import OFFSETS, WEIGHTS, ParameterSides, step_of, value_of
+from pliant.gradient.parameter_derivatives import OFFSETS, WEIGHTS, ParameterPerturbation, step_of, value_of
 from pliant.language.arguments import ArgumentError
 from pliant.solve.statics.factorization import LEAST_PIVOT
 from pliant.solve.statics.stability import DENSE_UP_TO, stiffness_scaling
 
 
-class RestAdjoint:
+class EquilibriumAdjoint:
     """Forces w and multipliers y that take up a cotangent of an equilibrium.
 
     What the pose changes by with anything is, with the sign turned, what `w.r + y.phi` changes by with it. rates: their names.
@@ -93,18 +93,18 @@ class RestAdjoint:
         return bound.with_rows(self.row_active).linearized(self.t, self.q, zero, zero, self.multipliers)
 
 
-class RestCotangents:
+class EquilibriumCotangents:
     """How a number that changes with an equilibrium, as by_q and by_multipliers say, changes with parameters and held inputs."""
 
     def __init__(
         self, eqs: Equations, t: float, q: np.ndarray, by_q: np.ndarray, multipliers: np.ndarray | None = None,
-        by_multipliers: np.ndarray | None = None, sides: ParameterSides | None = None,
+        by_multipliers: np.ndarray | None = None, sides: ParameterPerturbation | None = None,
     ) -> None:  # fmt: skip
         bound = eqs.binding
         if multipliers is None:
             multipliers = bound.program.calls.forward(bound, t, q, np.zeros(bound.nv))[1]
-        self._sides = sides or ParameterSides(eqs)
-        self._eqs, self._adjoint = eqs, RestAdjoint(bound, t, q, multipliers, eqs.rates)
+        self._sides = sides or ParameterPerturbation(eqs)
+        self._eqs, self._adjoint = eqs, EquilibriumAdjoint(bound, t, q, multipliers, eqs.rates)
         self._w, self._y = self._adjoint.solve(by_q, np.zeros(bound.m) if by_multipliers is None else by_multipliers)
 
     def parameter(self, name: str) -> float:

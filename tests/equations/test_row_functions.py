@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.equations.rows import RowFunction
+from pliant.equations.row_functions import RowFunction
 
 
 def made():

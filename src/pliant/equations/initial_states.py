@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pliant.equations.binding import Binding
-from pliant.equations.carrying import Carrying
+from pliant.equations.carried_nodes import CarriedNodes
 from pliant.equations.state import State, named
 from pliant.model.model import Model
 
@@ -50,7 +50,7 @@ def on_motions(model: Model, binding: Binding, state: State) -> State:
 
 def carried_along(model: Model, binding: Binding, before: State, state: State) -> State:
     """The state with carried nodes keeping their pose and velocity relative to their carriers, except for given values."""
-    carrying = Carrying.of(model)
+    carrying = CarriedNodes.of(model)
     if not carrying.any or (np.array_equal(before.q, state.q) and np.array_equal(before.v, state.v)):
         return state
     keep_q, keep_v = named(model, {*state.given.asked, *state.given.stated})

@@ -12,9 +12,9 @@ from functools import cache
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 
 from pliant.language.base import Part
+from pliant.language.message_text import KeyPath
 from pliant.language.names import NameMarker, Reference
 from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity
-from pliant.language.words import KeyPath
 
 Marker: TypeAlias = Quantity | CountMarker | FormulaMarker | Reference | NameMarker
 

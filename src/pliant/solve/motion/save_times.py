@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.language.arguments import ArgumentError, positive
 from pliant.language.arrays import distinct
-from pliant.language.words import describe
+from pliant.language.message_text import describe
 
 MAX_SAVED = 5_000_000
 INTERVALS = 200

@@ -1,7 +1,7 @@
 """Checks written for one case, evaluated for many at once.
 
-A check compares values and reports errors. With a `Together` instead of each value the same code checks all cases at
-once, as long as all of them take the same branches; where they differ, `Differ` reports the split, and each group is
+A check compares values and reports errors. With a `BatchedValue` instead of each value the same code checks all cases at
+once, as long as all of them take the same branches; where they differ, `CasesDiffer` reports the split, and each group is
 checked separately.
 """
 
@@ -16,7 +16,7 @@ Refusals = list[Exception | None]
 """Errors of each case."""
 
 
-class Differ(Exception):
+class CasesDiffer(Exception):
     """Cases that would take different branches; `who`: true for those of the first branch."""
 
     def __init__(self, who: np.ndarray) -> None:
@@ -24,21 +24,21 @@ class Differ(Exception):
         self.who = who
 
 
-class Together(np.ndarray):
+class BatchedValue(np.ndarray):
     """Values of one quantity in several cases, one each. It is true or false, or a number, where it is so in all of them."""
 
     def __bool__(self) -> bool:
         each = np.asarray(self, dtype=bool)
         if each.all() or not each.any():
             return bool(each.flat[0])
-        raise Differ(each)
+        raise CasesDiffer(each)
 
     def __float__(self) -> float:
         each = np.asarray(self)
         same = each == each.flat[0]
         if same.all():
             return float(each.flat[0])
-        raise Differ(same)
+        raise CasesDiffer(same)
 
 
 def refusals(
@@ -48,7 +48,7 @@ def refusals(
 ) -> Refusals:
     """Errors of each of several cases, given by the values of some names in all of them.
 
-    check: raises an exception if a group of cases (with a `Together` for each name) is not valid. refuse: errors of a
+    check: raises an exception if a group of cases (with a `BatchedValue` for each name) is not valid. refuse: errors of a
     single case; it decides for cases that pass in no group.
     """
     count = len(next(iter(values.values()), np.zeros(1)))
@@ -61,8 +61,8 @@ def refusals(
             continue
         try:
             with np.errstate(divide="raise", over="raise", invalid="raise"):
-                check({name: x[group].view(Together) for name, x in values.items()})
-        except Differ as parted:
+                check({name: x[group].view(BatchedValue) for name, x in values.items()})
+        except CasesDiffer as parted:
             waiting += [group[parted.who], group[~parted.who]]
         except Exception:  # of any type, it shows again in the case that it comes from
             waiting += np.array_split(group, 2)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant.solve.labelled import Labelled, named_axes
+from pliant.solve.labelled_arrays import LabelledArrays, named_axes
 
 VALUES = np.arange(6.0).reshape(2, 3)
 
@@ -14,7 +14,7 @@ def data():
         "time": (("time",), np.array([0.0, 0.5]), {"units": "s"}),
         **named_axes({"part": ("a", "b", "c"), "none": ()}),
     }
-    return Labelled.of_arrays(
+    return LabelledArrays.of_arrays(
         {"x": (("time", "part"), VALUES, {"units": "m"}), "y": (("none",), np.zeros(0), {})}, axes, {"n": 2}
     )
 
@@ -40,7 +40,7 @@ def test_the_dataset_has_the_same_and_shares_the_arrays(data):
 
 def test_a_dataset_is_read_back_and_handed_out_again(data):
     dataset = data.dataset
-    again = Labelled.of(dataset)
+    again = LabelledArrays.of(dataset)
     assert again.dataset is dataset
     assert np.array_equal(again["x"], VALUES)
     assert again.names("part") == data.names("part")

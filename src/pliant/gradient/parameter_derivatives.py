@@ -40,7 +40,7 @@ def derivative(function: Callable[[dict[str, float]], np.ndarray], eqs: Equation
     return found
 
 
-class ParameterSides:
+class ParameterPerturbation:
     """Equations with one parameter raised and lowered, made on first use."""
 
     def __init__(self, eqs: Equations) -> None:

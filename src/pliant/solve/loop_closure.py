@@ -9,9 +9,9 @@ import numpy as np
 import scipy
 
 from pliant.equations.binding import Binding
-from pliant.equations.carrying import Carrying
+from pliant.equations.carried_nodes import CarriedNodes
 from pliant.equations.equations import Equations, with_independent_rows
-from pliant.equations.starts import prescribed_coordinates
+from pliant.equations.initial_states import prescribed_coordinates
 from pliant.equations.state import Given, State, named, rate_name
 from pliant.equations.workspace import EvaluationError
 
@@ -49,7 +49,7 @@ class Hold:
     apart: np.ndarray
 
 
-class Closing:
+class LoopClosure:
     """The constraints of a robot at a time, and what may move to satisfy them.
 
     Coordinates move together with all that they carry, whatever coordinates that has. Of all corrections the smallest in the
@@ -58,7 +58,7 @@ class Closing:
 
     def __init__(self, eqs: Equations, bound: Binding, t: float, q: np.ndarray, given: Given) -> None:
         self.eqs, self.bound, self.t, self.given = eqs, bound, t, given
-        self.carrying = Carrying.of(eqs.model)
+        self.carrying = CarriedNodes.of(eqs.model)
         self.zero = np.zeros(bound.nv)
         self.size = bound.constraint_sizes(t, q, self.zero)
         self.sizes = coordinate_sizes(eqs, bound, q)[1]

@@ -5,7 +5,7 @@ import pytest
 
 import pliant
 from pliant.solve.motion.simulate import read_request
-from pliant.solve.motion.whole_runs import ENDED, TRIED, WholeRuns
+from pliant.solve.motion.uninterrupted_runs import ENDED, TRIED, UninterruptedRuns
 
 KEPT = ("q", "v", "a", "multiplier")
 
@@ -16,7 +16,7 @@ def new_room(name, axes, shape):
 
 def run_whole(eqs, kept=KEPT, **options):
     request = read_request(**options)
-    quick = WholeRuns(request, eqs, kept)
+    quick = UninterruptedRuns(request, eqs, kept)
     assert quick.possible
     state = eqs.initial_state(t=request.begin)
     rate = float(quick.rates([(eqs.binding, state)])[0])
@@ -39,7 +39,7 @@ def run_whole(eqs, kept=KEPT, **options):
 def test_they_are_the_runs_of_simulate(robot, inputs, options):
     eqs = pliant.derive(robot).at(inputs=inputs)
     outputs = tuple(f"output.{name}" for name in eqs.model.spec.outputs)
-    plain = WholeRuns(read_request(**options), eqs, (*KEPT, *outputs)).possible
+    plain = UninterruptedRuns(read_request(**options), eqs, (*KEPT, *outputs)).possible
     quick, found = run_whole(eqs, (*KEPT, *outputs) if plain else KEPT, **options)
     expected = pliant.simulate(eqs, **options)
     assert found.t == pytest.approx(options["until"])
@@ -70,4 +70,4 @@ def test_a_run_whose_method_is_looked_at_again_is_left_to_others():
     ],
 )
 def test_what_needs_python_on_its_way_is_none(robot, kept, options):
-    assert not WholeRuns(read_request(0.1, **options), pliant.derive(robot), kept).possible
+    assert not UninterruptedRuns(read_request(0.1, **options), pliant.derive(robot), kept).possible

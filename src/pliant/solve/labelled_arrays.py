@@ -28,7 +28,7 @@ class Parts(NamedTuple):
     attributes: Callable[[], Mapping[str, Any]]
 
 
-class Labelled:
+class LabelledArrays:
     """What a dataset holds, readable without xarray. Pickled as the dataset.
 
     saved: variables and labels that are there already; parts: everything, these among it; called once, when it is first needed.
@@ -42,13 +42,13 @@ class Labelled:
     @classmethod
     def of_arrays(
         cls, variables: Mapping[str, Variable], labels: Mapping[str, Variable], attributes: Mapping[str, Any]
-    ) -> Labelled:
+    ) -> LabelledArrays:
         """Those that are all there."""
         parts = Parts(variables, lambda: labels, lambda: attributes)
         return cls({}, lambda: parts)
 
     @classmethod
-    def of(cls, dataset: xarray.Dataset) -> Labelled:
+    def of(cls, dataset: xarray.Dataset) -> LabelledArrays:
         """What a dataset holds; it is handed out again when one is requested."""
 
         def plain(variables: Any) -> dict[str, Variable]:
@@ -59,7 +59,7 @@ class Labelled:
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Labelled.of, (self.dataset,)
+        return LabelledArrays.of, (self.dataset,)
 
     @cached_property
     def _parts(self) -> Parts:

@@ -31,7 +31,7 @@ class _Level:
         return np.concatenate([np.arange(at, at + size) for at, size in spans])
 
 
-class Carrying:
+class CarriedNodes:
     """How the carried nodes of a model follow what carries them."""
 
     def __init__(self, model: Model) -> None:
@@ -60,7 +60,7 @@ class Carrying:
             self.is_carried[level.rates()] = True
 
     @classmethod
-    def of(cls, model: Model) -> Carrying:
+    def of(cls, model: Model) -> CarriedNodes:
         """The one of a model."""
         return model.once("carrying", lambda: cls(model))
 

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pliant.cli.answers import answering
+from pliant.cli.command_output import answering
 from pliant.cli.common import Choices, CommandError
 from pliant.equations.core import check_names
 from pliant.equations.equations import say_once
 from pliant.io.results import load_result
 from pliant.language.arguments import ArgumentError
 from pliant.language.environment import to_node
-from pliant.language.expected import wrong_dimension
 from pliant.language.faults import SpecError
 from pliant.language.recording import read_recording
 from pliant.language.source import SET_FILE
 from pliant.language.syntax import ExpressionError
 from pliant.language.table_files import FORMATS
+from pliant.language.value_checks import wrong_dimension
 from pliant.model.recorded_inputs import recorded_inputs
 from pliant.spec.derive import derive
 from pliant.spec.reader import load, load_text
@@ -107,7 +107,7 @@ def with_inputs(eqs: Equations, settings: Sequence[str] | None) -> Equations:
 
 
 @dataclass(frozen=True)
-class Subject:
+class ModelArgument:
     """A robot with its equations, and a run of it if one was given."""
 
     spec: RobotSpec
@@ -115,13 +115,13 @@ class Subject:
     run: Result | None = None
 
 
-def open_subject(what: str, choices: Choices) -> Subject:
+def open_subject(what: str, choices: Choices) -> ModelArgument:
     """The model or result of that name; options of models are rejected for results, whose model is fixed."""
     if not what.endswith(RESULT_ENDING):
         spec = load_model(what, choices)
-        return Subject(spec, derive(spec))
+        return ModelArgument(spec, derive(spec))
     if any(vars(choices).values()):
         raise CommandError(f"{what} is a result and contains its model", "omit --set, --variant, --folder and --rod")
     run = answering(lambda: load_result(what))
     spec = load_text(run.recorded.attributes["model_text"])
-    return Subject(spec, derive(spec), run)
+    return ModelArgument(spec, derive(spec), run)

@@ -18,7 +18,7 @@ DIFFERENCE = 1e-5
 Imbalance = Callable[[float], tuple[np.ndarray, np.ndarray]]
 
 
-class ModelLoading:
+class PathParameter:
     """A parameter or an input of a model; `scale` is the size of a change that matters, in its own units."""
 
     def __init__(self, eqs: Equations, name: str, scale: float) -> None:
