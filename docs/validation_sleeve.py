@@ -10,7 +10,7 @@ import numpy as np
 from pliant import plot
 from pliant.validation.sleeve import (
     PUBLISHED_SCALE,
-    Measured,
+    TrackerData,
     driven_sleeve,
     error,
     fit_on_first_half,
@@ -72,7 +72,7 @@ def sleeve(folder: Path) -> str:
     return "\n".join(rows)
 
 
-def draw_sleeve(measured: Measured, moved: np.ndarray) -> None:
+def draw_sleeve(measured: TrackerData, moved: np.ndarray) -> None:
     """Horizontal and vertical motion of the node over time, and their spectra; recorded and computed."""
     with style() as plt:
         _, axes = plt.subplots(2, 2, figsize=(7.1, 3.6), layout="constrained", width_ratios=[2, 1], sharex="col")

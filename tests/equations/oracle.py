@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 import scipy.sparse as sp
 
-from pliant.equations.binding import Binding, Linearized
+from pliant.equations.binding import Binding, LinearizedEquations
 from pliant.equations.symbolic import symbolic_system
 from pliant.geometry import so3
 from pliant.model.inputs import EXPRESSION, SERIES
@@ -133,11 +133,13 @@ class Oracle:
         """M a + h [nv]."""
         return _flat(self._call(self._residual, t, q, v, a)[0])
 
-    def linearized(self, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, multipliers: np.ndarray) -> Linearized:
+    def linearized(
+        self, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, multipliers: np.ndarray
+    ) -> LinearizedEquations:
         """Residual, constraints and exact tangents."""
         r, K, C, M, phi, J, _, _ = self._call(self._tangents, t, q, v, a, multipliers)
         sizes = np.ones(len(v)), np.ones(len(_flat(phi)))
-        return Linearized(_flat(r), _sparse(K), _sparse(C), _sparse(M), _flat(phi), _sparse(J).tocsr(), *sizes)
+        return LinearizedEquations(_flat(r), _sparse(K), _sparse(C), _sparse(M), _flat(phi), _sparse(J).tocsr(), *sizes)
 
     def constraints(
         self, t: float, q: np.ndarray, v: np.ndarray

@@ -17,7 +17,7 @@ from pliant.control import Coordinates, Pid, PidControl, Reference, StateFeedbac
 from pliant.equations.binding import Binding
 from pliant.equations.interface import runtime
 from pliant.equations.workspace import EvaluationError
-from pliant.view.live.robot import Choice, LiveRobot
+from pliant.view.live.robot import LiveRobot, SliderValues
 
 THREADS, RUNS = 4, 6
 ROBOTS = {
@@ -197,7 +197,7 @@ def shown(robot: LiveRobot, count: int) -> Iterator[np.ndarray]:
     name = next(iter(robot.eqs.parameters))
     value = robot.eqs.parameters[name]
     for k in range(count):
-        choice = Choice(parameters={name: value * (1 + 0.01 * (k % 5))})
+        choice = SliderValues(parameters={name: value * (1 + 0.01 * (k % 5))})
         for picture in (robot.rest(choice), robot.mode(choice, 1 + k % 2, 0.25)):
             yield from (np.asarray(rod.points) for rod in picture.scene.rods)
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from pliant.language.deadline import GRACE, TimeIsUp, alarm_after, time_is_up, time_limit
+from pliant.language.deadline import GRACE, DeadlineExceeded, alarm_after, time_is_up, time_limit
 
 
 def test_who_asks_is_told() -> None:
@@ -50,7 +50,7 @@ def test_the_alarm_ends_what_does_not_ask_and_spares_what_does() -> None:
             while time.monotonic() < begin + 10:
                 pass
 
-    with pytest.raises(TimeIsUp, match=r"time limit of 0\.05 s"):
+    with pytest.raises(DeadlineExceeded, match=r"time limit of 0\.05 s"):
         compute()
     assert GRACE < time.monotonic() - begin < 5
     with time_limit(0.01) as deadline, alarm_after(deadline):

@@ -9,7 +9,7 @@ import pytest
 import scipy
 
 import pliant
-from pliant.language.headings import split_heading
+from pliant.language.column_headings import split_heading
 from pliant.language.recording import RecordingError
 
 MODEL = """\

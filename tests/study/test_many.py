@@ -8,7 +8,7 @@ import pytest
 
 import pliant
 from pliant import ArgumentError
-from pliant.study.execution import LARGEST_TASK, _Pace
+from pliant.study.execution import LARGEST_TASK, _TaskSize
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +209,7 @@ def test_executors_give_the_same_bits(arm):
 
 
 def test_tasks_take_about_a_second():
-    pace = _Pace(100_000, 2, now=0.0)
+    pace = _TaskSize(100_000, 2, now=0.0)
     assert pace.size() == 1
     pace.note(1, 0.01, now=0.005)
     assert pace.size() == 100
@@ -221,7 +221,7 @@ def test_tasks_take_about_a_second():
 
 def test_tasks_are_few_where_each_is_a_job_that_has_to_be_started():
     """Two workers, 5 s for a job, 50 ms for a case."""
-    pace, now, tasks = _Pace(64, 2, now=0.0), 0.0, []
+    pace, now, tasks = _TaskSize(64, 2, now=0.0), 0.0, []
     while pace.left > 0:
         pair = [pace.size() for _ in range(2) if pace.left > 0]
         now += 5 + 0.05 * max(pair)

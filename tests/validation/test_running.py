@@ -12,10 +12,10 @@ import pytest
 
 from pliant.cli import run
 from pliant.validation import running
-from pliant.validation.case import Case, Found, Line, Plot
+from pliant.validation.case import Case, CaseResult, Line, Plot
 from pliant.validation.catalogue import Entry, UnknownCase, chosen, entry, names
 from pliant.validation.page import findings_page
-from pliant.validation.running import Findings, NotRun, missing, run_case, run_cases
+from pliant.validation.running import NotRun, ValidationResults, missing, run_case, run_cases
 
 
 def made(found, **options):
@@ -28,18 +28,18 @@ def made(found, **options):
     ("measure", "error", "worst"), [("relative", 0.5, 0), ("of the largest", 0.3, 2), ("absolute", 3.0, 2)]
 )
 def test_the_error_is_the_largest_in_the_measure_of_the_case(measure, error, worst):
-    outcome = run_case(made(lambda: Found([1.5, -5.0, 7.0], [1.0, -5.0, 10.0]), measure=measure))
+    outcome = run_case(made(lambda: CaseResult([1.5, -5.0, 7.0], [1.0, -5.0, 10.0]), measure=measure))
     assert (outcome.error, outcome.worst) == (pytest.approx(error), worst)
     assert not outcome.ok
-    assert run_case(made(lambda: Found([1.05, -5.0], [1.0, -5.0]), measure=measure)).ok
+    assert run_case(made(lambda: CaseResult([1.05, -5.0], [1.0, -5.0]), measure=measure)).ok
 
 
 def test_a_reference_serves_many_values():
-    assert run_case(made(lambda: Found(np.full((3, 2), 2.0), (2.0, 2.1)))).error == pytest.approx(0.1 / 2.1)
+    assert run_case(made(lambda: CaseResult(np.full((3, 2), 2.0), (2.0, 2.1)))).error == pytest.approx(0.1 / 2.1)
 
 
 def test_what_is_not_a_number_fails():
-    outcome = run_case(made(lambda: Found([1.0, np.nan], 1.0), tolerance=1e9))
+    outcome = run_case(made(lambda: CaseResult([1.0, np.nan], 1.0), tolerance=1e9))
     assert not outcome.ok
     assert outcome.worst == 1
 
@@ -48,20 +48,20 @@ def test_a_case_that_breaks_is_an_outcome():
     outcome = run_case(made(lambda: 1 / 0))
     assert not outcome.ok
     assert outcome.message == "ZeroDivisionError: division by zero"
-    nothing = run_case(made(lambda: Found(0.0, 0.0)))
+    nothing = run_case(made(lambda: CaseResult(0.0, 0.0)))
     assert "other than zero" in nothing.message
 
 
 def test_what_is_missing_is_said(tmp_path):
-    needs_file = made(lambda file: Found(float(file.read_text()), 1.0), data="here.csv")
+    needs_file = made(lambda file: CaseResult(float(file.read_text()), 1.0), data="here.csv")
     assert missing(needs_file, None) == "needs here.csv: name its folder with --data DIR or PLIANT_DATA"
     assert missing(needs_file, tmp_path) == f"needs here.csv, which is not in {tmp_path}"
     (tmp_path / "here.csv").write_text("1.02")
     assert missing(needs_file, tmp_path) == ""
     assert run_case(needs_file, tmp_path).error == pytest.approx(0.02)
-    needs_package = made(lambda: Found(1.0, 1.0), package="no_such_engine", install="engine")
+    needs_package = made(lambda: CaseResult(1.0, 1.0), package="no_such_engine", install="engine")
     assert missing(needs_package, None) == "needs no_such_engine, which is not installed: pip install engine"
-    findings = run_cases([needs_package, made(lambda: Found(1.0, 1.0))])
+    findings = run_cases([needs_package, made(lambda: CaseResult(1.0, 1.0))])
     assert (len(findings.outcomes), len(findings.not_run)) == (1, 1)
 
 
@@ -142,10 +142,10 @@ def test_the_page_has_everything_in_it(tmp_path, capsys):
 
 def test_the_page_tells_failures_and_what_was_not_run():
     plot = Plot("x", "y", (Line("a", [0, 1], [1, 2]), Line("b", [0, 1], [1, 3], exact=True)), logarithmic=False)
-    wrong = run_case(made(lambda: Found([1.0, 2.0], [1.0, 1.0], plot)))
+    wrong = run_case(made(lambda: CaseResult([1.0, 2.0], [1.0, 1.0], plot)))
     broken = run_case(made(lambda: 1 / 0))
-    left = NotRun(made(lambda: Found(1.0, 1.0)), "needs <rain>")
-    page = findings_page(Findings((wrong, broken), (left,)))
+    left = NotRun(made(lambda: CaseResult(1.0, 1.0)), "needs <rain>")
+    page = findings_page(ValidationResults((wrong, broken), (left,)))
     assert "A case &lt;made up&gt;" in page
     assert "2 instead of 1, an error of 1 where 0.1 is allowed" in page
     assert "made_up failed: ZeroDivisionError: division by zero" in page

@@ -9,7 +9,7 @@ import pytest
 mpl.use("Agg")
 
 import pliant
-from pliant.view.names import Named, Room, place_names
+from pliant.view.names import NameLabel, OccupiedSpace, place_names
 
 
 @pytest.mark.parametrize("robot", ["rus_leg", "leg", "flexible_four_bar", "four_bar", "gripper"])
@@ -34,8 +34,8 @@ LINE = np.array([[0.0, 0.0], [1.0, 0.0]])
 
 def place(*obstacles, taken=1):
     """Where the names of parts along one line stand, among other lines."""
-    named = [Named("a name", LINE, 0.01, "black")] * taken
-    (found,) = place_names([Room([LINE, *obstacles], 1.0)], [named])
+    named = [NameLabel("a name", LINE, 0.01, "black")] * taken
+    (found,) = place_names([OccupiedSpace([LINE, *obstacles], 1.0)], [named])
     return found
 
 
@@ -55,7 +55,9 @@ def test_names_stay_on_their_side_while_a_part_turns():
     """A bar that swings through the horizontal, and all the way round, carries its name along."""
     turns = np.linspace(-0.2, 2 * np.pi, 200)
     bars = [np.array([[0.0, 0.0], [np.cos(a), np.sin(a)]]) for a in turns]
-    found = place_names([Room([bar], 2.0) for bar in bars], [[Named("bar", bar, 0.02, "black")] for bar in bars])
+    found = place_names(
+        [OccupiedSpace([bar], 2.0) for bar in bars], [[NameLabel("bar", bar, 0.02, "black")] for bar in bars]
+    )
     steps = np.linalg.norm(np.diff(np.array(found)[:, 0], axis=0), axis=1)
     assert steps.max() < 3 * np.median(steps)
 

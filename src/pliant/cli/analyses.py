@@ -17,7 +17,18 @@ from pliant.cli.command_output import (
     result_json,
     write_json,
 )
-from pliant.cli.common import FAULT, Choices, CommandError, Inputs, Interrupted, Json, Model, console, print_json, say
+from pliant.cli.common import (
+    FAULT,
+    CommandError,
+    Inputs,
+    Interrupted,
+    Json,
+    Model,
+    ModelOptions,
+    console,
+    print_json,
+    say,
+)
 from pliant.cli.listed_analyses import run_analyses, simulated
 from pliant.cli.model_argument import load_model, read_inputs, with_inputs
 from pliant.cli.options import in_si, with_options
@@ -40,7 +51,7 @@ Answer = Annotated[str | None, typer.Option("--out", help="JSON file to write th
 def equilibrium(
     model: Model,
     options: dict[str, Any],
-    choices: Choices,
+    choices: ModelOptions,
     inputs: Inputs = None,
     starts: Annotated[
         int, typer.Option("--starts", min=1, help="Search from this many starts, most of them random.")
@@ -80,7 +91,7 @@ def equilibrium(
 def modes(
     model: Model,
     options: dict[str, Any],
-    choices: Choices,
+    choices: ModelOptions,
     inputs: Inputs = None,
     out: Answer = None,
     report: Report = None,
@@ -105,7 +116,7 @@ def modes(
 def linearize(
     model: Model,
     options: dict[str, Any],
-    choices: Choices,
+    choices: ModelOptions,
     inputs: Inputs = None,
     out: Answer = None,
     report: Report = None,
@@ -144,7 +155,7 @@ def linearize(
 def simulate(
     model: Model,
     options: dict[str, Any],
-    choices: Choices,
+    choices: ModelOptions,
     inputs: Inputs = None,
     out: Out = None,
     report: Report = None,
@@ -171,7 +182,7 @@ def simulate(
 
 
 def run(
-    model: Model, choices: Choices, inputs: Inputs = None,
+    model: Model, choices: ModelOptions, inputs: Inputs = None,
     out: Annotated[str | None, typer.Option("--out", help="Folder for the results and a report.")] = None,
     report: Report = None, json: Json = False,
 ) -> int:  # fmt: skip
@@ -183,7 +194,7 @@ def run(
 
 def equations(
     model: Model,
-    choices: Choices,
+    choices: ModelOptions,
     latex: Annotated[bool, typer.Option("--latex", help="LaTeX instead of plain text.")] = False,
     json: Json = False,
 ) -> int:

@@ -13,18 +13,18 @@ from rich.markup import escape
 from rich.table import Table
 
 from pliant.cli.common import CommandError, console, print_json, say
-from pliant.cli.number_tables import Numbers, column, fitting_table, hidden_words
+from pliant.cli.number_tables import NumberColumn, column, fitting_table, hidden_words
 from pliant.control.limits import named
 from pliant.equations.core import UnknownName
 from pliant.equations.libraries import CompileError
 from pliant.equations.outputs import output_units
 from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError
+from pliant.language.column_headings import heading
 from pliant.language.files import write_whole
-from pliant.language.headings import heading
 from pliant.solve.independent_coordinates import PartitionError
 from pliant.solve.netcdf_files import ResultFileError
-from pliant.solve.result import Recorded, kept_at
+from pliant.solve.result import LabelledResult, kept_at
 from pliant.solve.state import AssemblyError
 from pliant.solve.status import AnalysisFailed
 
@@ -215,7 +215,7 @@ def print_result(result: Any, out: str | None, said: Sequence[str] = ()) -> None
     say_saved(result, out)
 
 
-def say_saved(found: Recorded, out: str | None) -> None:
+def say_saved(found: LabelledResult, out: str | None) -> None:
     """Print the file of a result: as requested, or the partial file if the run did not finish."""
     if out is None:
         return
@@ -225,7 +225,7 @@ def say_saved(found: Recorded, out: str | None) -> None:
         say(f"saved to {out}")
 
 
-def _motion_columns(result: Any, rows: Sequence[int]) -> tuple[list[Numbers], ...]:
+def _motion_columns(result: Any, rows: Sequence[int]) -> tuple[list[NumberColumn], ...]:
     """Columns of a motion: times; outputs; coordinates; energy and constraint error, unless an output has that name."""
     data = result.recorded
     outputs = []
@@ -238,7 +238,7 @@ def _motion_columns(result: Any, rows: Sequence[int]) -> tuple[list[Numbers], ..
     coordinates = [column(name, result[name].unit, result[name].values[rows]) for name in names]
     last = [column("energy", "J", (data["kinetic"] + data["potential"])[rows], ".9g")] if "energy" not in shown else []
     if len(data["constraint"]):
-        last.append(Numbers("constraint", "error", tuple(f"{x:.1e}" for x in result.constraint_error[rows])))
+        last.append(NumberColumn("constraint", "error", tuple(f"{x:.1e}" for x in result.constraint_error[rows])))
     return [column("t", "s", result.time[rows], ".4g")], outputs, coordinates, last
 
 
@@ -314,10 +314,12 @@ def print_path(found: StaticPath) -> None:
     others = others or [column(x, found.unit(x), found[x][rows]) for x in found.recorded.names("coordinate")]
     held, notes = zip(*(_at_point(found, k, special.get(k)) for k in rows), strict=True) if rows else ((), ())
     first = [
-        Numbers("point", "", tuple(map(str, rows))),
+        NumberColumn("point", "", tuple(map(str, rows))),
         column(found.parameter, found.unit(found.parameter), found.value[rows], ".7g"),
     ]
-    table, hidden = fitting_table(first, others, [Numbers("stable", "", held), Numbers("", "", notes)], out.width)
+    table, hidden = fitting_table(
+        first, others, [NumberColumn("stable", "", held), NumberColumn("", "", notes)], out.width
+    )
     out.print(table)
     for x in found.special:
         out.print(f"{x.kind} at {found.parameter} = {x.value:.7g}: moves {', '.join(x.moves)}", markup=False)
@@ -325,7 +327,7 @@ def print_path(found: StaticPath) -> None:
         say(remark)
 
 
-def _path_columns(found: StaticPath, name: str, rows: Sequence[int]) -> list[Numbers]:
+def _path_columns(found: StaticPath, name: str, rows: Sequence[int]) -> list[NumberColumn]:
     values = found[name].reshape(len(found), -1)[rows]
     labels = [name] if found[name].ndim == 1 else [f"{name}.{k}" for k in _usual_parts(values.shape[1])]
     return [column(part, found.unit(name), x) for part, x in zip(labels, values.T, strict=True)]

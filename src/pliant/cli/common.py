@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
-from pliant.language.deadline import TimeIsUp, alarm_after, time_limit
+from pliant.language.deadline import DeadlineExceeded, alarm_after, time_limit
 from pliant.language.faults import Fault
 from pliant.language.limits import limits
 from pliant.language.message_text import printable
@@ -65,7 +65,7 @@ Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON ob
 
 
 @dataclass(frozen=True)
-class Choices:
+class ModelOptions:
     """Options that select a model. A command with a parameter `choices` has an option for each (`with_choices`)."""
 
     set: Set = None
@@ -78,9 +78,9 @@ def with_choices(command: Any) -> Any:
     """A command with options in place of its parameter `choices`, if it has one."""
     if "choices" not in inspect.signature(command).parameters:
         return command
-    hints = get_type_hints(Choices, include_extras=True).items()
+    hints = get_type_hints(ModelOptions, include_extras=True).items()
     options = [inspect.Parameter(x, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=y) for x, y in hints]
-    return in_place_of("choices", options, lambda given: Choices(**given), command)
+    return in_place_of("choices", options, lambda given: ModelOptions(**given), command)
 
 
 def in_place_of(
@@ -148,7 +148,7 @@ def with_timeout(command: Any) -> Any:
                 if deadline is not None and deadline.is_over:
                     raise TimedOut(str(deadline), answered=True) from None
                 raise
-            except TimeIsUp as reason:
+            except DeadlineExceeded as reason:
                 raise TimedOut(str(reason)) from None
             except (ValueError, CommandError) as reason:
                 if deadline is not None and deadline.noticed:  # this is why it failed

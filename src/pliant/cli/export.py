@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pliant.cli.command_output import answering, drawing, say_warnings
-from pliant.cli.common import Choices, CommandError, Json, print_json
+from pliant.cli.common import CommandError, Json, ModelOptions, print_json
 from pliant.cli.model_argument import load_model, open_subject
 from pliant.cli.options import renamed_options
 from pliant.control.feedback import StateFeedback
@@ -76,7 +76,7 @@ def export(
         str | None, typer.Option("--controller", help="Also write this controller of the model (of type lqr).")
     ] = None,
     *,
-    choices: Choices,
+    choices: ModelOptions,
     json: Json = False,
 ) -> int:
     """Export a robot as standalone C, CUDA, an FMU, MJCF or URDF, or a motion as glTF.
@@ -128,7 +128,9 @@ def _refusals() -> Iterator[None]:
         raise CommandError(str(error)) from error
 
 
-def _export_fmu(model: str, file: str, version: str, method: str, step: float, choices: Choices, json: bool) -> int:
+def _export_fmu(
+    model: str, file: str, version: str, method: str, step: float, choices: ModelOptions, json: bool
+) -> int:
     with _refusals(), warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", NoBinary)
         eqs = derive(load_model(model, choices))
@@ -146,7 +148,7 @@ def _export_fmu(model: str, file: str, version: str, method: str, step: float, c
 
 
 def _export_rigid(
-    model: str, file: str, written_by: Callable[..., RigidExport], links: int, choices: Choices, json: bool
+    model: str, file: str, written_by: Callable[..., RigidExport], links: int, choices: ModelOptions, json: bool
 ) -> int:
     with _refusals():
         done = written_by(derive(load_model(model, choices)), file, links=links)
@@ -193,7 +195,7 @@ def _designed(eqs: Equations, name: str | None) -> StateFeedback | None:
     return found
 
 
-def _export_gltf(model: str, file: str, choices: Choices, json: bool) -> int:
+def _export_gltf(model: str, file: str, choices: ModelOptions, json: bool) -> int:
     if not file.endswith(".glb"):
         raise CommandError(f"cannot determine the format of {file!r}", "end it in .glb")
     subject = open_subject(model, choices)

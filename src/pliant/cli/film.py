@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from pliant.cli.command_output import answering, drawing
-from pliant.cli.common import Choices, CommandError, Frames, Json, Labels, Size, View, print_json, read_size
+from pliant.cli.common import CommandError, Frames, Json, Labels, ModelOptions, Size, View, print_json, read_size
 from pliant.cli.model_argument import RESULT_ENDING, open_subject
 from pliant.view.film import FilmError
 from pliant.view.film import film as make_film
@@ -32,7 +32,7 @@ def film(
         raise CommandError(
             f"'{result}' is not a result", f"save one: pliant simulate {result} --save-every 0.02 --out run.nc"
         )
-    subject = open_subject(result, Choices())
+    subject = open_subject(result, ModelOptions())
     assert subject.run is not None
 
     def progress(done: int, count: int) -> None:

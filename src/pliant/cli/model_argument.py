@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pliant.cli.command_output import answering
-from pliant.cli.common import Choices, CommandError
+from pliant.cli.common import CommandError, ModelOptions
 from pliant.equations.core import check_names
 from pliant.equations.equations import say_once
 from pliant.io.results import load_result
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 RESULT_ENDING = ".nc"
 
 
-def load_model(model: str, choices: Choices) -> RobotSpec:
+def load_model(model: str, choices: ModelOptions) -> RobotSpec:
     """Load the robot of a command, with the requested rod models; raises SpecError with all faults."""
     given = read_settings(choices.set)
     try:
@@ -115,7 +115,7 @@ class ModelArgument:
     run: Result | None = None
 
 
-def open_subject(what: str, choices: Choices) -> ModelArgument:
+def open_subject(what: str, choices: ModelOptions) -> ModelArgument:
     """The model or result of that name; options of models are rejected for results, whose model is fixed."""
     if not what.endswith(RESULT_ENDING):
         spec = load_model(what, choices)

@@ -9,11 +9,11 @@ import typer
 from rich.table import Table
 
 from pliant.cli.common import (
-    Choices,
     CommandError,
     Folder,
     Json,
     Model,
+    ModelOptions,
     Set,
     Variant,
     console,
@@ -63,7 +63,7 @@ def show(
         typer.Option("--mesh", metavar="PICTURE", help="Write a picture of the meshes with node numbers and sets."),
     ] = None,
     *,
-    choices: Choices,
+    choices: ModelOptions,
     json: Json = False,
 ) -> int:
     """Show a robot as tables.

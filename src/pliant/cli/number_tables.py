@@ -11,7 +11,7 @@ from rich.table import Table
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumberColumn:
     """A column: its name, the second line of its head, and its cells as text."""
 
     name: str
@@ -29,19 +29,19 @@ class Numbers:
         return escape("\n".join(filter(None, (self.name, self.below))))
 
 
-def column(name: str, unit: str, values: Any, style: str = ".6g") -> Numbers:
+def column(name: str, unit: str, values: Any, style: str = ".6g") -> NumberColumn:
     """A column of numbers in one format, with their unit."""
     below = f"[{unit}]" if unit not in ("", "-") else ""
-    return Numbers(name, below, tuple(format(float(x) + 0.0, style) for x in values))
+    return NumberColumn(name, below, tuple(format(float(x) + 0.0, style) for x in values))
 
 
 def fitting_table(
-    first: Sequence[Numbers], others: Sequence[Numbers], last: Sequence[Numbers], width: int
+    first: Sequence[NumberColumn], others: Sequence[NumberColumn], last: Sequence[NumberColumn], width: int
 ) -> tuple[Table, list[str]]:
     """A table with the first and last columns and, between them, as many others in their order as fit a width (at least one); and
     the names of those that do not."""
     room = width - sum(x.width for x in (*first, *last))
-    shown: list[Numbers] = []
+    shown: list[NumberColumn] = []
     for one in others:
         room -= one.width
         if shown and room < 0:

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from pliant.cli.command_output import answering, write_json
-from pliant.cli.common import Choices, CommandError, Inputs, Json, Model, console, print_json
+from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions, console, print_json
 from pliant.cli.model_argument import load_model, with_inputs
 from pliant.cli.progress import SearchLine
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.gradient.optimize import Optimum
 from pliant.gradient.optimize import optimize as run_search
-from pliant.gradient.problem import Visit
+from pliant.gradient.problem import Evaluation
 from pliant.solve.motion.simulate import simulate
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.solve.status import Status
@@ -43,7 +43,7 @@ def optimize(
     ] = 200,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the samples.")] = 0,
     *,
-    choices: Choices,
+    choices: ModelOptions,
     inputs: Inputs = None,
     report: Report = None,
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="File to write: .json.")] = None,
@@ -85,7 +85,7 @@ def optimize(
     return failed if found.status != Status.FAILED else 2
 
 
-def _in_words(visit: Visit) -> str:
+def _in_words(visit: Evaluation) -> str:
     missed = f", conditions violated by {visit.missed:.2%}" if visit.missed else ""
     return f"objective {visit.objective:.6g} (SI){missed}"
 

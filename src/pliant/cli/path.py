@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pliant.cli.command_output import answering, check_picture, drawing, path_json, print_path, say_saved
-from pliant.cli.common import Choices, CommandError, Inputs, Json, Model, print_json, say
+from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions, print_json, say
 from pliant.cli.model_argument import load_model, read_inputs
 from pliant.cli.options import in_si, with_options
 from pliant.cli.reporting import Report, check_report, save_report
@@ -48,7 +48,7 @@ def path(
         str | None, typer.Option("--plot", metavar="FILE", help="Plot to write: .pdf, .svg or .png.")
     ] = None,
     *,
-    choices: Choices,
+    choices: ModelOptions,
     inputs: Inputs = None,
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="File to write: .nc (netCDF).")] = None,
     report: Report = None,
@@ -86,7 +86,7 @@ def path(
     return failed if found.status != Status.FAILED else 2
 
 
-def _goal(spec: RobotSpec, model: str, parameter: str, to: str, choices: Choices) -> float:
+def _goal(spec: RobotSpec, model: str, parameter: str, to: str, choices: ModelOptions) -> float:
     """The final value [SI], read and checked like a setting of that parameter."""
     names = Environment(flatten(spec)).names
     if parameter not in names:

@@ -9,7 +9,18 @@ import numpy as np
 import typer
 
 from pliant.cli.command_output import answering, drawing
-from pliant.cli.common import Choices, CommandError, Frames, Inputs, Json, Labels, Size, View, print_json, read_size
+from pliant.cli.common import (
+    CommandError,
+    Frames,
+    Inputs,
+    Json,
+    Labels,
+    ModelOptions,
+    Size,
+    View,
+    print_json,
+    read_size,
+)
 from pliant.cli.model_argument import open_subject, with_inputs
 from pliant.cli.options import in_si, with_options
 from pliant.equations.equations import Equations
@@ -48,7 +59,7 @@ def picture(
     labels: Labels = True,
     frames: Frames = True,
     *,
-    choices: Choices,
+    choices: ModelOptions,
     inputs: Inputs = None,
     json: Json = False,
 ) -> int:

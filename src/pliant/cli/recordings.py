@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pliant.cli.command_output import answering, check_picture, drawing, write_json
-from pliant.cli.common import Choices, CommandError, Folder, Json, Model, Set, Variant, console, print_json, say
+from pliant.cli.common import CommandError, Folder, Json, Model, ModelOptions, Set, Variant, console, print_json, say
 from pliant.cli.model_argument import load_model, read_value
 from pliant.cli.options import renamed_options
 from pliant.cli.progress import SearchLine
@@ -30,8 +30,8 @@ from pliant.language.recording import Recording, read_recording
 from pliant.model.recorded_inputs import driving_columns
 from pliant.spec.derive import derive
 from pliant.view import plot as draw
-from pliant.view.fit_page import Fitted
-from pliant.view.report import Compared
+from pliant.view.fit_page import FitContent
+from pliant.view.report import ComparisonContent
 
 Against = Annotated[
     str | None,
@@ -80,7 +80,7 @@ def compare(
     check_report(report)
     if against is None and columns is not None:
         raise CommandError("--columns applies to recordings only", "give one with --against FILE")
-    spec = load_model(model, Choices(set=set, variant=variant, folder=folder))
+    spec = load_model(model, ModelOptions(set=set, variant=variant, folder=folder))
     rod, equals, listed = rods.partition("=")
     if not equals or not listed.strip():
         raise CommandError(f"cannot read --rods {rods!r}", "write --rods arm=pcs:3,cosserat:5")
@@ -102,7 +102,7 @@ def compare(
         say(f"pliant: {note}")
     reference = f"{found[-1].rod} model" if against is None else "recording"
     if report is not None:
-        save_report(report, derive(spec), [Compared(tuple(found), reference)])
+        save_report(report, derive(spec), [ComparisonContent(tuple(found), reference)])
     if plot is not None:
         drawing(lambda: draw.save(draw.compare(found, reference=reference), plot), plot)
     names = [f.name for f in fields(Comparison) if f.name not in ARRAYS]
@@ -204,7 +204,7 @@ def fit(
     folds: Annotated[int | None, typer.Option("--folds", help="Number of folds for cross-validation.")] = None,
     profile: Annotated[str | None, typer.Option("--profile", help="Parameters to profile, by comma.")] = None,
     *,
-    choices: Choices,
+    choices: ModelOptions,
     out: Out = None,
     report: Report = None,
     json: Json = False,
@@ -220,7 +220,7 @@ def fit(
     options = {"outputs": outputs, "window": _window(begin, end)}
     priors = _priors(eqs, prior)
 
-    def work() -> Fitted:
+    def work() -> FitContent:
         given = [
             _measurement(eqs, read_recording(file), options, hold_out, at_rest, _times(rest_at))
             for file in against or ()
@@ -232,7 +232,7 @@ def fit(
         with SearchLine() as line:
             return _stages(eqs, fitted, given, priors, folds, _names(profile) or [], line)
 
-    checked: Fitted = answering(work)
+    checked: FitContent = answering(work)
     found, left_out, profiles = checked.fit, checked.held_out, checked.profiles
     for note in found.warnings:
         say(f"pliant: {note}")
@@ -256,7 +256,7 @@ def fit(
 def _stages(
     eqs: Equations, parameters: Sequence[str], given: Sequence[Measurement], priors: dict[str, tuple[float, float]],
     folds: int | None, profiled: Sequence[str], line: SearchLine,
-) -> Fitted:  # fmt: skip
+) -> FitContent:  # fmt: skip
     """The fit and the requested checks, with a progress line for each."""
     tell: list[Callable[[str], None]] = []
     units = output_units(eqs.model)
@@ -279,7 +279,7 @@ def _stages(
         with line.stage(f"profile of {name}") as said:
             tell.append(said)
             profiles.append(found.profile(name))
-    return Fitted(found, left_out, tuple(profiles))
+    return FitContent(found, left_out, tuple(profiles))
 
 
 def _outputs(given: Sequence[str] | None, columns: str | None) -> dict[str, list[str] | None]:

@@ -14,17 +14,17 @@ from pydantic import ValidationError
 from pliant.cli.command_output import answering, check_picture, drawing
 from pliant.cli.common import (
     NO_VALUE,
-    Choices,
     CommandError,
     Interrupted,
     Json,
+    ModelOptions,
     console,
     print_json,
     say,
     without_value,
 )
 from pliant.cli.model_argument import load_model, read_settings
-from pliant.cli.number_tables import Numbers, fitting_table, hidden_words
+from pliant.cli.number_tables import NumberColumn, fitting_table, hidden_words
 from pliant.cli.reporting import check_report, save_report
 from pliant.equations.equations import Equations
 from pliant.language.deadline import time_is_up
@@ -42,7 +42,7 @@ from pliant.study.measures import Table, measured
 from pliant.study.structures import ModelFile, structures
 from pliant.study.sweep import ANALYSES, SweepEnd, run_sweep
 from pliant.view import plot as draw
-from pliant.view.report import Swept
+from pliant.view.report import SweepContent
 
 SCHEMAS: dict[str, type[Options]] = {
     "simulate": SimulateOptions,
@@ -100,7 +100,7 @@ def sweep(
     ] = None,
     largest: Annotated[bool, typer.Option("--largest", help="The largest value is best, not the smallest.")] = False,
     *,
-    choices: Choices,
+    choices: ModelOptions,
     json: Json = False,
 ) -> int:  # fmt: skip
     """Run an analysis for many cases, on all cores, saving each finished one; or show the results of a sweep."""
@@ -165,7 +165,7 @@ def _beside(file: str | None, folder: str, name: str) -> str | None:
     return str(Path(folder) / name) if file == NO_VALUE else file
 
 
-def _model_file(model: str, choices: Choices) -> ModelFile:
+def _model_file(model: str, choices: ModelOptions) -> ModelFile:
     load_model(model, choices)  # reports errors as all commands do
     rods = {name.strip(): kind.strip() for name, _, kind in (x.partition("=") for x in choices.rod or ())}
     return ModelFile(model, choices.variant, read_settings(choices.set), tuple(choices.folder or ()), rods)
@@ -251,12 +251,12 @@ def _item(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def _column(found: Table, name: str, values: Any, cases: Sequence[int]) -> Numbers:
+def _column(found: Table, name: str, values: Any, cases: Sequence[int]) -> NumberColumn:
     """What varies, or a measure, in some cases."""
     cells = [_item(values[k]) for k in cases]
     unit = found.units.get(name, "")
     below = f"[{unit}]" if unit not in ("", "-") else ""
-    return Numbers(name, below, tuple(f"{x:.6g}" if isinstance(x, float) else str(x) for x in cells))
+    return NumberColumn(name, below, tuple(f"{x:.6g}" if isinstance(x, float) else str(x) for x in cells))
 
 
 def _print(folder: SweepFolder, found: Table, by: str | None, largest: bool) -> None:
@@ -273,7 +273,7 @@ def _print(folder: SweepFolder, found: Table, by: str | None, largest: bool) -> 
         others = [x for x in found.measures if x != name and not x.startswith(STATES)]
         top = ranked[:ROWS]
         first = [
-            Numbers("case", "", tuple(map(str, top))),
+            NumberColumn("case", "", tuple(map(str, top))),
             *(_column(found, x, found.varied[x], top) for x in found.varied),
         ]
         measures = [_column(found, x, found.measures[x], top) for x in (name, *others)]
@@ -296,7 +296,7 @@ def _save_report(file: str, folder: SweepFolder, found: Table, by: str | None, l
     best = tuple((k, *_again(folder, k)) for k in alike[:BEST])
     played = tuple(x for x in best if x[2] is not None)
     eqs = played[0][1] if played else derive(load_text(folder.manifest["structures"][0]["text"]))
-    return save_report(file, eqs, [Swept(found, name, largest, played)])
+    return save_report(file, eqs, [SweepContent(found, name, largest, played)])
 
 
 def _again(folder: SweepFolder, case: int) -> tuple[Equations, Any]:

@@ -18,7 +18,7 @@ from pliant.cli.reporting import Report, check_report
 from pliant.validation.case import Theme
 from pliant.validation.catalogue import Entry, UnknownCase, catalogue, chosen, names, theme_word
 from pliant.validation.page import numbers, summary, write_page
-from pliant.validation.running import Findings, NotRun, Outcome, run_cases
+from pliant.validation.running import NotRun, Outcome, ValidationResults, run_cases
 
 
 def _matching(incomplete: str) -> list[str]:
@@ -72,7 +72,7 @@ def _folder(data: str | None) -> Path | None:
     return Path(given) if given else None
 
 
-def _write(report: str, findings: Findings) -> None:
+def _write(report: str, findings: ValidationResults) -> None:
     try:
         write_page(findings, Path(report))
     except OSError as reason:
@@ -129,7 +129,7 @@ def _list(entries: Sequence[Entry], *, json: bool) -> None:
             print(f"  {entry.name:<{width}}  {entry.title}")
 
 
-def _print(findings: Findings) -> None:
+def _print(findings: ValidationResults) -> None:
     """Print a table with a part for every theme, the skipped cases, and a summary."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("case", no_wrap=True)

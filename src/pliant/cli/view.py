@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.common import Choices, CommandError, Inputs, Json, print_json, say
+from pliant.cli.common import CommandError, Inputs, Json, ModelOptions, print_json, say
 from pliant.cli.model_argument import open_subject, with_inputs
 from pliant.view.live.page import LivePage
 from pliant.view.live.server import NotLocal, check_host, free_port, start_server, tunnel_advice
@@ -29,7 +29,7 @@ def view(
     host: Annotated[str, typer.Option("--host", help="Address to serve on: local addresses only.")] = "localhost",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     *,
-    choices: Choices,
+    choices: ModelOptions,
     inputs: Inputs = None,
     json: Json = False,
 ) -> int:

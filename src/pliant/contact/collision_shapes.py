@@ -41,7 +41,7 @@ BODY_SURFACES: dict[type, Callable[[Any], SurfaceBase]] = {
 """The surface of a body by its shape: slender rods are lines, tubes are closed by flat ends."""
 
 
-def things_named(build: Build, names: Iterable[str]) -> list[str]:
+def parts_named(build: Build, names: Iterable[str]) -> list[str]:
     """The parts of one side of a contact."""
     robot, found = build.robot, dict[str, None]()
     for name in names:

@@ -14,9 +14,9 @@ from pliant.contact.collision_shapes import (
     can_touch,
     default_stiffness,
     exclude_joined,
+    parts_named,
     shapes_of,
     smallest_radius,
-    things_named,
 )
 from pliant.contact.law import LawNumbers, impact_number, slow_and_recent
 from pliant.language.base import OneOrList, Part, Problem, positive
@@ -120,7 +120,7 @@ contacts:
 
     def apply(self, build: Build, name: str) -> None:
         """Add the law between the shapes of all listed parts."""
-        things = [things_named(build, names) for names in self.between]
+        things = [parts_named(build, names) for names in self.between]
         sides = [[shape for thing in group for shape in shapes_of(build, thing)] for group in things]
         exclude_joined(build, things[0], things[-1])
         if not can_touch(build, sides[0], sides[-1]):

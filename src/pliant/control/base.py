@@ -22,7 +22,7 @@ from pliant.language.names import CoordinateName, FrameName, InputName
 from pliant.language.placement import Axis, Rotations
 from pliant.language.scalar import AnySignal, Scalar, Time, Value, Vector
 from pliant.language.syntax import parse, symbols
-from pliant.model.placing import rotation
+from pliant.model.placement_matrices import rotation
 from pliant.solve.motion.plant import Plant
 from pliant.solve.motion.sampled_control import Controller
 
@@ -34,7 +34,7 @@ Dimensioned: TypeAlias = tuple[KeyPath, Scalar, Dimension | None]
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownDimensions:
     """Dimensions of a model's inputs, coordinates and outputs by name; those known only for a built robot are missing."""
 
     inputs: Mapping[str, Dimension]
@@ -93,7 +93,7 @@ class ControllerBase(Part):
         if value(self.delay) < 0:
             yield ("delay",), "a delay cannot be negative", "use 0 for none"
 
-    def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
+    def dimensioned(self, known: KnownDimensions) -> Iterator[Dimensioned]:
         """Values whose dimensions depend on the controlled quantities."""
         for index, limit in enumerate(self.limits):
             unit = known.inputs.get(limit.input)
@@ -185,12 +185,12 @@ class TaskController(ControllerBase):
             message = f"the path has {len(self.path)} values for {self.placed} components"
             yield ("path",), message, "give one value or expression for each"
 
-    def followers(self, known: Known) -> list[Dimension | None]:
+    def followers(self, known: KnownDimensions) -> list[Dimension | None]:
         """Dimensions of the controlled components: those that follow the path, then those that are constant."""
         placed = [known.coordinates.get(x) for x in self.coordinates] or [LENGTH] * self.placed
         return [*placed, *[NUMBER] * self.turned]
 
-    def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
+    def dimensioned(self, known: KnownDimensions) -> Iterator[Dimensioned]:
         """As for all controllers; the path is of what follows it."""
         yield from super().dimensioned(known)
         for index, (value, part) in enumerate(zip(self.path, self.followers(known), strict=False)):

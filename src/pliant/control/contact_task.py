@@ -15,7 +15,7 @@ from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.language.arguments import ArgumentError
 from pliant.model.contact_shapes import ContactLaw, ContactShape
-from pliant.output.base import CONTACT_SUMS, ContactQuestion
+from pliant.output.base import CONTACT_SUMS, ContactQuery
 
 LEAST_SLOPE = 0.5
 """Fraction of the stiffness that a search uses if the contact is open or has just closed, so that it finds the surface."""
@@ -95,7 +95,7 @@ class ContactForce:
 
     def _force_and_gap(self, eqs: Equations, bound: Binding, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Sum of the normal forces [N] and smallest gap [m] in states, n x 2."""
-        asked = indexed_questions(eqs.model.system.contacts, [ContactQuestion(self.contact, (), True)])
+        asked = indexed_questions(eqs.model.system.contacts, [ContactQuery(self.contact, (), True)])
         found = contact_sums(bound.with_contacts(None), asked, np.zeros(len(q)), q, v)[:, 0]
         return found[:, [CONTACT_SUMS["normal_force"][0], CONTACT_SUMS["gap"][0]]]
 

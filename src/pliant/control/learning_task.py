@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import StrictBool
 
-from pliant.control.base import Dimensioned, InputNames, Known
+from pliant.control.base import Dimensioned, InputNames, KnownDimensions
 from pliant.language.base import OneOrList, Part, Problem, positive
 from pliant.language.names import CoordinateName, OutputName, ParameterName
 from pliant.language.scalar import Number, Scalar, Time, Value
@@ -107,7 +107,7 @@ task:
                 message = f"`{outer}` ({long:g} s) must be a multiple of `{inner}` ({short:g} s)"
                 yield (outer,), message, "change one of them"
 
-    def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
+    def dimensioned(self, known: KnownDimensions) -> Iterator[Dimensioned]:
         """Bounds have the dimensions of what they bound."""
         for index, drawn in enumerate(self.randomize):
             for bound in ("minimum", "maximum"):

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field, StrictBool
 
-from pliant.control.base import ControllerBase, Dimensioned, Known
+from pliant.control.base import ControllerBase, Dimensioned, KnownDimensions
 from pliant.control.closed_loop import closed_loop
 from pliant.control.decentralized import Group, decentralized_lqr
 from pliant.control.discrete import discretize
@@ -135,7 +135,7 @@ class HeldPose(Part):
         if any(c not in "xyz" for c in self.components) or len(set(self.components)) != len(self.components):
             yield ("components",), f"`components` are some of x, y and z, not '{self.components}'", "write xy, or z"
 
-    def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
+    def dimensioned(self, known: KnownDimensions) -> Iterator[Dimensioned]:
         """Values of inputs and coordinates."""
         for index, held in enumerate(self.inputs):
             yield ("inputs", index, "value"), held.value, known.inputs.get(held.input)
@@ -262,7 +262,7 @@ control:
             message = "an estimate of all states is not a local one: `groups` and `sensors` cannot be combined"
             yield ("sensors",), message, "let the groups measure `outputs`, or remove `groups`"
 
-    def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
+    def dimensioned(self, known: KnownDimensions) -> Iterator[Dimensioned]:
         """As for all controllers; noise is of outputs, disturbances of inputs."""
         yield from super().dimensioned(known)
         for index, sensor in enumerate(self.sensors):

@@ -25,7 +25,7 @@ from pliant.language.environment import to_node
 from pliant.language.evaluate import evaluate
 from pliant.language.message_text import describe
 from pliant.language.placement import Rotations
-from pliant.model.placing import rotation
+from pliant.model.placement_matrices import rotation
 
 NO_ROTATION = (
     "give a quaternion [w, x, y, z], a 3x3 matrix, or rotations as in a model: {'axis': 'y', 'angle': '30 deg'}"

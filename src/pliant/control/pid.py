@@ -14,10 +14,10 @@ import numpy as np
 import scipy
 from pydantic import Field
 
-from pliant.control.base import Dimensioned, Known, TaskController
+from pliant.control.base import Dimensioned, KnownDimensions, TaskController
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
 from pliant.control.pid_derivatives import command_cotangents, refuse_task
-from pliant.control.required_inputs import Actuation, NotSettled, Weighing, required_inputs
+from pliant.control.required_inputs import Actuation, ForceMetric, InputsNotConverged, required_inputs
 from pliant.control.sample_derivatives import CommandCotangents, Sample, new_gains
 from pliant.control.static_model import StaticModel
 from pliant.control.task import Reference, Task, refuse_at_rest_only
@@ -148,7 +148,7 @@ class PidControl:
         _, multipliers = bound.forward(now.t, now.q, zero)
         K = bound.linearized(now.t, now.q, zero, zero, multipliers).stiffness.toarray()
         K = 0.5 * (K + K.T)
-        Z = Weighing(bound, now.t, now.q).Z
+        Z = ForceMetric(bound, now.t, now.q).Z
         values = scipy.linalg.eigvalsh(Z.T @ K @ Z)
         if not len(values) or values[0] <= SOFT * values[-1]:
             return None
@@ -158,7 +158,7 @@ class PidControl:
 
     def _check_reach(self, now: Now) -> None:
         bound = self.equations.at(inputs=now.inputs, parameters=self.parameters).binding
-        weighed = Weighing(bound, now.t, now.q, self._metric)
+        weighed = ForceMetric(bound, now.t, now.q, self._metric)
         columns = [self.equations.inputs.index(name) for name in self._inputs]
         by_input = self.equations.input_derivative(
             now.q, np.zeros(bound.nv), t=now.t, inputs=now.inputs, parameters=self.parameters
@@ -192,7 +192,7 @@ class PidControl:
             )
         try:
             found = self._found(now, forces)
-        except NotSettled:
+        except InputsNotConverged:
             self._lost += 1  # inputs with a kink here (a line that goes slack): the last command stays
             return dict(zip(self._inputs, self._last.tolist(), strict=True))
         self._last = np.array(list(found.inputs.values()))
@@ -334,7 +334,7 @@ control:
                 if value(gain) < 0:
                     yield (field, index), f"`{field}` must not be negative: errors would grow", "change its sign"
 
-    def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
+    def dimensioned(self, known: KnownDimensions) -> Iterator[Dimensioned]:
         """As for all path-following controllers; gains convert errors to forces."""
         yield from super().dimensioned(known)
         parts = self.followers(known)

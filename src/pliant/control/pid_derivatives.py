@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 
 from pliant.control.limits import named
-from pliant.control.required_inputs import PREFERENCE, Weighing
+from pliant.control.required_inputs import PREFERENCE, ForceMetric
 from pliant.control.sample_derivatives import CommandCotangents, LeastSquares, Sample, by_last, undo_least_squares
 from pliant.control.task import Coordinates, FramePosition, Task, parts
 from pliant.equations.binding import Binding
@@ -44,7 +44,7 @@ def refuse_task(task: Task, title: str) -> None:
 
 
 @dataclass(frozen=True)
-class Around:
+class SampleModel:
     """The model of a controller around a sample: at rest in its configuration, with any inputs, accelerations and multipliers."""
 
     control: PidControl
@@ -82,11 +82,11 @@ class Around:
         return np.asarray(-found[:, columns])
 
     @cached_property
-    def weighing(self) -> Weighing:
+    def weighing(self) -> ForceMetric:
         """The metric in this configuration."""
         now = self.sample.now
         bound = self.control.equations.at(inputs=now.inputs, parameters=self.control.parameters).binding
-        return Weighing(bound, now.t, np.asarray(now.q), self.control.metric)
+        return ForceMetric(bound, now.t, np.asarray(now.q), self.control.metric)
 
     @cached_property
     def metric(self) -> np.ndarray:
@@ -111,7 +111,7 @@ def command_cotangents(
     about = control.remembered(sample.after)[2]
     by_integral, by_last_after, by_about = control.remembered(by_memory)
     u = np.array([sample.command[name] for name in control.used])
-    at = Around(control, sample, u)
+    at = SampleModel(control, sample, u)
     motion = task.motion(eqs, now.q, now.v, None, control.parameters)
     error = control.path.value(now.t) - motion.value
     slip = control.path.rate(now.t) - motion.rate
@@ -167,7 +167,9 @@ class InputCotangents:
     by_effect: np.ndarray
 
 
-def _undo_inputs(at: Around, asked: np.ndarray, last: np.ndarray, about: np.ndarray, by: np.ndarray) -> InputCotangents:
+def _undo_inputs(
+    at: SampleModel, asked: np.ndarray, last: np.ndarray, about: np.ndarray, by: np.ndarray
+) -> InputCotangents:
     """From cotangents of the inputs to those of what they were found from. asked: forces beside those that the pose needs."""
     u, P, control = at.u, at.P, at.control
     B, r = at.by_input(u), at.forces(u)
@@ -204,7 +206,7 @@ def _input_step(control: PidControl, name: str, value: float) -> float:
     return size if value >= 0 else -size
 
 
-def _check(at: Around, least: LeastSquares, B: np.ndarray, r: np.ndarray) -> None:
+def _check(at: SampleModel, least: LeastSquares, B: np.ndarray, r: np.ndarray) -> None:
     """Reject inputs that do not act linearly, and commands that are not the ones that come nearest."""
     control, u, title = at.control, at.u, named(at.control)
     more = np.array([_input_step(control, name, x) for name, x in zip(control.used, u, strict=True)])
@@ -222,7 +224,7 @@ def _check(at: Around, least: LeastSquares, B: np.ndarray, r: np.ndarray) -> Non
     raise ArgumentError(f"{title} has no derivatives: {why}", "use finite differences")
 
 
-def _through_metric(at: Around, X: np.ndarray, Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _through_metric(at: SampleModel, X: np.ndarray, Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """By the configuration, and by the metric where it is a given one, through the weighing Y = P'X of forces.
 
     With s = W x and l the multipliers that go with it, G s - J'l = x, the cotangent w = P Y_bar of each x changes a number by
@@ -260,7 +262,7 @@ def _by_configuration(task: Task, control: PidControl, q: np.ndarray, f: np.ndar
     return np.asarray(out)
 
 
-def _by_others(at: Around, back: InputCotangents, names: tuple[str, ...], about: np.ndarray) -> dict[str, float]:
+def _by_others(at: SampleModel, back: InputCotangents, names: tuple[str, ...], about: np.ndarray) -> dict[str, float]:
     """By inputs that others set, which forces and what own inputs do may depend on."""
     control, u, w = at.control, at.u, back.by_forces
     given = control.equations.input_vector(at.sample.now.inputs)

@@ -57,11 +57,11 @@ class Actuation:
     cut_forces: np.ndarray
 
 
-class NotSettled(ValueError):
+class InputsNotConverged(ValueError):
     """Inputs that do not act linearly, and were not found by iteration."""
 
 
-class Weighing:
+class ForceMetric:
     """Generalized forces in a pose as accelerations of unit mass of the allowed motions: their sizes can be compared.
 
     metric: a positive definite matrix (nv x nv) in place of the mass matrix. With a stiffness, forces count by the elastic
@@ -85,7 +85,7 @@ class Weighing:
 
 
 @dataclass(frozen=True)
-class _Demand:
+class _RequiredMotion:
     """A motion (q, v, a) at time t [s] with `extra` generalized forces, and the inputs `names` that are to produce it."""
 
     eqs: Equations
@@ -112,7 +112,7 @@ class _Demand:
         found = self.eqs.inverse_dynamics(self.q, self.v, self.a, t=self.t, inputs=inputs, parameters=self.parameters)
         return self.extra + found
 
-    def round_off(self, u: np.ndarray, weighed: Weighing) -> float:
+    def round_off(self, u: np.ndarray, weighed: ForceMetric) -> float:
         """Size of weighted forces, with inputs u, below which they are round-off in this state."""
         eqs = self.eqs.at(inputs=self._values(u), parameters=self.parameters)
         inertial = eqs.mass_matrix(self.q) @ self.a
@@ -130,7 +130,7 @@ class _Demand:
 
 
 @dataclass(frozen=True)
-class _Settled:
+class _IterationEnd:
     """Inputs that an iteration has settled on, and its last step: `found` are scaled inputs, `effect` weighed forces per scaled
     input, `wanted` the weighed forces requested."""
 
@@ -143,9 +143,14 @@ class _Settled:
 
 
 def _settle(
-    demand: _Demand, weighed: Weighing, u: np.ndarray, lower: np.ndarray, upper: np.ndarray, liked: np.ndarray | None
-) -> _Settled:
-    """Gauss-Newton steps on the inputs; one is enough where they act linearly. Raises NotSettled."""
+    demand: _RequiredMotion,
+    weighed: ForceMetric,
+    u: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    liked: np.ndarray | None,
+) -> _IterationEnd:
+    """Gauss-Newton steps on the inputs; one is enough where they act linearly. Raises InputsNotConverged."""
     before = np.full((len(demand.extra), len(u)), np.inf)
     share, last = 1.0, np.inf
     for count in range(MAX_ITERATIONS):
@@ -170,9 +175,11 @@ def _settle(
         # inputs that act linearly are found in one step; forces that balance each other leave their round-off
         linear = np.linalg.norm(by_input - before) <= SETTLED * np.linalg.norm(by_input)
         if step <= SETTLED * in_play or linear:
-            return _Settled(u, by_input, effect / scale, scale, wanted, found)
+            return _IterationEnd(u, by_input, effect / scale, scale, wanted, found)
         before = by_input
-    raise NotSettled(f"the inputs {', '.join(demand.names)} did not converge: they act too nonlinearly in this state")
+    raise InputsNotConverged(
+        f"the inputs {', '.join(demand.names)} did not converge: they act too nonlinearly in this state"
+    )
 
 
 @on_one_blas_thread
@@ -197,7 +204,7 @@ def required_inputs(
     use: the inputs to solve for, by default all but those that prescribe motions and
     those of `loads`, which are disturbances; the others keep their values. limits: bounds of
     inputs; by default the `minimum` and `maximum` of the model's parameters, and nonnegative tensions of tendons. forces:
-    additional generalized forces (nv) that the inputs must produce. metric: metric of forces, by default the mass (`Weighing`).
+    additional generalized forces (nv) that the inputs must produce. metric: metric of forces, by default the mass (`ForceMetric`).
     preferred: if there are many solutions, the one nearest to these inputs is returned instead of the smallest. Inputs that do
     not act linearly are found by iteration. Constraint forces are computed along with them.
     """
@@ -218,8 +225,8 @@ def required_inputs(
     state, a = read_state(eqs.model, q, v, t), vector("a", a, len(eqs.rates))
     q, v, t = state.q, state.v, state.t
     extra = np.zeros(len(eqs.rates)) if forces is None else np.asarray(forces, dtype=float)
-    demand = _Demand(eqs, q, v, a, t, names, dict(inputs or {}), parameters, extra)
-    weighed = Weighing(eqs.at(inputs=inputs, parameters=parameters).binding, t, q, metric)
+    demand = _RequiredMotion(eqs, q, v, a, t, names, dict(inputs or {}), parameters, extra)
+    weighed = ForceMetric(eqs.at(inputs=inputs, parameters=parameters).binding, t, q, metric)
     liked = None if preferred is None else np.array([float(preferred[name]) for name in names])
     start = np.clip(eqs.input_vector(inputs)[demand.columns], lower, upper)
     settled = _settle(demand, weighed, start, lower, upper, liked)

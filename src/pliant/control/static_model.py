@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.control.limits import Limits, OutOfReach, Shortfalls, actuator_limits, allocate, check_holding
 from pliant.control.required_inputs import required_inputs
-from pliant.control.task import Coordinates, FramePosition, Searched, Task, parts, searched
+from pliant.control.task import Coordinates, FramePosition, SearchTask, Task, parts, searched
 from pliant.equations.contacts import contacts_at_rest
 from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -106,10 +106,10 @@ class StaticModel:
         load = damping @ motion[:, 0] + mass @ motion[:, 1]
         return np.asarray(T @ np.linalg.solve(kkt, np.concatenate([load, np.zeros(len(kkt) - len(load))]))[: len(load)])
 
-    def _searched(self) -> Searched:
+    def _searched(self) -> SearchTask:
         return searched(self.task, self.eqs, self.q, self.parameters)
 
-    def _solve(self, here: Searched, ahead: np.ndarray, *, pinned: bool) -> np.ndarray:
+    def _solve(self, here: SearchTask, ahead: np.ndarray, *, pinned: bool) -> np.ndarray:
         """Newton's step of the pose per input, and its part without them in the last column (nv x (m + 1)).
 
         Pinned, the task is drawn to where it goes, `ahead` of here (weighed), by springs that come to rest there. They do not

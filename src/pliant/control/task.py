@@ -254,7 +254,7 @@ def refuse_at_rest_only(task: Task, title: str) -> None:
 
 
 @dataclass(frozen=True)
-class Searched:
+class SearchTask:
     """A task for a search among equilibria: its value (k), derivative (k x nv), and weights that make its parts comparable."""
 
     value: np.ndarray
@@ -262,7 +262,7 @@ class Searched:
     weights: np.ndarray
 
 
-def searched(task: Task, eqs: Equations, q: np.ndarray, parameters: Values | None) -> Searched:
+def searched(task: Task, eqs: Equations, q: np.ndarray, parameters: Values | None) -> SearchTask:
     """A task in a pose, as a search sees it; a part may say it for itself (`searched`), to be found from where it has no slope."""
     found = []
     for part in parts(task):
@@ -272,7 +272,7 @@ def searched(task: Task, eqs: Equations, q: np.ndarray, parameters: Values | Non
             value = part.motion(eqs, q, np.zeros(len(eqs.rates)), None, parameters).value
             found.append((value, part.jacobian(eqs, q, parameters), np.ones(part.size)))
     values, jacobians, weights = zip(*found, strict=True)
-    return Searched(np.concatenate(values), np.vstack(jacobians), np.concatenate(weights))
+    return SearchTask(np.concatenate(values), np.vstack(jacobians), np.concatenate(weights))
 
 
 def typical_size(task: Task) -> float:

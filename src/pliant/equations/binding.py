@@ -32,7 +32,7 @@ FORCES = ("coordinate_force_active", "frame_force_active", "route_active")
 
 
 @dataclass(frozen=True)
-class Linearized:
+class LinearizedEquations:
     """First-order change of the equations at a state.
 
     `residual` = M a + h - J'lambda; `stiffness` = d/dq, `damping` = d/dv, `mass` = d/da of it (sparse, per local
@@ -49,7 +49,7 @@ class Linearized:
     rate_sizes: np.ndarray
     row_sizes: np.ndarray
 
-    def in_sizes(self) -> Linearized:
+    def in_sizes(self) -> LinearizedEquations:
         """The same per increments of q and constraint values as shares of their sizes: forces are work [J] then, and all entries of
         a matrix have one dimension, whatever the coordinates are."""
         D, rows = scipy.sparse.diags(self.rate_sizes), scipy.sparse.diags(1 / self.row_sizes)
@@ -57,7 +57,7 @@ class Linearized:
             scipy.sparse.csc_matrix(D @ x @ D) for x in (self.stiffness, self.damping, self.mass)
         )
         jacobian = scipy.sparse.csr_matrix(rows @ self.jacobian @ D) if len(self.phi) else self.jacobian
-        return Linearized(
+        return LinearizedEquations(
             self.rate_sizes * self.residual, stiffness, damping, mass, self.phi / self.row_sizes, jacobian,
             np.ones_like(self.rate_sizes), np.ones_like(self.row_sizes),
         )  # fmt: skip
@@ -300,7 +300,7 @@ class Binding:
         found: np.ndarray = self.program.calls.inverse(self, t, q, v, a)
         return found
 
-    def linearized(self, t: float, q: Any, v: Any, a: Any, multipliers: Any) -> Linearized:
+    def linearized(self, t: float, q: Any, v: Any, a: Any, multipliers: Any) -> LinearizedEquations:
         """Residual, constraints and exact tangents."""
         return self.linear(*self.program.calls.linearized(self, t, q, v, a, multipliers))
 
@@ -519,13 +519,15 @@ class Binding:
     def linear(
         self, residual: np.ndarray, K: np.ndarray, C: np.ndarray, M: np.ndarray, phi: np.ndarray, J: np.ndarray,
         rate_sizes: np.ndarray, row_sizes: np.ndarray,
-    ) -> Linearized:  # fmt: skip
+    ) -> LinearizedEquations:  # fmt: skip
         """The equations' first-order change from the values of its matrices."""
         stiffness, damping = self.matrix(K), self.matrix(C)
         touching = contact_tangents(self)
         if touching is not None:
             stiffness, damping = stiffness + touching[0], damping + touching[1]
-        return Linearized(residual, stiffness, damping, self.matrix(M), phi, self._jacobian(J), rate_sizes, row_sizes)
+        return LinearizedEquations(
+            residual, stiffness, damping, self.matrix(M), phi, self._jacobian(J), rate_sizes, row_sizes
+        )
 
     def matrix(self, values: np.ndarray) -> scipy.sparse.csc_matrix:
         """A matrix nv x nv with these values on the pattern of the mass matrix."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.equations.workspace import check
 from pliant.model.contact_shapes import ContactSystem
-from pliant.output.base import CONTACT_SUMS, ContactQuestion
+from pliant.output.base import CONTACT_SUMS, ContactQuery
 
 if TYPE_CHECKING:
     from pliant.equations.binding import Binding
@@ -22,7 +22,7 @@ SIZE = sum(size for _, size in CONTACT_SUMS.values())
 
 
 @dataclass(frozen=True)
-class ContactQuestions:
+class ContactQueries:
     """Questions by index, as the runtime reads them: the law of each, per shape which side it is on (1, 2 or both), and whether the
     gap is requested."""
 
@@ -34,16 +34,16 @@ class ContactQuestions:
         return len(self.law)
 
 
-def contact_questions(model: Model) -> tuple[ContactQuestion, ...]:
+def contact_questions(model: Model) -> tuple[ContactQuery, ...]:
     """The requests of outputs for contacts, in the order of `output_function`."""
     return model.once("contact_questions", lambda: _contact_questions(model))
 
 
-def _contact_questions(model: Model) -> tuple[ContactQuestion, ...]:
+def _contact_questions(model: Model) -> tuple[ContactQuery, ...]:
     return tuple(sorted({x for spec in model.spec.outputs.values() for x in spec.touching(model)}))
 
 
-def indexed_questions(system: ContactSystem, questions: Sequence[ContactQuestion]) -> ContactQuestions:
+def indexed_questions(system: ContactSystem, questions: Sequence[ContactQuery]) -> ContactQueries:
     """Questions with the numbers of their laws and shapes."""
     names = [law.name for law in system.laws]
     law = np.array([names.index(x.contact) for x in questions], dtype=np.int32)
@@ -53,11 +53,11 @@ def indexed_questions(system: ContactSystem, questions: Sequence[ContactQuestion
             sides = system.laws[law[k]].first, system.laws[law[k]].second
             there = [shape.name == name for name in question.of] if question.of else [i in members for members in sides]
             side[k, i] = there[0] + 2 * there[1]
-    return ContactQuestions(law, side, np.array([x.gap for x in questions], dtype=np.int32))
+    return ContactQueries(law, side, np.array([x.gap for x in questions], dtype=np.int32))
 
 
 def contact_sums(
-    binding: Binding, questions: ContactQuestions, time: Any, q: Any, v: Any, contacts: Contacts | None = None
+    binding: Binding, questions: ContactQueries, time: Any, q: Any, v: Any, contacts: Contacts | None = None
 ) -> np.ndarray:
     """Answers in states of a motion, n x questions x SIZE; contacts: those that were there, otherwise as the binding remembers."""
     given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v)]

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import casadi as ca
 
-from pliant.equations.sympy_text import CannotPrint, Written, instructions, upright, written
+from pliant.equations.sympy_text import CannotPrint, PrintedFunction, instructions, upright, written
 from pliant.model.model import Model
 from pliant.model.system import MASS_SIZE
 
@@ -262,7 +262,7 @@ class _Printer:
             yield f"{words}: as {self.seen[shape]}"
             return
         try:
-            found: Written = written(function, [list(group) for group in symbols])
+            found: PrintedFunction = written(function, [list(group) for group in symbols])
         except CannotPrint as reason:
             yield f"{words}:"
             yield f"    {kind}: {reason}"

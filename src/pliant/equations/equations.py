@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from pliant.equations.binding import Binding, Linearized
+from pliant.equations.binding import Binding, LinearizedEquations
 from pliant.equations.calls import Calls
 from pliant.equations.casadi_functions import casadi_function
 from pliant.equations.contacts import Contacts, contacts_at
@@ -480,7 +480,7 @@ class Equations:
     def linearization(
         self, q: Any, v: Any = None, *, a: Any = None, multipliers: Any = None, t: float | None = None,
         inputs: InputValues | None = None, parameters: Values | None = None,
-    ) -> Linearized:  # fmt: skip
+    ) -> LinearizedEquations:  # fmt: skip
         """Exact derivatives of `M a + h - J' multipliers` by increments of q, by v and by a.
 
         Accelerations and multipliers default to those of the free motion from this state.

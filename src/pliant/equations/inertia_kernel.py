@@ -103,7 +103,7 @@ def _forces(kind: Inertia) -> ca.Function:
 
 
 @dataclass(frozen=True)
-class _Setting:
+class _KernelSymbols:
     """Symbols and maps of a kind: y are functions of the coordinates, by which `through_y` differentiates; `rate(W)` are the
     increments' rates, `pull(g)` is B' g, `turn(W, p)` is k(W) p."""
 
@@ -129,7 +129,7 @@ class _Setting:
         return found if self.through_y is None else found + self.through_y(expression)
 
 
-def _setting(kind: Inertia, own: int, theta: Any) -> _Setting:
+def _setting(kind: Inertia, own: int, theta: Any) -> _KernelSymbols:
     # coordinates that enter through a constant matrix are plain ones
     carrier = coordinate_carrier(kind.parts if kind.through is None else (Vector(own),))
     f, k = 6 * kind.frames, carrier.v_size
@@ -149,14 +149,14 @@ def _setting(kind: Inertia, own: int, theta: Any) -> _Setting:
         return ca.vertcat(*frames, -carrier.bracket(W[f:]).T @ p[f:, :])
 
     if kind.frames == 1:
-        return _Setting(
+        return _KernelSymbols(
             x, None, q, y, through_y, carrier, N, lambda W: W[f:], lambda g: ca.vertcat(ca.SX(f, g.shape[1]), g), turn
         )
     R, p = pose = ca.reshape(x[0:9], 3, 3), x[9:12]
     Ad = ca.blockcat([[R, so3.hat(p) @ R], [ca.SX(3, 3), R]])
     B = ca.diagcat(ca.horzcat(-ca.SX.eye(6), Ad), ca.SX.eye(k))
     increments = ca.diagcat(se3.pose_rates(pose), N)
-    return _Setting(x, pose, q, y, through_y, carrier, increments, lambda W: B @ W, lambda g: B.T @ g, turn)
+    return _KernelSymbols(x, pose, q, y, through_y, carrier, increments, lambda W: B @ W, lambda g: B.T @ g, turn)
 
 
 def _inner_kernels(kind: Inertia, own: int) -> tuple[ca.Function, ca.Function]:
@@ -180,7 +180,7 @@ def _inner_kernels(kind: Inertia, own: int) -> tuple[ca.Function, ca.Function]:
     )
 
 
-def _hamel(at: _Setting, momentum: Callable[[Any], Any], W: Any, W_dot: Any) -> list[Any]:
+def _hamel(at: _KernelSymbols, momentum: Callable[[Any], Any], W: Any, W_dot: Any) -> list[Any]:
     """M, the forces of the velocities, and the derivatives of all forces by W and by increments, from the momentum alone."""
     p = momentum(W)
     M, P = ca.jacobian(p, W), at.by_increments(p)
@@ -199,7 +199,7 @@ def _hamel(at: _Setting, momentum: Callable[[Any], Any], W: Any, W_dot: Any) -> 
     return [M, *ca.substitute([ca.SX(h), ca.SX(Y), ca.SX(by_x)], *actual)]
 
 
-def _momentum(kind: Inertia, size: int, at: _Setting, theta: Any) -> Callable[[Any], Any]:
+def _momentum(kind: Inertia, size: int, at: _KernelSymbols, theta: Any) -> Callable[[Any], Any]:
     """`W -> M W`, without ever forming M where it is given by factors."""
     mass = kind.mass(at.pose, at.q, theta, *at.functions)
     J, G = mass if isinstance(mass, tuple) else (ca.SX.eye(size), mass)

@@ -25,7 +25,7 @@ from pliant.equations.symbolic import (
 from pliant.geometry import se3
 from pliant.model.model import Model
 from pliant.model.system import PLACEMENT_SIZE, ConstraintInstance, CoordinateForceInstance, FrameForceInstance
-from pliant.output.base import CONTACT_SUMS, ContactQuestion, FrameSymbols
+from pliant.output.base import CONTACT_SUMS, ContactQuery, FrameSymbols
 
 if TYPE_CHECKING:
     from pliant.equations.binding import Binding
@@ -219,7 +219,7 @@ class StateSymbols:
     signal_rates: Any
     wrenches: Mapping[int, Any]
     energies: Any
-    contacts: Mapping[ContactQuestion, Any]
+    contacts: Mapping[ContactQuery, Any]
     prepared: Any = None
     found: dict[str, Any] = field(default_factory=dict)
     sections: dict[StrainSample, SectionState] = field(default_factory=dict)
@@ -235,7 +235,7 @@ class StateSymbols:
         """The wrench exerted on a node by its base, in world axes about the world's origin."""
         return self.wrenches[node]
 
-    def contact(self, question: ContactQuestion, quantity: str) -> Any:
+    def contact(self, question: ContactQuery, quantity: str) -> Any:
         """A quantity of contacts in sum: one of `CONTACT_SUMS`."""
         at, size = CONTACT_SUMS[quantity]
         return self.contacts[question][at : at + size]

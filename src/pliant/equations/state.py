@@ -18,7 +18,7 @@ UNIT = 1e-6
 
 
 @dataclass(frozen=True)
-class Given:
+class SpecifiedValues:
     """Given values of a start, by name; rates are called `d(NAME)/dt`.
 
     asked: by the caller; stated: by the model. While loops are closed, these are kept and the others adapt, as far as possible.
@@ -27,9 +27,11 @@ class Given:
     asked: Mapping[str, float] = field(default_factory=dict)
     stated: Mapping[str, float] = field(default_factory=dict)
 
-    def at_rest(self) -> Given:
+    def at_rest(self) -> SpecifiedValues:
         """Positions alone."""
-        return Given(*({x: y for x, y in values.items() if not _is_rate(x)} for values in (self.asked, self.stated)))
+        return SpecifiedValues(
+            *({x: y for x, y in values.items() if not _is_rate(x)} for values in (self.asked, self.stated))
+        )
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class State:
     v: np.ndarray
     t: float = 0.0
     multipliers: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    given: Given = field(default_factory=Given)
+    given: SpecifiedValues = field(default_factory=SpecifiedValues)
     contacts: Contacts | None = None
 
     def __iter__(self) -> Iterator[np.ndarray]:
@@ -138,7 +140,7 @@ def with_names(model: Model, state: State, values: Mapping[str, Any]) -> State:
             raise ArgumentError(f"'{given[0]}' is a component of a quaternion", f"give all of {', '.join(parts)}")
         if given and abs(np.linalg.norm([values[name] for name in parts]) - 1) > UNIT:
             raise ArgumentError(f"{', '.join(parts)} must be a unit quaternion", "divide them by its length")
-    return State(q, v, state.t, given=Given(asked, state.given.stated))
+    return State(q, v, state.t, given=SpecifiedValues(asked, state.given.stated))
 
 
 def _is_rate(name: str) -> bool:
@@ -169,4 +171,4 @@ def _initial(model: Model, q: np.ndarray, v: np.ndarray) -> State:
         stated = {name: float(x) for name, x in zip(model.q_names, q, strict=True) if name in model.stated}
         rates = ((rate_name(name), float(x)) for name, x in zip(model.v_names, v, strict=True))
         stated |= {name: x for name, x in rates if name in model.stated}
-    return State(q, v, given=Given(stated=stated))
+    return State(q, v, given=SpecifiedValues(stated=stated))

@@ -23,7 +23,7 @@ from pliant.equations.kernel import (
 from pliant.formula.route import FRICTION, measure, slide
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.model.system import MASS_SIZE, PLACEMENT_SIZE, ConstraintInstance, RouteInstance, System, Tracked
+from pliant.model.system import MASS_SIZE, PLACEMENT_SIZE, ConstraintInstance, PartContributions, RouteInstance, System
 from pliant.motion.base import Motion
 
 # Above this many nodes the inlined graph is larger than it is worth.
@@ -230,7 +230,9 @@ def _spatial_inertia(c: Any, pose: Pose) -> tuple[Any, Any]:
     return ca.vertcat(ca.horzcat(mass * ca.DM.eye(3), -so3.hat(first)), ca.horzcat(so3.hat(first), about)), first
 
 
-def mass_energies(system: System, part: Tracked, q: Any, v: Any, a: Any, theta: Any, tree: Tree) -> tuple[Any, Any]:
+def mass_energies(
+    system: System, part: PartContributions, q: Any, v: Any, a: Any, theta: Any, tree: Tree
+) -> tuple[Any, Any]:
     """Kinetic and gravity energy [J] of the masses of a part."""
     gravity = ca.vertcat(theta[0:3], ca.DM.zeros(3))
     own = replace(system, inertias=tuple(system.inertias[k] for k in part.inertias))

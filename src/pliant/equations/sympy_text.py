@@ -20,14 +20,14 @@ class CannotPrint(ValueError):
 
 
 @dataclass(frozen=True)
-class Written:
+class PrintedFunction:
     """A function in print: names with their expressions, in order, and each output's entries by columns."""
 
     named: tuple[tuple[Any, Any], ...]
     outputs: tuple[tuple[Any, ...], ...]
 
 
-def written(function: ca.Function, inputs: list[list[Any]], *, shorten: bool = True) -> Written:
+def written(function: ca.Function, inputs: list[list[Any]], *, shorten: bool = True) -> PrintedFunction:
     """Replays the instructions of an SX function on SymPy's symbols.
 
     With `shorten` repeated expressions get names w1, w2, ..., and numbers eight digits.
@@ -62,7 +62,7 @@ def written(function: ca.Function, inputs: list[list[Any]], *, shorten: bool = T
             named.append((next(names), value))
             value = named[-1][0]
         work[o[0]] = value
-    return Written(tuple(named), tuple(map(tuple, outputs)))
+    return PrintedFunction(tuple(named), tuple(map(tuple, outputs)))
 
 
 def instructions(function: ca.Function) -> Hashable:

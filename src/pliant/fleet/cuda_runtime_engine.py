@@ -10,8 +10,8 @@ from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_names, output_parts
 from pliant.fleet.cuda import Cuda
 from pliant.fleet.engine import Engine, Group
-from pliant.fleet.notices import notice_if_long
 from pliant.fleet.one_source import one_source
+from pliant.fleet.progress_notices import notice_if_long
 from pliant.fleet.source import one_text
 from pliant.io import c_text
 from pliant.io.export_c import c_files, exported_output_parts

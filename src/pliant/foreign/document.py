@@ -13,7 +13,7 @@ from pliant.foreign.shared_values import pull_defaults
 from pliant.language.faults import Fault, Place, SpecError
 from pliant.language.message_text import describe
 from pliant.language.names import MAX_NAME, RESERVED
-from pliant.language.source import Imported, Source
+from pliant.language.source import ImportedFile, Source
 from pliant.language.tree import Tree, from_plain
 from pliant.language.units import UNITS
 
@@ -74,7 +74,7 @@ class Document:
             self.note(f"the {kind} {describe(given)} was renamed to '{name}'", line=line)
         return name
 
-    def finish(self) -> Imported:
+    def finish(self) -> ImportedFile:
         """The document; raises SpecError with everything that is wrong."""
         if self.faults:
             raise SpecError(self.faults, self.source.file)
@@ -84,7 +84,7 @@ class Document:
         tree = {key: from_plain(value, place) for key, value in head.items()}
         for collection, entries in self.parts.items():
             tree[collection] = Tree({name: self._placed(collection, name) for name in entries}, place)
-        return Imported(Tree(tree, place), tuple(sorted(self.notes, key=lambda note: note.line or 0)))
+        return ImportedFile(Tree(tree, place), tuple(sorted(self.notes, key=lambda note: note.line or 0)))
 
     def _placed(self, collection: str, name: str) -> Tree:
         """A part with its line."""

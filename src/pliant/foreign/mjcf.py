@@ -14,22 +14,22 @@ import numpy as np
 from pliant.foreign.document import Document, angle, axis, number, placement, quaternion_rotation, vector
 from pliant.foreign.mjcf_actuators import add_actuators
 from pliant.foreign.mjcf_cables import add_cable
-from pliant.foreign.mjcf_compiled import Compiled, compile_model
+from pliant.foreign.mjcf_compiled import CompiledMjcf, compile_model
 from pliant.foreign.mjcf_equalities import add_equalities
 from pliant.foreign.mjcf_keys import add_keys
 from pliant.foreign.mjcf_strings import add_flexes, name_nodes
 from pliant.foreign.mjcf_surfaces import add_surfaces
 from pliant.foreign.mjcf_tendons import add_tendons, or_zero
-from pliant.foreign.mjcf_text import Prepared, prepare
+from pliant.foreign.mjcf_text import MjcfText, prepare
 from pliant.language.limits import limits, most
-from pliant.language.source import Imported, Source
+from pliant.language.source import ImportedFile, Source
 
 FREE, BALL, SLIDE, HINGE = range(4)
 """Kinds of joints by MuJoCo's numbers."""
 WORLD = "world"
 
 
-def read_mjcf(data: bytes, source: Source) -> Imported:
+def read_mjcf(data: bytes, source: Source) -> ImportedFile:
     """The robot of an MJCF file; raises SpecError with everything that is wrong with it."""
     document = Document(source)
     prepared = prepare(data, document)
@@ -84,8 +84,8 @@ class Reader:
     """
 
     document: Document
-    prepared: Prepared
-    model: Compiled
+    prepared: MjcfText
+    model: CompiledMjcf
     bodies: list[str] = field(default_factory=list)
     entries: dict[int, dict[str, Any]] = field(default_factory=dict)
     coordinates: dict[int, Coordinate] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class Reader:
     drives_others: bool = False
     is_quiet: bool = False
 
-    def read(self) -> Imported:
+    def read(self) -> ImportedFile:
         model, document = self.model, self.document
         self.starts, self.rates = np.array(model.qpos0), np.zeros(model.nv)
         self.world()

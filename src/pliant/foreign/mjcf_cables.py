@@ -82,26 +82,26 @@ def read_cable(element: Element, classes: Classes, class_name: str, document: Do
     """A cable; None, with a note, of what is none or has no elasticity."""
     try:
         return _read(element, classes, class_name, document)
-    except _Left as reason:
+    except _CableNotImported as reason:
         document.note(f"a <composite> is not imported: {reason}", "write it under `rods`", line=element.line)
         return None
 
 
-class _Left(ValueError):
+class _CableNotImported(ValueError):
     """Why a cable is not imported."""
 
 
 def _read(element: Element, classes: Classes, class_name: str, document: Document) -> Cable:
     if element.get("type") != "cable":
-        raise _Left(f"only those of type cable are read, not {element.get('type')!r}")
+        raise _CableNotImported(f"only those of type cable are read, not {element.get('type')!r}")
     plugin = next((x for x in element.all("plugin") if x.get("plugin") == ELASTICITY), None)
     config = {entry.get("key"): entry.get("value") for entry in plugin.all("config")} if plugin else {}
     moduli = tuple(read_number(config.get(key, "")) or 0.0 for key in ("bend", "twist"))
     if min(moduli) <= 0:
-        raise _Left(f"it has no elasticity (bend and twist of the plugin {ELASTICITY})")
+        raise _CableNotImported(f"it has no elasticity (bend and twist of the plugin {ELASTICITY})")
     points = _points(element)
     if len(points) < 2 or (np.linalg.norm(np.diff(points, axis=0), axis=1) == 0).any():
-        raise _Left("its vertices are not apart")
+        raise _CableNotImported("its vertices are not apart")
     joint = {**classes.get(class_name, {}).get("joint", {}), **_attributes(element, "joint", classes)}
     for key in sorted(set(joint) - set(KEPT)):
         document.note(f"`{key}` of the joints of a cable is not imported", line=element.line)
@@ -113,14 +113,14 @@ def _read(element: Element, classes: Classes, class_name: str, document: Documen
         config.get("flat", "false") == "true", element.line,
     )  # fmt: skip
     if "width" in section and not found.is_straight:
-        raise _Left("its section is not round, and it is curved")
+        raise _CableNotImported("its section is not round, and it is curved")
     each = found.length / (len(points) - 1)
     density = read_number(form["density"]) if "density" in form else DENSITY
     if "mass" in form:
         density = (read_number(form["mass"]) or 0.0) / (area * each + rounding)
     found.density = (density or 0.0) * (1 + rounding / (area * each))
     if found.density <= 0:
-        raise _Left("it has no mass")
+        raise _CableNotImported("it has no mass")
     return found
 
 
@@ -135,7 +135,7 @@ def _attributes(element: Element, tag: str, classes: Classes) -> dict[str, str]:
 def _numbers(element: Element, key: str, otherwise: str) -> list[float]:
     found = [read_number(word) for word in (element.get(key) or otherwise).split()]
     if None in found:
-        raise _Left(f"`{key}` is not made of numbers")
+        raise _CableNotImported(f"`{key}` is not made of numbers")
     return [float(x) for x in found if x is not None]
 
 
@@ -144,15 +144,15 @@ def _points(element: Element) -> np.ndarray:
     if element.get("vertex"):
         listed = _numbers(element, "vertex", "")
         if len(listed) % 3:
-            raise _Left("`vertex` does not have three numbers for each vertex")
+            raise _CableNotImported("`vertex` does not have three numbers for each vertex")
         return np.array(listed).reshape(-1, 3)
     count = int(_numbers(element, "count", "1")[0])
     size = [*_numbers(element, "size", "1"), 0.0, 0.0][:3]
     curve = [*element.get("curve").split(), "0", "0", "0"][:3]
     if count > limits().parts:
-        raise _Left(f"it has too many links ({count})")
+        raise _CableNotImported(f"it has too many links ({count})")
     if count < 2 or any(word not in FUNCTIONS for word in curve):
-        raise _Left(f"its curve is not made of {', '.join(FUNCTIONS)}, or has no length")
+        raise _CableNotImported(f"its curve is not made of {', '.join(FUNCTIONS)}, or has no length")
     s = np.linspace(0.0, 1.0, count)
     values = {
         "s": size[0] * s,
@@ -173,7 +173,7 @@ def _section(form: dict[str, str]) -> tuple[dict[str, Any], float, float]:
     if kind == "box" and len(sizes) == 3 and min(sizes[1:]) > 0:
         width, height = (number(2 * x) for x in sizes[1:])
         return {"shape": "rectangle", "width": width, "height": height}, 4 * sizes[1] * sizes[2], 0.0
-    raise _Left("its geoms are not capsules, cylinders or boxes with a size")
+    raise _CableNotImported("its geoms are not capsules, cylinders or boxes with a size")
 
 
 def add_cable(document: Document, cable: Cable, frame: str, place: np.ndarray, turned: np.ndarray) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from pliant.foreign import mjcf_child
 from pliant.foreign.document import Document
-from pliant.foreign.mjcf_text import Prepared
+from pliant.foreign.mjcf_text import MjcfText
 from pliant.language.faults import Fault, SpecError
 from pliant.language.limits import limits, most
 
@@ -46,7 +46,7 @@ DISABLED = {
 """Arrays of a model that are zero where its options disable something."""
 
 
-class Compiled:
+class CompiledMjcf:
     """The numbers and arrays of a compiled model, by MuJoCo's names for them.
 
     disabled: names of disabled features, whose arrays become zero. `nmeeting` is zero if nothing touches, otherwise one.
@@ -81,7 +81,7 @@ class Compiled:
         return self._names[start : self._names.index(b"\0", start)].decode(errors="replace")
 
 
-def compile_model(prepared: Prepared, document: Document) -> Compiled:
+def compile_model(prepared: MjcfText, document: Document) -> CompiledMjcf:
     """MuJoCo's model; what MuJoCo warns of is noted. Raises SpecError where it rejects the text or exceeds the limits."""
     if sys.modules.get("mujoco", ...) is None or importlib.util.find_spec("mujoco") is None:
         _refuse(document, "MJCF files need the package mujoco", "install pliant[import], or mujoco")
@@ -101,7 +101,7 @@ def compile_model(prepared: Prepared, document: Document) -> Compiled:
     _align(arrays)
     if "ACTUATION" in answer["disabled"] and arrays["nu"]:
         document.note("actuators are disabled by <flag> and left out")
-    return Compiled(arrays, answer["disabled"])
+    return CompiledMjcf(arrays, answer["disabled"])
 
 
 def _align(arrays: dict[str, np.ndarray]) -> None:
@@ -112,7 +112,7 @@ def _align(arrays: dict[str, np.ndarray]) -> None:
     arrays["body_iquat"] = np.where(turned[:, None], [1.0, 0.0, 0.0, 0.0], arrays["body_iquat"])
 
 
-def _asked(prepared: Prepared, document: Document) -> tuple[dict[str, Any], list[bytes]]:
+def _asked(prepared: MjcfText, document: Document) -> tuple[dict[str, Any], list[bytes]]:
     """The answer of the process that compiles; it is ended with the call, whatever happens."""
     allowed = limits()
     seconds = min(allowed.import_time, allowed.time or math.inf)

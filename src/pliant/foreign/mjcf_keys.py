@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.foreign.document import number
-from pliant.foreign.mjcf_compiled import Compiled
+from pliant.foreign.mjcf_compiled import CompiledMjcf
 
 if TYPE_CHECKING:
     from pliant.foreign.mjcf import Reader
@@ -49,7 +49,7 @@ def _inputs(reader: Reader, k: int) -> dict[str, Any]:
     return found
 
 
-def _control(model: Compiled, u: int) -> int:
+def _control(model: CompiledMjcf, u: int) -> int:
     """Where the input of an actuator stands among all; some actuators of newer versions have several."""
     found = getattr(model, "actuator_ctrladr", None)
     return u if found is None else int(found[u])

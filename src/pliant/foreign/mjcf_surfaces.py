@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from pliant.foreign.document import number, placement, quaternion_rotation, vector
-from pliant.foreign.mjcf_compiled import Compiled
+from pliant.foreign.mjcf_compiled import CompiledMjcf
 from pliant.foreign.mjcf_tendons import or_zero
 from pliant.surface.triangles import hull
 
@@ -144,7 +144,7 @@ def _meetings(reader: Reader, names: dict[int, str], moves: np.ndarray) -> tuple
     return found, own
 
 
-def _friction(model: Compiled, a: int, b: int) -> float:
+def _friction(model: CompiledMjcf, a: int, b: int) -> float:
     """Friction of two geoms: of the one with the higher priority, otherwise the larger one; none in contacts of one dimension."""
     chosen = [g for g in (a, b) if model.geom_priority[g] == max(model.geom_priority[a], model.geom_priority[b])]
     if max(int(model.geom_condim[g]) for g in chosen) == 1:

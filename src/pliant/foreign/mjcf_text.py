@@ -57,7 +57,7 @@ ENDLESS = re.compile(r"(?i)(?:^|[\s+-])(?:nan|inf|infinity|[0-9.]+e\+?0*[1-9][0-
 
 
 @dataclass
-class Prepared:
+class MjcfText:
     """A text for MuJoCo.
 
     text: the XML. assets: files by the names that the text has for them. meshes: files of meshes by the name of the mesh, relative
@@ -77,11 +77,11 @@ class Prepared:
         return next((self.lines[tag, name] for tag in tags if (tag, name) in self.lines), None)
 
 
-def prepare(data: bytes, document: Document) -> Prepared:
+def prepare(data: bytes, document: Document) -> MjcfText:
     """The text of an MJCF file for MuJoCo; faults are noted."""
     root = read_markup(data, document.source.file)
     _Includes(document).expand(root, document.source)
-    found = Prepared()
+    found = MjcfText()
     _attach_models(document, root, found)
     _refuse_crowds(document, root, 1)
     _refuse_endless(document, root)
@@ -132,7 +132,7 @@ class _Includes:
         return root.children
 
 
-def _attach_models(document: Document, root: Element, found: Prepared, depth: int = 0) -> None:
+def _attach_models(document: Document, root: Element, found: MjcfText, depth: int = 0) -> None:
     """Models that <attach> puts in place, as files for MuJoCo: prepared as the robot itself is."""
     for asset in [element for element in root.walk() if element.tag == "asset"]:
         for model in asset.all("model"):
@@ -238,7 +238,7 @@ def _drop_keys(document: Document, root: Element) -> None:
     root.children = [child for child in root.children if child.tag != "keyframe"]
 
 
-def _take_out_cables(document: Document, root: Element, found: Prepared) -> None:
+def _take_out_cables(document: Document, root: Element, found: MjcfText) -> None:
     """Cables, with a site in place of each, which has its pose; newer versions of MuJoCo do not read them."""
     classes = default_classes(root)
     waiting = [(root, "main", False)]
@@ -262,7 +262,7 @@ def _take_out_cables(document: Document, root: Element, found: Prepared) -> None
             _drop_keys(document, root)
 
 
-def _name_things(root: Element, found: Prepared) -> None:
+def _name_things(root: Element, found: MjcfText) -> None:
     """A name for everything that has none, so that lines are known; actuators after what they drive."""
     taken = {(_space(element.tag), element.get("name")) for element in root.walk()}
     counts: dict[str, int] = {}
@@ -293,7 +293,7 @@ def _space(tag: str) -> str:
     return "joint" if tag == "freejoint" else tag
 
 
-def _find_meshes(document: Document, root: Element, found: Prepared, beside: FilePath | None = None) -> None:
+def _find_meshes(document: Document, root: Element, found: MjcfText, beside: FilePath | None = None) -> None:
     """Files of meshes by the names that MuJoCo gets for them; meshes without one, and what they shape, are taken out.
 
     beside: the folder of the file that names them, where it is not that of the robot.
@@ -320,7 +320,7 @@ def _find_meshes(document: Document, root: Element, found: Prepared, beside: Fil
         _without_meshes(document, root, missing)
 
 
-def _read_mesh(document: Document, mesh: Element, name: str, given: str, found: Prepared) -> FileProblem | None:
+def _read_mesh(document: Document, mesh: Element, name: str, given: str, found: MjcfText) -> FileProblem | None:
     """Read the file of a mesh; what is wrong with it."""
     try:
         if "builtin" in mesh.attributes:

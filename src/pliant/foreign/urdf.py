@@ -27,7 +27,7 @@ from pliant.foreign.markup import Element, read_markup
 from pliant.foreign.surfaces import mesh_surface
 from pliant.foreign.trees import check_tree
 from pliant.language.message_text import describe, suggestion
-from pliant.language.source import Imported, Source
+from pliant.language.source import ImportedFile, Source
 
 WORLD = "world"
 ANGLE_DEPTH, LENGTH_DEPTH = 0.02, 2e-3
@@ -44,7 +44,7 @@ KNOWN = {
 """Elements by the one that they stand in, about which more is reported than that there is no counterpart."""
 
 
-def read_urdf(data: bytes, source: Source) -> Imported:
+def read_urdf(data: bytes, source: Source) -> ImportedFile:
     """The robot of a URDF file; raises SpecError with everything that is wrong with it."""
     return _Reader(read_markup(data, source.file), Document(source)).read()
 
@@ -58,7 +58,7 @@ class _Reader:
     links: dict[str, str] = field(default_factory=dict)
     joints: dict[str, str] = field(default_factory=dict)
 
-    def read(self) -> Imported:
+    def read(self) -> ImportedFile:
         robot, document = self.root, self.document
         if robot.get("name"):
             document.head["name"] = robot.get("name")

@@ -87,7 +87,7 @@ FRICTION = 3
 
 
 @dataclass(frozen=True)
-class Sliding:
+class RouteFriction:
     """Friction along a line: tension of each span over that at the first point, power lost [W] per tension [N] there, and the
     tension at the first point over the mean one, where the law gives that."""
 
@@ -96,7 +96,7 @@ class Sliding:
     first: Any
 
 
-def slide(spans: Spans, constants: Any, elongation_rate: Any | None) -> Sliding:
+def slide(spans: Spans, constants: Any, elongation_rate: Any | None) -> RouteFriction:
     """Distribution of the tension of a line with friction (`FRICTION` constants).
 
     The line is fixed at its last point and drawn in at the first. At each point between it slides towards the first
@@ -120,6 +120,6 @@ def slide(spans: Spans, constants: Any, elongation_rate: Any | None) -> Sliding:
         shares.append(shares[-1] * ca.exp(-constants[0] * turn * way))
         lost += (shares[-2] - shares[-1]) * speed
     if elongation_rate is None:
-        return Sliding(shares, lost, 1.0)
+        return RouteFriction(shares, lost, 1.0)
     mean = sum(share * length for share, length in zip(shares, spans.lengths, strict=True)) / total
-    return Sliding(shares, lost, 1 / mean)
+    return RouteFriction(shares, lost, 1 / mean)

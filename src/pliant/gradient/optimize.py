@@ -12,7 +12,7 @@ import numpy as np
 from pliant.equations.equations import Equations
 from pliant.gradient.differentiable import Analysis
 from pliant.gradient.optimizers import SEARCHES
-from pliant.gradient.problem import Problem, Visit
+from pliant.gradient.problem import Evaluation, Problem
 from pliant.gradient.quantity import condition, quantity
 from pliant.language.arguments import ArgumentError, choice, is_number, mapping, name_tuple, need_equations, number
 from pliant.language.message_text import describe, suggestion
@@ -48,7 +48,7 @@ class Optimum:
     at_bounds: tuple[str, ...]
     status: Status
     message: str
-    way: tuple[Visit, ...]
+    way: tuple[Evaluation, ...]
     equations: Equations
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ class Optimum:
             lines.append(f"  {name:{width}}  {self.start[name]:>12.6g}  ->  {x:.6g}{bound}")
         lines += [f"  {text}: {spare_words(spare)}" for text, spare in self.spare.items()]
         lines += [self.message, "", "the best so far, by evaluation:"]
-        best: Visit | None = None
+        best: Evaluation | None = None
         for k, visit in enumerate(self.way, 1):
             if best is None or _is_better(visit, best):
                 best = visit
@@ -76,7 +76,7 @@ def spare_words(spare: float) -> str:
     return "satisfied, no margin" if spare < 1e-6 else f"holds, {spare:.2%} margin"
 
 
-def _is_better(one: Visit, other: Visit) -> bool:
+def _is_better(one: Evaluation, other: Evaluation) -> bool:
     """Whether it misses less, or, where conditions hold, is lower."""
     return (one.missed, one.objective) < (other.missed, other.objective)
 
@@ -91,7 +91,7 @@ def optimize(
     method: Search = "slsqp",
     evaluations: int = 200,
     seed: int = 0,
-    progress: Callable[[Visit], None] | None = None,
+    progress: Callable[[Evaluation], None] | None = None,
     on_failure: Literal["raise", "return"] = "raise",
     **options: Any,
 ) -> Optimum:

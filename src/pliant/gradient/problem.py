@@ -20,7 +20,7 @@ HOLDS = 1e-6
 
 
 @dataclass(frozen=True)
-class Visit:
+class Evaluation:
     """A place where a search has looked.
 
     Attributes:
@@ -60,8 +60,8 @@ class Problem:
     bounds: Mapping[str, tuple[float, float]]
     analysis: Analysis
     options: Mapping[str, Any]
-    progress: Callable[[Visit], None] | None = None
-    way: list[Visit] = field(default_factory=list)
+    progress: Callable[[Evaluation], None] | None = None
+    way: list[Evaluation] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._seen: dict[bytes, Outcome] = {}
@@ -134,7 +134,7 @@ class Problem:
             c.text: -float(np.max(np.abs(r) if c.equal else r)) / size + 0.0
             for c, r, size in zip(self.conditions, rows, self._sizes, strict=True)
         }
-        visit = Visit(dict(values), self._objective, spare)
+        visit = Evaluation(dict(values), self._objective, spare)
         self.way.append(visit)
         if self.progress is not None:
             self.progress(visit)

@@ -106,7 +106,7 @@ def prediction_of(eqs: Equations, given: Measurement, samples: Samples, method: 
         driven = driven.at(parameters=dict(given.parameters))
     outputs = tuple(given.outputs)
     if given.rest_at is not None:
-        return RestPrediction(driven, outputs, samples.times)
+        return EquilibriumPrediction(driven, outputs, samples.times)
     return MotionPrediction(driven, outputs, samples.times, method)
 
 
@@ -140,7 +140,7 @@ class MotionPrediction:
         return (found.values, found.derivatives) if found.run.status == "completed" else None
 
 
-class RestPrediction:
+class EquilibriumPrediction:
     """Outputs at rest under the inputs of some times. Searches begin at the poses found for the nearest values before, so that a
     robot with several equilibria stays in the same ones, also after a step that led elsewhere was taken back."""
 

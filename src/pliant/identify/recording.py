@@ -8,8 +8,8 @@ import numpy as np
 
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_parts, output_units
+from pliant.language.column_headings import dimension_of
 from pliant.language.dimension import FORCE, PRESSURE, TORQUE
-from pliant.language.headings import dimension_of
 from pliant.language.recording import Recording, RecordingError
 from pliant.model.model import Model
 from pliant.model.recorded_inputs import check_dimension, driving_columns, recorded_inputs

@@ -20,7 +20,7 @@ Axes = tuple[str, ...]
 Found = Mapping[str, Variable]
 
 
-class Wrong(ValueError):
+class LayoutError(ValueError):
     """Something in a file is not what it should be."""
 
 
@@ -66,19 +66,19 @@ class Layout:
         needed += [*self.variables, *(f"contact_{x}" for x in ENTRIES if touching)]
         for name in needed:
             if name not in variables and name not in labels:
-                raise Wrong(f"'{name}' is missing")
+                raise LayoutError(f"'{name}' is missing")
         for name, size in SIZES.items():
             if len(_values(labels, name)) != size:
-                raise Wrong(f"the axis '{name}' does not have {size} entries")
+                raise LayoutError(f"the axis '{name}' does not have {size} entries")
         for name in self.needed:
             if name not in attributes:
-                raise Wrong(f"its '{name}' is missing")
+                raise LayoutError(f"its '{name}' is missing")
         for name, is_right in self.attributes.items():
             if name in attributes and not is_right(attributes[name]):
-                raise Wrong(f"its '{name}' has an unexpected value")
+                raise LayoutError(f"its '{name}' has an unexpected value")
         units = json.loads(attributes.get("coordinate_units", "null"))
         if units is not None and len(units) != len(_values(labels, "coordinate")):
-            raise Wrong("'coordinate_units' does not have one entry per coordinate")
+            raise LayoutError("'coordinate_units' does not have one entry per coordinate")
         if touching:
             _check_contacts(variables, labels)
         self.more(variables, labels)
@@ -94,7 +94,7 @@ def _check_contacts(variables: Found, labels: Found) -> None:
     count = _values(variables, COUNT)
     rows = _values(variables, "contact_key")
     if (count < 0).any() or count.sum() != len(rows):
-        raise Wrong("its number of contacts is inconsistent")
+        raise LayoutError("its number of contacts is inconsistent")
     for name, axis in (("law", NAMES), ("first", THINGS), ("second", THINGS)):
         _check_places(_values(variables, f"contact_{name}"), len(_values(labels, axis)), f"contact_{name}")
 
@@ -102,14 +102,14 @@ def _check_contacts(variables: Found, labels: Found) -> None:
 def _check_places(numbers: np.ndarray, count: int, name: str) -> None:
     """See to it that numbers are places in a list."""
     if not ((numbers >= 0) & (numbers < count) & (numbers == np.round(numbers))).all():
-        raise Wrong(f"'{name}' refers to something that does not exist")
+        raise LayoutError(f"'{name}' refers to something that does not exist")
 
 
 def _check_path(variables: Found, labels: Found) -> None:
     _check_places(_values(variables, "kind"), len(KINDS), "kind")
     _check_places(_values(variables, "critical_point"), len(_values(variables, "value")), "critical_point")
     if len(_values(variables, "critical_direction")) and not len(_values(labels, "rate")):
-        raise Wrong("'critical_direction' has no entries")
+        raise LayoutError("'critical_direction' has no entries")
 
 
 # -- attributes -------------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import lazy_loader
 import numpy as np
 
-from pliant.io.result_layouts import ABOUT, LAYOUTS, Layout, Wrong
+from pliant.io.result_layouts import ABOUT, LAYOUTS, Layout, LayoutError
 from pliant.solve.labelled_arrays import LabelledArrays, Variable
 from pliant.solve.netcdf_files import SLASH, ResultFileError, has_checksum, partial_path
 
@@ -77,7 +77,7 @@ def _read(source: Path, kind: str, *, checked: bool) -> LabelledArrays:
             layout = _layout(_attribute(file, "format"), kind, checked=checked)
             return _Reader(file, layout, source.stat().st_size).read()
     except UNREADABLE as reason:
-        known = isinstance(reason, Wrong | OSError)  # the words of other errors are about the code here
+        known = isinstance(reason, LayoutError | OSError)  # the words of other errors are about the code here
         words = reason if known else "its contents do not have the layout of a result"
         raise ResultFileError(f"{source} is not a readable result file: {words}") from None
 
@@ -87,13 +87,13 @@ def _layout(found: Any, kind: str, *, checked: bool) -> Layout:
     readers = {"result": "a simulated motion: read it with load_result", "path": "a path: read it with load_path"}
     stated, _, version = str(found).removeprefix("pliant-").rpartition("-")
     if not str(found).startswith("pliant-") or stated not in readers:
-        raise Wrong("it is a netCDF file, but not a result of this program")
+        raise LayoutError("it is a netCDF file, but not a result of this program")
     if stated != kind:
-        raise Wrong(f"it is {readers[stated]}")
+        raise LayoutError(f"it is {readers[stated]}")
     if found not in LAYOUTS:
-        raise Wrong(f"it was written by a later version of pliant, in the layout '{found}'")
+        raise LayoutError(f"it was written by a later version of pliant, in the layout '{found}'")
     if (int(version) > 1) != checked:
-        raise Wrong("its checksum is missing: it was written by another program, or truncated")
+        raise LayoutError("its checksum is missing: it was written by another program, or truncated")
     return LAYOUTS[str(found)]
 
 
@@ -144,7 +144,7 @@ class _Reader:
         for name, data in self._arrays():
             axes = self._axes(name, data)
             if not self.layout.knows(name, axes):
-                raise Wrong(f"it has an unexpected variable '{name}', or one with unexpected axes")
+                raise LayoutError(f"it has an unexpected variable '{name}', or one with unexpected axes")
             about = {x: _attribute(data, x) for x in ABOUT if x in data.attrs}
             read = (self._texts if self.layout.is_text(name) else self._numbers)(name, data)
             (labels if axes == (name,) else variables)[name] = axes, read, about
@@ -155,13 +155,13 @@ class _Reader:
     def _arrays(self) -> Iterator[tuple[str, h5py.Dataset]]:
         """Datasets of the file by the names that models have; not those that stand for an axis without labels."""
         if len(self.file) > MOST_NAMES:
-            raise Wrong(f"there are {len(self.file)} variables in it")
+            raise LayoutError(f"there are {len(self.file)} variables in it")
         for name in self.file:
             if not isinstance(self.file.get(name, getlink=True), h5py.HardLink):
-                raise Wrong(f"'{name}' is a link to another place")
+                raise LayoutError(f"'{name}' is a link to another place")
             data = self.file[name]
             if not isinstance(data, h5py.Dataset):
-                raise Wrong(f"'{name}' is not an array")
+                raise LayoutError(f"'{name}' is not an array")
             if not h5py.h5ds.is_scale(data.id) or not h5py.h5ds.get_scale_name(data.id).startswith(NO_VARIABLE):
                 yield name.replace(SLASH, "/"), data
 
@@ -171,17 +171,17 @@ class _Reader:
         self._check_references(name, data)
         scales = [list(axis.values()) for axis in data.dims]
         if any(len(found) != 1 for found in scales):
-            raise Wrong(f"the axes of '{name}' have no names")
+            raise LayoutError(f"the axes of '{name}' have no names")
         for axis, (scale,) in enumerate(scales):
             if scale.shape != data.shape[axis : axis + 1]:
-                raise Wrong(f"'{name}' does not have the length of its axis")
+                raise LayoutError(f"'{name}' does not have the length of its axis")
         return tuple(str(scale.name).removeprefix("/").replace(SLASH, "/") for (scale,) in scales)
 
     def _check_references(self, name: str, data: h5py.Dataset) -> None:
         """See to it that axes are there: the HDF5 library crashes where a scale is looked for that was taken out of the file."""
         listed = np.asarray(data.attrs.get(AXES, ()), dtype=object)
         if listed.shape[:1] != (data.ndim,) or any(np.size(entry) != 1 for entry in listed):
-            raise Wrong(f"the axes of '{name}' have no names")
+            raise LayoutError(f"the axes of '{name}' have no names")
         for entry in listed:
             reference = np.asarray(entry, dtype=object).item()
             if (
@@ -189,18 +189,18 @@ class _Reader:
                 or not reference
                 or hash(self.file[reference].id) not in self._known
             ):
-                raise Wrong(f"the axes of '{name}' are missing")
+                raise LayoutError(f"the axes of '{name}' are missing")
 
     def _numbers(self, name: str, data: h5py.Dataset) -> np.ndarray:
         self._take(name, data, data.dtype.itemsize)
         if data.dtype.kind not in "fi" or data.dtype.itemsize > 8:
-            raise Wrong(f"'{name}' holds {data.dtype}, not numbers")
+            raise LayoutError(f"'{name}' holds {data.dtype}, not numbers")
         return np.asarray(data[()], dtype=float if data.dtype.kind == "f" else int)
 
     def _texts(self, name: str, data: h5py.Dataset) -> np.ndarray:
         self._take(name, data, data.id.get_type().get_size())
         if h5py.check_string_dtype(data.dtype) is None:
-            raise Wrong(f"'{name}' holds {data.dtype}, not text")
+            raise LayoutError(f"'{name}' holds {data.dtype}, not text")
         # each text may say that it is as long as the file, and be the same as the others
         texts: list[str] = []
         step, letters = max(1, READ_AT_ONCE // self.size), 0
@@ -208,34 +208,34 @@ class _Reader:
             texts += [x.decode() for x in data[begin : begin + step]]
             letters += sum(map(len, texts[begin:]))
             if letters > self.size:
-                raise Wrong(f"the texts of '{name}' are longer than the file")
+                raise LayoutError(f"the texts of '{name}' are longer than the file")
         return np.array(texts, dtype=np.str_)
 
     def _take(self, name: str, data: h5py.Dataset, item: int) -> None:
         """See to it that an array lies in this file, all of it and as it is."""
         plan = data.id.get_create_plist()
         if data.is_virtual or plan.get_external_count() or plan.get_nfilters():
-            raise Wrong(f"'{name}' is compressed, or lies in another file")
+            raise LayoutError(f"'{name}' is compressed, or lies in another file")
         size = data.size * item
         self.left -= size
         if data.id.get_storage_size() < size or self.left < 0:
-            raise Wrong(f"'{name}' has {data.size} numbers, which are not all in the file")
+            raise LayoutError(f"'{name}' has {data.size} numbers, which are not all in the file")
 
 
 def _attribute(thing: Any, name: str) -> Any:
     """A text or a number that is attached to a file or an array."""
     if name not in thing.attrs:
-        raise Wrong(
+        raise LayoutError(
             "it is a netCDF file, but not a result of this program" if name == "format" else f"'{name}' is missing"
         )
     found = thing.attrs.get_id(name)
     if found.shape not in ((), (1,)):
-        raise Wrong(f"the attribute '{name}' is not a single text or number")
+        raise LayoutError(f"the attribute '{name}' is not a single text or number")
     value = thing.attrs[name]
     if isinstance(value, h5py.Empty):
         return ""  # how HDF5 has a text without letters
     value = value.item() if isinstance(value, np.ndarray | np.generic) else value
     value = value.decode() if isinstance(value, bytes) else value
     if not isinstance(value, str | float | int):
-        raise Wrong(f"the attribute '{name}' is not a text or a number")
+        raise LayoutError(f"the attribute '{name}' is not a text or a number")
     return value

@@ -18,7 +18,7 @@ import scipy
 from pliant.equations.equations import Equations
 from pliant.io.c_text import ExportError
 from pliant.language.scalar import Scalar
-from pliant.model import placing
+from pliant.model import placement_matrices
 from pliant.model.model import Model
 from pliant.model.system import Node
 from pliant.motion import FIXED, FREE, PLANAR_XZ, PLANAR_YZ, ROTATION, SCREW, TRANSLATION
@@ -299,10 +299,10 @@ def _shapes(eqs: Equations, frames: Mapping[str, tuple[int, np.ndarray]]) -> Ite
     for name, surface in spec.surfaces.items():
         if is_solid(surface) and surface.parent in frames:
             node, pose = frames[surface.parent]
-            R, p = placing.pose(surface, values)
+            R, p = placement_matrices.pose(surface, values)
             pose = pose @ moved(np.array(p, dtype=float).ravel(), np.array(R, dtype=float))
             if surface.type in ("capsule", "cylinder"):
-                direction = np.array(placing.direction(surface.axis, values), dtype=float).ravel()
+                direction = np.array(placement_matrices.direction(surface.axis, values), dtype=float).ravel()
                 turn, _ = scipy.spatial.transform.Rotation.align_vectors([direction], [[0, 0, 1]])
                 pose = pose @ moved(np.zeros(3), turn.as_matrix() if direction[2] < 1 else np.eye(3))
             kind: Any = surface.type

@@ -46,7 +46,7 @@ ORIENTATION = Fields("stiffness:3", "damping:3", "rest:4")
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class CoefficientCoordinates:
     """Coordinates of a joint that a coefficient depends on, and their indices.
 
     parts: of all that is seen; own: place of the coordinate itself in q and in v; names: of all by name.
@@ -59,7 +59,7 @@ class Surroundings:
 
 @cache
 def varying_force(
-    seen: Surroundings, stiffness: StateFormula | None, damping: StateFormula | None, *, with_input: bool
+    seen: CoefficientCoordinates, stiffness: StateFormula | None, damping: StateFormula | None, *, with_input: bool
 ) -> CoordinateForce:
     """Spring, damper and input on one plain coordinate, with coefficients that depend on coordinates of its joint.
 

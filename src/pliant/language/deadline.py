@@ -24,7 +24,7 @@ LONGEST = 1e9
 """The longest alarm [s]: clocks of the system have no room for every number."""
 
 
-class TimeIsUp(KeyboardInterrupt):
+class DeadlineExceeded(KeyboardInterrupt):
     """The alarm of a command's time limit."""
 
 
@@ -60,12 +60,12 @@ def time_is_up() -> str:
 def time_limit(seconds: float | None) -> Iterator[Deadline | None]:
     """Limit the enclosed code to a number of seconds of real time; None: no limit. An enclosing limit remains in force.
 
-    Raises TimeIsUp if an earlier analysis was stopped by the enclosing limit: searches that run many analyses, and take those that
-    fail as answers, end there.
+    Raises DeadlineExceeded if an earlier analysis was stopped by the enclosing limit: a search that runs many analyses and accepts
+    failed ones then ends.
     """
     around = _current.get()
     if around is not None and around.noticed:
-        raise TimeIsUp(str(around))
+        raise DeadlineExceeded(str(around))
     if seconds is None or (around is not None and around.end <= time.monotonic() + seconds):
         yield around
         return
@@ -79,7 +79,7 @@ def time_limit(seconds: float | None) -> Iterator[Deadline | None]:
 
 @contextmanager
 def alarm_after(deadline: Deadline | None) -> Iterator[None]:
-    """Raise TimeIsUp soon after a deadline, unless an analysis has noticed it. Only Unix has alarms, for the main thread alone."""
+    """Raise DeadlineExceeded soon after a deadline, unless an analysis has noticed it. Requires Unix and the main thread."""
     possible = hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread()
     if deadline is None or not possible:
         yield
@@ -87,7 +87,7 @@ def alarm_after(deadline: Deadline | None) -> Iterator[None]:
 
     def ring(*signal_and_frame: object) -> None:
         if not deadline.noticed:
-            raise TimeIsUp(str(deadline))
+            raise DeadlineExceeded(str(deadline))
 
     before: Any = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, min(max(deadline.end - time.monotonic(), 0.0) + GRACE, LONGEST))

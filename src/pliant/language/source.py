@@ -83,7 +83,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedFile:
     """A file of another format as a model: its tree, whose places are lines of that file, and notes on what is not in it."""
 
     tree: Tree
@@ -174,7 +174,7 @@ def read_file(path: FilePath, source: Source) -> Source:
             raise SpecError([Fault(f"the file is not a model: it is {what}", hint, file=shown)], shown)
         check_file(path, "the file", "model")
         if reader is not None:
-            imported: Imported = reader(path.read_bytes(), source)
+            imported: ImportedFile = reader(path.read_bytes(), source)
             return replace(source, tree=imported.tree, notes=imported.notes)
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import scipy
 
+from pliant.language.column_headings import heading, read_unit, si_unit, split_heading
 from pliant.language.files import write_whole
-from pliant.language.headings import heading, read_unit, si_unit, split_heading
 from pliant.language.source import FileProblem, check_file
 from pliant.language.units import Unit
 

@@ -23,7 +23,7 @@ Marker: TypeAlias = Quantity | CountMarker | FormulaMarker | Reference | NameMar
 class Leaf:
     """A value in a spec: what it is, where, and the part it belongs to (`field` is its path in that part).
 
-    in_list: whether it is an entry of a list that may have any length, or a field of such an entry: `Several` may replace it.
+    in_list: whether it is an entry of a list that may have any length, or a field of such an entry: `SplicedValues` may replace it.
     """
 
     value: Any
@@ -35,7 +35,7 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Several:
+class SplicedValues:
     """Values that take the place of one in a list; in a field of an entry, that entry is repeated with each of them."""
 
     values: tuple[Any, ...]
@@ -89,8 +89,8 @@ def _map_part(part: Part, function: Callable[[Leaf], Any], path: KeyPath, in_lis
         if new is not old:
             changed[name] = new
     for name, new in changed.items():
-        if isinstance(new, Several):
-            return Several(tuple(part.model_copy(update={**changed, name: value}) for value in new.values))
+        if isinstance(new, SplicedValues):
+            return SplicedValues(tuple(part.model_copy(update={**changed, name: value}) for value in new.values))
     return part.model_copy(update=changed) if changed else part
 
 
@@ -122,7 +122,7 @@ def _map(
         )
         if all(a is b for a, b in zip(new, value, strict=True)):
             return value
-        return tuple(entry for one in new for entry in (one.values if isinstance(one, Several) else (one,)))
+        return tuple(entry for one in new for entry in (one.values if isinstance(one, SplicedValues) else (one,)))
     return value if hint.marker is None else function(Leaf(value, hint.marker, path + field, owner, field))
 
 

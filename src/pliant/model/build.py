@@ -19,11 +19,11 @@ from pliant.language.faults import Fault, SpecError
 from pliant.language.placement import Attachment, Axis, Placement, Rotation
 from pliant.language.scalar import Scalar
 from pliant.language.state_formula import Coefficient, coefficient
-from pliant.model import placing
+from pliant.model import placement_matrices
 from pliant.model.column import Column
 from pliant.model.entries import (
     ArcEntry,
-    Carried,
+    CarriedNode,
     CoordinateEntry,
     NodePlan,
     Requirement,
@@ -72,7 +72,7 @@ class Build:
         self.stations: dict[str, list[RodStation]] = {}
         self.strain_samples: dict[str, list[StrainSample]] = {}
         self._placements: dict[tuple[Any, ...], int] = {}
-        self.carried: list[Carried] = []
+        self.carried: list[CarriedNode] = []
         self.stated: set[str] = set()
         self._required: list[tuple[Any, Requirement]] = []
         self._started: dict[str, Any] = {}
@@ -102,15 +102,15 @@ class Build:
 
     def direction(self, axis: Axis) -> tuple[Any, Any, Any]:
         """A unit vector."""
-        return placing.direction(axis, self.value)
+        return placement_matrices.direction(axis, self.value)
 
     def rotation(self, rotations: Sequence[Rotation]) -> Any:
         """Rotation matrix of rotations applied in turn."""
-        return placing.rotation(rotations, self.value)
+        return placement_matrices.rotation(rotations, self.value)
 
     def placement(self, placement: Placement) -> Pose:
         """Pose of a placed frame in the frame it is placed in."""
-        return placing.pose(placement, self.value)
+        return placement_matrices.pose(placement, self.value)
 
     @staticmethod
     def entries(matrix: Any) -> list[Any]:
@@ -198,7 +198,7 @@ class Build:
     def carry(self, node: int, carrier: int) -> None:
         """Record that a node with its own pose moves with another one at the start."""
         if carrier:
-            self.carried.append(Carried(node, carrier))
+            self.carried.append(CarriedNode(node, carrier))
 
     def initial_point(self, node: int, point: Any) -> Any:
         """World position at the start of a point fixed to a node."""

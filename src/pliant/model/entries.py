@@ -52,7 +52,7 @@ class NodePlan:
 
 
 @dataclass(frozen=True)
-class Carried:
+class CarriedNode:
     """A node with its own pose relative to the world, and its carrier: at the start it moves with that node."""
 
     node: int

@@ -14,7 +14,7 @@ from pliant.joint.coordinate_force import (
     DIRECTION,
     ORIENTATION,
     ORIENTATION_FORCE,
-    Surroundings,
+    CoefficientCoordinates,
     coordinate_force,
     varying_force,
 )
@@ -51,7 +51,7 @@ def add_joint(build: Build, name: str) -> None:
     steps, after = joint.steps(build)
     coordinates = joint.coordinates()
     single = len(coordinates) == 1
-    added = _Added(name, [], {}, {})
+    added = _JointElements(name, [], {}, {})
     for step in steps:
         element = build.element(node, [NodePlan(step.motion, se3.compose(at, step.before), step.constants)])
         node, q_at, v_at = element.nodes[0], element.q_at, element.v_at
@@ -80,7 +80,7 @@ def add_joint(build: Build, name: str) -> None:
 
 
 @dataclass(frozen=True)
-class _Added:
+class _JointElements:
     """A joint that has been added: its elements, and by label the places of its plain coordinates in q and v and their start."""
 
     joint: str
@@ -132,7 +132,7 @@ def _armature(build: Build, element: Element, coordinates: list[Coordinate | Ori
         build.inertia(kind, [(element.base, se3.identity())], [element], [build.value(x) for x in given])
 
 
-def _scalar_forces(build: Build, spec: Any, name: str, label: str, added: _Added) -> None:
+def _scalar_forces(build: Build, spec: Any, name: str, label: str, added: _JointElements) -> None:
     if spec.limits is not None:
         spec.limits.apply(build, *added.places[label], name)
     if spec.friction is not None:
@@ -163,12 +163,14 @@ def _scalar_forces(build: Build, spec: Any, name: str, label: str, added: _Added
         return
     used = frozenset().union(*(x.formula.names for x in (stiffness, damping) if x.formula is not None))
     if used <= {label}:
-        seen, (q_at, v_at) = Surroundings((Vector(1),), (0, 0), ((label, (0, 0)),)), added.places[label]
+        seen, (q_at, v_at) = CoefficientCoordinates((Vector(1),), (0, 0), ((label, (0, 0)),)), added.places[label]
     else:
         q_at, v_at = added.elements[0].q_at, added.elements[0].v_at
         places = {key: (q - q_at, v - v_at) for key, (q, v) in added.places.items()}
         parts = tuple(part for element in added.elements for part in element.parts)
-        seen = Surroundings(parts, places[label], tuple((key, places[key]) for key in places if key in used | {label}))
+        seen = CoefficientCoordinates(
+            parts, places[label], tuple((key, places[key]) for key in places if key in used | {label})
+        )
     kind = varying_force(seen, stiffness.formula, damping.formula, with_input=driven)
     build.coordinate_force(kind, q_at, v_at, [*constants, *stiffness.numbers, *damping.numbers], signals, name)
 

@@ -24,11 +24,11 @@ from pliant.language.message_text import suggestion
 from pliant.language.syntax import ExpressionError
 from pliant.language.traversal import leaves
 from pliant.model.build import Build
-from pliant.model.entries import ArcEntry, Carried, CoordinateEntry, Requirement, RodStation, TurnLimit
+from pliant.model.entries import ArcEntry, CarriedNode, CoordinateEntry, Requirement, RodStation, TurnLimit
 from pliant.model.inputs import InputPlan, plan_inputs
 from pliant.model.joints import add_joint, tie_coordinates
-from pliant.model.signals import FollowedPosition
-from pliant.model.system import System, Tracked
+from pliant.model.signals import PrescribedPosition
+from pliant.model.system import PartContributions, System
 
 if TYPE_CHECKING:
     from pliant.rod.stations import StrainSample
@@ -96,10 +96,10 @@ class Model:
     arcs: Mapping[str, Sequence[ArcEntry]]
     coordinate_forces: Mapping[str, int]
     constraint_rows: Mapping[str, int]
-    followed: tuple[FollowedPosition, ...]
+    followed: tuple[PrescribedPosition, ...]
     structural: frozenset[str] = frozenset()
     turn_limits: tuple[TurnLimit, ...] = ()
-    carried: tuple[Carried, ...] = ()
+    carried: tuple[CarriedNode, ...] = ()
     stated: frozenset[str] = frozenset()
     rod_stations: Mapping[str, tuple[RodStation, ...]] = field(default_factory=dict)
     requirements: tuple[Requirement, ...] = ()
@@ -107,7 +107,7 @@ class Model:
     rod_elements: Mapping[str, int] = field(default_factory=dict)
     strain_samples: Mapping[str, tuple[StrainSample, ...]] = field(default_factory=dict)
     prepared: Mapping[str, Any] = field(default_factory=dict)
-    tracked: Mapping[tuple[str, str], Tracked] = field(default_factory=dict)
+    tracked: Mapping[tuple[str, str], PartContributions] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     _made: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     _lock: threading.RLock = field(default_factory=threading.RLock, init=False, repr=False)

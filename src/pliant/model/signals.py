@@ -15,7 +15,7 @@ from pliant.language.syntax import COMPARISONS, Binary, Call, Node, children, sy
 
 
 @dataclass(frozen=True)
-class FollowedPosition:
+class PrescribedPosition:
     """Constraint row `row` follows input number `input`, signal number `position`.
 
     Signal number `signal` is its rate (`order` 1) or its acceleration (2).
@@ -39,7 +39,7 @@ class SignalTable:
         self._environment, self._parameters = environment, parameters
         self._expressions: list[Any] = []
         self.switch_times: list[Any] = []
-        self.followed: list[FollowedPosition] = []
+        self.followed: list[PrescribedPosition] = []
 
     def add(self, scalar: Scalar) -> None:
         """Append a signal."""
@@ -64,7 +64,7 @@ class SignalTable:
         self.inputs[name] = ca.SX.sym("position")
         self.rates[name], self.accelerations[name] = ca.SX.sym("rate"), ca.SX.sym("acceleration")
         self._expressions.append(self.inputs[name])
-        self.followed.append(FollowedPosition(row, signal, number, len(self._expressions) - 1, order))
+        self.followed.append(PrescribedPosition(row, signal, number, len(self._expressions) - 1, order))
 
     def function(self) -> ca.Function | None:
         """`(t, u, du, d2u, parameters) -> s, ds/dt, d2s/dt2`, or None without signals."""

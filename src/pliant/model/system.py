@@ -150,7 +150,7 @@ class LinearConstraint:
 
 
 @dataclass
-class Tracked:
+class PartContributions:
     """Contributions of a part to the system, by index; masses are nodes and the indices of their ten constants."""
 
     masses: list[tuple[int, int]] = field(default_factory=list)
@@ -301,13 +301,13 @@ class SystemBuilder:
     contacts: ContactBuilder = field(default_factory=ContactBuilder)
     owner: tuple[str, str] = ("", "")
     """Collection and name of the part that is being added."""
-    tracked: dict[tuple[str, str], Tracked] = field(default_factory=dict)
+    tracked: dict[tuple[str, str], PartContributions] = field(default_factory=dict)
     """Records of the tracked parts."""
     _own_masses: list[tuple[tuple[str, str], int, Any]] = field(default_factory=list)
 
     def track(self, collection: str, name: str) -> None:
         """Track the contributions of a part; before it is added."""
-        self.tracked.setdefault((collection, name), Tracked())
+        self.tracked.setdefault((collection, name), PartContributions())
 
     def _note(self, kind: str, index: int) -> None:
         if self.owner in self.tracked:

@@ -42,7 +42,7 @@ CONTACT_SUMS = {
 """Index and size of each sum over contacts: `PL_SUM_...` in `runtime/contact.h`."""
 
 
-class ContactQuestion(NamedTuple):
+class ContactQuery(NamedTuple):
     """Request of an output for contacts: the contact of the model, two of its parts (None for all), and whether it
     needs the gap, which takes a separate search."""
 
@@ -82,7 +82,7 @@ class Symbols(Protocol):
     def carried(self, node: int) -> Any:
         """The wrench exerted on a node by its base, in world axes about the world's origin."""
 
-    def contact(self, question: ContactQuestion, quantity: str) -> Any:
+    def contact(self, question: ContactQuery, quantity: str) -> Any:
         """A quantity of contacts in sum: one of `CONTACT_SUMS`."""
 
     def constraint_wrench(self, constraint: str) -> tuple[Any, Any, Any]:
@@ -157,7 +157,7 @@ class OutputBase(Repeated):
         """The nodes whose carried wrench it needs."""
         return set()
 
-    def touching(self, model: Model) -> set[ContactQuestion]:
+    def touching(self, model: Model) -> set[ContactQuery]:
         """Its request for contacts."""
         return set()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pliant.language.base import Problem
 from pliant.language.names import ContactName, ThingName
-from pliant.output.base import CONTACT_SUMS, ContactQuestion, OutputBase, Symbols, component
+from pliant.output.base import CONTACT_SUMS, ContactQuery, OutputBase, Symbols, component
 
 if TYPE_CHECKING:
     from pliant.model.model import Model
@@ -54,7 +54,7 @@ class ContactOutput(OutputBase):
                 hint = f"it has {', '.join(dict.fromkeys(things))}" if "all" not in things else "give two parts"
                 yield ("of",), f"the contact '{self.contact}' is not one of '{name}'", hint
 
-    def touching(self, model: Model) -> set[ContactQuestion]:
+    def touching(self, model: Model) -> set[ContactQuery]:
         return {self._question}
 
     def value(self, at: Symbols) -> Any:
@@ -66,5 +66,5 @@ class ContactOutput(OutputBase):
         return CONTACT_SUMS[self.quantity][1] == 3
 
     @property
-    def _question(self) -> ContactQuestion:
-        return ContactQuestion(self.contact, self.of or (), self.quantity == "gap")
+    def _question(self) -> ContactQuery:
+        return ContactQuery(self.contact, self.of or (), self.quantity == "gap")

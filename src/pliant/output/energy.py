@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pliant.language.base import Problem
 from pliant.language.names import PartName
-from pliant.output.base import ContactQuestion, OutputBase, Symbols
+from pliant.output.base import ContactQuery, OutputBase, Symbols
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -86,12 +86,12 @@ class EnergyOutput(OutputBase):
             return set()
         return model.tracked[self._collection(model.spec), self.part].nodes(model.system)
 
-    def touching(self, model: Model) -> set[ContactQuestion]:
-        return {ContactQuestion(self.part)} if self.part is not None and self._is_contact(model.spec) else set()
+    def touching(self, model: Model) -> set[ContactQuery]:
+        return {ContactQuery(self.part)} if self.part is not None and self._is_contact(model.spec) else set()
 
     def value(self, at: Symbols) -> Any:
         if self.part is not None and self._is_contact(at.model.spec):
-            return at.contact(ContactQuestion(self.part), "energy")
+            return at.contact(ContactQuery(self.part), "energy")
         if self.part is None:
             kinetic, potential, dissipated = (at.energies[k] for k in range(3))
             return {

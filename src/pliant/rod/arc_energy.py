@@ -103,7 +103,7 @@ class Arc:
 
     def velocity_forces(self, W: Any) -> Any:
         """Forces (9) at the twist of the base and the rates W (9), without accelerations."""
-        at = _Moving(self, W)
+        at = _ArcMotion(self, W)
         carried = ca.cross(at.omega, W[0:3])
         centre, by_bend, by_length, acceleration = at.centre()
         bending, pulling = at.bending_forces()
@@ -120,7 +120,7 @@ class Arc:
         return [ca.vertsplit(x) if x.numel() == 3 else x for x in values]
 
 
-class _Moving:
+class _ArcMotion:
     """An arc and its velocities: products of the vectors, the form, and its derivatives by s, by the length and by time."""
 
     def __init__(self, arc: Arc, W: Any) -> None:

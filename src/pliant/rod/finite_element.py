@@ -236,7 +236,7 @@ def point_state(law: Law, side: int, index: int, elements: int) -> Callable[[Any
         middle = (near + far) / 2
         # the strain that actuators, and the law's own curve, have made without any load
         elastic = material_wrench(e, ca.DM.zeros(6), _undamped(at, middle), law, mean)
-        softened = _Softened(law, e, (1.0 if mean is None else mean[0], element.constants, signal), ())
+        softened = _SectionCompliance(law, e, (1.0 if mean is None else mean[0], element.constants, signal), ())
         unloaded = e - softened.of(compliance(middle)) @ (elastic - actuation(e, signal))
         local = gauss_rates(at.length, middle, side * GAUSS) @ rate
         friction = ca.vertcat(*[power_law(local[k], at.damping[k], at.power[k]) for k in range(6)])
@@ -304,7 +304,9 @@ def element_effect(
     answer = _loads(law, c.numel(), signal.numel(), is_joined=mean is not None)
     others = (1.0 if mean is None else mean[0], c, signal)
     wrench = answer(strain, ca.DM.zeros(6), *others)[0]
-    softened = _Softened(law, strain, others, (compliance(mean_stiffness), *(compliance(C) for C in stiffness)))
+    softened = _SectionCompliance(
+        law, strain, others, (compliance(mean_stiffness), *(compliance(C) for C in stiffness))
+    )
     middle, near, far = softened.compliances()
     is_linear = law == "linear" and signal.numel() <= STEADY
     # the strain due to this wrench, without those due to actuators and the rest shape of the law
@@ -356,7 +358,7 @@ def _middle_section(law: Law, c: Any) -> SimpleNamespace:
     return _undamped(at, (ca.vertcat(at.stiffness, at.coupling) + at.far_stiffness) / 2)
 
 
-class _Softened:
+class _SectionCompliance:
     """Compliances of a section whose law is not linear, at a strain, in the middle and at both Gauss points.
 
     With rho (`_softening`) they are rho (compliance at rest) rho.

@@ -137,7 +137,7 @@ rods:
         node, placement = rod.node, rod.placement
         build.name_frame(rod.name, node, placement)
         build.rod_stations(rod.name, [(node, placement)], [0.0])
-        every = [_Held(rod, rod.curve.shares(k * length, (k + 1) * length)) for k in range(self.elements)]
+        every = [_FixedStrains(rod, rod.curve.shares(k * length, (k + 1) * length)) for k in range(self.elements)]
         basis = StrainBasis(rod.free, orders, not all(held.is_zero for held in every))
         motion = variable_strain_motion(basis, steps)
         pieces: list[Piece] = []
@@ -163,7 +163,7 @@ rods:
         add_pieces(build, rod, variable_strain_point(basis), pieces, order=shared, points=shared, smooth=True)
 
     def _name(
-        self, build: Build, rod: RodProperties, element: Element, basis: StrainBasis, held: _Held, number: int
+        self, build: Build, rod: RodProperties, element: Element, basis: StrainBasis, held: _FixedStrains, number: int
     ) -> list[Any]:
         """Name the coordinates of an element and start them on the rod's shape; returns their values there."""
         started: list[Any] = []
@@ -177,7 +177,13 @@ rods:
         return started
 
     def _pieces(
-        self, rod: RodProperties, element: Element, basis: StrainBasis, held: _Held, started: list[Any], number: int
+        self,
+        rod: RodProperties,
+        element: Element,
+        basis: StrainBasis,
+        held: _FixedStrains,
+        started: list[Any],
+        number: int,
     ) -> Iterator[Piece]:
         """Points of an element: one more than would do for a uniform rod with a linear law."""
         length = rod.length / self.elements
@@ -187,7 +193,7 @@ rods:
             yield Piece(element, basis.at(x, held.at(x)), weight * length, place, strain)
 
 
-class _Held:
+class _FixedStrains:
     """Strains along an element in the rod's shape, which those that are not free keep."""
 
     def __init__(self, rod: RodProperties, shares: list[tuple[float, float, Any]]) -> None:
@@ -223,7 +229,7 @@ class _Held:
         return total
 
 
-def _strain(basis: StrainBasis, started: Sequence[Any], x: float, held: _Held) -> list[Any]:
+def _strain(basis: StrainBasis, started: Sequence[Any], x: float, held: _FixedStrains) -> list[Any]:
     """The six strains at fraction x of an element with these coordinates."""
     six, first = list(held.strain(x)), 0
     for strain, order in zip(basis.free, basis.orders, strict=True):

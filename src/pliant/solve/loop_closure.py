@@ -12,7 +12,7 @@ from pliant.equations.binding import Binding
 from pliant.equations.carried_nodes import CarriedNodes
 from pliant.equations.equations import Equations, with_independent_rows
 from pliant.equations.initial_states import prescribed_coordinates
-from pliant.equations.state import Given, State, named, rate_name
+from pliant.equations.state import SpecifiedValues, State, named, rate_name
 from pliant.equations.workspace import EvaluationError
 
 # Lengths are shares of the robot's (`Binding.constraint_sizes`, `coordinate_sizes`), angles in rad.
@@ -38,7 +38,7 @@ class AssemblyError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Hold:
+class HeldRates:
     """What stays while loops are closed, as booleans of rates (nv).
 
     fixed: coordinates that do not move, of carried nodes against what carries them. apart: those that stay in the world, even if
@@ -56,7 +56,7 @@ class LoopClosure:
     metric of the kinetic energy is taken.
     """
 
-    def __init__(self, eqs: Equations, bound: Binding, t: float, q: np.ndarray, given: Given) -> None:
+    def __init__(self, eqs: Equations, bound: Binding, t: float, q: np.ndarray, given: SpecifiedValues) -> None:
         self.eqs, self.bound, self.t, self.given = eqs, bound, t, given
         self.carrying = CarriedNodes.of(eqs.model)
         self.zero = np.zeros(bound.nv)
@@ -80,7 +80,7 @@ class LoopClosure:
                 held[c.v_at : c.v_at + len(c.v_names)] = True
         return held
 
-    def _holds(self, every: np.ndarray, asked: np.ndarray) -> Iterator[Hold]:
+    def _holds(self, every: np.ndarray, asked: np.ndarray) -> Iterator[HeldRates]:
         """What to hold, most of it first: values that are given, and the shapes of what is soft. What the model states of joints is
         given up for what was requested before soft things are deformed, but not for their sake alone."""
         nothing = np.zeros_like(every)
@@ -92,7 +92,7 @@ class LoopClosure:
             fixed = hold | self.soft if shapes else hold
             if not any(np.array_equal(fixed, other) for other in seen):
                 seen.append(fixed)
-                yield Hold(fixed, hold)
+                yield HeldRates(fixed, hold)
 
     # -- positions -----------------------------------------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ class LoopClosure:
         """Constraint values, as shares of their sizes."""
         return np.asarray(self.bound.constraint_values(self.t, q, self.zero)[0] / self.size)
 
-    def _closed(self, q: np.ndarray, hold: Hold) -> np.ndarray | None:
+    def _closed(self, q: np.ndarray, hold: HeldRates) -> np.ndarray | None:
         """Newton's method with steps that shorten the gap, while some coordinates are held; None where it stays open."""
         value = self._values(q)
         for _ in range(ITERATIONS):
@@ -134,7 +134,7 @@ class LoopClosure:
                 return q
         return q if float(np.max(np.abs(value))) <= OPEN else None
 
-    def _moved(self, q: np.ndarray, x: np.ndarray, hold: Hold) -> np.ndarray:
+    def _moved(self, q: np.ndarray, x: np.ndarray, hold: HeldRates) -> np.ndarray:
         """q moved by increments of all coordinates with what they carry."""
         if not self.carrying.any:
             return self.bound.increment(q, x)
@@ -145,7 +145,7 @@ class LoopClosure:
             kept[c.q_at : c.q_at + len(c.q_names)] = bool(np.any(hold.apart[c.v_at : c.v_at + len(c.v_names)]))
         return self.carrying.positions(self.bound, q, moved, kept, own)
 
-    def _correction(self, q: np.ndarray, hold: Hold, error: np.ndarray) -> np.ndarray:
+    def _correction(self, q: np.ndarray, hold: HeldRates, error: np.ndarray) -> np.ndarray:
         """Increments of the free coordinates, each with what it carries, that change the constraint values by `error`, in shares of
         their sizes."""
         free = ~hold.fixed
@@ -160,7 +160,7 @@ class LoopClosure:
 
     def _closed_by_least_squares(self, q: np.ndarray) -> np.ndarray:
         """Last attempt, without masses: the configuration with the smallest constraint error."""
-        free, hold = ~self.driven, Hold(self.driven, self.driven)
+        free, hold = ~self.driven, HeldRates(self.driven, self.driven)
 
         def moved(x: np.ndarray) -> np.ndarray:
             full = np.zeros(self.bound.nv)
@@ -232,7 +232,7 @@ def nearest(
 
 
 def changes(
-    eqs: Equations, start: State, end: State, given: Given, gap: float, sizes: tuple[np.ndarray, np.ndarray]
+    eqs: Equations, start: State, end: State, given: SpecifiedValues, gap: float, sizes: tuple[np.ndarray, np.ndarray]
 ) -> list[str]:
     """What has been changed of a start: values that were given, and others that closing the loops has moved.
 

@@ -55,7 +55,7 @@ KEPT = "results so far are kept"
 """Part of such messages."""
 
 
-class Recorded:
+class LabelledResult:
     """Results as labelled arrays; `file_format`: the format stated in its files."""
 
     file_format: ClassVar[str]
@@ -91,12 +91,12 @@ class Recorded:
         save_dataset(self.dataset, path, self.file_format)
 
 
-def kept_at(found: Recorded, path: str | os.PathLike[str]) -> FilePath:
+def kept_at(found: LabelledResult, path: str | os.PathLike[str]) -> FilePath:
     """File of a result for `path`: that path, or `NAME.partial.nc` in the same folder if it is partial."""
     return partial_path(path) if found.is_partial else FilePath(path)
 
 
-def keep(found: Recorded, path: str | os.PathLike[str]) -> FilePath:
+def keep(found: LabelledResult, path: str | os.PathLike[str]) -> FilePath:
     """Save a result and return its file: a partial one replaces no earlier result, a complete one also replaces
     earlier partial ones."""
     target = kept_at(found, path)
@@ -106,7 +106,7 @@ def keep(found: Recorded, path: str | os.PathLike[str]) -> FilePath:
     return target
 
 
-def said_where(found: Recorded, target: FilePath) -> str:
+def said_where(found: LabelledResult, target: FilePath) -> str:
     """The message of a partial result, with its file."""
     if KEPT in found.message:
         return found.message.replace(KEPT, f"results so far are in {target}")
@@ -120,7 +120,7 @@ def no_such(what: str, name: str, names: Sequence[str]) -> KeyError:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Result(Recorded):
+class Result(LabelledResult):
     """A simulated motion.
 
     `run["bar1.tip"].position` is a frame's path, `run["q1"].values` a coordinate, `run["height"].values` an output:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pliant.equations.binding import Linearized
+from pliant.equations.binding import LinearizedEquations
 from pliant.solve.independent_coordinates import null_space
 
 
@@ -26,7 +26,7 @@ def saddle_matrix(A: Any, J: Any, active: np.ndarray | None = None, *, unit: flo
     return scipy.sparse.bmat([[A, -J.T], [J, scipy.sparse.diags(off)]], format="csc")
 
 
-def balancing_multipliers(at: Linearized, force: np.ndarray, active_rows: np.ndarray) -> np.ndarray:
+def balancing_multipliers(at: LinearizedEquations, force: np.ndarray, active_rows: np.ndarray) -> np.ndarray:
     """Multipliers (m) whose constraint forces carry as much of a generalized force (nv) as they can; zero in rows not active."""
     out = np.zeros(at.jacobian.shape[0])
     D, rows = at.rate_sizes, at.row_sizes[active_rows]
@@ -36,7 +36,7 @@ def balancing_multipliers(at: Linearized, force: np.ndarray, active_rows: np.nda
 
 
 def on_allowed_motions(
-    at: Linearized, active_rows: np.ndarray | None = None
+    at: LinearizedEquations, active_rows: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Basis Z (nv x f) of the motions that the constraints allow, orthonormal as shares of the coordinates' sizes, and Z'KZ,
     Z'CZ, Z'MZ."""

@@ -11,7 +11,7 @@ import numpy as np
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations, with_independent_rows
 from pliant.equations.initial_states import on_motions, prescribed_coordinates
-from pliant.equations.state import Given, HasFinal, HasState, State, rate_name, state_of
+from pliant.equations.state import HasFinal, HasState, SpecifiedValues, State, rate_name, state_of
 from pliant.language.arguments import ArgumentError, number, vector
 from pliant.language.message_text import describe, renamed_hint
 from pliant.model.model import Model
@@ -103,14 +103,14 @@ class AssembledState:
 
 @on_one_blas_thread
 def assemble(
-    eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray, given: Given | None = None
+    eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray, given: SpecifiedValues | None = None
 ) -> AssembledState:
     """The nearest state that satisfies the constraints, and the equations without constraint rows that are redundant there.
 
     Values that were `given` are kept if the loops can be closed by the others; those of the caller take precedence over those
     of the model. Changed values are reported. Raises AssemblyError with the remaining distance if there is no such state.
     """
-    given = given or Given()
+    given = given or SpecifiedValues()
     refuse_extremes(eqs, q, v)
     if not bound.m:
         return AssembledState(bound, q, v, ())

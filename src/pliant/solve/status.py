@@ -33,7 +33,7 @@ class AnalysisFailed(RuntimeError):
         return type(self), (str(self), self.result)
 
 
-class Ended(Protocol):
+class HasStatus(Protocol):
     """Base of the results of analyses: status and message."""
 
     @property
@@ -43,7 +43,7 @@ class Ended(Protocol):
     def message(self) -> str: ...
 
 
-Found = TypeVar("Found", bound=Ended)
+Found = TypeVar("Found", bound=HasStatus)
 
 
 def unless_failed(found: Found, on_failure: Literal["raise", "return"]) -> Found:

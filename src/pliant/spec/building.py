@@ -26,7 +26,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True)
-class Broken:
+class UnreadableEntries:
     """Entries of a model that were omitted because they could not be read; faults that depend on them are not reported.
 
     dropped: entire entries, as (`joints`, `hinge`), or entire collections. trimmed: entries that lack a key.
@@ -55,7 +55,7 @@ def build(cls: type[Spec], data: Any, handler: Callable[[Any], Spec], source: So
     tree, problems = apply_defaults(cls, source.tree or tree)
     source = replace(source, tree=tree)
     faults = [*_version(source), *(source.fault(*problem) for problem in problems)]
-    broken = Broken()
+    broken = UnreadableEntries()
     spec: Spec | None
     try:
         spec = handler(tree.plain())
@@ -86,19 +86,21 @@ def _version(source: Source) -> list[Fault]:
     return []
 
 
-def _sound_part(handler: Callable[[Any], Spec], tree: Tree, paths: list[KeyPath]) -> tuple[Spec | None, Broken]:
+def _sound_part(
+    handler: Callable[[Any], Spec], tree: Tree, paths: list[KeyPath]
+) -> tuple[Spec | None, UnreadableEntries]:
     """The model without the keys that cannot be read, or without their entries, to check the rest too."""
     kept = _without(tree, paths)
     dropped = frozenset(path[:2] for path in paths if len(path) <= 2)
     trimmed = frozenset(path[:2] for path in paths)
     for _ in range(2):
         try:
-            return handler(kept.plain()), Broken(dropped, trimmed, _frames(tree, paths))
+            return handler(kept.plain()), UnreadableEntries(dropped, trimmed, _frames(tree, paths))
         except ValidationError as error:
             entries = [path[:2] for path, _, _ in read_errors(error)]
             dropped |= frozenset(entries)
             kept = _without(kept, entries)
-    return None, Broken()
+    return None, UnreadableEntries()
 
 
 OWN_FRAMES = {"bodies": ("",), "rods": ("", "tip")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pliant.control.base import Known
+from pliant.control.base import KnownDimensions
 from pliant.language.dimension import NUMBER, TIME, Dimension
 from pliant.language.environment import to_node
 from pliant.language.syntax import symbols
@@ -57,12 +57,12 @@ def task_problems(checked: SemanticChecks) -> Iterator[Finding]:
                 yield "task", name, ("randomize", index, "parameter"), message, "name a parameter that is a plain value"
 
 
-def _known(checked: SemanticChecks) -> Known:
+def _known(checked: SemanticChecks) -> KnownDimensions:
     """Dimensions by name; those of rods' coordinates are checked when the robot is built."""
     flat = checked.flat
     coordinates = coordinate_units(flat)
     outputs = {name: output.unit(flat, coordinates) for name, output in flat.outputs.items()}
-    return Known(
+    return KnownDimensions(
         inputs={name: found for name, found in checked.dimensions.items() if isinstance(found, Dimension)},
         coordinates={name: _dimension(unit) for name, unit in coordinates.items()},
         outputs={name: _dimension(unit) for name, unit in outputs.items() if unit},

@@ -17,7 +17,7 @@ from pliant.spec.flat import Flat, Instance
 
 
 @dataclass(frozen=True)
-class StandsAlong:
+class BodyOnRod:
     """A body along a rod: its name in its model, that model's prefix, its weld, its place and which instance it is."""
 
     name: str
@@ -33,7 +33,7 @@ def weld_at(place: Placement, parent: str, child: str) -> Weld:
     return Weld.model_construct(parent=parent, child=child, **where)
 
 
-def fix_along(bodies: Sequence[StandsAlong], source: Source, flat: Flat) -> None:
+def fix_along(bodies: Sequence[BodyOnRod], source: Source, flat: Flat) -> None:
     """Weld bodies placed `along` rods to these rods, the last of several instances to the tip."""
     rods, joints = flat.things.get("rods", {}), flat.things.get("joints", {})
     for body in bodies:
@@ -53,7 +53,7 @@ def fix_along(bodies: Sequence[StandsAlong], source: Source, flat: Flat) -> None
         joints[body.weld] = joints[body.weld].model_copy(update={"parent": f"{body.along.rod}.{frame}"})
 
 
-def _arc_length(body: StandsAlong, rod: Rod) -> Scalar:
+def _arc_length(body: BodyOnRod, rod: Rod) -> Scalar:
     """Arc length of the body: as given, or at its fraction of the rod."""
     if body.along.at is not None:
         return body.along.at

@@ -26,12 +26,12 @@ from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity, S
 from pliant.language.source import FileProblem
 from pliant.language.state_formula import THIS
 from pliant.language.syntax import ExpressionError, Node, Number, Symbol, choose, parse, substitute, symbols, to_text
-from pliant.language.traversal import Leaf, Several, map_leaves
+from pliant.language.traversal import Leaf, SplicedValues, map_leaves
 from pliant.output.base import OutputBase
 from pliant.spec.attached_models import overrides_of, read_attached
-from pliant.spec.fixed_bodies import StandsAlong, fix_along, weld_at
+from pliant.spec.fixed_bodies import BodyOnRod, fix_along, weld_at
 from pliant.spec.flat import HOMES, INSTANCE_NAMES, ONCE, Flat, Instance, Origin, Override
-from pliant.spec.repeats import Expanded
+from pliant.spec.repeats import PartInstance
 
 if TYPE_CHECKING:
     from pliant.spec.attach import Attach
@@ -112,7 +112,7 @@ class _Level:
     def __init__(self, spec: RobotSpec, flat: Flat, *, prefix: str, overrides: Mapping[str, Override]) -> None:
         self.spec, self.source, self.flat, self.prefix = spec, spec.source, flat, prefix
         self.overrides = overrides
-        self.along: list[StandsAlong] = []
+        self.along: list[BodyOnRod] = []
         single = {name: given for name, given in spec.parameters.items() if given.count is None}
         self._take(single)
         if len(single) < len(spec.parameters):  # counts and indices use those that are not repeated
@@ -294,7 +294,7 @@ class _Level:
 
     def _changed(self, thing: Part, path: KeyPath, instance: Instance) -> Any:
         """One instance of a part in the names and values of the flat model."""
-        expanded = Expanded(thing, path, instance, self._count)
+        expanded = PartInstance(thing, path, instance, self._count)
         for place in expanded.lost:
             message = "`around` arranges the instances of a repeated part, but this is not repeated"
             self.flat.fault(self.source, place, message, "add `count`, or give the `angle`: {axis: z, angle: 30 deg}")
@@ -360,7 +360,7 @@ class _Level:
             self.flat.fault(self.source, path, message, "rename the joint")
             full_name += "/weld"
         if body.along is not None:
-            self.along.append(StandsAlong(instance.of(name), self.prefix, full_name, body.along, instance))
+            self.along.append(BodyOnRod(instance.of(name), self.prefix, full_name, body.along, instance))
         weld = weld_at(body, body.parent or self.prefix + WORLD, self.prefix + instance.of(name))
         self.flat.add("joints", full_name, weld, Origin(self.source, path, instance.index))
         return body.model_copy(update={"parent": None, **dict.fromkeys(("mirror", "around"))})
@@ -368,7 +368,7 @@ class _Level:
     # -- values ------------------------------------------------------------------------------------------------------
 
     def _change(
-        self, instance: Instance, state: frozenset[str] = frozenset(), expanded: Expanded | None = None
+        self, instance: Instance, state: frozenset[str] = frozenset(), expanded: PartInstance | None = None
     ) -> Callable[[Leaf], Any]:
         """Transformation of each value, name and reference of a part whose coefficients may use these state quantities."""
 
@@ -450,7 +450,7 @@ class _Level:
             count = next((n for home in homes if (n := self.flat.counts.get((home, self.prefix + name)))), None)
             if count is not None:
                 instances = [f"{name}[{index}]{dot}{rest}" for index in range(1, count + 1)]
-                return Several(tuple(self._reference(text, leaf.path, instance) for text in instances))
+                return SplicedValues(tuple(self._reference(text, leaf.path, instance) for text in instances))
         return self._reference(leaf.value, leaf.path, instance)
 
     def _reference(self, text: str, path: KeyPath, instance: Instance) -> str:

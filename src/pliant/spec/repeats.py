@@ -32,7 +32,7 @@ def _stands(part: type[Part]) -> bool:
     return issubclass(part, Placement | Repeated) or bool(_places(part))
 
 
-class Expanded:
+class PartInstance:
     """An instance of a part, with its own repeated parts (frames, chambers) standing alone.
 
     part: the part. lost: paths of `around` that has nothing to go by.

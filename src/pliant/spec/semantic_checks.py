@@ -28,7 +28,7 @@ from pliant.spec.remarks import remarks
 from pliant.spec.structure import structure_problems
 
 if TYPE_CHECKING:
-    from pliant.spec.building import Broken
+    from pliant.spec.building import UnreadableEntries
     from pliant.spec.robot import RobotSpec
 
 NO_STATE: Mapping[str, Dimension] = {}
@@ -39,7 +39,7 @@ MAY_DEPEND = (
 )
 
 
-def check_meaning(spec: RobotSpec, broken: Broken) -> tuple[list[Fault], list[Fault]]:
+def check_meaning(spec: RobotSpec, broken: UnreadableEntries) -> tuple[list[Fault], list[Fault]]:
     """All semantic faults of a well-formed spec; for a valid one, remarks.
 
     Faults that depend on entries omitted because they could not be read (`broken`) are not reported.
@@ -69,7 +69,7 @@ def _base(step: str | int) -> str | int:
 class SemanticChecks:
     """A flat model under check: its values and dimensions, and the faults found so far."""
 
-    def __init__(self, spec: RobotSpec, flat: RobotSpec, origins: Flat, broken: Broken) -> None:
+    def __init__(self, spec: RobotSpec, flat: RobotSpec, origins: Flat, broken: UnreadableEntries) -> None:
         self.spec, self.flat, self.origins, self.broken = spec, flat, origins, broken
         self.faults: list[Fault] = list(origins.faults)
         self.inputs = {name for name, parameter in flat.parameters.items() if parameter.input}

@@ -52,7 +52,7 @@ def cores() -> int:
 
 
 @dataclass(frozen=True)
-class Work:
+class StudyWork:
     """The cases of a study that are to be done, by number, with all that it takes to do them."""
 
     structures: Structures
@@ -77,7 +77,7 @@ Room = Callable[[int, str, tuple[str, ...], tuple[int, ...]], np.ndarray]
 """Provides storage for values of a case, by its number, their name, axes and shape; called by any thread."""
 
 
-def run_on_threads(work: Work, workers: int | None, done: Done, room: Room | None = None) -> None:
+def run_on_threads(work: StudyWork, workers: int | None, done: Done, room: Room | None = None) -> None:
     """Do all cases on threads of this process, by default one for each core. Ctrl-C ends it after the present runs."""
     count = cores() if workers is None else whole("workers", workers, least=1)
     lock, stopped = threading.Lock(), threading.Event()
@@ -119,7 +119,7 @@ def run_on_threads(work: Work, workers: int | None, done: Done, room: Room | Non
             stopped.set()
 
 
-def run_on_executor(work: Work, executor: Executor, workers: int | None, done: Done) -> None:
+def run_on_executor(work: StudyWork, executor: Executor, workers: int | None, done: Done) -> None:
     """Do all cases on an executor, in tasks of about a second, or more where each is a job that has to be started.
 
     workers: how many tasks it does at a time, if that is known.
@@ -127,7 +127,7 @@ def run_on_executor(work: Work, executor: Executor, workers: int | None, done: D
     A task that is lost, with a worker that was killed for one, is given again a few times.
     """
     at_once = whole("workers", workers, least=1) if workers is not None else _workers_of(executor)
-    pace = _Pace(len(work.cases), at_once, time.perf_counter())
+    pace = _TaskSize(len(work.cases), at_once, time.perf_counter())
     robots = [packed(eqs) for eqs in work.structures.equations]
     blocks = work.blocks(pace.size)
     lost: list[tuple[list[int], int]] = []
@@ -177,7 +177,7 @@ def _landed(flying: Sequence[Any]) -> Sequence[Any]:
     return landed
 
 
-class _Pace:
+class _TaskSize:
     """How many cases a task is to have: one at first, then so many that it takes about a second; fewer towards the end, so that all
     workers end at the same time. Where tasks come back much later than they take, as jobs of a queue do, more."""
 

@@ -16,17 +16,17 @@ from pliant.solve.versions import versions
 from pliant.study.analyses import KEPT, Analysis, FindEquilibrium, FindModes, Linearize, Outcome, Simulate, units
 from pliant.study.case_results import NOT_RUN, CaseResults
 from pliant.study.cases import Cases, read_cases
-from pliant.study.execution import Work, opened_executor, run_on_executor, run_on_threads
+from pliant.study.execution import StudyWork, opened_executor, run_on_executor, run_on_threads
 from pliant.study.structures import Robot, Structures, structures, value_units
 
 if TYPE_CHECKING:
     import xarray
 
 CasesGiven = Cases | Sequence[Mapping[str, Any]] | Mapping[str, Any]
-Progress = Callable[["Pulse"], None]
+Progress = Callable[["StudyProgress"], None]
 
 
-class Pulse:
+class StudyProgress:
     """How far a study is: cases done, failed among them, and in all; how long it has taken and will take [s]."""
 
     def __init__(self, total: int, before: int = 0) -> None:
@@ -63,7 +63,7 @@ class ProgressLine:
     def __init__(self) -> None:
         self._last = 0.0
 
-    def __call__(self, pulse: Pulse) -> None:
+    def __call__(self, pulse: StudyProgress) -> None:
         over = pulse.done == pulse.total
         if not sys.stderr.isatty():
             if over:
@@ -101,7 +101,7 @@ class Study:
         into: where values are written as they are computed, if they are to be put there.
         """
         cases = range(len(self.cases)) if todo is None else todo
-        pulse = Pulse(len(self.cases), len(self.cases) - len(cases))
+        pulse = StudyProgress(len(self.cases), len(self.cases) - len(cases))
         show = ProgressLine() if progress is True else progress or None
 
         def finished(case: int, outcome: Outcome) -> None:
@@ -113,7 +113,7 @@ class Study:
 
         for eqs in self.structures.equations:
             _ = eqs.binding  # compiled by one thread, before all of them need it
-        work = Work(self.structures, self.analysis, cases)
+        work = StudyWork(self.structures, self.analysis, cases)
         try:
             if executor is None:
                 run_on_threads(work, workers, finished, None if into is None else partial(self._room, into))

@@ -42,7 +42,7 @@ class Variation(ABC):
 
 
 @dataclass(frozen=True)
-class Listed(Variation):
+class ListedValues(Variation):
     """Values one by one."""
 
     given: tuple[Any, ...]
@@ -58,7 +58,7 @@ class Listed(Variation):
 
 
 @dataclass(frozen=True)
-class Between(Variation):
+class ValueRange(Variation):
     """All numbers between two, evenly spread, or evenly in their logarithm."""
 
     low: float
@@ -74,7 +74,7 @@ class Between(Variation):
 
 
 @dataclass(frozen=True)
-class Distributed(Variation):
+class Distribution(Variation):
     """Numbers of a distribution; quantile: its quantile function."""
 
     quantile: Callable[[np.ndarray], np.ndarray]
@@ -126,12 +126,12 @@ _EXAMPLE = "write a range such as 1:3:20 kPa, a list such as 1, 2, 5 kPa, or a d
 def _in_range(name: str, text: str, given: Range) -> Variation:
     """`FROM:TO` or `FROM:TO:COUNT` with a unit."""
     if given.count is None:
-        return Between(given.unit, given.low, given.high, given.logarithmic)
+        return ValueRange(given.unit, given.low, given.high, given.logarithmic)
     number = float(given.count)
     if not 1 <= number <= MOST_VALUES or number != int(number):
         raise ArgumentError(f"the range '{text}' of '{name}' has {given.count} values", "write how many: FROM:TO:COUNT")
     shares = np.linspace(0.0, 1.0, int(number)) if number > 1 else np.array([0.0])
-    return Listed(given.unit, tuple(_between(given.low, given.high, shares, logarithmic=given.logarithmic)))
+    return ListedValues(given.unit, tuple(_between(given.low, given.high, shares, logarithmic=given.logarithmic)))
 
 
 def _distribution(name: str, text: str, kind: str, numbers: str, unit_text: str | None) -> Variation:
@@ -145,11 +145,11 @@ def _distribution(name: str, text: str, kind: str, numbers: str, unit_text: str 
     if len(given) != known[kind]:
         raise ArgumentError(f"'{text}' of '{name}': {kind} takes {known[kind]} numbers, not {len(given)}", _USE[kind])
     if kind == "uniform" and given[0] < given[1]:
-        return Between(unit, given[0] * factor, given[1] * factor)
+        return ValueRange(unit, given[0] * factor, given[1] * factor)
     quantile = _quantile(kind, given)
     if quantile is None:
         raise ArgumentError(f"'{text}' of '{name}' is not a distribution", _USE[kind])
-    return Distributed(unit, lambda shares: factor * quantile(shares))
+    return Distribution(unit, lambda shares: factor * quantile(shares))
 
 
 _USE = {
@@ -183,10 +183,10 @@ def _listed(name: str, given: Sequence[Any]) -> Variation:
     """A list of values: numbers, optionally with units (`1, 2, 5 kPa`: the unit of the last applies to bare numbers
     before it), or others."""
     if all(isinstance(x, Real) and not isinstance(x, bool) for x in given):
-        return Listed(None, tuple(_finite(name, x) for x in given))
+        return ListedValues(None, tuple(_finite(name, x) for x in given))
     matches = [_QUANTITY.fullmatch(x) if isinstance(x, str) else None for x in given]
     if not all(matches):
-        return Listed(None, tuple(given))
+        return ListedValues(None, tuple(given))
     units = [read_unit(name, match.group(2)) for match in matches if match]
     last = units[-1]
     if last is None and any(units):
@@ -195,7 +195,7 @@ def _listed(name: str, given: Sequence[Any]) -> Variation:
         raise ArgumentError(f"the values {describe(', '.join(given))} of '{name}' differ in dimension", "use one unit")
     factors = [1.0 if last is None else (unit or last).factor for unit in units]
     numbers = [float(match.group(1)) * factor for match, factor in zip(matches, factors, strict=True) if match]
-    return Listed(last, tuple(_finite(name, x) for x in numbers))
+    return ListedValues(last, tuple(_finite(name, x) for x in numbers))
 
 
 def _finite(name: str, value: Any) -> float:

@@ -47,7 +47,7 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class Found:
+class CaseResult:
     """Result of a case: the value of Pliant, and the reference, each a number or an array of the same shape."""
 
     value: Any
@@ -60,7 +60,7 @@ class Case:
     """A case with a known answer.
 
     Attributes:
-        compute: gives `Found`; it is called with the path of `data` where the case needs one.
+        compute: gives `CaseResult`; it is called with the path of `data` where the case needs one.
         theme: the table that it stands in.
         compared: description of the compared quantity, with units.
         source: where the reference comes from: citation, equation, table or page.
@@ -71,7 +71,7 @@ class Case:
         quick: whether it takes less than about a second, so that the tests run it.
     """
 
-    compute: Callable[..., Found]
+    compute: Callable[..., CaseResult]
     theme: Theme
     compared: str
     source: str
@@ -83,7 +83,7 @@ class Case:
     install: str | None = None
     quick: bool = True
 
-    def error(self, found: Found) -> np.ndarray:
+    def error(self, found: CaseResult) -> np.ndarray:
         """Errors of all entries, in the case's measure; not a number where value or reference is none."""
         value, reference = np.broadcast_arrays(np.asarray(found.value, float), np.asarray(found.reference, float))
         difference = np.abs(value - reference)
@@ -95,10 +95,10 @@ class Case:
         return np.asarray(difference / scale)
 
 
-def case(theme: Theme, **options: Any) -> Callable[[Callable[..., Found]], Case]:
+def case(theme: Theme, **options: Any) -> Callable[[Callable[..., CaseResult]], Case]:
     """Decorator that makes a case of the function that computes it; `options` are the other attributes of `Case`."""
 
-    def decorate(compute: Callable[..., Found]) -> Case:
+    def decorate(compute: Callable[..., CaseResult]) -> Case:
         return Case(compute, theme, **options)
 
     return decorate

@@ -16,7 +16,7 @@ import numpy as np
 from pliant.language.files import write_whole
 from pliant.solve.versions import versions
 from pliant.validation.case import Plot
-from pliant.validation.running import Findings, NotRun, Outcome
+from pliant.validation.running import NotRun, Outcome, ValidationResults
 from pliant.view.figures import figure_html
 from pliant.view.page import encoded, page, table, text
 from pliant.view.plot.style import COLOURS, DASHES, axes, key
@@ -30,12 +30,12 @@ FEW = 10
 """Fewer points than this are drawn as marks."""
 
 
-def write_page(findings: Findings, file: Path) -> None:
+def write_page(findings: ValidationResults, file: Path) -> None:
     """Write the page atomically."""
     write_whole(file, encoded(findings_page(findings)))
 
 
-def findings_page(findings: Findings) -> str:
+def findings_page(findings: ValidationResults) -> str:
     """The page with all cases."""
     groups = [(theme, list(some)) for theme, some in groupby(findings.outcomes, lambda x: x.entry.case.theme)]
     sections = [*((theme, _theme(some)) for theme, some in groups)]
@@ -53,7 +53,7 @@ def findings_page(findings: Findings) -> str:
     return page("Validation of Pliant", "\n".join(body))
 
 
-def summary(findings: Findings) -> str:
+def summary(findings: ValidationResults) -> str:
     """How many cases there were and how they came out, in a sentence."""
     count, failed, left = len(findings.outcomes), len(findings.failed), len(findings.not_run)
     seconds = sum(x.seconds for x in findings.outcomes)

@@ -9,7 +9,7 @@ import numpy as np
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot
+from pliant.validation.case import CaseResult, Line, Plot
 
 AREA, MOMENT = np.pi * 0.03**2, np.pi / 4 * 0.03**4
 MODEL = f"""
@@ -28,7 +28,7 @@ SOURCE = (
 )
 
 
-def beside(file: Path, gravity: str, rod: str, more: str = "") -> Found:
+def beside(file: Path, gravity: str, rod: str, more: str = "") -> CaseResult:
     """Mean distance of the tip from those of soromox and SoRoSim [mm], which are at fault by less than they differ."""
     run = simulate(
         derive(load_text(MODEL.replace("GRAVITY", gravity).replace("ROD", rod) + more)), 3.0, save_every=0.01
@@ -41,4 +41,4 @@ def beside(file: Path, gravity: str, rod: str, more: str = "") -> Found:
         Line("Pliant", rows["t"], tip[:, 0]),
         *(Line(name, rows["t"], x[:, 0], exact=True) for name, x in tips.items()),
     )
-    return Found(value, 0.0, Plot("time [s]", "x of the tip [m]", lines))
+    return CaseResult(value, 0.0, Plot("time [s]", "x of the tip [m]", lines))

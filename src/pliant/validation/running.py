@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.validation.case import Found
+from pliant.validation.case import CaseResult
 from pliant.validation.catalogue import Entry
 
 
@@ -26,7 +26,7 @@ class Outcome:
     """
 
     entry: Entry
-    found: Found | None
+    found: CaseResult | None
     error: float
     worst: int
     seconds: float
@@ -71,7 +71,7 @@ class NotRun:
 
 
 @dataclass(frozen=True)
-class Findings:
+class ValidationResults:
     """How all cases came out."""
 
     outcomes: tuple[Outcome, ...]
@@ -90,7 +90,7 @@ class Findings:
 
 def run_cases(
     entries: Iterable[Entry], data: Path | None = None, progress: Callable[[Entry], None] = lambda entry: None
-) -> Findings:
+) -> ValidationResults:
     """Compute cases in their order; `data` is the folder of recordings, `progress` is called before each of them."""
     outcomes, left = [], []
     for entry in entries:
@@ -100,7 +100,7 @@ def run_cases(
             left.append(NotRun(entry, reason))
         else:
             outcomes.append(run_case(entry, data))
-    return Findings(tuple(outcomes), tuple(left))
+    return ValidationResults(tuple(outcomes), tuple(left))
 
 
 def missing(entry: Entry, data: Path | None) -> str:

@@ -28,7 +28,7 @@ PUBLISHED_SCALE = 0.25
 
 
 @dataclass(frozen=True)
-class Measured:
+class TrackerData:
     """Data of the trackers, in the authors' axes rotated about the vertical so that the arm swings in the x-z plane.
 
     Attributes:
@@ -56,7 +56,7 @@ class Measured:
         return float(np.ptp(self.fabric[~self.first, 0]) / 2)
 
 
-def read_sleeve(file: Path) -> Measured:
+def read_sleeve(file: Path) -> TrackerData:
     """Angle, joint and node 8 from the recording. Plane of the swing, joint and distances come from the first half alone."""
     recording = read_recording(file)
 
@@ -84,10 +84,10 @@ def read_sleeve(file: Path) -> Measured:
     fabric = fabric - joint
     radius = float(np.einsum("ij,ij->i", fabric, along)[first].mean())
     angle = np.arctan2(along[:, 0], -along[:, 2])
-    return Measured(recording.time, angle, fabric, radius, max(distances), first)
+    return TrackerData(recording.time, angle, fabric, radius, max(distances), first)
 
 
-def driven_sleeve(measured: Measured) -> Equations:
+def driven_sleeve(measured: TrackerData) -> Equations:
     """The bundled sleeve with its arm fixed at the first angle, then driven as recorded."""
     # the model's joint turns the hanging arm towards -x
     swung = -(measured.angle - measured.angle[0])
@@ -96,7 +96,7 @@ def driven_sleeve(measured: Measured) -> Equations:
     return drive(derive(load("sleeve", variant="driven")), Recording("sleeve", time, {"swing": swing}))[0]
 
 
-def readings(measured: Measured) -> dict[str, dict[str, float]]:
+def readings(measured: TrackerData) -> dict[str, dict[str, float]]:
     """Position of the fabric on the arm, in three interpretations of the publication and the recording (distances
     from the joint [m]).
 
@@ -111,7 +111,7 @@ def readings(measured: Measured) -> dict[str, dict[str, float]]:
 
 
 def follow(
-    eqs: Equations, measured: Measured, values: dict[str, float], *, first_half: bool = False
+    eqs: Equations, measured: TrackerData, values: dict[str, float], *, first_half: bool = False
 ) -> np.ndarray | None:
     """Displacement of the model's node 8 since the release at the recorded times [m]; None if it could not be computed."""
     times = measured.time[measured.first] if first_half else measured.time
@@ -126,7 +126,7 @@ def follow(
     return place - place[0] if run.status == "completed" else None
 
 
-def error(moved: np.ndarray, measured: Measured, samples: np.ndarray) -> float:
+def error(moved: np.ndarray, measured: TrackerData, samples: np.ndarray) -> float:
     """Mean distance from the recorded displacement in these samples [m]."""
     return float(np.linalg.norm(moved - measured.moved[samples], axis=1).mean())
 
@@ -135,7 +135,7 @@ Choices = Mapping[str, Sequence[float]]
 
 
 def fit_on_first_half(
-    eqs: Equations, measured: Measured, place: dict[str, float], choices: Choices
+    eqs: Equations, measured: TrackerData, place: dict[str, float], choices: Choices
 ) -> tuple[dict[str, float], float]:
     """The parameters among all combinations of `choices` with the least error in the first half, and that error [m].
 

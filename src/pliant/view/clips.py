@@ -17,7 +17,7 @@ from pliant.view.scene import SceneMaker
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
     from pliant.solve.linear.modal import Modes
-    from pliant.solve.result import Recorded, Result
+    from pliant.solve.result import LabelledResult, Result
     from pliant.solve.statics.equilibrium import Equilibrium
     from pliant.solve.statics.path import Path
 
@@ -76,7 +76,7 @@ def run_scenes(eqs: Equations, run: Result, chosen: Iterable[int]) -> Iterator[S
         yield maker.at(q[k], float(times[k]), touching.sample(k) if touching.names else None)
 
 
-def parameters_of_run(eqs: Equations, run: Recorded) -> dict[str, float]:
+def parameters_of_run(eqs: Equations, run: LabelledResult) -> dict[str, float]:
     """The parameters that a result was made with, as far as these equations can take them."""
     known = set(eqs.parameters) - eqs.model.structural
     return {

@@ -76,7 +76,7 @@ def film(
         )
     moments = run.time[0] + np.linspace(0, span, count)
     chosen = [int(np.argmin(np.abs(run.time - t))) for t in moments]
-    look = _Look(view, None if size is None else picture_size(size), labels, frames)
+    look = _FrameStyle(view, None if size is None else picture_size(size), labels, frames)
     pictures = _pictures(eqs, run, chosen, look, progress)
     write = _mp4 if target.suffix == ".mp4" else _gif
     write_whole(target, write(pictures, fps))
@@ -84,7 +84,7 @@ def film(
 
 
 @dataclass(frozen=True)
-class _Look:
+class _FrameStyle:
     """How frames are drawn: see `film`."""
 
     view: View
@@ -94,7 +94,7 @@ class _Look:
 
 
 def _pictures(
-    eqs: Equations, run: Result, chosen: list[int], look: _Look, progress: Progress | None
+    eqs: Equations, run: Result, chosen: list[int], look: _FrameStyle, progress: Progress | None
 ) -> Iterator[np.ndarray]:
     """Frames (height x width x 3, bytes), all seen from the same place; each saved time is drawn once."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -16,7 +16,7 @@ from pliant.view.page import table, text
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FitContent:
     """A fit, with what checks of it found, where they were made."""
 
     fit: Fit
@@ -29,12 +29,12 @@ class Fitted:
         return self.fit.warnings
 
 
-def fit_html(found: Fitted) -> str:
+def fit_html(found: FitContent) -> str:
     """A fit as parts of a page."""
     return "".join(_parts(found))
 
 
-def _parts(found: Fitted) -> Iterator[str]:
+def _parts(found: FitContent) -> Iterator[str]:
     fit = found.fit
     exact = "exact derivatives" if fit.derivatives == "exact" else f"finite differences ({fit.derivatives})"
     yield f"<p>{text(fit.message)}; {fit.evaluations} evaluations with {text(exact)}.</p>"

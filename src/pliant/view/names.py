@@ -23,7 +23,7 @@ LETTER, LINE = 0.022, 0.036
 
 
 @dataclass(frozen=True)
-class Named:
+class NameLabel:
     """A part and the name that is to stand beside it.
 
     Attributes:
@@ -39,7 +39,7 @@ class Named:
     colour: str
 
 
-class Room:
+class OccupiedSpace:
     """What is on a picture already: lines through points of parts (n x 2 each) [m], and names. size: of the picture [m]."""
 
     def __init__(self, parts: Sequence[np.ndarray], size: float) -> None:
@@ -49,12 +49,12 @@ class Room:
         self.taken: list[np.ndarray] = []
         self.size = size
 
-    def corners(self, named: Named, place: np.ndarray) -> np.ndarray:
+    def corners(self, named: NameLabel, place: np.ndarray) -> np.ndarray:
         """Lower left and upper right corner of a name with its middle there (2 x 2)."""
         half = self.half(named)
         return np.array([place - half, place + half])
 
-    def half(self, named: Named) -> np.ndarray:
+    def half(self, named: NameLabel) -> np.ndarray:
         """Half of the width and height of a name [m]."""
         return 0.5 * self.size * np.array([LETTER * len(named.words), LINE])
 
@@ -65,7 +65,7 @@ class Room:
         return OVER_A_NAME * names + int(np.sum(np.all((self.points > low) & (self.points < high), axis=1)))
 
 
-def place_names(rooms: Sequence[Room], pictures: Sequence[Sequence[Named]]) -> list[list[np.ndarray]]:
+def place_names(rooms: Sequence[OccupiedSpace], pictures: Sequence[Sequence[NameLabel]]) -> list[list[np.ndarray]]:
     """Places (2) [m] of the middles of names on several pictures of the same parts, for each picture by part.
 
     A name stands on the same side of its part and as far along it on all of them: where it covers least, on the whole.
@@ -88,15 +88,15 @@ def place_names(rooms: Sequence[Room], pictures: Sequence[Sequence[Named]]) -> l
     return found
 
 
-def first_of_each(named: Sequence[Named]) -> list[Named]:
+def first_of_each(named: Sequence[NameLabel]) -> list[NameLabel]:
     """The first of each group of repeated parts (`disc[1]`, `disc[2]`, ...), which stands for all of them (`disc[i]`)."""
-    groups: dict[str, list[Named]] = {}
+    groups: dict[str, list[NameLabel]] = {}
     for one in named:
         groups.setdefault(re.sub(r"\[\d+\]", "[i]", one.words), []).append(one)
     return [replace(group[0], words=words) if len(group) > 1 else group[0] for words, group in groups.items()]
 
 
-def name_places(named: Named, room: Room, sign: float) -> list[np.ndarray]:
+def name_places(named: NameLabel, room: OccupiedSpace, sign: float) -> list[np.ndarray]:
     """Middles of a name beside its part, the usual one first; always as many, and none of them jumps when the part turns.
 
     sign: 1 or -1, for the side of the part that is the usual one.
@@ -104,7 +104,7 @@ def name_places(named: Named, room: Room, sign: float) -> list[np.ndarray]:
     return [*_around(named, room, sign), *_around(named, room, sign, FURTHER), *_beyond(named, room, FURTHER)]
 
 
-def _around(named: Named, room: Room, sign: float, ring: float = 1.0) -> list[np.ndarray]:
+def _around(named: NameLabel, room: OccupiedSpace, sign: float, ring: float = 1.0) -> list[np.ndarray]:
     """Places on the sides of a part, at a multiple of the usual gap."""
     points, half = named.points, room.half(named)
     if len(points) == 8:  # a box
@@ -126,14 +126,14 @@ def _around(named: Named, room: Room, sign: float, ring: float = 1.0) -> list[np
     return places
 
 
-def _beyond(named: Named, room: Room, ring: float) -> list[np.ndarray]:
+def _beyond(named: NameLabel, room: OccupiedSpace, ring: float) -> list[np.ndarray]:
     """Places beyond the two ends of a part."""
     half, along = room.half(named), outlines.unit(named.points[-1] - named.points[0], (1.0, 0.0))
     gap = named.width + 0.02 * ring * room.size + float(np.abs(along) @ half)
     return [named.points[-1] + gap * along, named.points[0] - gap * along]
 
 
-def _first_side(named: Named) -> float:
+def _first_side(named: NameLabel) -> float:
     """The sign for the right of a part, or above it, as it stands first."""
     beside = _across(named.points)
     return -1.0 if beside[0] < -1e-9 or (abs(beside[0]) <= 1e-9 and beside[1] < 0) else 1.0

@@ -16,8 +16,8 @@ from pliant.equations.outputs import output_units
 from pliant.gradient.optimize import Optimum, spare_words
 from pliant.identify.compare import Comparison
 from pliant.identify.fit import Fit
+from pliant.language.column_headings import heading
 from pliant.language.files import write_whole
-from pliant.language.headings import heading
 from pliant.solve.linear.modal import Modes
 from pliant.solve.linear.state_space import StateSpace
 from pliant.solve.result import Result
@@ -28,7 +28,7 @@ from pliant.study.measures import Table
 from pliant.view import plot
 from pliant.view.clips import mode_clips, path_clip, pose_clip, run_clip
 from pliant.view.figures import constraint_error, figure_html, sketch_html
-from pliant.view.fit_page import Fitted, fit_html
+from pliant.view.fit_page import FitContent, fit_html
 from pliant.view.page import encoded, page, table, text
 from pliant.view.player import player
 from pliant.view.plot.profile import profile_names
@@ -44,7 +44,7 @@ TOGETHER = 6
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparisonContent:
     """Results of `compare`, and a description of the reference."""
 
     rows: tuple[Comparison, ...]
@@ -57,7 +57,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Swept:
+class SweepContent:
     """Cases of a sweep: their table, the measure that ranks them, and the best ones, each with its equations and
     result (a motion or an equilibrium)."""
 
@@ -238,7 +238,7 @@ def _input_figures(run: Result) -> Iterator[str]:
             yield figure_html(partial(plot.inputs, run, few), f"inputs {', '.join(few)} over time")
 
 
-def _comparison(eqs: Equations, found: Compared, name: str) -> str:
+def _comparison(eqs: Equations, found: ComparisonContent, name: str) -> str:
     unit = found.rows[0].unit if found.rows else "mm"
     head = (
         "rod",
@@ -261,11 +261,11 @@ def _comparison(eqs: Equations, found: Compared, name: str) -> str:
     return f"<p>Compared with the {text(found.reference)}.</p>{table(head, lines)}{drawn}"
 
 
-def _fit(eqs: Equations, found: Fit | Fitted, name: str) -> str:
-    return fit_html(found if isinstance(found, Fitted) else Fitted(found))
+def _fit(eqs: Equations, found: Fit | FitContent, name: str) -> str:
+    return fit_html(found if isinstance(found, FitContent) else FitContent(found))
 
 
-def _sweep(eqs: Equations, found: Swept, name: str) -> str:
+def _sweep(eqs: Equations, found: SweepContent, name: str) -> str:
     table_, (by, values) = found.table, found.table.measure(found.by)
     words, counts = np.unique(table_.status, return_counts=True)
     parts = [
@@ -347,10 +347,10 @@ WRITERS: dict[type, tuple[str, Callable[[Equations, Any, str], str]]] = {
     StateSpace: ("Linear system", _linear),
     Result: ("Motion", _motion),
     Path: ("Path of equilibria", _path),
-    Compared: ("Comparison", _comparison),
+    ComparisonContent: ("Comparison", _comparison),
     Fit: ("Fit", _fit),
-    Fitted: ("Fit", _fit),
-    Swept: ("Sweep", _sweep),
+    FitContent: ("Fit", _fit),
+    SweepContent: ("Sweep", _sweep),
     Optimum: ("Optimum", _optimum),
 }
 """How findings are written: the title of their section, and its content."""

@@ -19,7 +19,7 @@ from pliant.joint import Cylindrical, Planar, Prismatic, Revolute, Universal
 from pliant.language.placement import Attachment, Axis, Placement
 from pliant.link import Axial, Beam
 from pliant.link.axial import AXIAL
-from pliant.model import placing
+from pliant.model import placement_matrices
 from pliant.surface import (
     BoxSurface,
     CapsuleSurface,
@@ -45,7 +45,7 @@ from pliant.view.marks import (
     TendonMark,
     outline,
 )
-from pliant.view.nets import Net
+from pliant.view.mesh_marks import MeshIndices
 from pliant.view.rod_curve import rod_curve
 from pliant.view.surfaces import SurfaceForm, SurfaceMark, coarser
 
@@ -75,7 +75,7 @@ class SceneMaker:
         self.looks = {
             name: SURFACES[type(surface)](surface, self.value) for name, surface in self.spec.surfaces.items()
         }
-        self.nets = [Net(eqs.model, name, mesh) for name, mesh in self.spec.meshes.items()]
+        self.nets = [MeshIndices(eqs.model, name, mesh) for name, mesh in self.spec.meshes.items()]
         # nodes of meshes have thousands of frames: show only those with attached parts
         attached = {frame for part in _attaching(self.spec) for frame in part}
         self.named = tuple(f for f in eqs.frame_names if _owner(f) not in self.spec.meshes or f in attached)
@@ -228,11 +228,11 @@ class SceneMaker:
 
     def compose(self, pose: Pose, placement: Placement) -> Pose:
         rotation, position = pose
-        turned, moved = (np.asarray(ca.DM(part)) for part in placing.pose(placement, self.value))
+        turned, moved = (np.asarray(ca.DM(part)) for part in placement_matrices.pose(placement, self.value))
         return rotation @ turned, position + rotation @ moved.ravel()
 
     def direction(self, axis: Axis) -> np.ndarray:
-        return np.array([float(x) for x in placing.direction(axis, self.value)])
+        return np.array([float(x) for x in placement_matrices.direction(axis, self.value)])
 
 
 def _attaching(spec: RobotSpec) -> Iterator[tuple[str, ...]]:

@@ -31,8 +31,8 @@ from pliant.view.marks import (
     outline,
     push_scale,
 )
-from pliant.view.names import LETTER, Named, Room, first_of_each, place_names
-from pliant.view.net_drawing import net_paints
+from pliant.view.mesh_drawing import net_paints
+from pliant.view.names import LETTER, NameLabel, OccupiedSpace, first_of_each, place_names
 from pliant.view.pose import pose_of
 from pliant.view.rod_curve import RodCurve
 from pliant.view.scene import make_scene
@@ -275,7 +275,7 @@ class Drawing(DrawingLayers):
         for point in (a, b):
             self._marker(point, "D", 7.5, 921, HELD)
 
-    def names(self) -> tuple[Room, list[Named]]:
+    def names(self) -> tuple[OccupiedSpace, list[NameLabel]]:
         """What is on the picture, and the parts that have names there. Of repeated parts the first stands for all where there are
         many."""
         solids = [s for s in self.scene.solids if s.form != "none"]
@@ -283,7 +283,7 @@ class Drawing(DrawingLayers):
         parts = [outlines.hull(points) if len(points) > 2 else points for points in outlined]
         parts += [self.camera.project(joint.child)[None] for joint in self.scene.joints]
         named = [
-            Named(
+            NameLabel(
                 solid.name,
                 self.camera.project(solid.points),
                 max(solid.radius, 0.016 * self.size),
@@ -294,12 +294,12 @@ class Drawing(DrawingLayers):
         for rod in self.scene.rods:
             points, radii = self.camera.project(rod.points), rod.seen_half_widths(self.camera.project)
             parts += [points, outlines.tube(points, radii)]
-            named.append(Named(rod.name, points, max(float(radii.max()), 0.008 * self.size), SOFT))
+            named.append(NameLabel(rod.name, points, max(float(radii.max()), 0.008 * self.size), SOFT))
         if len(named) > LABELS_UP_TO:
             named = first_of_each(named)
-        return Room(parts, self.size), named if self.labels and len(named) <= LABELS_UP_TO else []
+        return OccupiedSpace(parts, self.size), named if self.labels and len(named) <= LABELS_UP_TO else []
 
-    def write_names(self, named: Sequence[Named], places: Sequence[np.ndarray]) -> None:
+    def write_names(self, named: Sequence[NameLabel], places: Sequence[np.ndarray]) -> None:
         """Write names with their middles at these places."""
         for one, place in zip(named, places, strict=True):
             self._text(one.words, place, darker(one.colour), 9.5, width=0.5 * LETTER * self.size * len(one.words))

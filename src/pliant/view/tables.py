@@ -48,7 +48,7 @@ OWN_TABLE = ("parameters", "bodies", "joints", "tendons", "attach")
 
 
 @dataclass(frozen=True)
-class Sheet:
+class TextTable:
     """A table: a title, names of the columns, and rows of text."""
 
     title: str
@@ -57,11 +57,11 @@ class Sheet:
 
 
 @dataclass(frozen=True)
-class Branch:
+class BodyBranch:
     """A body in the tree, with those that hang on it."""
 
     label: str
-    children: tuple[Branch, ...]
+    children: tuple[BodyBranch, ...]
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ class Overview:
 
     title: str
     description: str
-    sheets: tuple[Sheet, ...]
-    tree: Branch
+    sheets: tuple[TextTable, ...]
+    tree: BodyBranch
     totals: tuple[tuple[str, str], ...]
 
 
@@ -108,11 +108,11 @@ def _built(flat: RobotSpec) -> tuple[Build | None, dict[str, str]]:
         return None, {"cannot be built": str(error.faults[0])}
 
 
-def _used_columns(sheet: Sheet) -> Sheet:
+def _used_columns(sheet: TextTable) -> TextTable:
     """The sheet without empty columns."""
     used = [k for k in range(len(sheet.columns)) if k == 0 or any(row[k] for row in sheet.rows)]
     rows = tuple(tuple(row[k] for k in used) for row in sheet.rows)
-    return Sheet(sheet.title, tuple(sheet.columns[k] for k in used), rows)
+    return TextTable(sheet.title, tuple(sheet.columns[k] for k in used), rows)
 
 
 def number(value: float, unit: str = "") -> str:
@@ -120,7 +120,7 @@ def number(value: float, unit: str = "") -> str:
     return f"{value:.4g} {unit}".strip()
 
 
-def _parameters(flat: RobotSpec, environment: Environment) -> Sheet:
+def _parameters(flat: RobotSpec, environment: Environment) -> TextTable:
     rows = [
         (
             name,
@@ -131,7 +131,7 @@ def _parameters(flat: RobotSpec, environment: Environment) -> Sheet:
         )
         for name, parameter in flat.parameters.items()
     ]
-    return Sheet("parameters", ("name", "as written", "value", "kind", "description"), tuple(rows))
+    return TextTable("parameters", ("name", "as written", "value", "kind", "description"), tuple(rows))
 
 
 def _unit(environment: Environment, name: str) -> str:
@@ -139,7 +139,7 @@ def _unit(environment: Environment, name: str) -> str:
     return dimension.unit if dimension is not None and not dimension.is_number else ""
 
 
-def _bodies(flat: RobotSpec, environment: Environment) -> Sheet:
+def _bodies(flat: RobotSpec, environment: Environment) -> TextTable:
     rows = []
     for name, body in flat.bodies.items():
         center = ", ".join(number(environment.value(entry)) for entry in body.center_of_mass)
@@ -147,10 +147,10 @@ def _bodies(flat: RobotSpec, environment: Environment) -> Sheet:
         mass = float(body.total_mass(environment.value, flat.materials))
         inertia = shape if mass else "massless"
         rows.append((name, number(mass, "kg"), f"[{center}] m", inertia, ", ".join(body.frames)))
-    return Sheet("bodies", ("name", "mass", "center of mass", "inertia", "frames"), shorten(rows))
+    return TextTable("bodies", ("name", "mass", "center of mass", "inertia", "frames"), shorten(rows))
 
 
-def _joints(flat: RobotSpec, environment: Environment) -> Sheet:
+def _joints(flat: RobotSpec, environment: Environment) -> TextTable:
     rows = []
     for name, joint in flat.joints.items():
         axes = [_written(getattr(joint, key)) for key in ("axis", "axis1", "axis2") if hasattr(joint, key)]
@@ -160,10 +160,10 @@ def _joints(flat: RobotSpec, environment: Environment) -> Sheet:
             angle = number(math.degrees(environment.value(joint.around.angle or 0)), "deg")
             place += f", around {_written(joint.around.axis)} by {angle}"
         rows.append((name, joint.type, joint.parent, joint.child, ", ".join(axes), place))
-    return Sheet("joints", ("name", "type", "parent", "child", "axis", "position"), shorten(rows))
+    return TextTable("joints", ("name", "type", "parent", "child", "axis", "position"), shorten(rows))
 
 
-def _tendons(flat: RobotSpec) -> Sheet:
+def _tendons(flat: RobotSpec) -> TextTable:
     rows = []
     for name, tendon in flat.tendons.items():
         through = [
@@ -175,10 +175,10 @@ def _tendons(flat: RobotSpec) -> Sheet:
         }
         drive = ", ".join(f"{key}: {flow(value, quotes=False)}" for key, value in said.items())
         rows.append((name, tendon.type, ", ".join(through), drive))
-    return Sheet("tendons", ("name", "type", "through", ""), shorten(rows))
+    return TextTable("tendons", ("name", "type", "through", ""), shorten(rows))
 
 
-def _coordinates(coordinates: list[CoordinateEntry]) -> Sheet:
+def _coordinates(coordinates: list[CoordinateEntry]) -> TextTable:
     rows = []
     for entry in coordinates:
         coordinate = entry.coordinate
@@ -191,10 +191,10 @@ def _coordinates(coordinates: list[CoordinateEntry]) -> Sheet:
         given.pop("name", None)
         rest = ", ".join(f"{key}: {flow(value, quotes=False)}" for key, value in given.items())
         rows.append((entry.name, entry.joint, kind, _written(start), _written(rate), rest))
-    return Sheet("coordinates", ("name", "joint", "kind", "start", "rate", "acting on it"), shorten(rows))
+    return TextTable("coordinates", ("name", "joint", "kind", "start", "rate", "acting on it"), shorten(rows))
 
 
-def _rod_coordinates(coordinates: list[RodCoordinate]) -> Sheet:
+def _rod_coordinates(coordinates: list[RodCoordinate]) -> TextTable:
     """Coordinates of rods, those that differ only by their number in one row."""
     groups: dict[tuple[str, str], list[RodCoordinate]] = {}
     for entry in coordinates:
@@ -204,10 +204,10 @@ def _rod_coordinates(coordinates: list[RodCoordinate]) -> Sheet:
         name = entries[0].name if len(entries) == 1 else f"{entries[0].name} ... {entries[-1].name}"
         unit = "rotation" if entries[0].is_rotation else entries[0].unit
         rows.append((name, rod, str(len(entries)), unit))
-    return Sheet("coordinates of rods", ("name", "rod", "how many", "unit"), tuple(rows))
+    return TextTable("coordinates of rods", ("name", "rod", "how many", "unit"), tuple(rows))
 
 
-def _others(flat: RobotSpec, collection: str) -> Sheet:
+def _others(flat: RobotSpec, collection: str) -> TextTable:
     rows = []
     for name, thing in getattr(flat, collection).items():
         data = to_data(thing, RobotSpec)
@@ -215,13 +215,13 @@ def _others(flat: RobotSpec, collection: str) -> Sheet:
             data.pop("count", None)
             data = ", ".join(f"{key}: {flow(value, quotes=False)}" for key, value in data.items())
         rows.append((name, data if isinstance(data, str) else flow(data, quotes=False)))
-    return Sheet(collection, ("name", ""), shorten(rows))
+    return TextTable(collection, ("name", ""), shorten(rows))
 
 
-def _analyses(flat: RobotSpec) -> Sheet:
+def _analyses(flat: RobotSpec) -> TextTable:
     pairs = [pair for analysis in flat.analyses for pair in to_data(analysis, RobotSpec).items()]
     rows = tuple((str(index), name, flow(settings, quotes=False)) for index, (name, settings) in enumerate(pairs, 1))
-    return Sheet("analyses", ("", "name", "settings"), rows)
+    return TextTable("analyses", ("", "name", "settings"), rows)
 
 
 def _totals(
@@ -260,7 +260,7 @@ def _freedom(coordinate: Coordinate | Orientation) -> int:
     return 0 if driven else 1
 
 
-def _tree(flat: RobotSpec) -> Branch:
+def _tree(flat: RobotSpec) -> BodyBranch:
     children: dict[str, list[tuple[str, str]]] = {}
     for name, joint in flat.joints.items():
         body, _, frame = joint.parent.partition(".")
@@ -278,13 +278,13 @@ def _tree(flat: RobotSpec) -> Branch:
         body, label = waiting.pop()
         order.append((body, label))
         waiting.extend(children.get(body, []))
-    made: dict[str, Branch] = {}
+    made: dict[str, BodyBranch] = {}
     for body, label in reversed(order):
-        made[body] = Branch(label, tuple(_chain(made[child]) for child, _ in children.get(body, [])))
+        made[body] = BodyBranch(label, tuple(_chain(made[child]) for child, _ in children.get(body, [])))
     return made[WORLD]
 
 
-def _chain(branch: Branch) -> Branch:
+def _chain(branch: BodyBranch) -> BodyBranch:
     """A long chain of instances, each hanging on the one before, cut down to the first two and the last."""
     base = branch.label.partition("[")[0]
     if "[1]" not in branch.label.partition(" ")[0]:
@@ -294,8 +294,8 @@ def _chain(branch: Branch) -> Branch:
         chain.append(chain[-1].children[0])
     if len(chain) <= MANY:
         return branch
-    between = Branch(f"... {len(chain) - 3} more", (chain[-1],))
-    return Branch(branch.label, (Branch(chain[1].label, (between,)),))
+    between = BodyBranch(f"... {len(chain) - 3} more", (chain[-1],))
+    return BodyBranch(branch.label, (BodyBranch(chain[1].label, (between,)),))
 
 
 def shorten(rows: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
@@ -341,10 +341,10 @@ def print_tables(spec: RobotSpec, console: Console) -> None:
         console.print(Text(f"  {name}: {value}"))
 
 
-def tree_lines(tree: Branch, *, most: int = 60) -> list[str]:
+def tree_lines(tree: BodyBranch, *, most: int = 60) -> list[str]:
     """The tree as lines of text; deep and wide trees are cut."""
     lines: list[str] = []
-    waiting: list[tuple[Branch, str, str]] = [(tree, "", "")]
+    waiting: list[tuple[BodyBranch, str, str]] = [(tree, "", "")]
     while waiting and len(lines) < most:
         branch, head, margin = waiting.pop()
         lines.append("  " + head + branch.label)
@@ -354,7 +354,7 @@ def tree_lines(tree: Branch, *, most: int = 60) -> list[str]:
     return [*lines, f"  ... and {_size(waiting)} more"] if waiting else lines
 
 
-def _size(waiting: list[tuple[Branch, str, str]]) -> int:
+def _size(waiting: list[tuple[BodyBranch, str, str]]) -> int:
     branches, number_of = [branch for branch, _, _ in waiting], 0
     while branches:
         number_of += 1

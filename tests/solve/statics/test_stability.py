@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant import AnalysisFailed, derive, equilibrium, load, load_text, modes
-from pliant.equations.binding import Linearized
+from pliant.equations.binding import LinearizedEquations
 from pliant.solve.statics.eigenvalue_count import independent_rows, negative_eigenvalues, negative_eigenvalues_within
 from pliant.solve.statics.stability import growth, judge, judge_large
 from pliant.spec.rod_switch import with_rod_model
@@ -182,7 +182,7 @@ def linearized(K, C, M, J=None):
     n = len(K)
     J = np.zeros((0, n)) if J is None else np.asarray(J, dtype=float)
     matrices = (sp.csc_matrix(np.asarray(x, dtype=float)) for x in (K, C, M))
-    return Linearized(np.zeros(n), *matrices, np.zeros(len(J)), sp.csr_matrix(J), np.ones(n), np.ones(len(J)))
+    return LinearizedEquations(np.zeros(n), *matrices, np.zeros(len(J)), sp.csr_matrix(J), np.ones(n), np.ones(len(J)))
 
 
 ONE, NONE, TURN = np.eye(2), np.zeros((2, 2)), np.array([[0.0, 1.0], [-1.0, 0.0]])

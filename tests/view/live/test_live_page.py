@@ -11,8 +11,8 @@ import pytest
 
 import pliant
 from pliant.cli import run as command
-from pliant.view.live.robot import Choice, LiveRobot, Overlays
-from pliant.view.live.server import Door, check_host, is_expected
+from pliant.view.live.robot import LiveRobot, Overlays, SliderValues
+from pliant.view.live.server import RequestGuard, check_host, is_expected
 from pliant.view.live.sliders import coordinate_sliders, input_sliders, parameter_sliders
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
@@ -43,17 +43,17 @@ def test_sliders_solve_again_without_deriving_again(eqs, monkeypatch):
     robot = LiveRobot(eqs)
     program = eqs.binding.program
     monkeypatch.setattr("pliant.view.live.robot.derive", lambda *_: pytest.fail("derived again"))
-    tips = [robot.rest(Choice(inputs={"force": f})).scene.rods[0].points[-1][2] for f in (0.0, 0.3, 0.6)]
+    tips = [robot.rest(SliderValues(inputs={"force": f})).scene.rods[0].points[-1][2] for f in (0.0, 0.3, 0.6)]
     assert tips[0] < tips[1] < tips[2]
-    longer = robot.rest(Choice(parameters={"length": 0.6})).scene.rods[0].points
+    longer = robot.rest(SliderValues(parameters={"length": 0.6})).scene.rods[0].points
     assert np.linalg.norm(np.diff(longer, axis=0), axis=1).sum() == pytest.approx(0.6, rel=0.02)
     assert eqs.binding.program is program
 
 
 def test_the_shape_at_rest_is_that_of_the_equilibrium(eqs):
     robot = LiveRobot(eqs)
-    robot.rest(Choice(inputs={"force": -0.5}))  # another start must not matter
-    shown = robot.rest(Choice(inputs={"force": 0.5}))
+    robot.rest(SliderValues(inputs={"force": -0.5}))  # another start must not matter
+    shown = robot.rest(SliderValues(inputs={"force": 0.5}))
     expected = pliant.equilibrium(eqs, inputs={"force": 0.5})
     np.testing.assert_allclose(shown.scene.rods[0].points[-1], eqs.frame("arm.tip", expected.q).position, atol=1e-7)
     assert shown.scene.loads[0].force[2] == pytest.approx(0.5)
@@ -61,7 +61,7 @@ def test_the_shape_at_rest_is_that_of_the_equilibrium(eqs):
 
 def test_modes_are_those_of_the_pose_shown(eqs):
     robot = LiveRobot(eqs)
-    choice = Choice(parameters={"length": 0.4})
+    choice = SliderValues(parameters={"length": 0.4})
     rest = pliant.equilibrium(eqs, parameters=choice.parameters)
     frequency = pliant.modes(eqs, at=rest.state, count=1, parameters=choice.parameters).frequencies[0]
     assert f"{frequency:.4g} Hz" in robot.mode(choice, 1, 0.25).words
@@ -74,9 +74,9 @@ def test_modes_are_those_of_the_pose_shown(eqs):
 def test_start_coordinates_move_the_initial_pose():
     eqs = pliant.derive("four_bar")
     start = eqs.initial_state().q
-    moved = LiveRobot(eqs).start(Choice(start={"q1": start[0] + 0.3}))
+    moved = LiveRobot(eqs).start(SliderValues(start={"q1": start[0] + 0.3}))
     assert np.linalg.norm(np.diff(moved.scene.constraints[0], axis=0)) < 1e-8
-    before = {s.name: s.points for s in LiveRobot(eqs).start(Choice()).scene.solids}
+    before = {s.name: s.points for s in LiveRobot(eqs).start(SliderValues()).scene.solids}
     assert np.linalg.norm(before["bar1"][1] - moved.scene.solids[0].points[1]) > 0.005
 
 
@@ -84,8 +84,8 @@ def test_an_overlay_is_derived_once(eqs):
     overlays = Overlays(eqs.model.spec)
     robot = overlays.robot("arm", "pcs:2")
     assert overlays.robot("arm", "pcs:2") is robot
-    finer = robot.rest(Choice(inputs={"force": 0.2})).scene.rods[0].points[-1]
-    own = LiveRobot(eqs).rest(Choice(inputs={"force": 0.2})).scene.rods[0].points[-1]
+    finer = robot.rest(SliderValues(inputs={"force": 0.2})).scene.rods[0].points[-1]
+    own = LiveRobot(eqs).rest(SliderValues(inputs={"force": 0.2})).scene.rods[0].points[-1]
     assert 0 < np.linalg.norm(finer - own) < 0.05
 
 
@@ -103,7 +103,7 @@ def test_sliders_have_ranges_that_make_sense(eqs):
 # -- whom it answers -------------------------------------------------------------------------------------------------
 
 
-DOOR = Door(8080, "secret")
+DOOR = RequestGuard(8080, "secret")
 
 
 @pytest.mark.parametrize("host", ["localhost:8080", "127.0.0.1:8080", "[::1]:8080"])

@@ -34,7 +34,7 @@ def read_scene(data: bytes, what: str, path: Path) -> Drawing:
             import collada  # noqa: F401
     except ImportError:
         raise MeshProblem(f"{what} needs the packages {needed}", "install pliant[mesh]") from None
-    beside: Any = _Beside(path.parent)
+    beside: Any = _SiblingFiles(path.parent)
     try:
         scene = trimesh.load_scene(trimesh.util.wrap_as_stream(data), file_type=kind, resolver=beside, process=False)
         found = scene.to_mesh()
@@ -58,7 +58,7 @@ def _unit(scene: Any) -> float:
     return float(match[1]) if match else 1.0
 
 
-class _Beside:
+class _SiblingFiles:
     """Files that a scene names: those in its folder alone. trimesh requires them by `get`, or as a mapping."""
 
     def __init__(self, folder: Path) -> None:

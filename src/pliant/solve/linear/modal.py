@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import scipy
 
-from pliant.equations.binding import Binding, Linearized
+from pliant.equations.binding import Binding, LinearizedEquations
 from pliant.equations.contacts import contacts_at
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.state import State
@@ -215,7 +215,7 @@ def _solved(
     return _dense(*on_allowed_motions(linear, on), undamped, forces, _rubs(state)), state, True, notes
 
 
-def _in_motion(bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> tuple[Linearized, State]:
+def _in_motion(bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> tuple[LinearizedEquations, State]:
     """Linearization in steady motion."""
     _, multipliers = bound.forward(t, q, v)
     touching = contacts_at(bound, t, q, v) if bound.system.contacts.laws else None
@@ -247,7 +247,7 @@ def _dense(
 
 
 def _sparse(
-    linear: Linearized, on: np.ndarray, count: int, undamped: bool, forces: float, rubs: bool
+    linear: LinearizedEquations, on: np.ndarray, count: int, undamped: bool, forces: float, rubs: bool
 ) -> tuple[Eigenpairs, bool | None, list[str]]:
     """The lowest modes of a large robot, and whether any mode grows as far as that can be told without all of them."""
     sizes, linear = linear.rate_sizes, linear.in_sizes()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.equations.binding import Binding, Linearized
+from pliant.equations.binding import Binding, LinearizedEquations
 from pliant.equations.equations import Equations
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError
@@ -12,7 +12,9 @@ from pliant.model.time_series import TimeSeries
 from pliant.solve.independent_coordinates import null_space
 
 
-def rate_by_position(eqs: Equations, bound: Binding, state: State, linear: Linearized, a: np.ndarray) -> np.ndarray:
+def rate_by_position(
+    eqs: Equations, bound: Binding, state: State, linear: LinearizedEquations, a: np.ndarray
+) -> np.ndarray:
     """d(J v) of the active rows for changes of q at the same v."""
     on = bound.active_rows
     Ev = bound.acceleration_tangent(state.t, state.q, state.v, a)[1][on]
@@ -30,7 +32,9 @@ class PrescribedMotions:
     of the prescribed accelerations by them. signals, input_signals: derivatives of all signals by c and by the inputs.
     """
 
-    def __init__(self, eqs: Equations, bound: Binding, state: State, linear: Linearized, a: np.ndarray) -> None:
+    def __init__(
+        self, eqs: Equations, bound: Binding, state: State, linear: LinearizedEquations, a: np.ndarray
+    ) -> None:
         """About a state with accelerations a, where the equations are `linear`."""
         model, t, q, v = eqs.model, state.t, state.q, state.v
         J, H = linear.jacobian.toarray()[bound.active_rows], rate_by_position(eqs, bound, state, linear, a)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from pliant.equations.binding import Binding, Linearized
+from pliant.equations.binding import Binding, LinearizedEquations
 from pliant.equations.contacts import contacts_at_rest, from_here
 from pliant.equations.equations import Equations
 from pliant.equations.state import State
@@ -22,7 +22,7 @@ STEADY = 1e-6
 """A motion whose linear equations change by less than this share, and which accelerates by less than it, is steady."""
 
 
-def at_rest(bound: Binding, t: float, q: np.ndarray) -> tuple[Linearized, State]:
+def at_rest(bound: Binding, t: float, q: np.ndarray) -> tuple[LinearizedEquations, State]:
     """Linearization at rest with the constraint forces that balance the pose best."""
     zero = np.zeros(bound.nv)
     multipliers = np.zeros(bound.m)
@@ -50,7 +50,7 @@ def largest_force(bound: Binding, t: float, q: np.ndarray) -> float:
     return max((float(np.abs(sizes * force).max(initial=0.0)) for force in by_source), default=0.0)
 
 
-def imbalance(eqs: Equations, linear: Linearized, *, forces: float = 0.0) -> str:
+def imbalance(eqs: Equations, linear: LinearizedEquations, *, forces: float = 0.0) -> str:
     """How far a pose is from rest; empty where it is at rest.
 
     linear: the equations there, with the constraint forces that balance it best. forces: as `largest_force` gives them.
@@ -102,7 +102,7 @@ def first_order(
     bound: Binding,
     state: State,
     a: np.ndarray,
-    linear: Linearized,
+    linear: LinearizedEquations,
     independent: list[int] | None = None,
     moved: PrescribedMotions | None = None,
 ) -> FirstOrder:

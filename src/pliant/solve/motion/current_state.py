@@ -19,7 +19,7 @@ from pliant.equations.state import rate_name
 from pliant.language.arguments import ArgumentError, mapping, number, vector
 from pliant.language.message_text import suggestion
 from pliant.model.time_series import TimeSeries
-from pliant.output.base import ContactQuestion
+from pliant.output.base import ContactQuery
 
 SETTABLE = ("q", "v", "inputs", "parameters")
 """What a mid-step function or the function of an event may set."""
@@ -165,7 +165,7 @@ class Now:
             raise ArgumentError(f"a gap is between two parts, not {len(of)}", "write of=('finger', 'ball')")
         for thing in of:
             known("part that can touch", thing, [shape.name for shape in system.shapes])
-        asked = indexed_questions(system, [ContactQuestion(contact, tuple(of))])
+        asked = indexed_questions(system, [ContactQuery(contact, tuple(of))])
         return contact_gap(self._values(), self.q, int(asked.law[0]), asked.side[0])
 
     def measure(self, names: Sequence[str]) -> np.ndarray:

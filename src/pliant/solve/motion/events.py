@@ -89,7 +89,7 @@ class _Gap:
         return now.gap(self.contact, self.of)
 
 
-class _Place(NamedTuple):
+class _StepState(NamedTuple):
     """A state within a step, and the contacts there."""
 
     q: np.ndarray
@@ -102,7 +102,7 @@ class _Hit:
     """A crossing: when [s], in which state, and how far the value is from zero there."""
 
     t: float
-    place: _Place
+    place: _StepState
     rest: float
     index: int
 
@@ -115,7 +115,7 @@ class EventMonitor:
         self.active = bool(events) or mid_step is not None
         self.happened: list[list[float]] = [[] for _ in events]
         self.memory: dict[str, Any] = {}
-        self.before = 0.0, _Place(np.zeros(0), np.zeros(0), Contacts())
+        self.before = 0.0, _StepState(np.zeros(0), np.zeros(0), Contacts())
         self.values: list[float] = []
         self.rests = np.zeros(len(events))
         """How far from zero a value is that counts as zero: of events that have just happened."""
@@ -135,7 +135,7 @@ class EventMonitor:
         self.values = [self._value(event, now) for event in self.events]
         self.bound = self.job.bound
 
-    def _now(self, t: float, place: _Place, reader: str = "") -> Now:
+    def _now(self, t: float, place: _StepState, reader: str = "") -> Now:
         job = self.job
         return Now(
             t, place.q, place.v, job.eqs, dict(job.inputs), dict(job.parameters), self.memory,
@@ -221,14 +221,14 @@ class EventMonitor:
         root, found = self._locate(event, begin, run.t, states)
         return _Hit(root, states[root], abs(found), index)
 
-    def _leaves(self, event: Event, t: float, rest: float, states: dict[float, _Place]) -> bool:
+    def _leaves(self, event: Event, t: float, rest: float, states: dict[float, _StepState]) -> bool:
         """Whether the value, zero at the start of the step, is on its other side until t because it goes there, and not by
         round-off: it then grows in proportion to the time."""
         t0 = self.before[0]
         late, early = (self._value_at(event, t0 + share * (t - t0), states) for share in (0.25, 0.0625))
         return abs(late) > rest and 0.15 < early / late < 0.45
 
-    def _value_at(self, event: Event, t: float, states: dict[float, _Place]) -> float:
+    def _value_at(self, event: Event, t: float, states: dict[float, _StepState]) -> float:
         """The value at a time in the last step, by integrating there from its start; the state is added to `states`."""
         if t not in states:
             job, (t0, (q0, v0, contacts)) = self.job, self.before
@@ -244,7 +244,7 @@ class EventMonitor:
             states[t] = _place(trial)
         return self._value(event, self._now(t, states[t], "the value of an event"))
 
-    def _locate(self, event: Event, begin: float, end: float, states: dict[float, _Place]) -> tuple[float, float]:
+    def _locate(self, event: Event, begin: float, end: float, states: dict[float, _StepState]) -> tuple[float, float]:
         """The crossing between two times at which the value has different signs, and the value there."""
         known: dict[float, float] = {}
 
@@ -292,6 +292,6 @@ class EventMonitor:
             check(run.start())
 
 
-def _place(run: Any) -> _Place:
+def _place(run: Any) -> _StepState:
     """The state that a run has reached."""
-    return _Place(run.q.copy(), run.v.copy(), run.contacts)
+    return _StepState(run.q.copy(), run.v.copy(), run.contacts)

@@ -48,7 +48,7 @@ DEAD = 10.0
 
 
 @dataclass(frozen=True)
-class Choice:
+class MethodChoice:
     """An integrator, why it was chosen and what another would cost, in a few words.
 
     open: whether to think again once a run has shown its steps; stable: largest stable step of an explicit method at the start
@@ -71,30 +71,30 @@ def choose_method(
     *,
     rate: float | None = None,
     **tolerances: float,
-) -> Choice:
+) -> MethodChoice:
     """The integrator for a run; `tolerances`: rtol and atol where they are given; `rate`: the fastest one at the start [1/s], if it
     is known."""
     system = bound.system
     if system.contacts.laws and not tolerances and _is_crowd(bound):
         crowd = {"rtol": CROWD_TOLERANCE}
         why = "automatic: many contacts, so individual impacts are not resolved"
-        return Choice(GeneralizedAlpha(**crowd), why, False, 0.0, crowd)
+        return MethodChoice(GeneralizedAlpha(**crowd), why, False, 0.0, crowd)
     if system.contacts.laws:
         tighter = {"rtol": CONTACT_TOLERANCE, **tolerances} if bound.nv <= SMALL else dict(tolerances)
-        return Choice(_made(Rosenbrock, **tighter), "automatic: contacts are stiff", False, 0.0, tighter)
+        return MethodChoice(_made(Rosenbrock, **tighter), "automatic: contacts are stiff", False, 0.0, tighter)
     if not (system.coordinate_forces or system.frame_forces or system.routes):
-        return Choice(_made(ExplicitRungeKutta, **tolerances), "automatic: no springs or dampers")
+        return MethodChoice(_made(ExplicitRungeKutta, **tolerances), "automatic: no springs or dampers")
     rate = bound.fastest_rate(begin, q, v) if rate is None else rate
     stable = STABLE_STEP / rate if rate > 0 else np.inf
     steps = (end - begin) / stable
     if steps <= FEW_STEPS and (bound.nv <= SMALL or steps >= SLACK):
-        return Choice(_made(ExplicitRungeKutta, **tolerances), "automatic: not stiff", True, stable, tolerances)
+        return MethodChoice(_made(ExplicitRungeKutta, **tolerances), "automatic: not stiff", True, stable, tolerances)
     implicit = _made(Rosenbrock, **tolerances)
     if steps < FEW_STEPS:
-        return Choice(implicit, "automatic: slack at the start", True, stable, tolerances)
+        return MethodChoice(implicit, "automatic: slack at the start", True, stable, tolerances)
     needed = f"{_rounded(steps)} steps" if np.isfinite(steps) else "infinitely many steps"
     why = f"automatic: stiff, an explicit method would need {needed} to be stable"
-    return Choice(implicit, why, True, stable, tolerances)
+    return MethodChoice(implicit, why, True, stable, tolerances)
 
 
 def _is_crowd(bound: Binding) -> bool:
@@ -112,24 +112,24 @@ def _made(kind: type[Adaptive], **tolerances: float) -> Method:
     return kind(**tolerances)
 
 
-def after_failure(choice: Choice) -> Choice:
+def after_failure(choice: MethodChoice) -> MethodChoice:
     """What to try where the methods chosen first cannot continue: steps that are iterated and damp what is fast."""
     damped = GeneralizedAlpha(**choice.tolerances, spectral_radius=0.2)
-    return Choice(damped, "automatic: other methods failed")
+    return MethodChoice(damped, "automatic: other methods failed")
 
 
-class BeginAgain(Exception):
+class MethodChange(Exception):
     """A run has shown that another method is the better one."""
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: MethodChoice) -> None:
         super().__init__(choice.why)
         self.choice = choice
 
 
-class SecondThoughts:
-    """Looks at an automatic run now and then, and raises BeginAgain where its steps show that another method is better."""
+class MethodMonitor:
+    """Looks at an automatic run now and then, and raises MethodChange where its steps show that another method is better."""
 
-    def __init__(self, choice: Choice, end: float) -> None:
+    def __init__(self, choice: MethodChoice, end: float) -> None:
         self.choice, self.end = choice, end
         self.over = not choice.open
         self._implicit = isinstance(choice.method, Rosenbrock)
@@ -161,18 +161,18 @@ class SecondThoughts:
         elif left > WITHOUT_END and mean * rate > 0.5 * STABLE_STEP:
             # most of it is still to come, and stability limits its steps now
             why = f"automatic: stiff, an explicit method would need {_rounded(left)} more steps"
-            raise BeginAgain(Choice(self._other(Rosenbrock), why))
+            raise MethodChange(MethodChoice(self._other(Rosenbrock), why))
 
     def _after_implicit_steps(self, bound: Binding, run: TimeLoop, mean: float, left: float, rate: float) -> None:
         stable = min(self.choice.stable, STABLE_STEP / max(rate, 1e-300))
         if mean < LONGER * stable and (self.end - run.t) / stable < MANY_STEPS:
             why = "automatic: not stiff, all vibrations contribute to the motion"
-            raise BeginAgain(Choice(self._other(ExplicitRungeKutta), why))
+            raise MethodChange(MethodChoice(self._other(ExplicitRungeKutta), why))
         # linearized steps are short where what is very stiff turns, as steel links in absolute coordinates and in loops do
         iterated = self._other(GeneralizedAlpha)
         if left > 2 * TRIAL and _mean_step(bound, iterated, run, self.end) > LONGER * mean:
             why = f"automatic: stiff and rotating, a linearly implicit method would need {_rounded(left)} more steps"
-            raise BeginAgain(Choice(iterated, why))
+            raise MethodChange(MethodChoice(iterated, why))
 
     def _other(self, kind: type[Adaptive]) -> Method:
         return kind(**self.choice.tolerances)

@@ -36,7 +36,7 @@ from pliant.solve.motion.events import Event, EventMonitor, Now
 from pliant.solve.motion.failure_reasons import failure_reason
 from pliant.solve.motion.integrator import ExplicitRungeKutta, Method, chosen_method, make_run
 from pliant.solve.motion.kinematic_inputs import KinematicInputs, take_effect
-from pliant.solve.motion.method_choice import BeginAgain, Choice, SecondThoughts, after_failure, choose_method
+from pliant.solve.motion.method_choice import MethodChange, MethodChoice, MethodMonitor, after_failure, choose_method
 from pliant.solve.motion.plant import model_controllers
 from pliant.solve.motion.progress_monitor import ProgressMonitor, fastest
 from pliant.solve.motion.reduced_coordinates import simulate_reduced
@@ -212,9 +212,9 @@ class Request:
         if self.method is None:
             chosen = choose_method(made.bound, self.begin, self.end, made.q, made.v, **self.tolerances)
         else:
-            chosen = Choice(self.method, "chosen by the caller")
+            chosen = MethodChoice(self.method, "chosen by the caller")
 
-        def attempt(choice: Choice) -> Result:
+        def attempt(choice: MethodChoice) -> Result:
             motions = KinematicInputs(eqs, eqs.binding, self.begin, state.q, state.v, self.end)
             loop = SampledLoop(acting, self.begin, self.end)
             job = Job(
@@ -225,7 +225,7 @@ class Request:
 
         try:
             result = attempt(chosen)
-        except BeginAgain as better:
+        except MethodChange as better:
             result = attempt(better.choice)
         if result.status == Status.FAILED and chosen.open and not self.events and self.mid_step is None:
             iterated = attempt(after_failure(chosen))
@@ -325,7 +325,7 @@ class Job:
     eqs: Equations
     bound: Binding
     motions: KinematicInputs
-    choice: Choice
+    choice: MethodChoice
     begin: float
     end: float
     times: np.ndarray
@@ -360,7 +360,7 @@ class Job:
         return self._start[2], self._start[3]
 
     def run(self, q: np.ndarray, v: np.ndarray, watcher: EventMonitor, loop: SampledLoop) -> Result:
-        """The result; raises BeginAgain where it shows in its first steps that another method is the better one."""
+        """The result; raises MethodChange where it shows in its first steps that another method is the better one."""
         run = make_run(self.bound, self.method)
         self._configure(run, q, v, loop.times)
         if self.prepare is not None:
@@ -373,7 +373,7 @@ class Job:
         self._start = (self.bound, self.begin, run.q.copy(), run.v.copy(), run.a.copy())
         watcher.begin(run)
         saver = _Saver(self, run)
-        thoughts = SecondThoughts(self.choice, self.end)
+        thoughts = MethodMonitor(self.choice, self.end)
         thoughts.over |= watcher.active  # what callers have done cannot be taken back
         quick = QUICK_STEPS // max(1, self.bound.nv)
         monitor = ProgressMonitor(run, self.end, self.method.most_steps, one_by_one=watcher.active, first=quick)

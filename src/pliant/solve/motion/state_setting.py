@@ -9,7 +9,7 @@ import numpy as np
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
 from pliant.equations.initial_states import carried_along, prescribed_coordinates
-from pliant.equations.state import Given, State, rate_name
+from pliant.equations.state import SpecifiedValues, State, rate_name
 from pliant.language.arguments import ArgumentError
 from pliant.solve.loop_closure import CLOSED, AssemblyError, coordinate_sizes, differs
 from pliant.solve.motion.current_state import impulse
@@ -56,7 +56,7 @@ def set_state(
             new_q[part] = True
     asked = {name: float(x) for name, x, new in zip(eqs.coordinates, q, new_q, strict=True) if new}
     asked |= {rate_name(name): float(x) for name, x, new in zip(eqs.rates, v, new_v, strict=True) if new}
-    wanted = State(q, v, t, given=Given(asked))
+    wanted = State(q, v, t, given=SpecifiedValues(asked))
     wanted = carried_along(eqs.model, bound, State(*before, t), wanted)
     after = bound
     end_q, end_v = wanted.q, wanted.v

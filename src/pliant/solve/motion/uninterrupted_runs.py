@@ -23,7 +23,7 @@ from pliant.equations.outputs import carrying_nodes, energy_outputs, output_name
 from pliant.equations.state import State
 from pliant.equations.time_loop import PROJECTION_TOLERANCE
 from pliant.solve.motion.integrator import Method
-from pliant.solve.motion.method_choice import Choice, SecondThoughts, choose_method
+from pliant.solve.motion.method_choice import MethodChoice, MethodMonitor, choose_method
 from pliant.solve.motion.simulate import NONE, Request, stop_times
 from pliant.solve.state import AssembledState, assemble, refuse_extremes
 
@@ -130,7 +130,7 @@ class UninterruptedRuns:
             refuse_extremes(eqs, state.q, state.v)
             made = AssembledState(bound, state.q, state.v, ())
         if request.method is not None:
-            choice = Choice(request.method, "")
+            choice = MethodChoice(request.method, "")
         else:
             known = float(rate) if rate == rate else None
             choice = choose_method(
@@ -141,9 +141,7 @@ class UninterruptedRuns:
         q, v = np.ascontiguousarray(made.q, dtype=float), np.ascontiguousarray(made.v, dtype=float)
         head.stop, head.n_stop, head.q, head.v = self._address(stops), len(stops), self._address(q), self._address(v)
         samples, outputs = self._place(head, room)
-        most = min(
-            SecondThoughts(choice, request.end).most_unseen, MOST_STEPS, max(100, MOST_NUMBERS // max(1, len(v)))
-        )
+        most = min(MethodMonitor(choice, request.end).most_unseen, MOST_STEPS, max(100, MOST_NUMBERS // max(1, len(v))))
         return UninterruptedRun(made.bound, head, most, samples, outputs, (stops, q, v))
 
     def go(self, runs: Iterable[UninterruptedRun]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pliant.equations.binding import Binding, Linearized
+from pliant.equations.binding import Binding, LinearizedEquations
 from pliant.equations.contacts import Contacts, contacts_at_rest
 from pliant.equations.workspace import EvaluationError
 from pliant.solve.saddle import saddle_matrix
@@ -73,7 +73,7 @@ class EquilibriumPoint:
     q: np.ndarray
     multipliers: np.ndarray
     value: float
-    at: Linearized
+    at: LinearizedEquations
     by_value: tuple[np.ndarray, np.ndarray]
     metric: Metric
     residual: float
@@ -116,7 +116,7 @@ class ArcLengthStatics(StaticEquations):
         if place.contacts is not None:
             self.bound = self.bound.with_contacts(place.contacts.rows, since=place.q)
 
-    def metric(self, at: Linearized) -> Metric:
+    def metric(self, at: LinearizedEquations) -> Metric:
         """How long changes are at a pose."""
         masses = self.bound.system.masses.values()
         total = float(sum(self.bound.constants[k] for k in masses))
@@ -135,7 +135,7 @@ class ArcLengthStatics(StaticEquations):
         return self.loading.derivative(value, imbalance)
 
     def _bordered(
-        self, at: Linearized, by_value: tuple[np.ndarray, np.ndarray], border: Direction, metric: Metric
+        self, at: LinearizedEquations, by_value: tuple[np.ndarray, np.ndarray], border: Direction, metric: Metric
     ) -> _Bordered:
         """The equations' matrix, bordered by the derivative by the parameter and by the product with `border`."""
         return _Bordered(at, by_value, border, metric, self.bound.row_active.astype(float))
@@ -229,7 +229,7 @@ class _Bordered:
     of their own sizes."""
 
     def __init__(
-        self, at: Linearized, by_value: tuple[np.ndarray, np.ndarray], border: Direction, metric: Metric,
+        self, at: LinearizedEquations, by_value: tuple[np.ndarray, np.ndarray], border: Direction, metric: Metric,
         active: np.ndarray,
     ) -> None:  # fmt: skip
         n, m = at.stiffness.shape[0], len(active)

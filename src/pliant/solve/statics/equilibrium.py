@@ -20,7 +20,7 @@ from pliant.solve.contact_remarks import rest_remarks, sliding_words
 from pliant.solve.options import EquilibriumOptions
 from pliant.solve.state import EQUILIBRIUM, AssembledState, Start, assemble, given_state
 from pliant.solve.statics.carried_sections import CarriedSections
-from pliant.solve.statics.relaxation import Relaxation, Rest
+from pliant.solve.statics.relaxation import Relaxation, RelaxationResult
 from pliant.solve.statics.stability import Stability, held_by_damping, judge, judge_large
 from pliant.solve.statics.static_equations import StaticEquations
 from pliant.solve.status import AnalysisFailed, Status, unless_failed
@@ -198,7 +198,9 @@ SHORT_REACH = 0.25
 """Share of the longest steps that those of a second search may have."""
 
 
-def _search(eqs: Equations, statics: StaticEquations, made: AssembledState, q: np.ndarray, *, stable: bool) -> Rest:
+def _search(
+    eqs: Equations, statics: StaticEquations, made: AssembledState, q: np.ndarray, *, stable: bool
+) -> RelaxationResult:
     """The rest from a start. Rods remember how their ends were brought together, so constraints that are open are closed on the
     way, and put together at once only where that leads nowhere. What is not found is searched for once more in short steps, and in
     the end by steps that may lead through surfaces."""
@@ -222,7 +224,7 @@ def _search(eqs: Equations, statics: StaticEquations, made: AssembledState, q: n
     return replace(rest, iterations=iterations)
 
 
-def _still_slides(rest: Rest, t: float) -> bool:
+def _still_slides(rest: RelaxationResult, t: float) -> bool:
     """Whether a search has ended while friction gave way; short steps would slide on as well, only more slowly."""
     if rest.in_balance or rest.away:
         return False
@@ -258,7 +260,7 @@ def _found(judged: Stability | None, iterations: int, held: bool) -> str:
     return f"equilibrium found in {iterations} iteration{plural}; it is {kind}{why}"
 
 
-def _not_found(eqs: Equations, residual: np.ndarray, rest: Rest, touching: Contacts | None) -> str:
+def _not_found(eqs: Equations, residual: np.ndarray, rest: RelaxationResult, touching: Contacts | None) -> str:
     k = int(np.argmax(np.abs(eqs.binding.sizes(rest.q)[1] * residual))) if len(residual) else 0
     worst, size = (eqs.rates[k], abs(residual[k])) if len(residual) else ("", 0.0)
     first = (

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pliant.equations.binding import Linearized
+from pliant.equations.binding import LinearizedEquations
 from pliant.solve.independent_coordinates import null_space
 from pliant.solve.statics.eigenvalue_count import is_symmetric, negative_eigenvalues
 from pliant.solve.statics.stability import stiffness_scaling
@@ -37,7 +37,7 @@ class Tangent:
     """
 
     def __init__(
-        self, at: Linearized, metric: Any, rows: np.ndarray, added: tuple[np.ndarray, ...] | None = None
+        self, at: LinearizedEquations, metric: Any, rows: np.ndarray, added: tuple[np.ndarray, ...] | None = None
     ) -> None:
         """`metric`: V (nv x nv), positive definite, as a dense array or sparse. `rows`: booleans of the constraint rows in
         force. `added`: rows, columns and values of what is added to the stiffness."""

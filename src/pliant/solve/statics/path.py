@@ -14,7 +14,7 @@ from pliant.language.display import shown
 from pliant.solve.contact_table import recorded_contacts
 from pliant.solve.labelled_arrays import LabelledArrays
 from pliant.solve.netcdf_files import PATH_FORMAT
-from pliant.solve.result import Recorded, Timing, no_such
+from pliant.solve.result import LabelledResult, Timing, no_such
 from pliant.solve.status import Status
 
 KINDS = ("", "limit", "bifurcation")
@@ -64,7 +64,7 @@ class SpecialPoint:
 
 
 @dataclass(frozen=True)
-class Path(Recorded):
+class Path(LabelledResult):
     """Equilibria as one parameter or input changes.
 
     `path["load"]` is a coordinate or an output along the path, `path.value` the parameter.

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy
 
-from pliant.equations.binding import Binding, Linearized
+from pliant.equations.binding import Binding, LinearizedEquations
 from pliant.equations.workspace import EvaluationError
 from pliant.language.deadline import time_is_up
 from pliant.solve.independent_coordinates import null_space
@@ -71,7 +71,7 @@ ROUGHLY = 1e-2
 
 
 @dataclass
-class Rest:
+class RelaxationResult:
     """Where a search has ended: pose and multipliers, whether in balance, the binding with what contacts remember there, whether
     it gives way there, evaluations, the rates that it was pushed along, whether it has left for good, and pairs of things that
     have met on its way."""
@@ -87,12 +87,12 @@ class Rest:
     met: tuple[tuple[str, str], ...] = ()
 
 
-class _Place(NamedTuple):
+class _PoseEquations(NamedTuple):
     """A pose with the equations there."""
 
     q: np.ndarray
     multipliers: np.ndarray
-    at: Linearized
+    at: LinearizedEquations
 
 
 class _Step(NamedTuple):
@@ -130,7 +130,7 @@ class Relaxation:
         self._pushed: list[int] = []
         self._passing = passing
 
-    def run(self, q: np.ndarray) -> Rest:
+    def run(self, q: np.ndarray) -> RelaxationResult:
         """Search from a pose, whose constraints may be open."""
         begin = self._bound.node_poses(q)[1]
         self._size, self._sizes = self._bound.sizes(q)
@@ -138,7 +138,7 @@ class Relaxation:
         self._turns = self._mean_square_turns(q)
         place = self._balanced_place(q)
         self._force = float(np.abs(self._sizes * place.at.residual).max(initial=0.0))
-        left: _Place | None = None
+        left: _PoseEquations | None = None
         away, remembered = False, self._statics.bound
         if self._stable:
             self._soften(self._softness(place), place)
@@ -177,21 +177,27 @@ class Relaxation:
             return self._rest(left, in_balance=True, gives_way=True)
         return self._rest(place, in_balance=False, away=away)
 
-    def _rest(self, place: _Place, *, in_balance: bool, gives_way: bool = False, away: bool = False) -> Rest:
+    def _rest(
+        self, place: _PoseEquations, *, in_balance: bool, gives_way: bool = False, away: bool = False
+    ) -> RelaxationResult:
         bound = self._statics.bound
         met = tuple(dict.fromkeys(self._obstacles.met))
-        return Rest(place.q, place.multipliers, in_balance, bound, gives_way, self._iterations, self._pushed, away, met)
+        return RelaxationResult(
+            place.q, place.multipliers, in_balance, bound, gives_way, self._iterations, self._pushed, away, met
+        )
 
     # -- evaluations -------------------------------------------------------------------------------------------------
 
-    def _place(self, q: np.ndarray, multipliers: np.ndarray) -> _Place:
+    def _place(self, q: np.ndarray, multipliers: np.ndarray) -> _PoseEquations:
         """The equations at a pose; raises EvaluationError where they cannot be evaluated."""
         at = self._statics.linearized(q, multipliers)
         if not (np.all(np.isfinite(at.residual)) and np.all(np.isfinite(at.stiffness.data))):
             raise EvaluationError("the forces at a pose are not finite numbers")
-        return _Place(q, multipliers, at)
+        return _PoseEquations(q, multipliers, at)
 
-    def _tangent(self, place: _Place, metric: Any, imbalance: np.ndarray, left: np.ndarray | float = 0.0) -> Tangent:
+    def _tangent(
+        self, place: _PoseEquations, metric: Any, imbalance: np.ndarray, left: np.ndarray | float = 0.0
+    ) -> Tangent:
         """The tangent at a place for a step that removes an imbalance (nv) and leaves forces `left`: the second derivative along
         carried increments, which are not straight."""
         carried = self._carried.rates
@@ -201,7 +207,7 @@ class Relaxation:
         added = tuple(np.concatenate(x) for x in zip(bend, turn, strict=True))
         return Tangent(place.at, metric, self._bound.active_rows, added)
 
-    def _balanced_place(self, q: np.ndarray) -> _Place:
+    def _balanced_place(self, q: np.ndarray) -> _PoseEquations:
         """A pose with the multipliers that carry as much of its forces as they can."""
         place = self._place(q, np.zeros(self._bound.m))
         if not self._bound.m:
@@ -219,11 +225,11 @@ class Relaxation:
             values += [half[begin + k], -half[begin + k]]
         return np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
 
-    def _gaps(self, place: _Place) -> np.ndarray:
+    def _gaps(self, place: _PoseEquations) -> np.ndarray:
         """Constraint values [m or rad] less what springs in place of the constraints allow for."""
         return (place.at.phi + self._give * place.multipliers) * self._active
 
-    def _gap(self, place: _Place) -> float:
+    def _gap(self, place: _PoseEquations) -> float:
         """The largest constraint value, as a share of its size."""
         return float(np.abs(place.at.phi * self._active / place.at.row_sizes).max(initial=0.0))
 
@@ -239,7 +245,7 @@ class Relaxation:
             out[k] = np.sum(turns**2) / max(1, len(turns))
         return out
 
-    def _metric(self, at: Linearized) -> Any:
+    def _metric(self, at: LinearizedEquations) -> Any:
         """V: displacements by the mass that they move, relative to the robot's mass and size, and turns of nodes. An array of
         small systems, else sparse."""
         total = float(sum(self._bound.constants[k] for k in self._bound.system.masses.values()))
@@ -263,7 +269,7 @@ class Relaxation:
         move = np.linalg.norm(twists[:, :3] + np.cross(twists[:, 3:], places), axis=1).max(initial=0.0)
         return float(max(turn, move / (self._most_move * self._size)))
 
-    def _forces_balance(self, place: _Place) -> bool:
+    def _forces_balance(self, place: _PoseEquations) -> bool:
         """Whether forces are small beside those in play, and constraints closed."""
         at = place.at
         allowed = self._statics.tolerance * max(forces_in_play(at, place.multipliers), self._force)
@@ -273,7 +279,7 @@ class Relaxation:
     # -- steps -------------------------------------------------------------------------------------------------------
 
     def _newton(
-        self, place: _Place, tangent: Tangent, force: np.ndarray, phi: np.ndarray
+        self, place: _PoseEquations, tangent: Tangent, force: np.ndarray, phi: np.ndarray
     ) -> tuple[_Step, Factors] | None:
         """Newton's step, stable or not, and its factors; None where the stiffness is singular."""
         factors = tangent.factorized(0.0, self._give[self._bound.active_rows])
@@ -282,7 +288,7 @@ class Relaxation:
         x, multipliers = factors.step(force, phi)
         return _Step(x, multipliers, 0.0, self._extent(place.q, x)), factors
 
-    def _shifted(self, place: _Place, tangent: Tangent, force: np.ndarray, phi: np.ndarray) -> _Step | None:
+    def _shifted(self, place: _PoseEquations, tangent: Tangent, force: np.ndarray, phi: np.ndarray) -> _Step | None:
         """A step with the least shift that makes the matrix sound and the step no longer than the radius, or near it."""
         # where nothing is stiff, the shift that gives a step of the size of one
         size = np.maximum(np.abs(tangent.stiffness.diagonal()), np.abs(force) / self._sizes)
@@ -303,7 +309,7 @@ class Relaxation:
         self._last_shift = best.shift if best is not None else 0.0
         return best
 
-    def _next(self, place: _Place, step: _Step, tangent: Tangent) -> _Place:
+    def _next(self, place: _PoseEquations, step: _Step, tangent: Tangent) -> _PoseEquations:
         """The place after a step, or the same one with a smaller radius or soft constraints."""
         share = min(1.0, self._radius / step.extent) if step.extent > 0 else 1.0
         found = self._settled(place, step, share, tangent.metric)
@@ -330,7 +336,7 @@ class Relaxation:
 
     # -- constraints that are open at the start ------------------------------------------------------------------------
 
-    def _softness(self, place: _Place) -> float:
+    def _softness(self, place: _PoseEquations) -> float:
         """How much constraints shall give way at first, as shares of their sizes per work of their forces [1/J]: zero, or so much
         that these squeeze the robot only a little beyond its first buckling.
 
@@ -363,19 +369,19 @@ class Relaxation:
         square = float(np.sum((phi / place.at.row_sizes) ** 2))
         return square / (BEYOND * lost * max(abs(float(phi @ step.multipliers)), 1e-300))
 
-    def _soften(self, softness: float, place: _Place) -> None:
+    def _soften(self, softness: float, place: _PoseEquations) -> None:
         """Springs in place of constraints."""
         self._is_soft = softness > 0
         self._give, self._first_gap = softness * place.at.row_sizes**2, self._gap(place)
 
-    def _springs_balance(self, place: _Place) -> bool:
+    def _springs_balance(self, place: _PoseEquations) -> bool:
         """Whether springs in place of constraints and the robot's forces balance roughly."""
         at = place.at
         gaps, forces = np.abs(self._gaps(place) / at.row_sizes), np.abs(at.rate_sizes * at.residual)
         carried = np.abs(at.rate_sizes * (at.jacobian.T @ place.multipliers))
         return bool(gaps.max() <= ROUGHLY * self._gap(place) and forces.max() <= ROUGHLY * carried.max())
 
-    def _harden(self, place: _Place) -> None:
+    def _harden(self, place: _PoseEquations) -> None:
         """Harder springs in place of constraints, and in the end the constraints themselves."""
         gap = self._gap(place)
         factor = 0.0 if gap <= NEARLY_CLOSED else 0.3 if gap > 0.5 * self._first_gap else 0.1
@@ -383,8 +389,8 @@ class Relaxation:
         self._radius = 1.0
 
     def _settled(
-        self, place: _Place, step: _Step, share: float, metric: Any
-    ) -> tuple[_Place, float, np.ndarray] | None:
+        self, place: _PoseEquations, step: _Step, share: float, metric: Any
+    ) -> tuple[_PoseEquations, float, np.ndarray] | None:
         """The solution of a step's equations by Newton's method, the worst ratio of two corrections, and the increment that led
         there; None where corrections do not become shorter."""
         left_phi = (1 - share) * self._gaps(place)
@@ -432,7 +438,7 @@ class Relaxation:
             length = correction
         return None
 
-    def _polished(self, place: _Place) -> _Place:
+    def _polished(self, place: _PoseEquations) -> _PoseEquations:
         """A balanced place with what the tolerance left of the imbalance taken down to round-off, while full steps lower it."""
         for _ in range(6):
             tangent = self._tangent(place, self._metric(place.at), place.at.residual)
@@ -451,7 +457,7 @@ class Relaxation:
             place = new
         return place
 
-    def _push(self, place: _Place) -> _Place | None:
+    def _push(self, place: _PoseEquations) -> _PoseEquations | None:
         """A balanced place moved a little along the direction that gives way most; None where there is none."""
         if self._bound.nv > DENSE_UP_TO:
             return None

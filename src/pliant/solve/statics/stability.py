@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from pliant.equations.binding import Linearized
+from pliant.equations.binding import LinearizedEquations
 from pliant.solve.independent_coordinates import null_space
 from pliant.solve.quadratic_eigenvalues import EPS, MasslessMotion, eigenpairs
 from pliant.solve.saddle import on_allowed_motions
@@ -69,7 +69,7 @@ class Stability:
         return None if self.neutral else True
 
 
-def stiffness_scaling(at: Linearized) -> np.ndarray:
+def stiffness_scaling(at: LinearizedEquations) -> np.ndarray:
     """Positive numbers (nv) that bring stiff and soft coordinates to a common scale: D in D K D.
 
     Coordinates without stiffness of their own are scaled by their mass.
@@ -82,7 +82,7 @@ def stiffness_scaling(at: Linearized) -> np.ndarray:
     return np.asarray(at.rate_sizes / np.sqrt(np.maximum(size, floor if floor > 0 else 1.0)))
 
 
-def judge(at: Linearized, scaling: np.ndarray | None = None) -> Stability | None:
+def judge(at: LinearizedEquations, scaling: np.ndarray | None = None) -> Stability | None:
     """Stability at a pose; None where the system is too large for it.
 
     `scaling`: that of another pose, so that `values` at both are comparable.
@@ -119,7 +119,7 @@ def judge(at: Linearized, scaling: np.ndarray | None = None) -> Stability | None
     )
 
 
-def _stiffness_decides(at: Linearized, allowed: np.ndarray, lacking: int) -> bool:
+def _stiffness_decides(at: LinearizedEquations, allowed: np.ndarray, lacking: int) -> bool:
     """Whether a symmetric stiffness tells of stability: damping takes energy, and no gyroscopic terms act where it is lacking.
     allowed: the damping on allowed motions."""
     C = at.in_sizes().damping
@@ -163,7 +163,7 @@ LIGHT = 0.01
 """Damping ratio that real parts have at least."""
 
 
-def held_by_damping(at: Linearized) -> bool:
+def held_by_damping(at: LinearizedEquations) -> bool:
     """Whether a pose without any damping that flutters is held by light damping of all vibrations, as real parts have.
 
     Circulatory loads, such as moments about fixed axes, make any undamped robot flutter, however small they are.
@@ -180,7 +180,7 @@ def held_by_damping(at: Linearized) -> bool:
     return growth(K, C, M).growing == 0
 
 
-def judge_large(at: Linearized) -> Stability | None:
+def judge_large(at: LinearizedEquations) -> Stability | None:
     """Stability of a system that is too large for `judge`, without values and directions; None where round-off leaves it open, or
     where the stiffness does not decide and no growing motion was found among the slowest."""
     n = at.stiffness.shape[0]
@@ -226,7 +226,7 @@ def _takes_energy_large(damping: scipy.sparse.spmatrix) -> bool:
     return negative_eigenvalues(D @ C @ D + 1e-9 * scipy.sparse.eye(C.shape[0])) == 0
 
 
-def _growing_large(at: Linearized, J: scipy.sparse.csr_matrix, *, symmetric: bool) -> Stability | None:
+def _growing_large(at: LinearizedEquations, J: scipy.sparse.csr_matrix, *, symmetric: bool) -> Stability | None:
     """Growing motions among the slowest of a large robot; None without any, as the others are not known."""
     n = at.stiffness.shape[0]
     matrices = SparseMatrices(scipy.sparse.csc_matrix(at.stiffness), scipy.sparse.csc_matrix(at.damping), at.mass, J)
@@ -241,7 +241,7 @@ def _growing_large(at: Linearized, J: scipy.sparse.csr_matrix, *, symmetric: boo
 
 
 @dataclass(frozen=True)
-class Growth:
+class GrowthRates:
     """Small motions about a pose: how many eigenvalues grow, how many are zero, the fastest growth [1/s].
 
     judged: False where motions without mass leave it open.
@@ -254,7 +254,7 @@ class Growth:
     judged: bool = True
 
 
-def growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> Growth:
+def growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> GrowthRates:
     """Growth of the motions of M a + C v + K x = 0.
 
     Each eigenvalue is judged against its own round-off, by its condition: undamped motions, which only just do not grow,
@@ -267,20 +267,20 @@ def growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> Growth:
     return _growth_of(found.values, found.doubts)
 
 
-def _growth_of(values: np.ndarray, doubts: np.ndarray) -> Growth:
+def _growth_of(values: np.ndarray, doubts: np.ndarray) -> GrowthRates:
     """Growth by eigenvalues, of which conjugate pairs stand once, and their round-off."""
     twice = np.where(values.imag != 0, 2, 1)
     grows = values.real > doubts
     neutral = int(np.sum(np.abs(values) <= doubts))
     if not grows.any():
-        return Growth(0, neutral, max(0.0, float(values.real.max(initial=0.0))))
+        return GrowthRates(0, neutral, max(0.0, float(values.real.max(initial=0.0))))
     worst = values[grows][np.argmax(values[grows].real)]
     how = f"flutters at {abs(worst.imag) / (2 * np.pi):.3g} Hz" if abs(worst.imag) > 1e-6 * abs(worst) else "gives way"
     remark = f"it {how} and grows by a factor e in {1 / worst.real:.3g} s"
-    return Growth(int(twice[grows].sum()), neutral, float(worst.real), remark)
+    return GrowthRates(int(twice[grows].sum()), neutral, float(worst.real), remark)
 
 
-def _massless_growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> Growth:
+def _massless_growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> GrowthRates:
     """The same where some motions have no mass: they follow the others at once, or creep against their dampers."""
     f, mass = len(K), max(float(np.linalg.norm(M, 2)), 1e-300)
     unit = np.sqrt(max(float(np.linalg.norm(K, 2)), 1e-300) / mass)
@@ -289,7 +289,7 @@ def _massless_growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> Growth:
     alpha, beta = scipy.linalg.eig(A, B, right=False, homogeneous_eigvals=True)
     finite = np.abs(beta) > 1e3 * EPS * np.maximum(np.abs(alpha), np.linalg.norm(B, 2))
     if not finite.any():
-        return Growth(0, 0, 0.0, judged=False)
+        return GrowthRates(0, 0, 0.0, judged=False)
     values = unit * alpha[finite] / beta[finite]
     doubts = 1e-9 * np.abs(values).max() + 1e-7 * np.abs(values)
     half = values.imag >= 0

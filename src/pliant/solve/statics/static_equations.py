@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.equations.binding import Binding, Linearized
+from pliant.equations.binding import Binding, LinearizedEquations
 from pliant.equations.contacts import from_here
 from pliant.solve.saddle import balancing_multipliers
 
@@ -15,7 +15,7 @@ def largest_turn(before: np.ndarray, after: np.ndarray) -> float:
     return float(np.arccos(np.clip(cosines, -1.0, 1.0)).max(initial=0.0)) if np.all(np.isfinite(cosines)) else np.inf
 
 
-def forces_in_play(at: Linearized, multipliers: np.ndarray) -> float:
+def forces_in_play(at: LinearizedEquations, multipliers: np.ndarray) -> float:
     """Forces that an imbalance is small beside, as work on coordinates that move by their sizes [J]: of a thousandth of such
     motions, and of the constraints."""
     D = at.rate_sizes
@@ -37,7 +37,7 @@ class StaticEquations:
         """Contacts are as they are in this pose from here on: friction has come to what holds or rubs there."""
         self.bound = from_here(self.bound, self.t, q)
 
-    def linearized(self, q: np.ndarray, multipliers: np.ndarray) -> Linearized:
+    def linearized(self, q: np.ndarray, multipliers: np.ndarray) -> LinearizedEquations:
         """Unbalanced forces and constraint values at rest, with their derivatives; without the load."""
         return self.bound.linearized(self.t, q, self._zero, self._zero, multipliers)
 
@@ -53,6 +53,6 @@ class StaticEquations:
             return force - J.T @ (multipliers * active), phi * active
         return force, np.zeros(0)
 
-    def balanced_multipliers(self, at: Linearized, force: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+    def balanced_multipliers(self, at: LinearizedEquations, force: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
         """Multipliers that carry as much of the imbalance as they can."""
         return balancing_multipliers(at, force + at.jacobian.T @ multipliers, self.bound.active_rows)

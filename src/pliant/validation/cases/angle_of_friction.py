@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.solve.motion.simulate import simulate
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 from pliant.validation.contact_models import block
 
 
@@ -16,11 +16,11 @@ from pliant.validation.contact_models import block
     source="G. Amontons (1699): the coefficient of friction, 0.5.",
     tolerance=2e-3,
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Halved in on from 0.49 and 0.51."""
     low, high = 0.49, 0.51
     while high - low > 1e-3:
         middle = (low + high) / 2
         slides = np.asarray(simulate(block(float(np.arctan(middle))), 2.0, save_every=0.5).v)[-1, 0] > 1e-3
         low, high = (low, middle) if slides else (middle, high)
-    return Found((low + high) / 2, 0.5)
+    return CaseResult((low + high) / 2, 0.5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.solve.motion.simulate import simulate
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 from pliant.validation.contact_models import ball
 
 ANGLES = (0.1, 0.3)
@@ -19,10 +19,10 @@ ANGLES = (0.1, 0.3)
     tolerance=1e-3,
     unit="m/s^2",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The slope is a pull along the plane; the normal force of a level one suffices for friction to hold."""
     value = []
     for angle in ANGLES:
         run = simulate(ball("friction: 0.5", speed=0.0, pull=float(9.81 * np.sin(angle))), 1.0, save_every=0.1)
         value.append((run.v[-1, 0] - run.v[5, 0]) / 0.5)
-    return Found(value, 5 / 7 * 9.81 * np.sin(ANGLES))
+    return CaseResult(value, 5 / 7 * 9.81 * np.sin(ANGLES))

@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.linear.modal import modes
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 MODEL = """
 pliant: 1
@@ -27,11 +27,11 @@ KINDS = ("pcs, elements: 24", "gvs, order: 4")
     tolerance=2e-3,
     unit="Hz",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The rod has the one strain in question."""
     value = [
         [modes(derive(load_text(MODEL.format(strain=strain, kind=kind))), count=2).frequencies for kind in KINDS]
         for strain in ("stretch", "twist")
     ]
     speeds = np.sqrt(np.array([200e9, 200e9 / 2.6]) / 7800)
-    return Found(np.array(value), (speeds[:, None] * np.array([1, 3]) / (4 * 0.5))[:, None, :])
+    return CaseResult(np.array(value), (speeds[:, None] * np.array([1, 3]) / (4 * 0.5))[:, None, :])

@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 RADIUS = 100.0
 MODEL = f"""
@@ -40,7 +40,7 @@ PUBLISHED = {300.0: (22.33, 58.84, 40.08), 450.0: (18.62, 52.32, 48.39), 600.0: 
     tolerance=0.01,
     measure="of the largest",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Eight finite elements along the true arc."""
     eqs = derive(load_text(MODEL))
     value = [equilibrium(eqs, parameters={"push": load}).frames["bend.tip"].position for load in PUBLISHED]
@@ -48,4 +48,4 @@ def check() -> Found:
         Line("finite_element", list(PUBLISHED), [x[2] for x in value]),
         Line("published", list(PUBLISHED), [x[2] for x in PUBLISHED.values()], exact=True),
     )
-    return Found(np.array(value), np.array(list(PUBLISHED.values())), Plot("load", "out of plane", lines))
+    return CaseResult(np.array(value), np.array(list(PUBLISHED.values())), Plot("load", "out of plane", lines))

@@ -8,7 +8,7 @@ import scipy
 from pliant.solve.linear.modal import modes
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 MODEL = """
 pliant: 1
@@ -46,7 +46,7 @@ def critical() -> float:
     "20.05, here from its characteristic equation by SciPy.",
     tolerance=5e-4,
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Small motions of the straight column; the load is halved in on by whether one of them grows."""
     eqs = derive(load_text(MODEL))
 
@@ -69,7 +69,7 @@ def check() -> Found:
     plot = Plot(
         "P L²/EI [-]", "frequency [sqrt(EI/m)/L²]", (*lines, Line("Beck", roots[:, 0], roots[:, 1], exact=True))
     )
-    return Found((low + high) / 2, critical(), plot)
+    return CaseResult((low + high) / 2, critical(), plot)
 
 
 def _roots(load: float) -> list[float]:

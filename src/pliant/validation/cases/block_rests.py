@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.solve.motion.simulate import simulate
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 from pliant.validation.contact_models import block
 
 
@@ -18,7 +18,7 @@ from pliant.validation.contact_models import block
     measure="absolute",
     unit="m",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """What creep there were would add up."""
     run = simulate(block(0.4), 3600.0, save_every=1.0)
-    return Found(np.ptp(np.asarray(run.q)[1:, :3], axis=0), np.zeros(3))
+    return CaseResult(np.ptp(np.asarray(run.q)[1:, :3], axis=0), np.zeros(3))

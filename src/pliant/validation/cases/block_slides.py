@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pliant.solve.motion.simulate import simulate
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 from pliant.validation.contact_models import block
 
 METHODS: tuple[dict[str, Any], ...] = (
@@ -25,7 +25,7 @@ METHODS: tuple[dict[str, Any], ...] = (
     source="C.-A. de Coulomb (1785): g (sin a - mu cos a) and mu m g cos a.",
     tolerance=1e-3,
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The acceleration is taken between half a second and one second."""
     eqs, value = block(0.6), []
     for options in METHODS:
@@ -33,4 +33,4 @@ def check() -> Found:
         speed, time = np.asarray(run.v)[:, 0], np.asarray(run.time)
         value.append([(speed[-1] - speed[5]) / (time[-1] - time[5]), -run["friction"].values[-1]])
     held = 0.5 * 9.81 * np.cos(0.6)
-    return Found(np.array(value), (9.81 * np.sin(0.6) - held, held))
+    return CaseResult(np.array(value), (9.81 * np.sin(0.6) - held, held))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.solve.motion.simulate import simulate
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 from pliant.validation.contact_models import block
 
 
@@ -16,7 +16,7 @@ from pliant.validation.contact_models import block
     tolerance=2e-3,
     unit="m",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Afterwards it stands."""
     run = simulate(block(0.0, speed=1.0), 1.0, save_every=0.05)
-    return Found(np.asarray(run.q)[-1, 0], 1 / (2 * 0.5 * 9.81))
+    return CaseResult(np.asarray(run.q)[-1, 0], 1 / (2 * 0.5 * 9.81))

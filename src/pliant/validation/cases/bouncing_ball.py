@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.solve.motion.simulate import simulate
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 from pliant.validation.contact_models import ball
 
 G = 9.81
@@ -20,7 +20,7 @@ G = 9.81
     measure="of the largest",
     unit="s",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """A stiffness of 2 MN/m makes bounces of less than a millisecond."""
     value, reference, lines = [], [], []
     for restitution in (0.8, 1.0):
@@ -32,4 +32,4 @@ def check() -> Found:
         flights = np.sqrt(2 * 0.5 / G) * restitution ** np.arange(3)
         reference += list(np.cumsum(flights[:-1] + flights[1:]) + np.pi * np.sqrt(0.1 / 2e6) * np.arange(1, 3))
         lines.append(Line(f"restitution {restitution:g}", time, run.q[:, 2] - 0.03))
-    return Found(value, reference, Plot("time [s]", "height [m]", tuple(lines)))
+    return CaseResult(value, reference, Plot("time [s]", "height [m]", tuple(lines)))

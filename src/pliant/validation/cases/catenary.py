@@ -8,7 +8,7 @@ import scipy
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 LENGTH, SPAN, RADIUS, E, DENSITY = 1.0, 0.7, 1e-3, 5e6, 1100.0
 HALF = 1.410185
@@ -59,7 +59,7 @@ def exact(s: np.ndarray) -> np.ndarray:
     measure="of the largest",
     unit="m",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The cable is a rod of finite elements whose stiffness of bending hardly matters."""
     frames = equilibrium(derive(load_text(MODEL))).frames
     value = np.array([frames[f"cable.f{k}"].position[[0, 2]] for k in range(len(STATIONS))])
@@ -67,4 +67,4 @@ def check() -> Found:
     plot = Plot(
         "x [m]", "z [m]", (Line("cable", value[:, 0], value[:, 1]), Line("catenary", fine[0], fine[1], exact=True))
     )
-    return Found(value, exact(STATIONS).T, plot)
+    return CaseResult(value, exact(STATIONS).T, plot)

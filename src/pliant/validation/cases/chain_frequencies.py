@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.linear.modal import modes
 from pliant.spec.derive import derive
 from pliant.spec.reader import load
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 COUNT = 60
 
@@ -20,10 +20,10 @@ COUNT = 60
     tolerance=1e-9,
     unit="Hz",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """One end is held, the other is free."""
     found = np.sort(modes(derive(load("spring_mass_chain", set={"count": COUNT}))).frequencies)
     n = np.arange(1, COUNT + 1)
     exact = 2 * np.sqrt(100 / 0.5) * np.sin((2 * n - 1) * np.pi / (4 * COUNT + 2)) / (2 * np.pi)
     plot = Plot("mode", "frequency [Hz]", (Line("chain", n, found), Line("formula", n, exact, exact=True)))
-    return Found(found, exact, plot)
+    return CaseResult(found, exact, plot)

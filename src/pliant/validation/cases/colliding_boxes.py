@@ -8,7 +8,7 @@ from pliant.equations.equations import Equations
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 SIZES = {"top": (0.3, (0.1, 0.06, 0.04)), "table": (2.0, (0.5, 0.4, 0.2))}
 """Mass [kg] and edges [m]."""
@@ -48,7 +48,7 @@ def momenta(eqs: Equations, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     tolerance=2e-4,
     measure="absolute",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """A small box hits a large one; a relative tolerance of 1e-7."""
     value, reference = [], []
     for law in LAWS:
@@ -59,4 +59,4 @@ def check() -> Found:
         energy = np.asarray(run.energy["total"]) + np.asarray(run.energy["dissipated"])
         value.append([*momenta(eqs, run.q[-1], run.v[-1]), energy[-1] / energy[0]])
         reference.append([*momenta(eqs, run.q[0], run.v[0]), 1.0])
-    return Found(np.array(value), np.array(reference))
+    return CaseResult(np.array(value), np.array(reference))

@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.solve.linear.modal import modes
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 from pliant.validation.rods import in_models
 
 MODEL = """
@@ -27,10 +27,10 @@ WORDS = ("pcs:4", "cosserat:4", "finite_element:4", "pseudo_rigid:4", "polynomia
     tolerance=1e-4,
     unit="Hz",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The rod is so stiff that it moves as a rigid body."""
     mass, near, length, radius = 1000 * np.pi * 0.01**2 * 0.6, 0.1, 0.6, 0.01
     center = near + length / 2
     inertia = mass * (center**2 + length**2 / 12 + radius**2 / 4) + 0.2 * 0.05**2
     exact = np.sqrt(9.81 * (mass * center + 0.2 * 0.05) / inertia) / (2 * np.pi)
-    return Found([modes(x, count=1).frequencies[0] for _, x in in_models(load_text(MODEL), "arm", WORDS)], exact)
+    return CaseResult([modes(x, count=1).frequencies[0] for _, x in in_models(load_text(MODEL), "arm", WORDS)], exact)

@@ -9,7 +9,7 @@ from pliant.solve.motion.simulate import simulate
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 SHEAR_FACTOR = 6 * (1 + 0.4) / (7 + 6 * 0.4)
 """Of a circle with Poisson's ratio 0.4."""
@@ -85,7 +85,7 @@ def deflection(force: float) -> float:
     unit="N",
     quick=False,
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Sixty elements of `cosserat` without friction, forty of `finite_element` with."""
     exact = scipy.optimize.brentq(lambda f: 2 * deflection(f) + f / 1e5 - 0.02, 0.05, 3.0, xtol=1e-6)
     value = []
@@ -94,4 +94,4 @@ def check() -> Found:
         run = simulate(eqs, 1.0, save_every=0.05)
         rest = equilibrium(eqs.at(inputs={"down": 0.02}), start=run)
         value.append([-run["push"].values[-1], -float(rest.outputs["push"])])
-    return Found(np.array(value), exact)
+    return CaseResult(np.array(value), exact)

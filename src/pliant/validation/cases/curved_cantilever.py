@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 from pliant.validation.cases.bathe_bend import MODEL, RADIUS
 from pliant.validation.continuous_rod import ClampedRod
 from pliant.validation.rods import in_models
@@ -22,7 +22,7 @@ WORDS = ("finite_element:8", "cosserat:24", "pcs:24")
     tolerance=1e-3,
     measure="of the largest",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The same arc as in `bathe_bend`."""
     EI = 1e7 / 12
     base = (np.cos(np.pi / 4), -np.sin(np.pi / 4), 0.0, 0.0)
@@ -33,4 +33,4 @@ def check() -> Found:
         equilibrium(eqs, parameters={"push": 600.0}).frames["bend.tip"].position
         for _, eqs in in_models(load_text(MODEL), "bend", WORDS)
     ]
-    return Found(np.array(value), rod.position(rod.length))
+    return CaseResult(np.array(value), rod.position(rod.length))

@@ -7,7 +7,7 @@ import scipy
 
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 L1, L2, M1, M2, G = 0.4, 0.3, 0.3, 0.2, 9.81
 
@@ -32,7 +32,7 @@ def slope(_: float, y: np.ndarray) -> np.ndarray:
     measure="absolute",
     unit="rad",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The bundled double pendulum; its second angle is against the first rod."""
     run = simulate(derive("double_pendulum"), 3.0)
     time, q = np.asarray(run.time), np.asarray(run.q)
@@ -41,4 +41,4 @@ def check() -> Found:
         slope, (0, 3.0), [*value[0], 0, 0], method="DOP853", t_eval=time, rtol=1e-12, atol=1e-12
     )
     lines = (Line("lower rod", time, value[:, 1]), Line("SciPy", time, found.y[1], exact=True))
-    return Found(value, found.y[:2].T, Plot("time [s]", "angle [rad]", lines))
+    return CaseResult(value, found.y[:2].T, Plot("time [s]", "angle [rad]", lines))

@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 
 from pliant.solve.statics.equilibrium import equilibrium
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 from pliant.validation.rods import BENDING, SLENDER, cantilevers
 
 LOADS = (1.0, 2.0, 5.0, 10.0)
@@ -35,7 +35,7 @@ def exact(load: float) -> tuple[float, float, float]:
     "145-153. Elliptic integrals by SciPy.",
     tolerance=1e-3,
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Equilibria with shear and stretch all but forbidden."""
     value = []
     for _, eqs in cantilevers(WORDS):
@@ -50,4 +50,4 @@ def check() -> Found:
         "deflection over length [-]",
         (*curves, Line("elliptic integrals", loads, [exact(x)[0] for x in loads], exact=True)),
     )
-    return Found(np.array(value), np.array([exact(load) for load in LOADS] * len(WORDS)), plot)
+    return CaseResult(np.array(value), np.array([exact(load) for load in LOADS] * len(WORDS)), plot)

@@ -8,7 +8,7 @@ import scipy
 from pliant.solve.statics.continuation import continuation
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 MODEL = """
 pliant: 1
@@ -41,7 +41,7 @@ ENDS = {
     "ed. (1961), sections 2.1-2.2: pi^2/4, pi^2, the root of tan(k) = k squared, 4 pi^2.",
     tolerance=5e-4,
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The rod can only bend; its curvature is a polynomial of order four in each quarter."""
     value, reference = [], []
     for foot, held, exact in ENDS.values():
@@ -50,4 +50,4 @@ def check() -> Found:
             derive(load_text(MODEL.format(foot=foot, held=held))), parameter="push", to=1.1 * reference[-1]
         )
         value.append(path.special[0].value)
-    return Found(value, reference)
+    return CaseResult(value, reference)

@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 MODEL = """
 pliant: 1
@@ -24,13 +24,13 @@ joints: {drop: {type: prismatic, axis: z, child: ball, displacement: {damper: {c
     measure="of the largest",
     unit="m/s",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """From rest."""
     run = simulate(derive(load_text(MODEL)), 5.0)
     limit = np.sqrt(0.5 * 9.81 / 0.02)
     time, value = np.asarray(run.time), -np.asarray(run["drop"].rate)
     exact = limit * np.tanh(9.81 * time / limit)
-    return Found(
+    return CaseResult(
         value,
         exact,
         Plot("time [s]", "speed [m/s]", (Line("fall", time, value), Line("tanh", time, exact, exact=True))),

@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 from pliant.validation.momentum import momentum
 
 PULSE = "max(0, min(t/(2.5 s), 2 - t/(2.5 s)))"
@@ -35,7 +35,7 @@ outputs: {{end: {{frame: end}}, tip: {{frame: beam.tip}}}}
     tolerance=0.01,
     measure="absolute",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Ten finite elements, at the defaults."""
     eqs = derive(load_text(MODEL))
     run = simulate(eqs, 13.0, save_every=0.1)
@@ -52,4 +52,4 @@ def check() -> Found:
         for t in (0, 5)
     ]
     path = Line("path of the end", run["end"].values[:, 0], run["end"].values[:, 2])
-    return Found(value, np.broadcast_to([1.0, 0.0, 1.0, 1.0], value.shape), Plot("x [m]", "z [m]", (path, *lines)))
+    return CaseResult(value, np.broadcast_to([1.0, 0.0, 1.0, 1.0], value.shape), Plot("x [m]", "z [m]", (path, *lines)))

@@ -7,7 +7,7 @@ import scipy
 
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 from pliant.validation.rods import in_models
 
 MODEL = """
@@ -59,10 +59,10 @@ def exact() -> np.ndarray:
     measure="of the largest",
     unit="m",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The load has no potential; any equilibrium is accepted, stable or not."""
     value = [
         equilibrium(eqs, stability="any").frames["arm.tip"].position[[0, 2]]
         for _, eqs in in_models(load_text(MODEL), "arm", WORDS)
     ]
-    return Found(np.array(value), exact())
+    return CaseResult(np.array(value), exact())

@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 
 @case(
@@ -18,10 +18,10 @@ from pliant.validation.case import Found, Line, Plot, case
     tolerance=2e-3,
     measure="absolute",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """At the defaults."""
     run = simulate(derive("four_bar"), 60.0)
     energy = {name: run.energy[name].values for name in ("total", "kinetic")}
     value = [np.ptp(energy["total"]) / np.ptp(energy["kinetic"]), run.constraint_error.max()]
     lines = (Line("total", run.time, energy["total"]), Line("kinetic", run.time, energy["kinetic"]))
-    return Found(value, 0.0, Plot("time [s]", "energy [J]", lines))
+    return CaseResult(value, 0.0, Plot("time [s]", "energy [J]", lines))

@@ -9,7 +9,7 @@ import numpy as np
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 from pliant.validation.momentum import frames, momentum
 
 MODEL = """
@@ -30,7 +30,7 @@ rods: {arm: {parent: end, length: 0.4 m, section: strip, material: rubber, model
     tolerance=1e-6,
     measure="absolute",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """A tumbling beam of finite elements that bends on its way, with a relative tolerance of 1e-9."""
     eqs = derive(load_text(MODEL))
     start = eqs.initial_state()
@@ -47,4 +47,4 @@ def check() -> Found:
         Line("kinetic", run.time, [x.kinetic for x in energies]),
         Line("elastic", run.time, [x.potential for x in energies]),
     )
-    return Found(value, np.broadcast_to(value[0], value.shape), Plot("time [s]", "energy [J]", lines))
+    return CaseResult(value, np.broadcast_to(value[0], value.shape), Plot("time [s]", "energy [J]", lines))

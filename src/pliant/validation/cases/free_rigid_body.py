@@ -8,7 +8,7 @@ import scipy
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 INERTIA = np.array([1.0, 2.0, 3.0])
 MODEL = """
@@ -47,13 +47,13 @@ def exact(time: np.ndarray) -> np.ndarray:
     measure="of the largest",
     unit="rad/s",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Moments of inertia 1, 2 and 3 kg m^2."""
     run = simulate(derive(load_text(MODEL)), 30.0)
     time, value = np.asarray(run.time), np.asarray(run.v)
     reference = exact(time)
     lines = [Line(f"w{k + 1}", time, value[:, k]) for k in range(2)]
-    return Found(
+    return CaseResult(
         value,
         reference,
         Plot("time [s]", "angular velocity [rad/s]", (*lines, Line("Jacobi, w2", time, reference[:, 1], exact=True))),

@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 from pliant.validation.rods import in_models
 
 MODEL = """
@@ -28,9 +28,9 @@ WORDS = ("pcs:6", "cosserat:6", "finite_element:6", "pseudo_rigid:6", "polynomia
     tolerance=1e-6,
     unit="m",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Equilibria."""
     value = [
         -equilibrium(eqs).frames["bar.tip"].position[2] - 0.4 for _, eqs in in_models(load_text(MODEL), "bar", WORDS)
     ]
-    return Found(value, 0.1 * 9.81 * 0.4 / (100e3 * np.pi * 0.02**2) + 1000 * 9.81 * 0.4**2 / (2 * 100e3))
+    return CaseResult(value, 0.1 * 9.81 * 0.4 / (100e3 * np.pi * 0.02**2) + 1000 * 9.81 * 0.4**2 / (2 * 100e3))

@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 
 from pliant.solve.statics.equilibrium import equilibrium
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 from pliant.validation.rods import BENDING, LINE_MASS, SLENDER, cantilevers
 
 LOADS = (2.0, 8.0, 20.0)
@@ -35,7 +35,7 @@ def exact(load: float) -> tuple[float, float]:
     "Applied Mathematics 11 (1953) 337-338, here as a boundary-value problem by SciPy.",
     tolerance=3e-3,
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Equilibria with shear and stretch all but forbidden; the bundled cantilever's gravity is its load."""
     value = []
     for _, eqs in cantilevers(WORDS):
@@ -55,4 +55,4 @@ def check() -> Found:
             Line("continuous rod", loads, [abs(exact(x)[1]) for x in loads], exact=True),
         ),
     )
-    return Found(np.array(value), np.abs([exact(load) for load in LOADS] * len(WORDS)), plot)
+    return CaseResult(np.array(value), np.abs([exact(load) for load in LOADS] * len(WORDS)), plot)

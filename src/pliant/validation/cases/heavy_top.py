@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 MASS, HEIGHT, ACROSS, ALONG, LEAN, SPIN = 0.5, 0.06, 8e-4, 5e-4, 0.5, 300.0
 
@@ -39,7 +39,7 @@ outputs: {{head: {{frame: top.head, quantity: position}}}}
     "quadratic equation of steady precession.",
     tolerance=1e-4,
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The top starts in a steady precession, once the slow and once the fast one."""
     value, reference = [], []
     for rate in rates():
@@ -48,4 +48,4 @@ def check() -> Found:
         turned = np.unwrap(np.arctan2(y, x))
         value += [(turned[-1] - turned[0]) / 1.0, float(np.arccos(z[-1] / 0.1))]
         reference += [rate, LEAN]
-    return Found(value, reference)
+    return CaseResult(value, reference)

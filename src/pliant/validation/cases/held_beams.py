@@ -10,7 +10,7 @@ import scipy
 from pliant.solve.linear.modal import modes
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 MODEL = """
 pliant: 1
@@ -34,7 +34,7 @@ ENDS = {"clamped": ("weld", "x, ry"), "hinged": (HINGE, "x"), "clamped and hinge
     tolerance=3e-3,
     unit="rad/s",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Twelve finite elements; ends that are held may still move along the beam."""
     value = [
         2 * np.pi * modes(derive(load_text(MODEL.format(foot=foot, held=held))), at="initial", count=3).frequencies
@@ -43,7 +43,7 @@ def check() -> Found:
     n = np.arange(1, 4)
     clamped = [_root(lambda x: np.cos(x) - 1 / np.cosh(x), (k + 0.5) * np.pi) for k in n]
     mixed = [_root(lambda x: np.sin(x) - np.cos(x) * np.tanh(x), (k + 0.25) * np.pi) for k in n]
-    return Found(np.array(value), np.array([clamped, n * np.pi, mixed]) ** 2)
+    return CaseResult(np.array(value), np.array([clamped, n * np.pi, mixed]) ** 2)
 
 
 def _root(function: Callable[[float], float], near: float) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.solve.motion.simulate import simulate
 from pliant.solve.statics.equilibrium import equilibrium
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 from pliant.validation.contact_models import ball
 
 
@@ -18,8 +18,8 @@ from pliant.validation.contact_models import ball
     tolerance=1e-3,
     unit="m",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """A weight of 0.98 N presses it in by a tenth of a millimetre."""
     eqs = ball("exponent: 1.5, stiffness: =1e6 N/m^1.5, dissipation: 200 s/m")
     rest, run = equilibrium(eqs), simulate(eqs, 0.5, save_every=0.5)
-    return Found([0.03 - rest.q[2], 0.03 - np.asarray(run.q)[-1, 2]], (0.1 * 9.81 / 1e6) ** (2 / 3))
+    return CaseResult([0.03 - rest.q[2], 0.03 - np.asarray(run.q)[-1, 2]], (0.1 * 9.81 / 1e6) ** (2 / 3))

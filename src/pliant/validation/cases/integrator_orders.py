@@ -7,7 +7,7 @@ import scipy
 
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 METHODS = {
     "explicit": 5,
@@ -36,7 +36,7 @@ def exact(time: float) -> float:
     tolerance=0.35,
     measure="absolute",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The bundled pendulum, released at 2 rad, after 1 s."""
     eqs, value, lines = derive("pendulum"), [], []
     steps = (1 / 25, 1 / 50, 1 / 100)
@@ -47,4 +47,4 @@ def check() -> Found:
         ]
         value.append(np.log2(errors[-2] / errors[-1]))
         lines.append(Line(method, steps, errors))
-    return Found(value, list(METHODS.values()), Plot("step [s]", "error [rad]", tuple(lines), logarithmic=True))
+    return CaseResult(value, list(METHODS.values()), Plot("step [s]", "error [rad]", tuple(lines), logarithmic=True))

@@ -10,7 +10,7 @@ from pliant.solve.motion.simulate import simulate
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 MODEL = """
 pliant: 1
@@ -65,6 +65,6 @@ def limit(falls: Callable[[float], bool]) -> float:
     "section on friction.",
     tolerance=5e-3,
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Coefficients of 0.4 at the floor and 0.3 at the wall."""
-    return Found([limit(slides), limit(has_no_rest)], (1 - 0.4 * 0.3) / (2 * 0.4))
+    return CaseResult([limit(slides), limit(has_no_rest)], (1 - 0.4 * 0.3) / (2 * 0.4))

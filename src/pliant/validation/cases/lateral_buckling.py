@@ -7,7 +7,7 @@ import scipy
 from pliant.solve.statics.continuation import continuation
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 MODEL = """
 pliant: 1
@@ -29,8 +29,8 @@ loads: {end: {frame: strip.tip, force: [0, =push, 0]}}
     tolerance=5e-4,
     quick=False,
 )
-def check() -> Found:
+def check() -> CaseResult:
     """100,000 times as stiff against bending in its plane, so that it hardly deflects before."""
     zero = scipy.optimize.brentq(lambda x: scipy.special.jv(-1 / 4, x), 1.5, 2.5)
     path = continuation(derive(load_text(MODEL)), parameter="push", to=5.0)
-    return Found(path.special[0].value, 2 * zero)
+    return CaseResult(path.special[0].value, 2 * zero)

@@ -8,7 +8,7 @@ import scipy
 from pliant.solve.statics.continuation import continuation
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 LENGTH, LOADED, EA, EI = 120.0, 24.0, 7.2e6 * 6, 7.2e6 * 2
 """Length of column and beam, and distance of the load from the corner [cm]; stiffness [N, N cm^2]. The model takes the centimetre
@@ -94,10 +94,10 @@ def exact() -> np.ndarray:
     measure="of the largest",
     unit="N",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Column and beam of finite elements, with the deflection as parameter of the path."""
     path = continuation(derive(load_text(MODEL)), parameter="down", to=float(DOWN[-1]))
     carried = -path["load"]
     value, reference = scipy.interpolate.CubicSpline(path.value, carried)(DOWN), exact()
     lines = (Line("path", path.value, carried), Line("elastica", DOWN, reference, exact=True))
-    return Found(value, reference, Plot("deflection [cm]", "load [N]", lines))
+    return CaseResult(value, reference, Plot("deflection [cm]", "load [N]", lines))

@@ -7,7 +7,7 @@ from pathlib import Path
 from pliant.identify.compare import compare
 from pliant.language.recording import read_recording
 from pliant.spec.reader import load
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 WORDS = ("pcs:3", "cosserat:3", "pseudo_rigid:3", "polynomial:3")
 
@@ -22,7 +22,7 @@ WORDS = ("pcs:3", "cosserat:3", "pseudo_rigid:3", "polynomial:3")
     unit="mm",
     data="stiff_flop_free.csv",
 )
-def check(file: Path) -> Found:
+def check(file: Path) -> CaseResult:
     """The bundled module, driven by the recorded pressures."""
     rows = compare(load("stiff_flop"), "arm", WORDS, read_recording(file), window=(7.0, 54.0))
     lines = (
@@ -30,4 +30,4 @@ def check(file: Path) -> Found:
         Line("recorded", rows[0].time, 1e3 * rows[0].measured[:, 1], exact=True),
     )
     plot = Plot("time [s]", "y of the tip [mm]", lines)
-    return Found([row.mean_error_mm for row in rows], 0.0, plot)
+    return CaseResult([row.mean_error_mm for row in rows], 0.0, plot)

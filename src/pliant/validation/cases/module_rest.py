@@ -9,7 +9,7 @@ import numpy as np
 from pliant.identify.compare import compare
 from pliant.language.recording import read_recording
 from pliant.spec.reader import load
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 WORDS = ("pcs:3", "cosserat:3", "pseudo_rigid:3")
 RESTS = {
@@ -36,8 +36,8 @@ RESTS = {
     unit="mm",
     data="stiff_flop_free.csv",
 )
-def check(file: Path) -> Found:
+def check(file: Path) -> CaseResult:
     """The bundled module under the recorded pressures."""
     rows = compare(load("stiff_flop"), "arm", WORDS, read_recording(file), window=(7.0, 54.0), rest_at=list(RESTS))
     read = np.array(list(RESTS.values()))
-    return Found([np.linalg.norm(1e3 * row.static_path - read, axis=1).mean() for row in rows], 0.0)
+    return CaseResult([np.linalg.norm(1e3 * row.static_path - read, axis=1).mean() for row in rows], 0.0)

@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 from pliant.validation.cases.pinocchio_chain import COUNT, model, random_chain
 
 
@@ -31,7 +31,7 @@ def mjcf() -> str:
     unit="rad/s^2",
     package="mujoco",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The chain of `pinocchio_chain`."""
     import mujoco
 
@@ -44,4 +44,4 @@ def check() -> Found:
         mujoco.mj_forward(theirs, data)
         value.append(eqs.forward_dynamics(q, v)[0])
         reference.append(data.qacc.copy())
-    return Found(np.array(value), np.array(reference))
+    return CaseResult(np.array(value), np.array(reference))

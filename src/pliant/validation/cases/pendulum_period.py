@@ -8,7 +8,7 @@ import scipy
 from pliant.equations.equations import Equations
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 ANGLES = np.radians([30.0, 90.0, 150.0, 175.0])
 
@@ -35,7 +35,7 @@ def period(eqs: Equations, amplitude: float) -> float:
     tolerance=1e-5,
     unit="s",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The bundled pendulum, from rest at its amplitude."""
     eqs = derive("pendulum")
     value = [period(eqs, float(x)) for x in ANGLES]
@@ -44,4 +44,4 @@ def check() -> Found:
         Line("simulated", np.degrees(ANGLES), value),
         Line("elliptic integral", fine, [exact(np.radians(x)) for x in fine], exact=True),
     )
-    return Found(value, [exact(float(x)) for x in ANGLES], Plot("amplitude [deg]", "period [s]", lines))
+    return CaseResult(value, [exact(float(x)) for x in ANGLES], Plot("amplitude [deg]", "period [s]", lines))

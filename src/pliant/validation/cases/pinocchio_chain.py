@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 COUNT = 12
 
@@ -55,7 +55,7 @@ def model(links: list[tuple[np.ndarray, np.ndarray, float, np.ndarray, np.ndarra
     package="pinocchio",
     install="pin",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Axes, places and inertias are drawn at random."""
     import pinocchio as pin
 
@@ -74,4 +74,4 @@ def check() -> Found:
         ours = (eqs.mass_matrix(q).toarray(), eqs.bias(q, v), eqs.forward_dynamics(q, v)[0])
         value.append(np.concatenate([np.ravel(x) / np.abs(y).max() for x, y in zip(ours, (M, bias, a), strict=True)]))
         reference.append(np.concatenate([np.ravel(y) / np.abs(y).max() for y in (M, bias, a)]))
-    return Found(np.array(value), np.array(reference))
+    return CaseResult(np.array(value), np.array(reference))

@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.linear.modal import modes
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 YOUNGS_MODULUS, THICKNESS, MASS_PER_AREA = 1e9, 5e-3, 5.0
 """[Pa], [m], [kg/m^2]; the plate is 1 m wide and has no Poisson's effect."""
@@ -52,6 +52,6 @@ def orthotropic(cells: int) -> float:
     tolerance=0.015,
     unit="Hz",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The strips twist twice as stiffly as a sheet does: frequencies lie a tenth above those of an isotropic plate."""
-    return Found(modes(derive(load_text(model(24))), count=1).frequencies[0], orthotropic(24))
+    return CaseResult(modes(derive(load_text(model(24))), count=1).frequencies[0], orthotropic(24))

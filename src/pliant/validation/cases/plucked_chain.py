@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
 from pliant.spec.reader import load
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 COUNT = 60
 
@@ -20,7 +20,7 @@ COUNT = 60
     tolerance=1e-3,
     measure="absolute",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Over the displacement of the last mass at the start; all modes take part."""
     eqs = derive(load("spring_mass_chain", set={"count": COUNT}))
     run = simulate(eqs, 60.0)
@@ -33,4 +33,4 @@ def check() -> Found:
     value = np.cumsum(run.q, axis=1) / 0.02
     late = time > 50
     lines = (Line("last mass", time[late], value[late, -1]), Line("modes", time[late], exact[late, -1], exact=True))
-    return Found(value, exact, Plot("time [s]", "displacement [-]", lines))
+    return CaseResult(value, exact, Plot("time [s]", "displacement [-]", lines))

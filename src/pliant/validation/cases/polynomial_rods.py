@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 from pliant.validation.cases.rod_orders import error
 from pliant.validation.thick_arm import continuous_arm
 
@@ -22,11 +22,11 @@ CHANGES: tuple[dict[str, str], ...] = ({}, {"orientation": "three"}, {"map": "pu
     unit="m",
     quick=False,
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The same rod as in `rod_orders`; each order leaves less than a quarter of the error before it."""
     exact = continuous_arm(0.5)
     errors = np.array([[error(f"polynomial:{n}", exact, **changes) for n in ORDERS] for changes in CHANGES])
     if not np.all(errors[:, 1:] < 0.25 * errors[:, :-1]):
         raise RuntimeError(f"the errors do not fall by a factor of four from order to order: {errors}")
     plot = Plot("order", "error of the tip [m]", (Line("polynomial", ORDERS, errors[0]),), logarithmic=True)
-    return Found(errors[:, -1], 0.0, plot)
+    return CaseResult(errors[:, -1], 0.0, plot)

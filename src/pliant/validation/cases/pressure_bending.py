@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 from pliant.validation.rods import in_models
 
 MODEL = """
@@ -33,7 +33,7 @@ WORDS = ("pcs:3", "cosserat:4", "finite_element:3", "pcc:1", "gvs:1")
     tolerance=1e-6,
     measure="absolute",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Equilibria without weight."""
     push, area, inertia = 80e3 * np.pi * 0.004**2, 0.03 * 0.02, 0.02 * 0.03**3 / 12
     stretch, bend = push / (1e6 * area), push * 0.008 / (1e6 * inertia)
@@ -44,4 +44,4 @@ def check() -> Found:
         value.append((*tip.position[[0, 2]], *tip.rotation[[0, 2], 2]))
     # the chamber lies towards +x and bends the arm away from there
     exact = (-radius * (1 - np.cos(angle)), radius * np.sin(angle), -np.sin(angle), np.cos(angle))
-    return Found(np.array(value), exact)
+    return CaseResult(np.array(value), exact)

@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 from pliant.validation.continuous_rod import ClampedRod
 from pliant.validation.rods import in_models
 from pliant.validation.thick_arm import torsion
@@ -45,7 +45,7 @@ def exact(angle: float) -> np.ndarray:
     measure="of the largest",
     unit="m",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Bending in both planes twists the strip, which no linear theory has."""
     value = [
         [equilibrium(eqs, parameters={"angle": float(x)}).frames["beam.tip"].position for x in ANGLES]
@@ -56,4 +56,4 @@ def check() -> Found:
         Line("finite_element", np.degrees(ANGLES), [x[1] for x in value[0]]),
         Line("continuous rod", np.degrees(ANGLES), reference[:, 1], exact=True),
     )
-    return Found(np.array(value), reference, Plot("angle of the weight [deg]", "deflection across [m]", lines))
+    return CaseResult(np.array(value), reference, Plot("angle of the weight [deg]", "deflection across [m]", lines))

@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 from pliant.validation.rods import in_models
 from pliant.validation.thick_arm import LOADS, MODEL, continuous_arm
 
@@ -23,10 +23,10 @@ WORDS = ("pcs:24", "cosserat:25", "finite_element:10", "polynomial:4")
     measure="of the largest",
     unit="m",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The dead moment has no potential in space; any equilibrium is accepted, stable or not."""
     value = []
     for _, eqs in in_models(load_text(MODEL), "arm", WORDS):
         frames = equilibrium(eqs, parameters=LOADS, stability="any").frames
         value.append([frames["arm.tip"].position, frames["arm.middle"].position])
-    return Found(np.array(value), continuous_arm((0.5, 0.2)).T)
+    return CaseResult(np.array(value), continuous_arm((0.5, 0.2)).T)

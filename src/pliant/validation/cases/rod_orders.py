@@ -10,7 +10,7 @@ from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
 from pliant.spec.rod_switch import parse_rod_model, with_rod_model
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 from pliant.validation.thick_arm import LOADS, MODEL, continuous_arm
 
 KINDS = (
@@ -42,7 +42,7 @@ def error(word: str, exact: np.ndarray, loads: Any = LOADS, **changes: Any) -> f
     tolerance=0.2,
     measure="absolute",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """A thick rod that is bent, twisted, sheared and stretched in space."""
     exact, light = continuous_arm(0.5), {**LOADS, "gravity": 0.0}
     lines, value = [], []
@@ -57,4 +57,4 @@ def check() -> Found:
     plot = Plot(
         "elements", "error of the tip [m]", (*lines, Line("finite_element", (6, 12, 24), fine)), logarithmic=True
     )
-    return Found(value, [order for *_, order in KINDS] + [4], plot)
+    return CaseResult(value, [order for *_, order in KINDS] + [4], plot)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.solve.statics.equilibrium import equilibrium
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 from pliant.validation.rods import BENDING, SLENDER, cantilevers
 
 WORDS = ("pcs:8", "cosserat:8", "finite_element:3", "pcc:1")
@@ -21,7 +21,7 @@ TURNS = (0.3, 1.0)
     tolerance=1e-6,
     measure="absolute",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The moment has no potential in space, where the rolled-up rod flutters: any equilibrium is accepted, stable or not."""
     value, reference = [], []
     for _, eqs in cantilevers(WORDS):
@@ -32,4 +32,4 @@ def check() -> Found:
             value.append((*tip.position[[0, 2]], *tip.rotation[[0, 2], 2]))
             s, c = np.sin(angle), np.cos(angle)
             reference.append((s / angle, (1 - c) / angle, c, s))
-    return Found(np.array(value), np.array(reference))
+    return CaseResult(np.array(value), np.array(reference))

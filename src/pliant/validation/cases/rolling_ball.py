@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pliant.solve.motion.simulate import simulate
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 from pliant.validation.contact_models import ball
 
 METHODS: tuple[dict[str, Any], ...] = ({}, {"method": "explicit"}, {"method": "generalized_alpha", "step": 1e-3})
@@ -21,7 +21,7 @@ METHODS: tuple[dict[str, Any], ...] = ({}, {"method": "explicit"}, {"method": "g
     tolerance=1e-3,
     unit="m/s",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """With a coefficient of 0.3, after two seconds."""
     value, lines = [], []
     for options in METHODS:
@@ -30,4 +30,4 @@ def check() -> Found:
         lines.append(Line("centre", run.time, run.v[:, 0]))
     time = np.linspace(0, 2, 40)
     exact = Line("theory", time, np.maximum(5 / 7, 1 - 0.3 * 9.81 * time), exact=True)
-    return Found(np.array(value), 5 / 7, Plot("time [s]", "speed [m/s]", (lines[0], exact)))
+    return CaseResult(np.array(value), 5 / 7, Plot("time [s]", "speed [m/s]", (lines[0], exact)))

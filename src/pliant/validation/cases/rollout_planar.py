@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 from pliant.validation.rollouts import SOURCE, beside
 
 
@@ -18,7 +18,7 @@ from pliant.validation.rollouts import SOURCE, beside
     unit="mm",
     data="rollouts/planar.csv",
 )
-def check(file: Path) -> Found:
+def check(file: Path) -> CaseResult:
     """Two pieces of constant strain, as there."""
     rod = "damping: [10, 10, 10, 0.02, 0.02, 0.02], strains: planar, model: {kind: pcs, elements: 2}"
     return beside(file, "[-9.81, 0, 0]", rod)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 from pliant.validation.rollouts import SOURCE, beside
 
 TENDONS = """
@@ -23,7 +23,7 @@ tendons:
     unit="mm",
     data="rollouts/tendon.csv",
 )
-def check(file: Path) -> Found:
+def check(file: Path) -> CaseResult:
     """Bending, twist and stretch linear along each of two pieces, as there."""
     rod = (
         "damping: [28.27, 28.27, 84.8, 0.01909, 0.01909, 0.01272], strains: unshearable, "

@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 MODEL = """
 pliant: 1
@@ -58,7 +58,7 @@ ROPES = (("cosserat", 40, "cylinder", 0.3, "strains: planar"), ("finite_element"
     tolerance=8e-3,
     quick=False,
 )
-def check() -> Found:
+def check() -> CaseResult:
     """A hand pulls the rope up ever faster; the mean of the last tenth of a second."""
     value, reference = [], []
     for kind, elements, pin, friction, strains in ROPES:
@@ -66,4 +66,4 @@ def check() -> Found:
         run = simulate(derive(load_text(text)), 0.4, save_every=0.01)
         value.append(-run["tension"].values[-10:].mean())
         reference.append(np.exp(friction * np.pi * 40 / 40.5))
-    return Found(value, reference)
+    return CaseResult(value, reference)

@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.linear.modal import modes
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 MODEL = """
 pliant: 1
@@ -45,7 +45,7 @@ PUBLISHED = {
     tolerance=5e-3,
     unit="rad/s",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Small motions about the steady rotation; the blade can only flap."""
     eqs = derive(load_text(MODEL))
     value = []
@@ -55,6 +55,6 @@ def check() -> Found:
     speeds = list(PUBLISHED)
     lines = [Line(f"mode {k + 1}", speeds, [row[k] for row in value]) for k in range(2)]
     marks = [Line("published", speeds * 2, [PUBLISHED[x][k] for k in range(2) for x in speeds], exact=True)]
-    return Found(
+    return CaseResult(
         np.array(value), np.array(list(PUBLISHED.values())), Plot("speed [-]", "frequency [-]", (*lines, *marks))
     )

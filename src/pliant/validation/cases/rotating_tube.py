@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 MODEL = """
 pliant: 1
@@ -27,8 +27,8 @@ outputs: {torque: {reaction: turn, quantity: moment, component: z}}
     "Dynamics (1970), chapter 3.",
     tolerance=1e-5,
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The tube turns at a constant speed."""
     run = simulate(derive(load_text(MODEL)), 1.0)
     place, speed = 0.1 * np.cosh(5), 0.1 * 5 * np.sinh(5)
-    return Found([run["slide"].values[-1], run["torque"].values[-1]], [place, 2 * 0.1 * 5 * place * speed])
+    return CaseResult([run["slide"].values[-1], run["torque"].values[-1]], [place, 2 * 0.1 * 5 * place * speed])

@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.linear.modal import modes
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 MASS, ACROSS, ALONG, EI, LENGTH = 2.0, 0.02, 0.04, 200.0, 0.5
 MODEL = f"""
@@ -41,7 +41,7 @@ def exact(speed: float) -> np.ndarray:
     tolerance=1e-4,
     unit="rad/s",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The disc is led at a constant speed; curvature linear along the shaft is exact."""
     eqs = derive(load_text(MODEL))
     value = []
@@ -53,4 +53,4 @@ def check() -> Found:
     lines = [Line(f"{word} whirl", SPEEDS, [row[k] for row in value]) for k, word in enumerate(("slow", "next"))]
     marks = [Line(f"theory, {word}", speeds, branches[:, k], exact=True) for k, word in enumerate(("slow", "next"))]
     plot = Plot("speed of rotation [rad/s]", "whirling speed [rad/s]", (*lines, *marks))
-    return Found(np.array(value), np.array([exact(x) for x in SPEEDS]), plot)
+    return CaseResult(np.array(value), np.array([exact(x) for x in SPEEDS]), plot)

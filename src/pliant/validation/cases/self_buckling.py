@@ -7,7 +7,7 @@ import scipy
 from pliant.solve.statics.continuation import continuation
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 MODEL = """
 pliant: 1
@@ -26,8 +26,8 @@ rods: {column: {length: 1 m, section: unit, strains: bend_y, model: {kind: gvs, 
     "J(-1/3), by SciPy.",
     tolerance=5e-4,
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Gravity is the parameter of the path."""
     zero = scipy.optimize.brentq(lambda x: scipy.special.jv(-1 / 3, x), 1.5, 2.2)
     path = continuation(derive(load_text(MODEL)), parameter="g", to=9.0)
-    return Found(path.special[0].value, 9 / 4 * zero**2)
+    return CaseResult(path.special[0].value, 9 / 4 * zero**2)

@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 from pliant.validation.rods import in_models
 
 MODEL = """
@@ -28,10 +28,10 @@ WORDS = ("pcs:6", "cosserat:6", "finite_element:6", "pseudo_rigid:6", "polynomia
     tolerance=1e-3,
     unit="rad",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """A torque that twists the soft shaft by about four fifths of a radian."""
     value = []
     for _, eqs in in_models(load_text(MODEL), "shaft", WORDS):
         R = equilibrium(eqs, stability="any").frames["shaft.tip"].rotation
         value.append(np.arctan2(R[1, 0], R[0, 0]))
-    return Found(value, 0.02 * 0.4 / (40e3 * np.pi / 2 * 0.02**4))
+    return CaseResult(value, 0.02 * 0.4 / (40e3 * np.pi / 2 * 0.02**4))

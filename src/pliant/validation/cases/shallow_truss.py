@@ -8,7 +8,7 @@ import scipy
 from pliant.solve.statics.continuation import continuation
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 HALF, RISE, STIFFNESS = 1.0, 0.3, 1000.0
 MODEL = f"""
@@ -38,7 +38,7 @@ def force(down: np.ndarray) -> np.ndarray:
     tolerance=1e-6,
     unit="N",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The path continues through both limit points, where the load has to turn back."""
     found = scipy.optimize.minimize_scalar(
         lambda x: -force(x), bounds=(0, RISE), method="bounded", options={"xatol": 1e-12}
@@ -48,4 +48,4 @@ def check() -> Found:
     down = np.linspace(0, 2 * RISE, 50)
     lines = (Line("path", -path.q[:, 0], path.value), Line("formula", down, force(down), exact=True))
     value = [point.value for point in path.special if point.kind == "limit"]
-    return Found(value, [limit, -limit], Plot("sinks by [m]", "force [N]", lines))
+    return CaseResult(value, [limit, -limit], Plot("sinks by [m]", "force [N]", lines))

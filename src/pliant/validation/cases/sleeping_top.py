@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.linear.modal import modes
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 MASS, HEIGHT, ACROSS, ALONG = 0.5, 0.06, 8e-4, 5e-4
 MODEL = f"""
@@ -29,7 +29,7 @@ joints:
     tolerance=1e-5,
     unit="rad/s",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The spin is halved in on by whether a small motion grows; rates of the state count, as the motion is steady."""
     eqs = derive(load_text(MODEL))
     low, high = 50.0, 250.0
@@ -38,4 +38,4 @@ def check() -> Found:
         stable = not any(kind == "unstable" for kind in modes(eqs, at={"d(spin)/dt": middle}).kinds)
         low, high = (low, middle) if stable else (middle, high)
     inertia = ACROSS + MASS * HEIGHT**2
-    return Found((low + high) / 2, np.sqrt(4 * inertia * MASS * 9.81 * HEIGHT) / ALONG)
+    return CaseResult((low + high) / 2, np.sqrt(4 * inertia * MASS * 9.81 * HEIGHT) / ALONG)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 from pliant.validation.sleeve import driven_sleeve, error, follow, read_sleeve
 
 
@@ -19,7 +19,7 @@ from pliant.validation.sleeve import driven_sleeve, error, follow, read_sleeve
     unit="mm",
     data="sleeve_recording.csv",
 )
-def check(file: Path) -> Found:
+def check(file: Path) -> CaseResult:
     """The bundled sleeve, its arm led as recorded."""
     measured = read_sleeve(file)
     moved = follow(driven_sleeve(measured), measured, {})
@@ -30,4 +30,4 @@ def check(file: Path) -> Found:
         Line("model", measured.time, 1e3 * moved[:, 0]),
         Line("recorded", measured.time, 1e3 * measured.moved[:, 0], exact=True),
     )
-    return Found(halves, 0.0, Plot("time [s]", "moved across [mm]", lines))
+    return CaseResult(halves, 0.0, Plot("time [s]", "moved across [mm]", lines))

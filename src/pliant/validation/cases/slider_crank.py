@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 CRANK, ROD, SPEED, MASS = 0.1, 0.3, 20.0, 0.5
 MODEL = f"""
@@ -47,13 +47,13 @@ def exact(angle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     tolerance=1e-6,
     measure="absolute",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Crank and rod have no mass."""
     run = simulate(derive(load_text(MODEL)), 2 * np.pi / SPEED)
     angle = SPEED * np.asarray(run.time)
     place, torque = exact(angle)
     value = np.array([run["rail"].values / place.max(), run["torque"].values / torque.max()])
     lines = (Line("torque", angle, run["torque"].values), Line("virtual work", angle, torque, exact=True))
-    return Found(
+    return CaseResult(
         value, np.array([place / place.max(), torque / torque.max()]), Plot("angle [rad]", "torque [N m]", lines)
     )

@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 MODEL = """
 pliant: 1
@@ -28,8 +28,8 @@ joints: {bearing: {type: revolute, axis: z, parent: shaft.tip, child: disc, angl
     "(1980), section 1-2.",
     tolerance=2e-3,
 )
-def check() -> Found:
+def check() -> CaseResult:
     """A little off its axis, so that it swings and whirls; at the defaults."""
     run = simulate(derive(load_text(MODEL)), 2.0)
     energy = run.energy["total"].values
-    return Found([run["bearing"].values[-1] / 200, *(energy / energy[0])], np.ones(1 + len(energy)))
+    return CaseResult([run["bearing"].values[-1] / 200, *(energy / energy[0])], np.ones(1 + len(energy)))

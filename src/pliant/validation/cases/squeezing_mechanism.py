@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 MODEL = """
 pliant: 1
@@ -66,10 +66,10 @@ REFERENCE = {
     measure="absolute",
     unit="rad",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """At the defaults."""
     run = simulate(derive(load_text(MODEL)), 0.03)
     lines = [Line(name, 1e3 * np.asarray(run.time), run[name].values) for name in ("gamma", "phi", "delta")]
     ends = Line("reference at the end", [30.0] * 3, [REFERENCE[name] for name in ("gamma", "phi", "delta")], exact=True)
     plot = Plot("time [ms]", "angle [rad]", (*lines, ends))
-    return Found([run[name].values[-1] for name in REFERENCE], list(REFERENCE.values()), plot)
+    return CaseResult([run[name].values[-1] for name in REFERENCE], list(REFERENCE.values()), plot)

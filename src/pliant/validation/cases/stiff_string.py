@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.linear.modal import modes
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 MODEL = """
 pliant: 1
@@ -32,7 +32,7 @@ PULLS = (0.0, 10.0, 100.0, 1000.0)
     tolerance=2e-3,
     unit="rad/s",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """About the equilibrium under tension."""
     eqs, n = derive(load_text(MODEL)), np.arange(1, 4)
     value = [2 * np.pi * modes(eqs, parameters={"pull": x}, count=3).frequencies for x in PULLS]
@@ -41,4 +41,4 @@ def check() -> Found:
     lines = [Line(f"mode {k + 1}", PULLS, [row[k] for row in value]) for k in range(2)]
     marks = [Line(f"theory, mode {k + 1}", pulls, exact[:, k], exact=True) for k in range(2)]
     plot = Plot("T L²/EI [-]", "frequency [sqrt(EI/m)/L²]", (*lines, *marks))
-    return Found(np.array(value), np.sqrt(np.array(PULLS)[:, None] * (n * np.pi) ** 2 + (n * np.pi) ** 4), plot)
+    return CaseResult(np.array(value), np.sqrt(np.array(PULLS)[:, None] * (n * np.pi) ** 2 + (n * np.pi) ** 4), plot)

@@ -9,7 +9,7 @@ import numpy as np
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 MODEL = """
 pliant: 1
@@ -29,7 +29,7 @@ joints: {weld: {type: weld, parent: bar.tip, child: hammer}}
     tolerance=0.03,
     measure="absolute",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Forty elements cannot carry the jump at the wave's front, which is where the error is."""
     eqs = derive(load_text(MODEL))
     impedance, back = np.sqrt(200e9 * 7800) * np.pi * 1e-4, 2.0 / np.sqrt(200e9 / 7800)
@@ -40,4 +40,4 @@ def check() -> Found:
     time = np.asarray(run.time)
     exact = np.exp(-impedance * time / 2.0)
     lines = (Line("mass", 1e6 * time, -run.v[:, k]), Line("Saint-Venant", 1e6 * time, exact, exact=True))
-    return Found(-run.v[:, k], exact, Plot("time [µs]", "speed [-]", lines))
+    return CaseResult(-run.v[:, k], exact, Plot("time [µs]", "speed [-]", lines))

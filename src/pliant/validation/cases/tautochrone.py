@@ -8,7 +8,7 @@ import scipy
 from pliant.solve.motion.simulate import simulate
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 RADIUS = 0.2
 MODEL = f"""
@@ -29,7 +29,7 @@ ANGLES = (0.3, 1.5, 2.9)
     tolerance=1e-5,
     unit="s",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The rim of the wheel draws the cycloid; its angle is 0 where the mass is lowest."""
     eqs, exact = derive(load_text(MODEL)), 4 * np.pi * np.sqrt(RADIUS / 9.81)
     value, lines = [], []
@@ -39,4 +39,4 @@ def check() -> Found:
         passes = [x for x in scipy.interpolate.CubicSpline(time, turn).roots() if 0 < x < time[-1]]
         value.append(passes[2] - passes[0])
         lines.append(Line(f"from {angle:g} rad", time, 4 * RADIUS * np.sin(turn / 2)))
-    return Found(value, exact, Plot("time [s]", "way along the curve [m]", tuple(lines)))
+    return CaseResult(value, exact, Plot("time [s]", "way along the curve [m]", tuple(lines)))

@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 from pliant.validation.rods import in_models
 
 MODEL = """
@@ -30,11 +30,11 @@ WORDS = ("pcs:6", "cosserat:60", "finite_element:60", "gvs:1", "pcc:1")
     measure="of the largest",
     unit="m",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Sixty-one eyelets lead the tendon along the rod."""
     bend, stretch = 0.3 * 0.004 / (1e6 * np.pi / 4 * 0.005**4), -0.3 / (1e6 * np.pi * 0.005**2)
     angle, radius = 0.3 * bend, (1 + stretch) / bend
     value = [
         equilibrium(eqs).frames["arm.tip"].position[[0, 2]] for _, eqs in in_models(load_text(MODEL), "arm", WORDS)
     ]
-    return Found(np.array(value), (radius * (1 - np.cos(angle)), radius * np.sin(angle)))
+    return CaseResult(np.array(value), (radius * (1 - np.cos(angle)), radius * np.sin(angle)))

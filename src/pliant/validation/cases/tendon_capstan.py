@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 GUIDES = 12
 POINTS = [(np.sin(x), 1 - np.cos(x)) for x in np.linspace(0, 2.0, GUIDES)]
@@ -42,8 +42,8 @@ outputs:
     "Engineering Mechanics (1940).",
     tolerance=1e-3,  # a line that was pulled has tanh(4) of the full friction
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The line turns by the same angle whatever the number of guides; the spring at its end shows what is left."""
     rest = equilibrium(derive(load_text(MODEL)))
     left = 10 * np.exp(-0.3 * 2.0)
-    return Found([float(rest.outputs["pull"]), -float(rest.q[0])], [left, left / 100])
+    return CaseResult([float(rest.outputs["pull"]), -float(rest.q[0])], [left, left / 100])

@@ -11,7 +11,7 @@ import scipy
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 RADII = [*np.linspace(15.41, 6.42, 9), 5.61, 4.80]
 OFFSET, LAST = 11.4, 11.4 - 29.5e-3 * 305
@@ -58,7 +58,7 @@ joints:
     data="tentacle_markers.csv",
     quick=False,
 )
-def check(file: Path) -> Found:
+def check(file: Path) -> CaseResult:
     """Equilibria under the recorded tensions."""
     eqs = derive(load_text(MODEL))
     with file.open(encoding="utf-8") as text:
@@ -86,4 +86,4 @@ def check(file: Path) -> Found:
         Line("recorded", 1e3 * recorded[second, 3, 1], 1e3 * recorded[second, 3, 2], exact=True),
     )
     plot = Plot("y of the tip marker [mm]", "z [mm]", lines)
-    return Found(1e3 * np.sqrt((off**2).mean(axis=0)) / (11.3, 18.4, 19.2, 35.6), 0.0, plot)
+    return CaseResult(1e3 * np.sqrt((off**2).mean(axis=0)) / (11.3, 18.4, 19.2, 35.6), 0.0, plot)

@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 from pliant.validation.rods import in_models
 
 MODEL = """
@@ -44,11 +44,11 @@ def exact() -> tuple[float, float, float]:
     tolerance=4e-3,  # loads along a rod act at the middles of pieces
     unit="m",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """1 mN in each case, so that theories of small displacements hold."""
     loads = ({"tip": 1e-3}, {"inside": 1e-3}, {"spread": 1e-2})
     value = [
         [equilibrium(eqs, parameters=load).frames["arm.tip"].position[0] for load in loads]
         for _, eqs in in_models(load_text(MODEL), "arm", WORDS)
     ]
-    return Found(np.array(value), exact())
+    return CaseResult(np.array(value), exact())

@@ -8,7 +8,7 @@ from pliant.solve.linear.modal import modes
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.reader import load
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 FREQUENCIES = {"a": (186.5, 1177.6, 3337.8, 6659.7, 8656.8), "b": (51.1, 322.4, 913.3)}
 """Of two beams [Hz]."""
@@ -24,7 +24,7 @@ DEFLECTIONS = {0.0: 3.0807, 9.81: 3.0918}
     "four or five digits.",
     tolerance=5e-4,
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The bundled beams `timoshenko_cantilever@a` and `@b`, with the elements of that program."""
     value: list[float] = []
     for variant, published in FREQUENCIES.items():
@@ -33,4 +33,4 @@ def check() -> Found:
     eqs = derive(load("timoshenko_cantilever", variant="a"))
     for gravity in DEFLECTIONS:
         value.append(-1e3 * equilibrium(eqs, parameters={"gravity": gravity}).frames["beam.tip"].position[2])
-    return Found(value, np.concatenate([*FREQUENCIES.values(), list(DEFLECTIONS.values())]))
+    return CaseResult(value, np.concatenate([*FREQUENCIES.values(), list(DEFLECTIONS.values())]))

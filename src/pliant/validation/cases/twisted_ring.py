@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.statics.continuation import continuation
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 RATIO = 1.5
 """Stiffness of twisting over that of bending."""
@@ -43,9 +43,9 @@ constraints:
     unit="rad",
     quick=False,
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The ring is held at one section, where the twist comes in, and against turning about the tangent there, which costs no
     energy: its motions as a rigid body are taken, and nothing else."""
     exact = 2 * np.pi * np.sqrt(3) / RATIO
     path = continuation(derive(load_text(MODEL)), parameter="turned", to=1.05 * exact)
-    return Found(path.special[0].value, exact)
+    return CaseResult(path.special[0].value, exact)

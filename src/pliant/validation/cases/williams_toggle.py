@@ -8,7 +8,7 @@ import scipy
 from pliant.solve.statics.continuation import continuation
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, Line, Plot, case
+from pliant.validation.case import CaseResult, Line, Plot, case
 
 SPAN, RISE, EA, EI = 12.943, 0.386, 1.885e6, 9.274e3
 """Half span and rise [inch], stiffness of the bars [lb, lb inch^2]; the model takes the inch as its unit of length."""
@@ -71,10 +71,10 @@ def exact() -> np.ndarray:
     measure="of the largest",
     unit="lb",
 )
-def check() -> Found:
+def check() -> CaseResult:
     """Half of the frame, with the deflection as parameter of the path."""
     path = continuation(derive(load_text(MODEL)), parameter="down", to=float(DOWN[-1]), max_step=0.02)
     value = np.interp(DOWN, path.value, -2 * path["carried"])
     reference = exact()
     lines = (Line("path", path.value, -2 * path["carried"]), Line("elastica", DOWN, reference, exact=True))
-    return Found(value, reference, Plot("deflection of the apex [inch]", "load [lb]", lines))
+    return CaseResult(value, reference, Plot("deflection of the apex [inch]", "load [lb]", lines))

@@ -7,7 +7,7 @@ import numpy as np
 from pliant.solve.linear.modal import modes
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
-from pliant.validation.case import Found, case
+from pliant.validation.case import CaseResult, case
 
 MODEL = """
 pliant: 1
@@ -28,7 +28,7 @@ loads: {end: {frame: second.end, force: [0, 0, =-push], expressed_in: second}}
     source="H. Ziegler, Die Stabilitätskriterien der Elastomechanik, Ingenieur-Archiv 20 (1952) 49-56: 7/2 - sqrt(2).",
     tolerance=1e-5,
 )
-def check() -> Found:
+def check() -> CaseResult:
     """The load is halved in on by whether a small motion grows."""
     eqs = derive(load_text(MODEL))
     low, high = 1.0, 3.0
@@ -36,4 +36,4 @@ def check() -> Found:
         middle = (low + high) / 2
         stable = modes(eqs, at="initial", parameters={"push": middle}).stable
         low, high = (middle, high) if stable else (low, middle)
-    return Found((low + high) / 2, 7 / 2 - np.sqrt(2))
+    return CaseResult((low + high) / 2, 7 / 2 - np.sqrt(2))

@@ -12,7 +12,7 @@ from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import KINDS
 from pliant.view.clips import MODE_SECONDS
 from pliant.view.live.drawing import Drawing, set_view
-from pliant.view.live.robot import EXPECTED, Choice, LiveRobot, Overlays, Shown
+from pliant.view.live.robot import EXPECTED, DisplayedScene, LiveRobot, Overlays, SliderValues
 from pliant.view.live.sliders import Slider, coordinate_sliders, input_sliders, parameter_sliders
 
 RUN, REST, START = "run", "at rest", "initial pose"
@@ -44,13 +44,13 @@ class LivePage:
         set_view(server, stage)
         self._add_controls(stage.size, words)
 
-    def _first(self) -> tuple[Shown, str]:
+    def _first(self) -> tuple[DisplayedScene, str]:
         if self.robot.run is not None:
             return self.robot.at_time(0.0), RUN
         try:
-            return self.robot.rest(Choice()), REST
+            return self.robot.rest(SliderValues()), REST
         except EXPECTED:
-            return self.robot.start(Choice()), START
+            return self.robot.start(SliderValues()), START
 
     # -- controls ----------------------------------------------------------------------------------------------------
 
@@ -112,7 +112,7 @@ class LivePage:
         self.play.label = "Pause" if self.moving else "Play"
         self.changed.set()
 
-    def _choice(self) -> Choice:
+    def _choice(self) -> SliderValues:
         """Values of sliders that were moved; the others keep the values or expressions of the model."""
         moved = {
             title: {
@@ -123,7 +123,7 @@ class LivePage:
             }
             for title, group in self.sliders.items()
         }
-        return Choice(moved.get("Parameters", {}), moved.get("Inputs", {}), moved.get("Start", {}))
+        return SliderValues(moved.get("Parameters", {}), moved.get("Inputs", {}), moved.get("Start", {}))
 
     # -- work --------------------------------------------------------------------------------------------------------
 
@@ -173,7 +173,7 @@ class LivePage:
         value = str(self.what.value)
         return value if value in self.options else self.options[0]
 
-    def _shown(self, robot: LiveRobot, choice: Choice) -> Shown:
+    def _shown(self, robot: LiveRobot, choice: SliderValues) -> DisplayedScene:
         what = self._shows()
         if what == RUN:
             return robot.at_time(self.clock.value)
@@ -181,7 +181,7 @@ class LivePage:
             return robot.start(choice)
         return robot.rest(choice) if what == REST else robot.mode(choice, int(what.split()[1]), self.phase)
 
-    def _draw_overlay(self, choice: Choice) -> str:
+    def _draw_overlay(self, choice: SliderValues) -> str:
         wanted = next(((rod, h.value) for rod, h in self.overlay.items() if h.value in self.rod_models), None)
         if wanted is None:
             self.ghost.remove()

@@ -24,7 +24,7 @@ MOST_MODES = 12
 
 
 @dataclass(frozen=True)
-class Choice:
+class SliderValues:
     """Values of the sliders by name (SI units)."""
 
     parameters: Values = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Shown:
+class DisplayedScene:
     """A scene and its caption."""
 
     scene: Scene
@@ -47,22 +47,22 @@ class LiveRobot:
         self.eqs, self.run = eqs, run
         self._rest: np.ndarray | None = None
         self._start: Mapping[str, float] = {}
-        self._found: tuple[Choice, Modes] | None = None
-        self._positions: tuple[Choice, int, list[np.ndarray]] | None = None
+        self._found: tuple[SliderValues, Modes] | None = None
+        self._positions: tuple[SliderValues, int, list[np.ndarray]] | None = None
 
-    def start(self, choice: Choice) -> Shown:
+    def start(self, choice: SliderValues) -> DisplayedScene:
         """The initial pose, moved onto its constraints."""
         bound = self.eqs.at(inputs=choice.inputs, parameters=choice.parameters).binding
         start = self.eqs.state(choice.start, parameters=choice.parameters)
         made = assemble(self.eqs, bound, 0.0, start.q, start.v, start.given)
         return self._shown(choice, made.q, 0.0, "; ".join(made.messages) or "the initial pose")
 
-    def rest(self, choice: Choice) -> Shown:
+    def rest(self, choice: SliderValues) -> DisplayedScene:
         """The equilibrium near the last one, or near the start where that was changed."""
         q, words = self._solve(choice)
         return self._shown(choice, q, 0.0, words)
 
-    def mode(self, choice: Choice, number: int, phase: float) -> Shown:
+    def mode(self, choice: SliderValues, number: int, phase: float) -> DisplayedScene:
         """A mode (from 1) about the equilibrium, at a phase between 0 and 1."""
         if self._found is None or self._found[0] != choice:
             q, _ = self._solve(choice)
@@ -80,19 +80,19 @@ class LiveRobot:
         words = f"mode {number}: {found.words(number - 1)}, damping ratio {found.damping_ratios[number - 1]:.3g}"
         return self._shown(choice, positions[int(phase * len(positions)) % len(positions)], 0.0, words)
 
-    def at_time(self, t: float) -> Shown:
+    def at_time(self, t: float) -> DisplayedScene:
         """The run at a time [s] after its start."""
         assert self.run is not None
         times = self.run.time
         k = int(np.argmin(np.abs(times - times[0] - t)))
         (scene,) = run_scenes(self.eqs, self.run, [k])
-        return Shown(scene, f"t = {times[k]:.4g} s")
+        return DisplayedScene(scene, f"t = {times[k]:.4g} s")
 
     def mode_count(self) -> int:
         """How many modes can be shown."""
         return min(MOST_MODES, max(0, len(self.eqs.rates) - self.eqs.model.system.rows))
 
-    def _solve(self, choice: Choice) -> tuple[np.ndarray, str]:
+    def _solve(self, choice: SliderValues) -> tuple[np.ndarray, str]:
         begin = self._rest
         if begin is None or choice.start != self._start:
             begin = self.eqs.state(choice.start, parameters=choice.parameters).q
@@ -104,8 +104,8 @@ class LiveRobot:
         self._rest, self._start = found.q, dict(choice.start)
         return found.q, found.message
 
-    def _shown(self, choice: Choice, q: np.ndarray, t: float, words: str) -> Shown:
-        return Shown(SceneMaker(self.eqs, choice.parameters, inputs=choice.inputs).at(q, t), words)
+    def _shown(self, choice: SliderValues, q: np.ndarray, t: float, words: str) -> DisplayedScene:
+        return DisplayedScene(SceneMaker(self.eqs, choice.parameters, inputs=choice.inputs).at(q, t), words)
 
 
 EXPECTED = (AssemblyError, EvaluationError, ValueError)

@@ -61,7 +61,7 @@ def free_port(port: int) -> int:
 
 
 @dataclass(frozen=True)
-class Door:
+class RequestGuard:
     """Accepts requests for the address of the page. port: of the server; word: the token in the address."""
 
     port: int
@@ -163,7 +163,7 @@ class LiveServer:
     """A viser server with access control."""
 
     viser: Any
-    door: Door
+    door: RequestGuard
 
     def stop(self) -> None:
         """End it."""
@@ -178,7 +178,7 @@ def start_server(port: int, label: str) -> LiveServer:
     with _starting, _guarded(word):
         made = viser.ViserServer(host=BIND, port=port, label=label, verbose=False)
     made.on_client_disconnect(lambda client: give_memory_back())
-    return LiveServer(made, Door(made.get_port(), word))
+    return LiveServer(made, RequestGuard(made.get_port(), word))
 
 
 def give_memory_back() -> None:
@@ -207,18 +207,18 @@ def _guarded(word: str) -> Iterator[None]:
     usual = module.websockets
 
     def serve(handler: Any, host: Any, port: int, *, process_request: Any, **more: Any) -> Any:
-        more |= {"process_request": _checked(Door(port, word), process_request), "max_size": LARGEST_MESSAGE}
+        more |= {"process_request": _checked(RequestGuard(port, word), process_request), "max_size": LARGEST_MESSAGE}
         return usual.asyncio.server.serve(_careful(handler), host, port, **more)
 
-    server = _Instead(usual.asyncio.server, serve=serve)
-    module.websockets = _Instead(usual, asyncio=SimpleNamespace(server=server))
+    server = _PatchedModule(usual.asyncio.server, serve=serve)
+    module.websockets = _PatchedModule(usual, asyncio=SimpleNamespace(server=server))
     try:
         yield
     finally:
         module.websockets = usual
 
 
-class _Instead:
+class _PatchedModule:
     """A module with some attributes replaced."""
 
     def __init__(self, usual: Any, **others: Any) -> None:
@@ -228,7 +228,7 @@ class _Instead:
         return getattr(self._usual, name)
 
 
-def _checked(door: Door, process_request: Any) -> Any:
+def _checked(door: RequestGuard, process_request: Any) -> Any:
     """Handles accepted requests."""
     from websockets import Headers
     from websockets.http11 import Response

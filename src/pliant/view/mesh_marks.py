@@ -17,7 +17,7 @@ SHORTER = 1e-6
 """An edge that is shorter than at rest by this share is slack; at its start a net is at rest, up to round-off."""
 
 
-class Net:
+class MeshIndices:
     """Where a mesh's nodes and ropes stand in the tables of a model, looked up once."""
 
     def __init__(self, model: Model, name: str, mesh: MeshBase) -> None:
