@@ -1,1 +1,1 @@
-"""Analyses of equations: rest, modes, linear systems, motions and paths, and their results."""
+"""Analyses of equations: equilibria, modes, linear systems, motions and paths, and their results."""

@@ -1,7 +1,7 @@
-"""Linear algebra on one thread while an analysis runs.
+"""Restrict linear algebra to one thread while an analysis runs.
 
-NumPy and SciPy hand matrices to OpenBLAS, which starts a thread per core from some hundred rows on. Matrices of robots are too
-small for that to pay: the threads wait for each other, longest on a machine that has other work.
+NumPy and SciPy call OpenBLAS, which uses one thread per core for matrices of more than a few hundred rows. The matrices of robots
+are too small for this to be faster: the threads wait for each other, in particular on a busy machine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Answer = TypeVar("Answer")
 
 
 class _Limit:
-    """The one limit of the process: set by the first of several threads that need it, and lifted by the last."""
+    """The limit of the process: set by the first of several threads that need it, and removed by the last."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -32,7 +32,7 @@ class _Limit:
 
     @functools.cached_property
     def libraries(self) -> list[Any]:
-        """BLAS libraries of NumPy and SciPy; looked for once."""
+        """BLAS libraries of NumPy and SciPy, located once."""
         _load_blas_of_scipy()
         return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
@@ -53,25 +53,28 @@ class _Limit:
 
     def _lift(self) -> None:
         for library, threads in self.before:
-            if library.get_num_threads() == 1:  # otherwise someone else has set it meanwhile, and it is theirs
+            if (
+                library.get_num_threads() == 1
+            ):  # otherwise other code has set it in the meantime, and that value is kept
                 library.set_num_threads(threads)
         self.before = []
 
     def forget(self) -> None:
-        """In a forked process: the threads that needed the limit are not there."""
+        """Reset the count in a forked process, in which the threads that needed the limit do not exist."""
         self.lock, self.users = threading.Lock(), 0
         self._lift()
 
 
 def _load_blas_of_scipy() -> None:
-    """Load the library that SciPy's parts will use, which can only be limited once it is there.
+    """Load the library that SciPy uses: it can be limited only after it is loaded.
 
-    Wheels bring one beside the package; elsewhere it is NumPy's. Importing `scipy.linalg` would do it too, in fifty times as long.
+    Wheels ship one with the package; otherwise SciPy uses NumPy's. Importing `scipy.linalg` would also load it, but takes fifty
+    times as long.
     """
     package = Path(scipy.__path__[0])
     for folder in (package.with_name("scipy.libs"), package / ".dylibs"):
         for library in folder.glob("*openblas*"):
-            with suppress(OSError):  # it will be loaded, or rejected, by who needs it
+            with suppress(OSError):  # loaded, or rejected, by the code that needs it
                 ctypes.CDLL(str(library))
 
 
@@ -82,7 +85,8 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Linear algebra on one thread within; the number from before afterwards. Any number of threads may be within at once."""
+    """Run linear algebra on one thread within the context, and restore the previous number afterwards. Threads may enter it
+    concurrently."""
     _LIMIT.enter()
     try:
         yield
@@ -91,7 +95,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def on_one_blas_thread(function: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
-    """Decorator of a function whose linear algebra is to run on one thread."""
+    """Decorator of functions whose linear algebra runs on one thread."""
 
     @functools.wraps(function)
     def call(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Answer:

@@ -22,7 +22,7 @@ class ConfigurationGroup:
         self.plain_v = others(self.nv, self.rotation_v)
 
     def rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """dq/dt for the rates v."""
+        """dq/dt of the rates v."""
         out = np.empty(self.nq)
         out[self.plain_q] = v[self.plain_v]
         out[self.rotation_q] = 0.5 * quaternion.product(q[self.rotation_q], _pure(v[self.rotation_v]))
@@ -38,7 +38,8 @@ class ConfigurationGroup:
         return out
 
     def by_increments(self, q: np.ndarray, by_q: np.ndarray) -> np.ndarray:
-        """Derivatives by the numbers of q as those by increments, N' by_q, for many positions: rows of nq numbers, rows of nv."""
+        """Convert derivatives with respect to the entries of q to derivatives with respect to increments, N' by_q; rows are
+        positions."""
         out = np.empty((len(q), self.nv))
         out[:, self.plain_v] = by_q[:, self.plain_q]
         if len(self.rotation_q):
@@ -49,7 +50,7 @@ class ConfigurationGroup:
         return out
 
     def motion(self, q: np.ndarray, q_dot: np.ndarray, q_ddot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """v and a of positions that move so; quaternions need not have unit length."""
+        """v and a of given dq/dt and its derivative; quaternions need not have unit length."""
         v, a = np.empty(self.nv), np.empty(self.nv)
         v[self.plain_v], a[self.plain_v] = q_dot[self.plain_q], q_ddot[self.plain_q]
         Q, D = q[self.rotation_q], q_dot[self.rotation_q]
@@ -62,7 +63,7 @@ class ConfigurationGroup:
         return v, a
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        """The increment that leads from q0 to q1, rotations the short way round."""
+        """The increment from q0 to q1, with the shorter rotation of each quaternion."""
         out = np.empty(self.nv)
         out[self.plain_v] = q1[self.plain_q] - q0[self.plain_q]
         turn = quaternion.product(quaternion.conjugate(q0[self.rotation_q]), q1[self.rotation_q])
@@ -73,12 +74,12 @@ class ConfigurationGroup:
         return out
 
     def undo_difference(self, q0: np.ndarray, q1: np.ndarray, by: np.ndarray) -> np.ndarray:
-        """Derivatives by `difference(q0, q1)` as those by increments of q1."""
+        """Convert derivatives with respect to `difference(q0, q1)` to derivatives with respect to increments of q1."""
         out = np.array(by, dtype=float)
         turn = self.difference(q0, q1)[self.rotation_v]
         angle2 = np.sum(turn**2, axis=1, keepdims=True)
         half = 0.5 * np.sqrt(np.maximum(angle2, 1e-8))
-        # (1 - a/2 cot(a/2)) / a^2, by its series where it cannot be told from 1/12 otherwise
+        # (1 - a/2 cot(a/2)) / a^2, by its series for small a, where cancellation would dominate
         c = np.where(angle2 > 1e-4, (1 - half / np.tan(half)) / np.maximum(angle2, 1e-8), 1 / 12 + angle2 / 720)
         across = np.cross(turn, by[self.rotation_v])
         out[self.rotation_v] += -0.5 * across + c * np.cross(turn, across)

@@ -10,13 +10,13 @@ from pliant.equations.contacts import Contacts
 from pliant.solve.saddle import balancing_multipliers
 
 USED = 1e-6
-"""Friction below this share of the normal forces is none."""
+"""Friction below this fraction of the normal forces is treated as zero."""
 NEEDED = 1e-3
-"""A pose rests by friction where more than this share of its forces is unbalanced without it."""
+"""An equilibrium depends on friction if more than this fraction of its forces is unbalanced without it."""
 
 
 def rest_remarks(bound: Binding, t: float, q: np.ndarray, contacts: Contacts | None) -> list[str]:
-    """How friction holds a pose, which rests with the contacts that are given."""
+    """Remark on the friction in an equilibrium with these contacts."""
     if contacts is None or not len(contacts):
         return []
     pressing = float(np.abs(contacts.normal_force).max())
@@ -37,7 +37,7 @@ def rest_remarks(bound: Binding, t: float, q: np.ndarray, contacts: Contacts | N
 
 
 def sliding_words(contacts: Contacts | None) -> str:
-    """Which contacts slide in a pose that is not at rest; empty where none does."""
+    """Remark on the contacts that slide in a pose that is not an equilibrium; empty if there are none."""
     if contacts is None or not len(contacts) or np.all(contacts.sticks):
         return ""
     forces = np.linalg.norm(contacts.friction_force, axis=1)
@@ -51,7 +51,7 @@ def sliding_words(contacts: Contacts | None) -> str:
 
 
 def linear_remarks(contacts: Contacts | None) -> list[str]:
-    """How contacts count in small motions."""
+    """Remark on the contacts in small motions."""
     if contacts is None:
         return []
     here, sticks = np.array(contacts.name), contacts.sticks
@@ -73,7 +73,7 @@ def _places(count: int) -> str:
 
 
 def _rests_by_friction(bound: Binding, t: float, q: np.ndarray) -> bool:
-    """Whether forces are out of balance where surfaces do not rub."""
+    """Whether forces are unbalanced without friction."""
     zero, none = np.zeros(bound.nv), np.zeros(bound.m)
     constants = bound.constants.copy()
     for law in bound.system.contacts.laws:
@@ -89,7 +89,7 @@ def _rests_by_friction(bound: Binding, t: float, q: np.ndarray) -> bool:
 
 
 def _used(bound: Binding, contacts: Contacts) -> np.ndarray:
-    """Friction of each contact over the most that it bears [-]; not a number where that depends on the direction."""
+    """Friction of each contact divided by its maximum [-]; NaN where the maximum depends on the direction."""
     laws = bound.system.contacts.laws
     at = np.array([laws[contacts.names.index(name)].constants for name in contacts.name], dtype=int)
     along, across, still = (bound.constants[at + LawNumbers.place(x)] for x in ("along", "across", "at_rest"))

@@ -1,4 +1,4 @@
-"""Contacts of a motion as labelled arrays of its result, and read back from them."""
+"""Contacts of a motion as labelled arrays of its result, and the inverse conversion."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pliant.equations.contacts import ENTRIES, RECORD, Contacts
 from pliant.solve.labelled_arrays import LabelledArrays, Variable, named_axes
 
 ROWS, COUNT, NAMES, THINGS = "contact", "contact_count", "contact_name", "thing"
-"""Axis of all contacts, how many there are at each saved time, and the axes that name laws and things."""
+"""Axis of all contacts, number of contacts at each saved time, and the axes that name laws and parts."""
 
 
 def contact_variables(contacts: Contacts, axis: str = "time") -> tuple[dict[str, Variable], dict[str, Variable]]:
-    """Variables and labels of the contacts at all saved times, or points of a path, one after the other; nothing where nothing can
-    touch.
+    """Variables and labels of the contacts at all saved times, or points of a path, concatenated; empty if the model has no
+    contacts.
 
-    `contact_count` says how many there are at each (a contiguous ragged array, as netCDF's conventions call it).
+    `contact_count` is the number of contacts at each of them (a contiguous ragged array in the terms of netCDF's conventions).
     """
     if not contacts.names:
         return {}, {}
@@ -35,7 +35,7 @@ def _column(contacts: Contacts, at: int, size: int) -> np.ndarray:
 
 
 def recorded_contacts(recorded: LabelledArrays, times: np.ndarray) -> Contacts:
-    """The contacts that a result holds, at its saved times or at each of its points."""
+    """The contacts in a result, at its saved times or at each of its points."""
     if COUNT not in recorded:
         return Contacts(times=times, begins=np.zeros(len(times) + 1, dtype=np.int32))
     count = recorded[COUNT]

@@ -28,7 +28,7 @@ def partition(
     """Independent rates and the matrix G (nv x f) with `v = G v_independent`.
 
     Without a choice, the rates that the constraints determine best are made dependent (pivoted QR), so that the
-    independent ones keep the partition well conditioned. sizes: what changes of the coordinates are measured against (nv).
+    independent ones keep the partition well conditioned. sizes: reference sizes of changes of the coordinates (nv).
     """
     basis = null_space(jacobian * sizes)
     free = basis.shape[1]

@@ -21,11 +21,11 @@ from pliant.solve.independent_coordinates import null_space
 from pliant.solve.state import Start, assemble, given_state
 
 MAX_ITERATIONS = 100
-# What a step must gain, as a share of what its linear model promises, to be taken.
+# A step is accepted if the error decreases by at least this fraction of the decrease that its linear model predicts.
 LEAST_GAIN = 1e-3
-# Steps smaller than this share of the coordinates' sizes change nothing any more.
+# The search ends at steps smaller than this fraction of the coordinates' sizes.
 LAST_STEP = 1e-13
-# Poses that differ by less are the same: node positions, as shares of the robot's size, and directions [-].
+# Poses that differ by less are equal: node positions, as fractions of the robot's size, and directions [-].
 SAME_POSE = 1e-5
 
 
@@ -36,9 +36,9 @@ class Manipulability:
     Attributes:
         measure: product of the singular values of the Jacobian (Yoshikawa's measure): zero in a singular pose.
         singular_values: largest first.
-        directions: motions of the frame (columns) that belong to them: unit vectors of (velocity [m/s], angular velocity
+        directions: the corresponding motions of the frame (columns): unit vectors of (velocity [m/s], angular velocity
             [rad/s] times the length `per_radian`) in world axes.
-        rank: directions in which the frame can move.
+        rank: number of directions in which the frame can move.
     """
 
     measure: float
@@ -97,9 +97,9 @@ def manipulability(
     per_radian: float = 1.0,
     parameters: Values | None = None,
 ) -> Manipulability:
-    """How freely a frame moves in a pose (positions or a State): its velocity, or with `rotation` its angular velocity too.
+    """Manipulability of a frame in a pose (positions or a State): of its velocity, with `rotation` of its angular velocity too.
 
-    per_radian: length [m] that a radian counts as, where both come together. Constraints are respected.
+    per_radian: length [m] by which angular velocities are scaled if both are used. Constraints are respected.
     """
     bound = eqs.at(parameters=parameters).binding
     q = read_state(eqs.model, q, at_rest=True).q
@@ -177,7 +177,7 @@ class _Search:
         parameters: Values | None,
         sizes: tuple[float, np.ndarray],
     ) -> None:
-        """sizes: of the robot and of increments, as `Binding.sizes` gives them."""
+        """sizes: of the robot and of increments, as returned by `Binding.sizes`."""
         check_names("frame", [frame], eqs.frame_names)
         self.eqs, self.frame, self.parameters = eqs, frame, dict(parameters or {})
         self.bound: Binding = eqs.at(parameters=parameters).binding
@@ -222,8 +222,9 @@ class _Search:
         return self._result(q, iterations)
 
     def _step(self, q: np.ndarray, error: np.ndarray, J: np.ndarray, damping: float) -> np.ndarray:
-        """Least |error + J x|^2 + damping |x|^2 within the limits, x as shares of the coordinates' sizes; damping relative to the
-        Jacobian."""
+        """Minimize |error + J x|^2 + damping |x|^2 within the limits, with x in units of the coordinates' sizes and damping
+        relative to
+        the Jacobian."""
         J = J * self.sizes
         weight = np.sqrt(damping) * max(np.linalg.norm(J), 1e-300)
         rows, target = np.vstack([J, weight * np.eye(self.nv)]), np.concatenate([-error, np.zeros(self.nv)])
@@ -231,7 +232,7 @@ class _Search:
         low, high = self.lower / self.sizes - here, self.upper / self.sizes - here
         step = np.linalg.lstsq(rows, target, rcond=None)[0]
         if np.any(step < low) or np.any(step > high):
-            # a coordinate on its limit has no room on that side; the method needs a little
+            # at a limit the interval has no interior on that side, which the method requires
             room = 1e-12 * (1 + np.abs(here))
             step = scipy.optimize.lsq_linear(
                 rows, target, (np.minimum(low, -room), np.maximum(high, room)), method="bvls"
@@ -291,8 +292,7 @@ class _Search:
         )  # fmt: skip
 
     def poses(self, q: np.ndarray) -> np.ndarray:
-        """Positions, as shares of the robot's size, and directions of all nodes, in one row: the same for angles that differ by
-        whole turns."""
+        """Positions, in units of the robot's size, and directions of all nodes, as one row: independent of full turns of angles."""
         R, p = self.bound.node_poses(q)
         return np.concatenate([p.ravel() / self.size, R.ravel()])
 

@@ -1,7 +1,7 @@
-"""Arrays with names, axes and labels for results; derived quantities and an xarray Dataset on request.
+"""Labelled arrays of results; derived quantities and an xarray Dataset are computed on demand.
 
-Most callers want a few arrays. Frames, energies, outputs and warnings take longer than a short run itself, and so does importing
-xarray.
+Most callers need a few arrays only. Computing frames, energies, outputs and warnings takes longer than a short run, as does
+importing xarray.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     import xarray
 
 Variable: TypeAlias = tuple[tuple[str, ...], np.ndarray | Callable[[], np.ndarray], Mapping[str, Any]]
-"""Names of the axes; values, or what gives them when they are needed; attributes (`units`, `long_name`)."""
+"""Names of the axes; values, or a function that computes them on demand; attributes (`units`, `long_name`)."""
 
 
 class Parts(NamedTuple):
-    """Variables by name; what gives the labels of the axes that have any: names, times [s] or arc lengths [m]; and what gives the
-    attributes of the whole, as text and numbers."""
+    """Variables by name; a function that returns the labels of labelled axes (names, times [s] or arc lengths [m]); a function that
+    returns the attributes of the dataset (text and numbers)."""
 
     variables: Mapping[str, Variable]
     labels: Callable[[], Mapping[str, Variable]]
@@ -29,9 +29,9 @@ class Parts(NamedTuple):
 
 
 class LabelledArrays:
-    """What a dataset holds, readable without xarray. Pickled as the dataset.
+    """The content of a dataset, readable without xarray. It is pickled as the dataset.
 
-    saved: variables and labels that are there already; parts: everything, these among it; called once, when it is first needed.
+    saved: variables and labels that are available already; parts: returns all of them, including these; called once, on demand.
     """
 
     def __init__(self, saved: Mapping[str, np.ndarray], parts: Callable[[], Parts]) -> None:
@@ -43,13 +43,13 @@ class LabelledArrays:
     def of_arrays(
         cls, variables: Mapping[str, Variable], labels: Mapping[str, Variable], attributes: Mapping[str, Any]
     ) -> LabelledArrays:
-        """Those that are all there."""
+        """Wrap complete variables."""
         parts = Parts(variables, lambda: labels, lambda: attributes)
         return cls({}, lambda: parts)
 
     @classmethod
     def of(cls, dataset: xarray.Dataset) -> LabelledArrays:
-        """What a dataset holds; it is handed out again when one is requested."""
+        """Wrap the content of a dataset, which is returned when a dataset is requested."""
 
         def plain(variables: Any) -> dict[str, Variable]:
             return {str(k): (tuple(map(str, x.dims)), np.asarray(x.values), x.attrs) for k, x in variables.items()}
@@ -72,17 +72,17 @@ class LabelledArrays:
 
     @cached_property
     def labels(self) -> Mapping[str, Variable]:
-        """Labels of the axes that have any, with the attributes of each."""
+        """Labels of the labelled axes, with their attributes."""
         return self._parts.labels()
 
     @cached_property
     def attributes(self) -> Mapping[str, Any]:
-        """Of the whole, as text and numbers."""
+        """Attributes of the dataset (text and numbers)."""
         return self._parts.attributes()
 
     @cached_property
     def dataset(self) -> xarray.Dataset:
-        """All of it as an xarray Dataset."""
+        """The content as an xarray Dataset."""
         import xarray
 
         def made(found: Mapping[str, Variable]) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class LabelledArrays:
         return iter(self.variables)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """The values of a variable, or the labels of an axis. They cannot be written to: others may still follow."""
+        """The values of a variable, or the labels of an axis, as a read-only array, which other results may share."""
         if name not in self._views:
             self._views[name] = _unwritable(_made((self.variables.get(name) or self.labels[name])[1]))
         return self._views[name]
@@ -109,12 +109,12 @@ class LabelledArrays:
         return self._names[axis]
 
     def unit(self, name: str) -> str:
-        """Unit of a variable; empty where none is stated."""
+        """Unit of a variable; empty if none is stated."""
         return str(self.variables[name][2].get("units", ""))
 
 
 def named_axes(names: Mapping[str, Any]) -> dict[str, Variable]:
-    """Labels of axes that have names alone."""
+    """Labels of axes that have only names."""
     return {axis: ((axis,), np.array([*map(str, of)], dtype=np.str_), {}) for axis, of in names.items()}
 
 

@@ -16,13 +16,14 @@ from pliant.section.fibre_law import FIBRE_LAWS, FibreLaw
 from pliant.solve.rod_strains import CaseValues, Poses, parameter_values, strains_times_length
 
 LEAST_ROOM = 0.1
-"""Share of a limit that is left where a law is called near its end; also the stretch from which on a rod is called flat."""
+"""Remaining fraction of a limit below which a law is reported as close to it; also the stretch below which a rod is reported as
+flat."""
 
 BEYOND = "the law is not defined beyond its limit"
 
 
 def law_range_notes(model: Model, bound: Binding, poses: Sequence[Poses]) -> Iterator[str]:
-    """A sentence for each rod whose law or chambers come near their end in any of the poses of all nodes."""
+    """A warning for each rod whose law or chambers come close to their limit in any of the poses of all nodes."""
     watched = _watched(model)
     if not watched or not poses:
         return
@@ -36,7 +37,7 @@ def law_range_notes(model: Model, bound: Binding, poses: Sequence[Poses]) -> Ite
 
 
 def _watched(model: Model) -> tuple[str, ...]:
-    """Rods whose law or chambers have an end."""
+    """Rods whose law or chambers have a limit."""
     return model.once("rods_with_law_ranges", lambda: tuple(name for name in model.spec.rods if _has_end(model, name)))
 
 
@@ -52,7 +53,7 @@ def _braids(rod: Rod) -> list[Any]:
 
 
 def _notes(model: Model, name: str, strains: np.ndarray, value: Callable[[Any], float]) -> Iterator[str]:
-    """Sentences on one rod; strains: in some poses, between its places (poses x n x 6)."""
+    """Warnings for one rod; strains: in some poses, between its stations (poses x n x 6)."""
     if not strains.size:
         return
     rod = model.spec.rods[name]
@@ -64,7 +65,7 @@ def _notes(model: Model, name: str, strains: np.ndarray, value: Callable[[Any], 
 
 
 def refuse_outside_laws(model: Model, bound: Binding, q: np.ndarray) -> None:
-    """Raise EvaluationError where a rod is beyond what its law can describe."""
+    """Raise EvaluationError if a rod is beyond the limit of its law."""
     if all(rod.law == "linear" for rod in model.spec.rods.values()) or not np.all(np.isfinite(q)):
         return
     for note in law_range_notes(model, bound, [bound.node_poses(q)]):
@@ -73,7 +74,7 @@ def refuse_outside_laws(model: Model, bound: Binding, q: np.ndarray) -> None:
 
 
 def outside_laws(model: Model, cases: Sequence[tuple[Binding, np.ndarray]]) -> list[EvaluationError | None]:
-    """What `refuse_outside_laws` says of each of several bindings of a model with positions q; of all in one go."""
+    """The messages of `refuse_outside_laws` for several bindings of a model with positions q, computed together."""
     found: list[EvaluationError | None] = [None] * len(cases)
     watched = _watched(model)
     if not watched or not cases:
@@ -95,7 +96,7 @@ def outside_laws(model: Model, cases: Sequence[tuple[Binding, np.ndarray]]) -> l
 
 
 def _near_an_end(model: Model, name: str, strains: np.ndarray, value: Callable[[Any], np.ndarray]) -> np.ndarray:
-    """Cases in which a rod may be near the end of what its law describes; of laws that end with the rod itself only those."""
+    """Cases in which a rod may be close to the limit of its law; if the limit concerns the entire rod, only those."""
     rod = model.spec.rods[name]
     law = FIBRE_LAWS.get(rod.law)
     if _braids(rod) or (law is not None and law.room is not None) or not strains.size:
@@ -109,7 +110,7 @@ def _near_an_end(model: Model, name: str, strains: np.ndarray, value: Callable[[
 def _law_notes(
     model: Model, name: str, rod: Rod, law: FibreLaw | None, stretches: np.ndarray, value: Callable[[Any], float]
 ) -> Iterator[str]:
-    """The law of a rod against its stretches, which still count what is there without stress."""
+    """Compare the law of a rod with its stretches, which still include the stress-free stretch."""
     at_rest = 0.0 if rod.shape is not None and rod.stress_free else value(rod.rest[2])
     shortest, longest = (float(x) - at_rest for x in (np.min(stretches), np.max(stretches)))
     if shortest <= LEAST_ROOM:
@@ -133,7 +134,7 @@ def _law_notes(
 
 
 def _braid_notes(name: str, chamber: Any, strains: np.ndarray, value: Callable[[Any], float]) -> Iterator[str]:
-    """Threads of a braid cannot be longer than straight."""
+    """The threads of a braided chamber limit its length."""
     longest = 1 / max(math.cos(value(chamber.braid_angle)), 1e-12)
     for x, y in chamber.positions:
         stretch = float(np.max(strains[..., 2] + value(y) * strains[..., 3] - value(x) * strains[..., 4]))

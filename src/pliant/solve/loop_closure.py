@@ -1,4 +1,4 @@
-"""Closing the loops of an initial state: values that are kept, values that are adjusted, and the report of changes."""
+"""Closing the loops of an initial state: which values are kept, which are adjusted, and the report of changes."""
 
 from __future__ import annotations
 
@@ -15,34 +15,35 @@ from pliant.equations.initial_states import prescribed_coordinates
 from pliant.equations.state import SpecifiedValues, State, named, rate_name
 from pliant.equations.workspace import EvaluationError
 
-# Lengths are shares of the robot's (`Binding.constraint_sizes`, `coordinate_sizes`), angles in rad.
+# Lengths are relative to the robot's (`Binding.constraint_sizes`, `coordinate_sizes`), angles in rad.
 SILENT_BELOW = 1e-6
-"""A start closer to the constraints than this needs no remark."""
+"""An initial state closer to the constraints than this is not remarked on."""
 
 CLOSED = 1e-12
-"""Constraint values that need no closing; rates of them per unit of the largest rate."""
+"""Constraint values below this need no correction; their rates per unit of the largest rate."""
 
 OPEN = 1e-8
-"""Constraint values that are still open after closing; rates of them per unit of the largest rate."""
+"""Constraint values above this after the correction are errors; their rates per unit of the largest rate."""
 
 LONGEST = 0.5
-"""Longest step of one iteration, so that the pose stays the one nearby."""
+"""Longest step of an iteration, which keeps the solution close to the initial pose."""
 
 ITERATIONS = 100
 LISTED = 6
-"""Changes that a message names; it counts the others."""
+"""Number of changes that a message lists; the others are counted."""
 
 
 class AssemblyError(RuntimeError):
-    """The robot cannot be put together: a loop does not close."""
+    """The robot cannot be assembled: a loop does not close."""
 
 
 @dataclass(frozen=True)
 class HeldRates:
-    """What stays while loops are closed, as booleans of rates (nv).
+    """Coordinates that are held while loops are closed, as booleans of rates (nv).
 
-    fixed: coordinates that do not move, of carried nodes against what carries them. apart: those that stay in the world, even if
-    something carries them.
+    fixed: coordinates that do not change, for carried nodes relative to their carriers. apart: coordinates that are fixed in the
+    world,
+    even if their nodes are carried.
     """
 
     fixed: np.ndarray
@@ -50,10 +51,10 @@ class HeldRates:
 
 
 class LoopClosure:
-    """The constraints of a robot at a time, and what may move to satisfy them.
+    """The constraints of a robot at a time, and the coordinates that may change to satisfy them.
 
-    Coordinates move together with all that they carry, whatever coordinates that has. Of all corrections the smallest in the
-    metric of the kinetic energy is taken.
+    A coordinate moves all the nodes that it carries, in any kind of coordinates. Corrections are the smallest in the metric of the
+    kinetic energy.
     """
 
     def __init__(self, eqs: Equations, bound: Binding, t: float, q: np.ndarray, given: SpecifiedValues) -> None:
@@ -73,7 +74,7 @@ class LoopClosure:
         self.rate_holds = list(self._holds(named(eqs.model, every)[1], named(eqs.model, asked)[1]))
 
     def _rates_of(self, names: set[str]) -> np.ndarray:
-        """Truth values, nv: rates of the coordinates whose positions are among these names."""
+        """Booleans (nv): rates of the coordinates whose positions are among these names."""
         held = np.zeros(self.bound.nv, dtype=bool)
         for c in self.eqs.model.coordinates:
             if any(name in names for name in c.q_names):
@@ -81,8 +82,10 @@ class LoopClosure:
         return held
 
     def _holds(self, every: np.ndarray, asked: np.ndarray) -> Iterator[HeldRates]:
-        """What to hold, most of it first: values that are given, and the shapes of what is soft. What the model states of joints is
-        given up for what was requested before soft things are deformed, but not for their sake alone."""
+        """Sets of coordinates to hold, largest first: specified values, and the shapes of soft parts. Values that the model
+        states for joints
+        are released in favour of values requested by the caller before soft parts are deformed, but not just to avoid deforming
+        them."""
         nothing = np.zeros_like(every)
         seen: list[np.ndarray] = []
         for values, shapes in (
@@ -97,11 +100,11 @@ class LoopClosure:
     # -- positions -----------------------------------------------------------------------------------------------------
 
     def positions(self, q: np.ndarray) -> np.ndarray:
-        """Positions on the constraints, near these. Raises AssemblyError where there are none."""
+        """Positions that satisfy the constraints, close to these. Raises AssemblyError if there are none."""
         gap = float(np.max(np.abs(self._values(q))))
         if gap <= CLOSED:
             return q
-        if gap <= SILENT_BELOW:  # round-off of what was written or saved: whatever moves, nobody would see it
+        if gap <= SILENT_BELOW:  # round-off of written or saved values: an invisible change of any coordinate
             try:
                 return with_independent_rows(self.bound, self.t, q, self.zero).project(self.t, q, self.zero)[0]
             except EvaluationError:
@@ -112,11 +115,11 @@ class LoopClosure:
         return self._closed_by_least_squares(q)
 
     def _values(self, q: np.ndarray) -> np.ndarray:
-        """Constraint values, as shares of their sizes."""
+        """Constraint values, relative to their sizes."""
         return np.asarray(self.bound.constraint_values(self.t, q, self.zero)[0] / self.size)
 
     def _closed(self, q: np.ndarray, hold: HeldRates) -> np.ndarray | None:
-        """Newton's method with steps that shorten the gap, while some coordinates are held; None where it stays open."""
+        """Newton's method with decreasing constraint errors, while some coordinates are held; None if it does not converge."""
         value = self._values(q)
         for _ in range(ITERATIONS):
             error = float(np.max(np.abs(value)))
@@ -135,7 +138,7 @@ class LoopClosure:
         return q if float(np.max(np.abs(value))) <= OPEN else None
 
     def _moved(self, q: np.ndarray, x: np.ndarray, hold: HeldRates) -> np.ndarray:
-        """q moved by increments of all coordinates with what they carry."""
+        """q moved by increments of all coordinates together with their carried nodes."""
         if not self.carrying.any:
             return self.bound.increment(q, x)
         own = np.where(self.carrying.is_carried, x, 0.0)
@@ -146,7 +149,8 @@ class LoopClosure:
         return self.carrying.positions(self.bound, q, moved, kept, own)
 
     def _correction(self, q: np.ndarray, hold: HeldRates, error: np.ndarray) -> np.ndarray:
-        """Increments of the free coordinates, each with what it carries, that change the constraint values by `error`, in shares of
+        """Increments of the free coordinates, each with its carried nodes, that change the constraint values by `error`, relative
+        to
         their sizes."""
         free = ~hold.fixed
         mass, jacobian = self.bound.mass_matrix(q), self.bound.constraints(self.t, q, self.zero)[3].tocsc()
@@ -168,7 +172,7 @@ class LoopClosure:
             return self._moved(q, full, hold)
 
         start = np.zeros(int(np.sum(free)))
-        with np.errstate(all="ignore"):  # gaps that no length of the robot comes near
+        with np.errstate(all="ignore"):  # gaps far larger than the robot
             found = scipy.optimize.least_squares(
                 lambda x: self._values(moved(x)), start, method="trf", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=400
             )
@@ -181,7 +185,7 @@ class LoopClosure:
     # -- rates ---------------------------------------------------------------------------------------------------------
 
     def rates(self, before: np.ndarray, v: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Rates on the constraints at the positions q, near those (v) of the positions before."""
+        """Rates that satisfy the constraints at the positions q, close to the rates v at the previous positions."""
         v = self.carrying.rates(self.bound, (before, v), q, v, self.rate_holds[0].apart)
         error = self.bound.constraint_values(self.t, q, v)[1] / self.size
         scale = max(float(np.max(np.abs(v) / self.sizes, initial=0.0)), float(np.max(np.abs(error))))
@@ -194,7 +198,7 @@ class LoopClosure:
             left = self.bound.constraint_values(self.t, q, v + change)[1] / self.size
             if np.max(np.abs(left)) <= OPEN * scale:
                 return v + change
-        # rows that others imply in the pose, but not in the rates that are prescribed: as near as can be
+        # rows that are redundant in the pose, but inconsistent in the prescribed rates: a least-squares solution
         try:
             return with_independent_rows(self.bound, self.t, q, v).project(self.t, q, v)[1]
         except EvaluationError:
@@ -202,7 +206,7 @@ class LoopClosure:
 
 
 def coordinate_sizes(eqs: Equations, bound: Binding, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What changes of positions (nq) and of rates (nv) are measured against, see `Binding.sizes`; 1 of quaternions."""
+    """Reference sizes of changes of positions (nq) and rates (nv), see `Binding.sizes`; 1 for quaternions."""
     positions, rates = np.ones(bound.nq), bound.sizes(q)[1]
     for c in eqs.model.coordinates:
         if not c.is_rotation:
@@ -213,14 +217,15 @@ def coordinate_sizes(eqs: Equations, bound: Binding, q: np.ndarray) -> tuple[np.
 def nearest(
     mass: scipy.sparse.csc_matrix, jacobian: scipy.sparse.csc_matrix, error: np.ndarray, sizes: np.ndarray
 ) -> np.ndarray:
-    """The smallest x in the metric of the mass matrix with `jacobian x = error`, as near as that can be. sizes: of coordinates."""
+    """The smallest x in the metric of the mass matrix with `jacobian x = error` in the least-squares sense. sizes: of
+    coordinates."""
     n = mass.shape[0]
     if not n:
         return np.zeros(0)
     D = scipy.sparse.diags(sizes)
     mass, jacobian = D @ mass @ D, jacobian @ D
     largest = float(mass.diagonal().max(initial=0.0)) or 1.0
-    # coordinates without mass move before all others
+    # coordinates without mass are changed in preference to all others
     factors = scipy.sparse.linalg.splu((mass / largest + 1e-9 * scipy.sparse.identity(n)).tocsc())
     reach = factors.solve(jacobian.T.toarray())
     values, vectors = scipy.linalg.eigh(jacobian @ reach)
@@ -234,10 +239,10 @@ def nearest(
 def changes(
     eqs: Equations, start: State, end: State, given: SpecifiedValues, gap: float, sizes: tuple[np.ndarray, np.ndarray]
 ) -> list[str]:
-    """What has been changed of a start: values that were given, and others that closing the loops has moved.
+    """The changes of an initial state: specified values, and others that were adjusted to close the loops.
 
-    gap: how far it violated the constraints [m or rad], 0 where that needs no remark; sizes: of positions and rates, as
-    `coordinate_sizes` gives them.
+    gap: its violation of the constraints [m or rad], 0 if that needs no remark; sizes: of positions and rates, from
+    `coordinate_sizes`.
     """
     names = (*eqs.coordinates, *map(rate_name, eqs.rates))
     size = dict(zip(names, np.concatenate(sizes).tolist(), strict=True))
@@ -267,8 +272,8 @@ def changes(
 def _changed_rates(
     eqs: Equations, before: np.ndarray, after: np.ndarray, promised: Mapping[str, float], size: Mapping[str, float]
 ) -> list[str]:
-    """A remark on rates that all were given together, by a state, and that the constraints do not allow. Where some are given by
-    name the others are meant to follow."""
+    """A remark on rates that were all specified together, by a state, and violate the constraints. If some are specified by name,
+    the others are expected to follow."""
     names = [rate_name(rate) for rate in eqs.rates]
     pairs = zip(names, before.tolist(), after.tolist(), strict=True)
     changed = [(name, a, b) for name, a, b in pairs if differs(a, b, size[name])]
@@ -278,12 +283,12 @@ def _changed_rates(
 
 
 def differs(a: float, b: float, size: float) -> bool:
-    """Whether a value of this size was changed from a to b by so much that it needs a word."""
+    """Whether a value of this size changed from a to b by enough to be reported."""
     return abs(a - b) > SILENT_BELOW * max(size, abs(a))
 
 
 def _listed(items: list[tuple[str, float, float]], size: Mapping[str, float]) -> str:
-    """Names with their values before and after, those that change most first, as shares of their sizes."""
+    """Names with their values before and after, sorted by the relative size of their change."""
     largest = sorted(items, key=lambda item: -abs(item[2] - item[1]) / size[item[0]])[:LISTED]
     text = ", ".join(f"{name} from {_digits(a, b)} to {_digits(b, a)}" for name, a, b in largest)
     more = len(items) - len(largest)
@@ -291,7 +296,7 @@ def _listed(items: list[tuple[str, float, float]], size: Mapping[str, float]) ->
 
 
 def _digits(value: float, other: float) -> str:
-    """A value with as many digits as tell it from another one, four at least."""
+    """A value with as many digits as distinguish it from another one, at least four."""
     return next((f"{value:.{n}g}" for n in (4, 7, 10) if f"{value:.{n}g}" != f"{other:.{n}g}"), f"{value:.13g}")
 
 

@@ -3,11 +3,11 @@
 The attribute `format` names the kind of file and the version of its layout (`pliant-result-2`). The last 80 bytes of a file are
 a line of text with the SHA-256 of all bytes before it. They lie behind the end that HDF5's own head states, so HDF5, and with
 it netCDF and xarray, reads the file as if they were not there. HDF5 itself does not notice most damage, and one wrong byte
-among its tables can make it run for ever; so Pliant compares the checksum before HDF5 sees a file. Every changed byte is found:
-before the line it changes the sum, in the line the sum that is stated, and a line that is not one any more leaves the file
-longer than its head says.
+among its tables can make it loop forever; so Pliant compares the checksum before HDF5 sees a file. Every changed byte is found:
+before the line it changes the sum, in the line the stated sum, and without a valid line the file is
+longer than its header states.
 
-The checksum tells accidents. A file from a stranger may have been made with one, so what it holds is checked as well, before it
+The checksum detects accidents. An untrusted file may have a valid one, so the content is checked as well before it
 is read (`pliant.io.result_reader`).
 
 Layouts so far: 1 (without a checksum) and 2.
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 FORMAT = "pliant-result-2"
 PATH_FORMAT = "pliant-path-2"
 SLASH = "::"
-"""What stands for the slash of `leg1/tip` in files: names of netCDF variables and dimensions may not contain one, and no name of a
-model contains this."""
+"""Replacement of the slash of `leg1/tip` in files: names of netCDF variables and dimensions must not contain a slash, and names of
+models do not contain this text."""
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 LINE_BEGIN = b"\npliant sha256 "
@@ -45,7 +45,7 @@ class ResultFileError(RuntimeError):
 def save_dataset(dataset: xarray.Dataset, path: str | os.PathLike[str], kind: str) -> None:
     """Write a dataset as netCDF. The file appears complete or not at all; an older one is replaced only then."""
     target = Path(path)
-    # made in memory first: the HDF5 library does not survive a disk that fills up under it
+    # created in memory first: the HDF5 library crashes if the disk is full
     with _by_this_thread():
         content = _without_slashes(dataset).assign_attrs(format=kind).to_netcdf(engine="h5netcdf")
     try:
@@ -58,15 +58,15 @@ def save_dataset(dataset: xarray.Dataset, path: str | os.PathLike[str], kind: st
 
 
 def partial_path(path: str | os.PathLike[str]) -> Path:
-    """Where what has not come to its end is kept: `run.partial.nc` for `run.nc`."""
+    """The file of an incomplete result: `run.partial.nc` for `run.nc`."""
     whole = Path(path)
     return whole.with_name(f"{whole.stem}.partial{whole.suffix}")
 
 
 def has_checksum(path: Path) -> bool:
-    """Whether a file states the checksum of what it holds; False where it may be one of layout 1.
+    """Whether a file contains the checksum of its content; False if it may be a file of layout 1.
 
-    Raises ResultFileError where the checksum differs, or where the file cannot be one of ours; OSError where it cannot be read.
+    Raises ResultFileError if the checksum differs, or if the file was not written by Pliant; OSError if it cannot be read.
     """
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
@@ -101,18 +101,18 @@ def _checksum(file: Any, size: int) -> hashlib._Hash:
 
 
 def _stated_size(head: bytes) -> int:
-    """Where the head of an HDF5 file says that it ends; by the version of the head, at one of three places."""
+    """The end of an HDF5 file according to its header; its offset depends on the version of the header."""
     at = {0: 40, 1: 44}.get(head[8] if len(head) > 8 else 0, 28)
     return int.from_bytes(head[at : at + 8], "little")
 
 
 def _by_this_thread() -> AbstractContextManager[Any]:
-    """Keep xarray from asking a Dask cluster for locks, which it does where a client of one exists; nothing here is Dask's."""
+    """Prevent xarray from requesting locks from a Dask cluster, which it does if a client exists; nothing here uses Dask."""
     dask = sys.modules.get("dask")
     return nullcontext() if dask is None else dask.config.set(scheduler="synchronous")
 
 
 def _without_slashes(dataset: xarray.Dataset) -> xarray.Dataset:
-    """The dataset with names of variables and dimensions as files have them; what they hold stays as it is."""
+    """The dataset with the names of variables and dimensions used in files; the contents are unchanged."""
     names = {str(name) for name in (*dataset.variables, *dataset.dims)}
     return dataset.rename({name: name.replace("/", SLASH) for name in names if "/" in name})

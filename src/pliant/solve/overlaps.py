@@ -1,4 +1,4 @@
-"""Surfaces that overlap where the model places them: they push each other apart at once, which is seldom meant."""
+"""Surfaces that overlap in the model's initial pose: they push each other apart immediately, which is rarely intended."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from pliant.equations.binding import Binding
 
 HARMLESS = 1e-6
-"""Overlaps up to this share of the robot's size are as good as none."""
+"""Overlaps up to this fraction of the robot's size are ignored."""
 SHOWN = 5
-"""Pairs of things that are named."""
+"""Number of pairs that the remark names."""
 
 
 def overlap_notes(bound: Binding, t: float, q: np.ndarray) -> list[str]:
-    """A remark on things that overlap in a configuration, the deepest first."""
+    """A remark on parts that overlap in a configuration, the deepest overlap first."""
     if not bound.system.contacts.laws:
         return []
     contacts = contacts_at(bound, t, q, np.zeros(bound.nv))

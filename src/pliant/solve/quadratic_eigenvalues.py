@@ -1,8 +1,8 @@
 """Eigenvalues of small motions: (value^2 M + value C + K) x = 0 with dense matrices on the motions that constraints allow.
 
-The problem is written in the undamped modes, where stiff and soft motions are apart. Modes that damping does not couple have
-eigenvalues in closed form; each group of coupled ones is solved as a system of first order, and its eigenvalues are improved by
-quotients of their left and right vectors, which are good to the round-off of the matrices' entries (Tisseur and Meerbergen,
+The problem is written in the undamped modes, which separate stiff and soft motions. Modes that damping does not couple have
+eigenvalues in closed form; each group of coupled ones is solved as a first-order system, and its eigenvalues are improved by
+quotients with their left and right vectors, which are accurate to the round-off of the matrices' entries (Tisseur and Meerbergen,
 SIAM Review 43 (2001) 235, sections 4 and 6).
 """
 
@@ -15,16 +15,16 @@ import numpy as np
 import scipy
 
 EPS = float(np.finfo(float).eps)
-# Round-off of products with a matrix, as a share of what its entries' absolute values give.
+# Round-off of products with a matrix, relative to the product with its entries' absolute values.
 ROUND_OFF = 1e3 * EPS
-# Modes below this share of the highest square are computed again, as their share of the round-off is larger.
+# Modes below this fraction of the highest square are recomputed, because their relative round-off is larger.
 LOW = 1e-6
-# Squares closer than this share are one.
+# Squares with a smaller relative difference are equal.
 ALIKE = 1e-8
 
 
 class MasslessMotion(ValueError):
-    """A motion that the constraints allow has no mass."""
+    """A motion allowed by the constraints has no mass."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,13 @@ class RealModes:
 
 @dataclass(frozen=True)
 class Eigenpairs:
-    """Eigenvalues [1/s] and shapes (columns, real where they can be), in no order.
+    """Eigenvalues [1/s] and shapes (columns, real if possible), in no particular order.
 
-    A conjugate pair stands once, with its positive imaginary part. So does a pair of opposite sign that shares its shape for want
-    of damping: a rigid-body mode (0) and a direction that gives way (the value that grows). `doubts` are the round-off of each
-    value [1/s].
+    A conjugate pair is represented by the value with positive imaginary part. So is a pair of opposite sign with the same shape,
+    due
+    to missing damping: a rigid-body mode (0) and an unstable direction (the growing value). `doubts` are the round-off of each
+    value
+    [1/s].
     """
 
     values: np.ndarray
@@ -53,7 +55,7 @@ class Eigenpairs:
 
 
 def real_modes(K: np.ndarray, M: np.ndarray, *, round_off: float = 0.0) -> RealModes:
-    """Modes of the symmetric part of K, all of them; raises MasslessMotion where M is not positive definite.
+    """All modes of the symmetric part of K; raises MasslessMotion if M is not positive definite.
 
     round_off: that of entries of K which are small differences of large forces [N/m or N m/rad].
     """
@@ -64,7 +66,7 @@ def real_modes(K: np.ndarray, M: np.ndarray, *, round_off: float = 0.0) -> RealM
         raise MasslessMotion from None
     top = float(np.abs(squares).max(initial=0.0))
     while np.any(low := np.abs(squares) < LOW * top):
-        # inverse iteration for these alone: the first pass has lost them in the round-off of the highest
+        # inverse iteration for these alone: in the first pass the round-off of the highest modes dominates them
         block, singular = scipy.linalg.lapack.dsysv(K + 1e-3 * ROUND_OFF * top * M, M @ shapes[:, low])[2:]
         scale = np.sqrt(np.einsum("ij,ij->j", block, M @ block))
         if singular or not np.all(np.isfinite(block)) or not np.all(scale > 0):
@@ -73,7 +75,7 @@ def real_modes(K: np.ndarray, M: np.ndarray, *, round_off: float = 0.0) -> RealM
         try:
             squares[low], small = scipy.linalg.eigh(block.T @ K @ block, block.T @ M @ block)
         except scipy.linalg.LinAlgError:
-            break  # the block has lost its rank: the first pass stands
+            break  # the block has lost its rank: keep the result of the first pass
         shapes[:, low] = block @ small
         order = np.argsort(squares, kind="stable")
         squares, shapes = squares[order], shapes[:, order]
@@ -116,7 +118,7 @@ def eigenpairs(K: np.ndarray, C: np.ndarray, M: np.ndarray, *, round_off: float 
 
 
 def with_real_doubles(found: Eigenpairs, M: Any) -> Eigenpairs:
-    """Eigenvalues in which a pair that only round-off has pushed off the real axis stands as the two real values that it is."""
+    """Eigenvalues with pairs that round-off has moved off the real axis replaced by two real values."""
     values, x = found.values, shapes_of_unit_mass(found.shapes, M)
     double = (values.imag != 0) & (np.abs(values.imag) <= found.doubts) & (np.abs(values.real) > found.doubts)
     if not double.any():
@@ -130,7 +132,7 @@ def with_real_doubles(found: Eigenpairs, M: Any) -> Eigenpairs:
 
 
 def _cleaned(matrix: np.ndarray, of: np.ndarray, shapes: np.ndarray) -> np.ndarray:
-    """A matrix in modal coordinates, without the entries that are round-off of the one that it is a part of."""
+    """A matrix in modal coordinates, without the entries that are round-off of the matrix it was extracted from."""
     if not np.any(matrix):
         return np.zeros((shapes.shape[1],) * 2)
     modal = shapes.T @ matrix @ shapes
@@ -139,7 +141,7 @@ def _cleaned(matrix: np.ndarray, of: np.ndarray, shapes: np.ndarray) -> np.ndarr
 
 
 def _within_clusters(squares: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Rotation of modes with one frequency among each other that takes them apart by their damping."""
+    """Rotation within modes of equal frequency that diagonalizes their damping."""
     turn = np.eye(len(squares))
     gaps = np.abs(np.diff(squares)) > ALIKE * np.maximum(np.abs(squares[1:]), np.abs(squares[:-1]))
     for cluster in np.split(np.arange(len(squares)), np.flatnonzero(gaps) + 1):
@@ -151,7 +153,7 @@ def _within_clusters(squares: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def _single(square: float, c: float) -> list[complex]:
-    """Eigenvalues of one mode by itself."""
+    """Eigenvalues of a single mode."""
     if c == 0.0:
         return [1j * np.sqrt(square) if square >= 0 else complex(np.sqrt(-square))]
     inside = 0.25 * c * c - square
@@ -162,11 +164,11 @@ def _single(square: float, c: float) -> list[complex]:
 
 
 def _coupled(k: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Eigenvalues, right and left vectors of x'' + c x' + k x = 0; columns of k that are zero are rigid motions."""
+    """Eigenvalues, right and left vectors of x'' + c x' + k x = 0; zero columns of k are rigid motions."""
     size = len(k)
     free = ~np.any(k, axis=0)
     held = np.flatnonzero(~free)
-    # stiff motions first and each of them in its own unit of rate: the matrix is graded, which keeps slow values exact
+    # stiff motions first, each scaled by its own rate: the matrix is graded, which keeps slow eigenvalues accurate
     unit = np.sqrt(np.abs(np.diag(k)[held]))
     unit = np.where(unit > 0, unit, max(float(unit.max(initial=0.0)), float(np.abs(c).max()), 1e-300))
     A = np.zeros((len(held) + size,) * 2)
@@ -195,7 +197,7 @@ def _coupled(k: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def _improved(values: np.ndarray, x: np.ndarray, y: np.ndarray, k: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Roots of y^H (value^2 + value c + k) x nearest to each value."""
+    """Roots of y^H (value^2 + value c + k) x closest to each value."""
     m, d, s = (np.einsum("ij,ij->j", y.conj(), z) for z in (x, c @ x, k @ x))
     root = np.sqrt(d * d - 4 * m * s)
     root = np.where((root.conj() * d).real < 0, -root, root)
@@ -205,7 +207,7 @@ def _improved(values: np.ndarray, x: np.ndarray, y: np.ndarray, k: np.ndarray, c
         near = np.abs(both - values)
     near = np.where(np.isfinite(near), near, np.inf)
     best = both[np.argmin(near, axis=0), np.arange(len(values))]
-    # left and right vectors of a double value are at right angles, and tell nothing
+    # left and right vectors of a double eigenvalue are orthogonal: the quotient is undefined
     trust = (near.min(axis=0) <= 1e-3 * np.abs(values)) & np.isfinite(best)
     better = np.where(trust, best, values)
     return np.where(values.imag == 0, better.real + 0j, better)
@@ -214,7 +216,7 @@ def _improved(values: np.ndarray, x: np.ndarray, y: np.ndarray, k: np.ndarray, c
 def _doubts(
     values: np.ndarray, x: np.ndarray, y: np.ndarray, c: np.ndarray, noise_k: np.ndarray, noise_c: np.ndarray
 ) -> np.ndarray:
-    """Round-off of eigenvalues by changes of the matrices within the round-off of their entries."""
+    """Round-off of eigenvalues due to the round-off of the entries of the matrices."""
     size = np.abs(values)
     ax, ay = np.abs(x), np.abs(y)
     share = (
@@ -223,18 +225,18 @@ def _doubts(
         + np.einsum("ij,ij->j", ay, noise_k @ ax)
     )
     slope = np.abs(np.einsum("ij,ij->j", y.conj(), 2 * values * x + c @ x))
-    # where two values meet, a change e moves them by its root
+    # a perturbation e of a double eigenvalue splits it by about sqrt(e)
     curve = np.maximum(np.abs(np.einsum("ij,ij->j", y.conj(), x)), 1e-300)
     return np.minimum(share / np.maximum(slope, 1e-300), np.sqrt(share / curve))
 
 
 def shapes_of_unit_mass(x: np.ndarray, M: Any) -> np.ndarray:
-    """Shapes with x^H M x = 1, turned in phase so that they are as real as they can be; a real array if all of them are."""
+    """Shapes with x^H M x = 1, with phases that make them as real as possible; a real array if all of them are real."""
     if np.iscomplexobj(x):
         square, size = np.einsum("ij,ij->j", x, M @ x), np.einsum("ij,ij->j", x.conj(), M @ x).real
         largest = x[
             np.argmax(np.abs(x), axis=0), np.arange(x.shape[1])
-        ]  # of circular motions, which have no real phase
+        ]  # circular motions, which are not real in any phase
         x = x * np.exp(-1j * np.where(np.abs(square) > 1e-6 * size, 0.5 * np.angle(square), np.angle(largest)))
         if not np.any(np.abs(x.imag) > 1e-12 * np.abs(x).max(axis=0, initial=0.0)):
             x = x.real

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 ENERGIES = ("kinetic", "potential", "dissipated", "supplied")
 ADDED = "added"
-"""Energy that events and mid-step functions have added by setting the state; present where they did."""
+"""Energy added by events and mid-step functions that set the state; present if they did."""
 FRAME_PARTS = {"position": "axis", "quaternion": "quaternion_part", "velocity": "axis", "angular_velocity": "axis"}
 """Quantities stored for every frame, and the dimension of their components."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Where the time went [s], and how much work was done."""
+    """Computing times [s] and amounts of work."""
 
     derive_s: float = 0.0
     compile_s: float = 0.0
@@ -50,7 +50,7 @@ class Timing:
 
 INTERRUPTED = "stopped by Ctrl-C"
 STILL_RUNNING = "still running"
-"""How messages of runs begin that their user has ended, and in files that are written meanwhile."""
+"""Beginning of the messages of runs that were ended by the user, and of files that are written during a run."""
 KEPT = "results so far are kept"
 """Part of such messages."""
 
@@ -114,7 +114,7 @@ def said_where(found: LabelledResult, target: FilePath) -> str:
 
 
 def no_such(what: str, name: str, names: Sequence[str]) -> KeyError:
-    """The error of asking for a name that is not there, with the one that may be meant."""
+    """The error for an unknown name, with the closest known one."""
     hint = suggestion(name, names, f"there are {', '.join(names[:12])}")
     return KeyError(f"the {what} '{name}'; {hint}")
 
@@ -129,9 +129,9 @@ class Result(LabelledResult):
 
     Attributes:
         status: completed, stopped (event, user or Ctrl-C, with the results so far) or failed.
-        message: what happened and what to do.
+        message: description of the outcome and suggested action.
         recorded: the saved states and derived quantities, as plain arrays; `dataset` is the same for xarray.
-        timing: where the time went.
+        timing: computing times.
         method: description of the integrator.
     """
 
@@ -164,12 +164,12 @@ class Result(LabelledResult):
 
     @property
     def inputs(self) -> dict[str, np.ndarray]:
-        """Inputs over time by name, as the model, the caller or a controller set them (SI units)."""
+        """Inputs over time by name, as set by the model, the caller or a controller (SI units)."""
         return {name: self.recorded["u"][:, i] for i, name in enumerate(self.recorded.names("input"))}
 
     @property
     def energy_names(self) -> tuple[str, ...]:
-        """Energies that are stored: kinetic, potential, dissipated, supplied, and `added` where the state was set."""
+        """Names of the stored energies: kinetic, potential, dissipated, supplied, and `added` if the state was set."""
         return (*ENERGIES, ADDED) if ADDED in self.recorded else ENERGIES
 
     @property
@@ -199,7 +199,7 @@ class Result(LabelledResult):
 
     @property
     def final(self) -> State:
-        """The last state, to start the next analysis from."""
+        """The last state, from which another analysis can start."""
         return self._state(-1)
 
     def state_at(self, time: float) -> State:
@@ -252,7 +252,7 @@ class Result(LabelledResult):
         return Track(name, kind, self.time, np.asarray(values), unit, parts)
 
     def parts(self, name: str) -> list[str]:
-        """Names of the numbers of an output: its own, or `tip.x` and so on of a vector, or `strain.1` along a rod."""
+        """Names of the components of an output: its own, `tip.x` etc. of a vector, or `strain.1` etc. along a rod."""
         values = self.recorded[f"output.{name}"]
         if values.ndim == 1:
             return [name]
@@ -288,13 +288,13 @@ class Result(LabelledResult):
         return Recording("the result", self.time, columns, units)
 
     def input(self, name: str) -> Track:
-        """An input, also where an output or a coordinate has the same name."""
+        """An input, even if an output or a coordinate has the same name."""
         if name not in self.recorded.names("input"):
             raise no_such("result has no input", name, self.recorded.names("input"))
         return self._of_kind("input", name)
 
     def _of_kind(self, kind: str, name: str) -> Track:
-        """An input or a coordinate, whatever else has its name."""
+        """An input or a coordinate, even if another quantity has the same name."""
         data = self.recorded
         names, values = data.names(kind), data["u"] if kind == "input" else self.q
         units = json.loads(data.attributes.get(f"{kind}_units", "[]"))
@@ -312,7 +312,8 @@ class Result(LabelledResult):
         return str(shown("Result.html", self))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything as netCDF (.nc), or `recording()` as a table (.csv, .parquet, .mat); all or nothing."""
+        """Write all data as netCDF (.nc), or `recording()` as a table (.csv, .parquet, .mat); the file is complete or not
+        written."""
         if FilePath(path).suffix in FORMATS:
             self.recording().save(path)
         else:
@@ -320,7 +321,7 @@ class Result(LabelledResult):
 
 
 def _of_frame(data: LabelledArrays, part: str, k: int) -> np.ndarray:
-    """A part of the motion of the k-th frame, one row for each time."""
+    """One quantity of the motion of the k-th frame, one row per saved time."""
     return data[f"frame_{part}"][:, k]
 
 

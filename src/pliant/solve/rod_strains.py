@@ -1,4 +1,4 @@
-"""Strains of rods between the places along them that a model notes, from the poses of all nodes."""
+"""Strains of rods between their registered stations, from the poses of all nodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def parameter_values(model: Model, bound: Binding) -> Callable[[object], float]:
 
 
 class CaseValues:
-    """Values of the model's fields in several cases, from those of the parameters (cases x parameters); a field is evaluated once,
+    """Values of the model's fields in several cases, from those of the parameters (cases x parameters); a field is evaluated once
     for all cases."""
 
     def __init__(self, model: Model, parameters: np.ndarray) -> None:
@@ -40,14 +40,14 @@ class CaseValues:
         return self._found[scalar]
 
     def of(self, case: int) -> Callable[[object], float]:
-        """What `parameter_values` is in one case."""
+        """Equivalent of `parameter_values` in one case."""
         return lambda scalar: float(self.all(scalar)[case])
 
 
 def strains_times_length(constants: np.ndarray, stations: Sequence[RodStation], poses: Poses) -> np.ndarray:
-    """Mean strains between neighbouring places of a rod, times its length: three of displacement, three of turn (n - 1 x 6).
+    """Mean strains between neighbouring stations of a rod, times its length: three translational, three rotational (n - 1 x 6).
 
-    Of several configurations at once: poses of all nodes (... x nodes x 3 x 3 and 3), and current constants, of all (N) or of
+    For several configurations at once: poses of all nodes (... x nodes x 3 x 3 and 3), and current constants, of all (N) or of
     each (... x N).
     """
     at = [station.node for station in stations]
@@ -59,7 +59,7 @@ def strains_times_length(constants: np.ndarray, stations: Sequence[RodStation], 
     apart = share > 1e-9
     between = R[..., :-1, :, :].swapaxes(-1, -2) @ R[..., 1:, :, :]
     turns = scipy.spatial.transform.Rotation.from_matrix(between.reshape(-1, 3, 3)).as_rotvec()
-    # seen from half-way, where a constant curvature leaves a chord along the tangent
+    # expressed in the frame half-way, in which the chord of a constant curvature is along the tangent
     half_way = scipy.spatial.transform.Rotation.from_rotvec(turns / 2).as_matrix().reshape(between.shape)
     middle, turn = R[..., :-1, :, :] @ half_way, turns.reshape(between.shape[:-1])
     chord = (middle.swapaxes(-1, -2) @ np.diff(p, axis=-2)[..., None])[..., 0]

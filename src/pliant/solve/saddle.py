@@ -12,9 +12,9 @@ from pliant.solve.independent_coordinates import null_space
 
 
 def saddle_matrix(A: Any, J: Any, active: np.ndarray | None = None, *, unit: float = 1.0) -> Any:
-    """[A, -J'; J, 0], a dense array if `A` is one and a sparse CSC matrix otherwise.
+    """[A, -J'; J, 0], a dense array if `A` is dense and a sparse CSC matrix otherwise.
 
-    `active`: 1 for rows of J in force and 0 for those that are not, which have `unit` on the diagonal instead.
+    `active`: 1 for active rows of J and 0 for inactive ones, which have `unit` on the diagonal instead.
     """
     off = np.zeros(J.shape[0]) if active is None else unit * (1.0 - active)
     if isinstance(A, np.ndarray):
@@ -27,7 +27,8 @@ def saddle_matrix(A: Any, J: Any, active: np.ndarray | None = None, *, unit: flo
 
 
 def balancing_multipliers(at: LinearizedEquations, force: np.ndarray, active_rows: np.ndarray) -> np.ndarray:
-    """Multipliers (m) whose constraint forces carry as much of a generalized force (nv) as they can; zero in rows not active."""
+    """Multipliers (m) whose constraint forces balance a generalized force (nv) in the least-squares sense; zero in inactive
+    rows."""
     out = np.zeros(at.jacobian.shape[0])
     D, rows = at.rate_sizes, at.row_sizes[active_rows]
     J = at.jacobian.toarray()[active_rows] * D / rows[:, None]
@@ -38,8 +39,8 @@ def balancing_multipliers(at: LinearizedEquations, force: np.ndarray, active_row
 def on_allowed_motions(
     at: LinearizedEquations, active_rows: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Basis Z (nv x f) of the motions that the constraints allow, orthonormal as shares of the coordinates' sizes, and Z'KZ,
-    Z'CZ, Z'MZ."""
+    """Basis Z (nv x f) of the motions allowed by the constraints, orthonormal in units of the coordinates' sizes, and Z'KZ, Z'CZ,
+    Z'MZ."""
     own = at.in_sizes()
     J = own.jacobian.toarray()
     Z = null_space(J if active_rows is None else J[active_rows])
@@ -48,7 +49,7 @@ def on_allowed_motions(
 
 
 def first_order_matrix(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> np.ndarray:
-    """[0, I; -M^-1 K, -M^-1 C], the matrix of M a + C v + K x = 0 as a system of first order; M is positive definite."""
+    """[0, I; -M^-1 K, -M^-1 C], the matrix of M a + C v + K x = 0 as a first-order system; M is positive definite."""
     solved = scipy.linalg.solve(M, np.hstack([K, C]), assume_a="pos")
     f = len(M)
     return np.block([[np.zeros((f, f)), np.eye(f)], [-solved[:, :f], -solved[:, f:]]])

@@ -1,4 +1,5 @@
-"""Lowest eigenvalues of small motions of large robots, by shift and invert with sparse factors; constraints are in the factors."""
+"""Lowest eigenvalues of small motions of large robots, by shift-invert iteration with sparse factors that include the
+constraints."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ RESIDUAL = 1e-6
 """Eigenvectors with a larger residual than this, in the metric of the shifted inverse, are not accepted."""
 
 MOST_RESTARTS = 40
-"""Of the iteration: where eigenvalues lie close together, as those of strongly damped motions do, more would not end it soon."""
+"""Maximum number of iterations: for closely spaced eigenvalues, as of strongly damped motions, more iterations rarely help."""
 
 
 class NotConverged(RuntimeError):
@@ -23,14 +24,14 @@ class NotConverged(RuntimeError):
 
 @dataclass(frozen=True)
 class SparseMatrices:
-    """K, C, M and the rows of constraints in force, which are independent."""
+    """K, C, M and the active constraint rows, which are independent."""
 
     K: scipy.sparse.csc_matrix
     C: scipy.sparse.csc_matrix
     M: scipy.sparse.csc_matrix
     J: scipy.sparse.csr_matrix
     round_off: float = 0.0
-    """Of entries of K which are small differences of large forces [N/m or N m/rad]."""
+    """Round-off of entries of K that are small differences of large forces [N/m or N m/rad]."""
 
     @property
     def freedom(self) -> int:
@@ -38,7 +39,7 @@ class SparseMatrices:
         return int(self.K.shape[0] - self.J.shape[0])
 
     def inverse(self, shift: float) -> scipy.sparse.linalg.LinearOperator:
-        """Motions that the constraints allow under a force, with stiffness shift^2 M + shift C + K."""
+        """Response of the constrained system with stiffness shift^2 M + shift C + K to a force."""
         return self._solver(shift * shift * self.M + shift * self.C + self.K)
 
     def static_inverse(self, square: float) -> scipy.sparse.linalg.LinearOperator:
@@ -61,7 +62,7 @@ class SparseMatrices:
 
 
 def lowest_real_modes(at: SparseMatrices, count: int) -> RealModes:
-    """The lowest modes without damping, of the symmetric part of the stiffness."""
+    """The lowest undamped modes, with the symmetric part of the stiffness."""
     count = min(count, at.freedom - 1)
     K = scipy.sparse.csc_matrix(0.5 * (at.K + at.K.T))
     mass = at.M.diagonal()
@@ -85,7 +86,7 @@ def lowest_real_modes(at: SparseMatrices, count: int) -> RealModes:
 
 
 def lowest_eigenpairs(at: SparseMatrices, count: int, *, symmetric: bool) -> Eigenpairs:
-    """At least the `count` eigenvalues nearest to zero, as `eigenpairs` gives them; symmetric: whether K and C are."""
+    """At least the `count` eigenvalues closest to zero, as returned by `eigenpairs`; symmetric: whether K and C are."""
     real = lowest_real_modes(at, count)
     if symmetric and not at.C.count_nonzero():
         squares = real.squares
@@ -99,10 +100,10 @@ def lowest_eigenpairs(at: SparseMatrices, count: int, *, symmetric: bool) -> Eig
     wanted = 2 * count + 6 + 2 * rigid.shape[1]
     while True:
         values, x = _nearest(at, inverse, shift, unit, wanted)
-        reach = float(np.abs(values - shift).max()) - shift  # all values within are known
+        reach = float(np.abs(values - shift).max()) - shift  # all eigenvalues within this radius are known
         improved = with_real_doubles(_improved(at, values, x, symmetric), at.M)
         values, x, doubts = improved.values, improved.shapes, improved.doubts
-        kept = np.abs(values) > doubts  # what is left of rigid-body modes stands exactly, from those without damping
+        kept = np.abs(values) > doubts  # rigid-body modes are taken exactly from the undamped problem
         values = np.concatenate([np.zeros(rigid.shape[1]), values[kept]])
         order = np.argsort(np.abs(values), kind="stable")[: max(count, rigid.shape[1])]
         if wanted >= 2 * at.freedom - 2 or (len(order) >= count and abs(values[order[-1]]) <= reach * (1 + 1e-9)):
@@ -119,12 +120,12 @@ def lowest_eigenpairs(at: SparseMatrices, count: int, *, symmetric: bool) -> Eig
 def _nearest(
     at: SparseMatrices, inverse: scipy.sparse.linalg.LinearOperator, shift: float, unit: float, wanted: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues nearest to the shift, conjugate pairs once, and their shapes; `unit` is a typical rate [1/s]."""
+    """Eigenvalues closest to the shift, one of each conjugate pair, and their shapes; `unit` is a typical rate [1/s]."""
     n = at.K.shape[0]
     forward = scipy.sparse.csr_matrix(at.C + shift * at.M)
 
     def apply(state: np.ndarray) -> np.ndarray:
-        # (x, v / unit): both halves of one size
+        # (x, v / unit): both halves have a similar size
         x, v = state[:n], unit * state[n:]
         moved = -inverse.matvec(at.M @ v + forward @ x)
         return unit * np.concatenate([moved, (x + shift * moved) / unit])
@@ -145,7 +146,7 @@ def _nearest(
 
 
 def _improved(at: SparseMatrices, values: np.ndarray, x: np.ndarray, symmetric: bool) -> Eigenpairs:
-    """Values improved by quotients where the left vectors are known, with their round-off."""
+    """Eigenvalues improved by quotients if the left vectors are known, with their round-off."""
     y = x if symmetric else x.conj()
     m, d, s = (np.einsum("ij,ij->j", y, matrix @ x) for matrix in (at.M, at.C, at.K))
     noise_m, noise_d, noise_s = (
@@ -165,7 +166,7 @@ def _improved(at: SparseMatrices, values: np.ndarray, x: np.ndarray, symmetric: 
 
 
 def _check(at: SparseMatrices, inverse: scipy.sparse.linalg.LinearOperator, values: np.ndarray, x: np.ndarray) -> None:
-    """Raise NotConverged where (value^2 M + value C + K) x leaves a force that moves more than a share of x."""
+    """Raise NotConverged if (value^2 M + value C + K) x is a force whose response exceeds a fraction of x."""
     force = (at.M @ x) * values**2 + (at.C @ x) * values + at.K @ x
     for k in range(len(values)):
         moved = inverse.matvec(force[:, k].real) + 1j * inverse.matvec(force[:, k].imag)

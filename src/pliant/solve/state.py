@@ -1,4 +1,4 @@
-"""States that callers give, and how a start is brought onto the constraints."""
+"""States specified by callers, and the projection of initial states on the constraints."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from pliant.solve.law_ranges import refuse_outside_laws
 from pliant.solve.loop_closure import SILENT_BELOW, AssemblyError, LoopClosure, changes, coordinate_sizes
 
 LARGEST = 1e100
-"""Positions and rates beyond this cannot be computed with: their squares overflow."""
+"""Positions and rates above this are rejected: their squares overflow."""
 
 INITIAL, EQUILIBRIUM = "initial", "equilibrium"
-"""States by name: that of the model's initial values, and the equilibrium that follows from it."""
+"""States by name: the model's initial values, and the equilibrium reached from them."""
 
 WORDS = {"start": INITIAL}
-"""New names of states that were called differently before."""
+"""New names of renamed states."""
 
 Start: TypeAlias = (
     Literal["initial", "equilibrium"]
@@ -44,7 +44,7 @@ rates by name, or positions at rest."""
 
 
 def given_state(eqs: Equations, given: Start, time: float, *, where: str) -> State:
-    """The given state; one without a time is at `time` [s]. None is the model's initial state.
+    """The specified state; a state without a time is evaluated at `time` [s]. None is the model's initial state.
 
     Raises EvaluationError if a rod is beyond the limit of its law.
     """
@@ -60,9 +60,7 @@ def _state(eqs: Equations, given: Any, time: float, where: str) -> State:
     if isinstance(given, State):
         vector(f"q of {where}", given.q, len(eqs.coordinates))
         vector(f"v of {where}", given.v, len(eqs.rates))
-        if given.multipliers is not None and np.size(
-            given.multipliers
-        ):  # constraint forces are not known of every state
+        if given.multipliers is not None and np.size(given.multipliers):  # not every state has known constraint forces
             vector(f"multipliers of {where}", given.multipliers, len(eqs.constraint_names))
         return _on_motions(eqs, given)
     if isinstance(given, Mapping):
@@ -79,7 +77,8 @@ def _state(eqs: Equations, given: Any, time: float, where: str) -> State:
 
 
 def _on_motions(eqs: Equations, state: State) -> State:
-    """A whole state with prescribed coordinates where their motions are; what it said of them is noted as requested."""
+    """A complete state with prescribed coordinates moved to their prescribed values; its own values of them are noted as
+    requested."""
     asked = dict(state.given.asked)
     for entry in prescribed_coordinates(eqs.model):
         asked[eqs.coordinates[entry.q_at]] = float(state.q[entry.q_at])
@@ -88,7 +87,7 @@ def _on_motions(eqs: Equations, state: State) -> State:
 
 @dataclass(frozen=True)
 class AssembledState:
-    """A state on the constraints, and what had to be done to get there.
+    """A state that satisfies the constraints, and the changes that were necessary.
 
     bound: the equations with an independent set of active constraint rows.
     """
@@ -98,7 +97,7 @@ class AssembledState:
     v: np.ndarray
     messages: tuple[str, ...]
     gap: float = 0.0
-    """Largest violation of the constraints before [m or rad]; 0 where that needs no remark."""
+    """Largest violation of the constraints before the projection [m or rad]; 0 if that needs no remark."""
 
 
 @on_one_blas_thread
@@ -123,7 +122,7 @@ def assemble(
     before = float(np.max(values)) if np.max(values / closing.size) > SILENT_BELOW else 0.0
     new_q = closing.positions(start.q)
     new_v = closing.rates(start.q, start.v, new_q)
-    # the rank may differ once the loop is closed
+    # the rank may differ after the loop is closed
     independent = with_independent_rows(bound, t, new_q, new_v)
     sizes = coordinate_sizes(eqs, bound, new_q)
     messages = changes(eqs, start, State(new_q, new_v, t), given, before, sizes)
@@ -132,7 +131,7 @@ def assemble(
 
 
 def _switched_off(eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> list[str]:
-    """What to say of constraint rows that are not in force."""
+    """Remark on inactive constraint rows."""
     off = bound.row_active == 0
     if not np.any(off):
         return []
@@ -149,9 +148,9 @@ def _switched_off(eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np
 
 
 def refuse_extremes(eqs: Equations, q: np.ndarray, v: np.ndarray) -> None:
-    """Reject positions and rates that no evaluation could work with, as squares of them overflow."""
+    """Reject positions and rates so large that their squares overflow."""
     for what, values in (("position", q), ("rate", v)):
-        # the sum of squares is quick to compute; where it is too large, a single value may be
+        # the sum of squares is cheap; if it overflows, find the value
         with np.errstate(over="ignore"):
             squares = float(values @ values)
         if not squares <= LARGEST**2 and not np.abs(values).max(initial=0.0) <= LARGEST:  # nor NaN

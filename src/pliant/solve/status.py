@@ -47,7 +47,7 @@ Found = TypeVar("Found", bound=HasStatus)
 
 
 def unless_failed(found: Found, on_failure: Literal["raise", "return"]) -> Found:
-    """What an analysis found; raises AnalysisFailed with it where it has failed, unless failures are to be returned."""
+    """Return the result of an analysis; raise AnalysisFailed with it if it failed, unless failures are returned."""
     if found.status == Status.FAILED and on_failure == "raise":
         raise AnalysisFailed(found.message, found)
     return found

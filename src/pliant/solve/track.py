@@ -26,7 +26,7 @@ class Track(NDArrayOperatorsMixin):
     `angular_velocity` [rad/s], in world axes. Arrays have one row per saved time.
 
     Attributes:
-        name, kind: what it is of: "coordinate", "rate", "frame", "output" or "input".
+        name, kind: name of the quantity, and "coordinate", "rate", "frame", "output" or "input".
         time: saved times [s].
         values: in SI units.
         unit: of the values; "-" for pure numbers, empty if unknown.

@@ -1,4 +1,4 @@
-"""Warnings where a result leaves the range of the model: rods that turn or stretch too far, tendons with negative tension."""
+"""Warnings where a result leaves the range of the model: rods that bend or stretch too far, tendons with negative tension."""
 
 from __future__ import annotations
 
@@ -23,23 +23,24 @@ from pliant.solve.rod_strains import Poses, parameter_values, strains_times_leng
 from pliant.tendon import TensionTendon
 
 OFF_SURFACE = 0.25
-"""Distance of a rod's axis from the edges that touch for it, as a share of its radius, from which it is remarked on."""
+"""Distance of a rod's axis from the edges of its contact surface, as a fraction of its radius, above which a warning is given."""
 STATES = 200
-"""So many states of a motion are looked at, the last one included."""
+"""Number of states of a motion that are examined, including the last one."""
 
 SMALL_TURN = 0.2
-"""Turns of a linear beam beyond this are not small [rad]: its deflection then errs by 1 to 2 percent."""
+"""Rotations of a linear beam above this are not small [rad]: the error of its deflection is then 1 to 2 percent."""
 
 STIFF = 1e9
-"""Young's modulus that tells metals, glass and hard plastics from rubber [Pa]."""
+"""Young's modulus that separates metals, glass and hard plastics from rubber [Pa]."""
 
 LARGEST_STRAIN = {True: 0.05, False: 0.5}
-"""Strain up to which a linear law is taken for the material's without remark, of stiff ones and of soft ones [-]: the former yield
-or break long before, the latter stiffen or soften by a third or more beyond."""
+"""Strain up to which a linear law is assumed to describe the material, of stiff and of soft materials [-]: the former yield or
+break
+well before, the latter stiffen or soften by a third or more beyond."""
 
 
 def range_warnings(model: Model, bound: Binding, states: np.ndarray) -> list[str]:
-    """What leaves the range in which the model holds, in any of the states (n x q): a sentence for each rod or link."""
+    """A warning for each rod or link that leaves the range of validity of its model in any of the states (n x q)."""
     states = np.asarray(states, dtype=float)
     picked = distinct(np.linspace(0, len(states) - 1, min(STATES, len(states))).astype(int))
     looked_at = _States(bound, [q for q in states[picked] if np.all(np.isfinite(q))])
@@ -48,8 +49,8 @@ def range_warnings(model: Model, bound: Binding, states: np.ndarray) -> list[str
 
 
 def undetermined_reactions(model: Model, bound: Binding) -> list[str]:
-    """A sentence where outputs record reactions of a robot whose constraints hold more than they need: of the forces that balance
-    it, those are taken in which superfluous components carry nothing."""
+    """A warning if outputs record reactions of a robot with redundant constraints: of the forces that balance it, those without
+    contributions of redundant components are returned."""
     names = [
         name for name, output in model.spec.outputs.items() if isinstance(output, ReactionOutput | ConstraintOutput)
     ]
@@ -64,7 +65,7 @@ def undetermined_reactions(model: Model, bound: Binding) -> list[str]:
 
 
 def opened_constraints(model: Model, bound: Binding, time: np.ndarray, q: np.ndarray, v: np.ndarray) -> list[str]:
-    """A sentence where constraints that were switched off, as others implied them at the start, no longer hold in a motion.
+    """A warning if constraints that were deactivated as redundant at the start are violated later in the motion.
 
     time [s], q, v: saved states, one row each.
     """
@@ -104,7 +105,7 @@ class _States:
 
 
 def _turn_limits(model: Model, bound: Binding, states: _States) -> Iterator[str]:
-    """Rods whose sections turn nearly as far as their model allows."""
+    """Rods whose sections rotate almost as far as their model allows."""
     if not model.turn_limits:
         return
     a = np.array([limit.first for limit in model.turn_limits])
@@ -130,7 +131,7 @@ def _turn_limits(model: Model, bound: Binding, states: _States) -> Iterator[str]
 
 
 def _linear_beams(model: Model, bound: Binding, states: _States) -> Iterator[str]:
-    """Beams that are linear in their displacements, where these are not small."""
+    """Links with linear beams whose displacements are not small."""
     for name, rod in model.spec.rods.items():
         if not rod.model.is_linear:
             continue
@@ -140,7 +141,7 @@ def _linear_beams(model: Model, bound: Binding, states: _States) -> Iterator[str
                 turns.setdefault(c.name.rpartition(".")[0], []).append(c.q_at)
         largest = max((float(np.linalg.norm(q[at])) for q in states.q for at in turns.values()), default=0.0)
         if largest > SMALL_TURN:
-            # a cantilever under a force at its tip, to the first order that the linear element leaves out
+            # a cantilever with a force at its tip: the first term that the linear element omits
             error = f"its error is about {100 * largest**2 / 3:.2g} percent" if largest < 1 else "its result is useless"
             yield (
                 f"the rod '{name}' turns by {np.degrees(largest):.3g} deg, but its model '{rod.model.kind}' is for small "
@@ -149,7 +150,7 @@ def _linear_beams(model: Model, bound: Binding, states: _States) -> Iterator[str
 
 
 def _large_strains(model: Model, bound: Binding, states: _States) -> Iterator[str]:
-    """Rods of linear law whose strains are far beyond where materials are linear."""
+    """Rods with a linear law whose strains are far beyond the linear range of materials."""
     value = parameter_values(model, bound)
     start = np.asarray(model.initial(bound.parameters)[0]).ravel()
     for name, stations in model.rod_stations.items():
@@ -183,13 +184,13 @@ def _large_strains(model: Model, bound: Binding, states: _States) -> Iterator[st
 
 
 def _laws(model: Model, bound: Binding, states: _States) -> Iterator[str]:
-    """Rods near the end of what their laws describe."""
+    """Rods close to the limits of their laws."""
     if any(rod.law != "linear" or rod.chambers for rod in model.spec.rods.values()):
         yield from law_range_notes(model, bound, states.poses)
 
 
 def _half_sizes(model: Model, sections: Sequence[str], value: Callable[[object], float]) -> tuple[float, float]:
-    """Half of the largest sizes of a rod's sections along x and y [m]; zero where only their stiffness is known."""
+    """Half of the largest dimensions of a rod's sections along x and y [m]; zero if only their stiffness is known."""
     sizes = [(0.0, 0.0)]
     for name in sections:
         stations = model.spec.sections[name].stations_by_arc_length()
@@ -201,7 +202,7 @@ def _half_sizes(model: Model, sections: Sequence[str], value: Callable[[object],
 
 
 def _turned_links(model: Model, bound: Binding, states: _States) -> Iterator[str]:
-    """Beam links whose ends turn so far against each other that their rotations become ambiguous."""
+    """Beam links whose ends rotate relative to each other until their rotations become ambiguous."""
     value = parameter_values(model, bound)
     for name, link in model.spec.links.items():
         if not isinstance(link, Beam):
@@ -224,7 +225,7 @@ def _turned_links(model: Model, bound: Binding, states: _States) -> Iterator[str
 
 
 def _straight_surfaces(model: Model, bound: Binding, states: _States) -> Iterator[str]:
-    """Rods in contact that bend so much between the stations of their model that their surface, which is straight there, is off."""
+    """Rods in contact that bend so much between the stations of their model that their piecewise straight surface is inaccurate."""
     for shape in bound.system.contacts.shapes:
         stations = model.rod_stations.get(shape.name, ())
         if shape.form != "wire" or len(stations) < 2:
@@ -249,7 +250,7 @@ def _straight_surfaces(model: Model, bound: Binding, states: _States) -> Iterato
 
 
 def friction_remarks(model: Model, *, linear: bool = False) -> list[str]:
-    """What friction of tendons is at rest, where the model leaves it open: a sentence on poses, or on small motions."""
+    """A remark on the friction of tendons where statics leaves it undetermined: for poses, or for small motions."""
     names = [name for name, x in model.spec.tendons.items() if x.has_friction and x.at_rest == "none"]
     if not names:
         return []
@@ -263,7 +264,7 @@ def friction_remarks(model: Model, *, linear: bool = False) -> list[str]:
 
 
 def negative_tension_warnings(model: Model, lowest: np.ndarray) -> list[str]:
-    """A warning for each tendon whose tension was asked to be below zero; `lowest` is the least value of each signal."""
+    """A warning for each tendon with a negative commanded tension; `lowest` is the smallest value of each signal."""
     notes = []
     for name, tendon in model.spec.tendons.items():
         if isinstance(tendon, TensionTendon):

@@ -11,7 +11,7 @@ from pliant._version import __version__
 
 
 def versions() -> dict[str, str]:
-    """Versions of what a run depends on."""
+    """Versions of the packages that a run depends on."""
     return {
         "pliant": __version__,
         "casadi": version("casadi"),

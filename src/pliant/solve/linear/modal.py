@@ -28,12 +28,12 @@ from pliant.solve.statics.stability import judge_large, stiffness_scaling
 from pliant.solve.validity import friction_remarks
 
 DENSE_UP_TO = 500
-"""Rates up to which all modes are computed, and the lowest picked from them; larger robots are solved by iteration."""
+"""Number of rates up to which all modes are computed and the lowest selected; larger robots use an iterative method."""
 ALL_UP_TO = 1200
-"""Rates up to which all modes are given where no number is; larger robots give the lowest few."""
+"""Number of rates up to which all modes are returned by default; larger robots return the lowest few."""
 FEW = 20
 WIDEST = 36
-"""Letters of the names of coordinates in a table, unless one is longer."""
+"""Width of the coordinate names in a table, unless one name is longer."""
 
 
 Kind: TypeAlias = Literal["oscillating", "overdamped", "rigid-body", "unstable"]
@@ -44,8 +44,8 @@ Kind: TypeAlias = Literal["oscillating", "overdamped", "rigid-body", "unstable"]
 class Modes:
     """Modes: eigenvalues of the linearized motion with their shapes. Growing ones come first, then by magnitude, lowest first.
 
-    A conjugate pair of eigenvalues is one mode. Two real ones are two modes, unless they are opposite and share their shape for
-    want of damping (a rigid-body mode, a direction that gives way).
+    A conjugate pair of eigenvalues is one mode. Two real ones are two modes, unless they are opposite with the same shape
+    due to missing damping (a rigid-body mode, an unstable direction).
 
     Attributes:
         eigenvalues: complex, with the positive imaginary part of a pair, or the one that grows [1/s].
@@ -57,8 +57,8 @@ class Modes:
         shapes: in increments of q, nv x modes, with x^H M x = 1; complex where parts of the robot move out of phase, as where
             damping or gyroscopic terms couple the undamped modes. The motion is the real part of x exp(eigenvalue t).
         stable: no mode grows, listed or not; None where that could not be decided.
-        warnings: a pose that is not at rest, unstable and rigid-body modes, what was left out.
-        state: about which they are.
+        warnings: a pose that is not in equilibrium, unstable and rigid-body modes, omitted terms.
+        state: the linearization point.
     """
 
     eigenvalues: np.ndarray
@@ -79,13 +79,13 @@ class Modes:
         return np.asarray((self.shapes[:, mode] * (-1j * np.exp(1j * angle))).real)
 
     def leading(self, mode: int) -> tuple[str, ...]:
-        """Rates that a mode (from 0) moves most: up to three."""
+        """The rates with the largest amplitude in a mode (from 0): up to three."""
         size = np.abs(self.shapes[:, mode])
         most = np.argsort(-size, kind="stable")[:3]
         return tuple(self.equations.rates[i] for i in most if size[i] > 0.05 * size.max())
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Titles and rows of a table for people."""
+        """Titles and rows of a table for display."""
         head = ("mode", "eigenvalue [1/s]", "frequency [Hz]", "damping ratio", "kind", "moves most")
         rows: list[tuple[str, ...]] = [
             (str(k + 1), _eigenvalue(value), f"{f:.6g}" if value.imag or value == 0 else "-", f"{ratio:.4g}", str(kind),
@@ -97,7 +97,7 @@ class Modes:
         return head, rows
 
     def words(self, mode: int) -> str:
-        """A mode (from 0) in a few words: its frequency, or what else it does."""
+        """Short description of a mode (from 0): its frequency, or its type."""
         value = self.eigenvalues[mode]
         if self.kinds[mode] == "rigid-body":
             return "rigid-body"
@@ -119,7 +119,7 @@ class Modes:
 
 
 def _merged(names: tuple[str, ...]) -> list[str]:
-    """Names that differ in one number as one: rod.bend_x[1], rod.bend_x[2] are rod.bend_x[1, 2]."""
+    """Merge names that differ in one number: rod.bend_x[1], rod.bend_x[2] become rod.bend_x[1, 2]."""
     numbers: dict[tuple[str, str], list[str]] = {}
     for name in names:
         before, bracket, rest = name.partition("[")
@@ -129,7 +129,7 @@ def _merged(names: tuple[str, ...]) -> list[str]:
 
 
 def _shortened(names: list[str]) -> str:
-    """The first names, as many as fit into a table."""
+    """The first names, as many as fit in a table."""
     kept = [name for k, name in enumerate(names) if k == 0 or len(", ".join(names[: k + 1])) <= WIDEST]
     return ", ".join(kept)
 
@@ -156,8 +156,8 @@ def modes(
 ) -> Modes:
     """Modes about a state at rest or in steady motion: `count` of them, by default all (20 for more than 1200 rates).
 
-    at: "equilibrium", "initial", a State, positions, coordinates by name, or an `Equilibrium`, which brings its inputs and
-    parameters along. undamped: omit damping and gyroscopic terms: natural frequencies and real, mass-normalized shapes. time:
+    at: "equilibrium", "initial", a State, positions, coordinates by name, or an `Equilibrium`, whose inputs and
+    parameters are used. undamped: omit damping and gyroscopic terms: natural frequencies and real, mass-normalized shapes. time:
     at which inputs are evaluated [s], by default that of the state.
 
     The stiffness is the derivative of all position-dependent forces there, including gravity and constraint forces. Rates are
@@ -190,7 +190,7 @@ def modes(
 def _solved(
     eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray, count: int | None, undamped: bool
 ) -> tuple[Eigenpairs, State, bool | None, list[str]]:
-    """Eigenvalues and shapes in increments of q, the state, whether it is stable as far as that is known, and what to say."""
+    """Eigenvalues and shapes in increments of q, the state, whether it is stable (None if unknown), and warnings."""
     if np.any(v):
         linear, state = _in_motion(bound, t, q, v)
         order = first_order(eqs, bound, state, np.zeros(bound.nv), linear)
@@ -211,7 +211,7 @@ def _solved(
             found, stable, more = _sparse(linear, on, few, undamped, forces, _rubs(state))
             return found, state, stable, notes + more
         except NotConverged:
-            pass  # all of them then, which takes longer
+            pass  # then all modes are computed, which takes longer
     return _dense(*on_allowed_motions(linear, on), undamped, forces, _rubs(state)), state, True, notes
 
 
@@ -223,7 +223,7 @@ def _in_motion(bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> tuple[
 
 
 def _rubs(state: State) -> bool:
-    """Whether surfaces slide: their friction follows the normal force, and has no potential even without damping."""
+    """Whether surfaces slide: their friction depends on the normal force, and has no potential even without damping."""
     return state.contacts is not None and not np.all(state.contacts.sticks)
 
 
@@ -232,7 +232,7 @@ def _dense(
 ) -> Eigenpairs:
     if undamped:
         K, C = K if rubs else 0.5 * (K + K.T), np.zeros_like(C)
-    # an equilibrium that is found to a tolerance leaves forces with a potential a little asymmetric
+    # at an equilibrium within a tolerance, the tangent of conservative forces is slightly asymmetric
     size = np.sqrt(np.abs(np.diag(K)))
     size = np.maximum(size, max(1e-6 * float(size.max(initial=0.0)), 1e-150))
     if np.abs((K - K.T) / np.outer(size, size)).max(initial=0.0) <= 1e-9:
@@ -249,7 +249,7 @@ def _dense(
 def _sparse(
     linear: LinearizedEquations, on: np.ndarray, count: int, undamped: bool, forces: float, rubs: bool
 ) -> tuple[Eigenpairs, bool | None, list[str]]:
-    """The lowest modes of a large robot, and whether any mode grows as far as that can be told without all of them."""
+    """The lowest modes of a large robot, and whether any mode grows if that can be decided without computing all."""
     sizes, linear = linear.rate_sizes, linear.in_sizes()
     C = scipy.sparse.csc_matrix(linear.damping.shape) if undamped else linear.damping
     K = 0.5 * (linear.stiffness + linear.stiffness.T) if undamped and not rubs else linear.stiffness
@@ -281,9 +281,9 @@ def _sparse(
 
 
 def _in_order(found: Eigenpairs) -> tuple[np.ndarray, list[Kind]]:
-    """Numbers of the modes in the order in which they are listed, and the kind of each."""
+    """Indices of the modes in the order in which they are listed, and the kind of each."""
     values = found.values
-    # a real part within round-off is none: a motion without damping, or held by gyroscopic terms alone
+    # a real part within round-off is zero: a motion without damping, or stabilized by gyroscopic terms alone
     values.real[(values.imag != 0) & (np.abs(values.real) <= found.doubts)] = 0.0
     values.real[np.abs(values) <= found.doubts * (values.imag == 0)] = 0.0
     kinds: list[Kind] = []
@@ -299,7 +299,7 @@ def _in_order(found: Eigenpairs) -> tuple[np.ndarray, list[Kind]]:
 
 
 def _words(values: np.ndarray, kinds: list[Kind], unlisted: list[Kind]) -> list[str]:
-    """Unstable and rigid-body modes, and how many there are of these that are not listed."""
+    """Warnings about unstable and rigid-body modes, with the number of those that are not listed."""
     notes = []
     for k, (value, kind) in enumerate(zip(values, kinds, strict=True)):
         if kind == "rigid-body":

@@ -15,34 +15,35 @@ from pliant.solve.independent_coordinates import null_space
 def rate_by_position(
     eqs: Equations, bound: Binding, state: State, linear: LinearizedEquations, a: np.ndarray
 ) -> np.ndarray:
-    """d(J v) of the active rows for changes of q at the same v."""
+    """Derivative of J v of the active rows with respect to q at constant v."""
     on = bound.active_rows
     Ev = bound.acceleration_tangent(state.t, state.q, state.v, a)[1][on]
     return np.asarray(0.5 * (Ev - linear.jacobian.toarray()[on] @ bound.bracket(state.v)))
 
 
 class PrescribedMotions:
-    """How inputs move constraints (m active rows) and push (nv forces), to first order.
+    """First-order effect of inputs on constraints (m active rows) and forces (nv).
 
-    c: the inputs that prescribe positions, and the positions that prescribed rates and accelerations lead to. They follow from q:
-    by_q, and their rates from v and q: by_q, rate_by_q. Inputs that prescribe rates follow from q and v: speeds_by_q, speeds_by_v.
-    S2_speed, speed_forces: derivatives by those. S1, S2, S2_rate: derivatives of the prescribed rates and accelerations of the
-    rows by c, c, dc/dt. held: combinations of rows that c does not move. forces, rate_forces: of the residual by c and dc/dt.
-    names, input_values, input_forces, input_accelerations: the inputs of the linear system, and derivatives of the residual and
-    of the prescribed accelerations by them. signals, input_signals: derivatives of all signals by c and by the inputs.
+    c: the inputs that prescribe positions, and the positions that result from prescribed rates and accelerations. They depend on
+    q: by_q, and their rates on v and q: by_q, rate_by_q. Inputs that prescribe rates depend on q and v: speeds_by_q, speeds_by_v.
+    S2_speed, speed_forces: derivatives with respect to those. S1, S2, S2_rate: derivatives of the prescribed rates and
+    accelerations of the rows with respect to c, c, dc/dt. held: combinations of rows that are independent of c. forces,
+    rate_forces: derivatives of the residual with respect to c and dc/dt. names, input_values, input_forces, input_accelerations:
+    the inputs of the linear system, and derivatives of the residual and of the prescribed accelerations with respect to them.
+    signals, input_signals: derivatives of all signals with respect to c and to the inputs.
     """
 
     def __init__(
         self, eqs: Equations, bound: Binding, state: State, linear: LinearizedEquations, a: np.ndarray
     ) -> None:
-        """About a state with accelerations a, where the equations are `linear`."""
+        """At a state with accelerations a, where the linearized equations are `linear`."""
         model, t, q, v = eqs.model, state.t, state.q, state.v
         J, H = linear.jacobian.toarray()[bound.active_rows], rate_by_position(eqs, bound, state, linear, a)
         by_input, rate, acceleration, acceleration_rate, direct = eqs.motion_derivatives(t)
         row_signals = np.array(model.system.row_signals(), dtype=int)[bound.active_rows]
         positions = [i for i, name in enumerate(eqs.inputs) if name in model.position_inputs]
         speeds = [i for i, name in enumerate(eqs.inputs) if name in model.rate_inputs]
-        # what depends on time alone is held to it
+        # functions of time alone are constraints
         followed = [item for item in model.followed if np.any(model.signal_sources[item.signal, 1:])]
         c = positions + [item.input for item in followed]
 
@@ -93,7 +94,7 @@ class PrescribedMotions:
 
 
 def _force_by_rate(bound: Binding, t: float, q: np.ndarray, v: np.ndarray, index: int) -> np.ndarray:
-    """Derivative of the residual by the rate of an input, which damped lines feel: they are linear in it."""
+    """Derivative of the residual with respect to the rate of an input, on which damped lines depend linearly."""
     if not bound.system.routes:
         return np.zeros(bound.nv)
     x, rate, acceleration = bound.input_motion(index, t)

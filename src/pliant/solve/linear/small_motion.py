@@ -1,4 +1,4 @@
-"""Small motions about a state: the equations of first order, equilibria or in steady motion, and how far from balance."""
+"""Small motions about an equilibrium or a steady motion: the linearized equations, and the distance of a state from balance."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pliant.solve.saddle import balancing_multipliers, saddle_matrix
 from pliant.solve.state import AssembledState, assemble
 
 BALANCED = 1e-9
-"""Unbalanced forces below this share of the forces in play are none (an equilibrium is found to a tenth of it)."""
+"""Unbalanced forces below this fraction of the acting forces are treated as zero (an equilibrium is computed to a tenth of it)."""
 STEADY = 1e-6
-"""A motion whose linear equations change by less than this share, and which accelerates by less than it, is steady."""
+"""A motion is steady if its linearized equations change by less than this fraction, and its accelerations are below it."""
 
 
 def at_rest(bound: Binding, t: float, q: np.ndarray) -> tuple[LinearizedEquations, State]:
-    """Linearization at rest with the constraint forces that balance the pose best."""
+    """Linearization at rest with the constraint forces that minimize the imbalance."""
     zero = np.zeros(bound.nv)
     multipliers = np.zeros(bound.m)
     if bound.m:
@@ -34,8 +34,9 @@ def at_rest(bound: Binding, t: float, q: np.ndarray) -> tuple[LinearizedEquation
 
 
 def with_contacts_from(made: AssembledState, given: State, t: float) -> AssembledState:
-    """The start with friction that holds against motions from it: as the state remembers it, or, of an equilibrium that remembers
-    nothing, from surfaces that have not slid. Friction of a motion that remembers nothing follows its velocities."""
+    """The start with static friction: as remembered by the state, or, for an equilibrium without memory, between surfaces that
+    have not
+    slid. Friction of a motion without memory depends on its velocities."""
     bound, q = made.bound, made.q
     if not bound.system.contacts.laws:
         return made
@@ -45,15 +46,16 @@ def with_contacts_from(made: AssembledState, given: State, t: float) -> Assemble
 
 
 def largest_force(bound: Binding, t: float, q: np.ndarray) -> float:
-    """Largest generalized force of any source in an equilibrium, as its work on a coordinate that moves by its size [J]."""
+    """Largest generalized force of any source in an equilibrium, as its work over a displacement of the size of its coordinate
+    [J]."""
     by_source, sizes = bound.force_by_source(t, q, np.zeros(bound.nv)).values(), bound.sizes(q)[1]
     return max((float(np.abs(sizes * force).max(initial=0.0)) for force in by_source), default=0.0)
 
 
 def imbalance(eqs: Equations, linear: LinearizedEquations, *, forces: float = 0.0) -> str:
-    """How far a pose is from rest; empty where it is at rest.
+    """Remark on the distance of a pose from equilibrium; empty at an equilibrium.
 
-    linear: the equations there, with the constraint forces that balance it best. forces: as `largest_force` gives them.
+    linear: the linearized equations, with the constraint forces that minimize the imbalance. forces: from `largest_force`.
     """
     own, size = linear.in_sizes(), np.abs(linear.residual)
     in_play = max(1e-3 * float(np.abs(own.stiffness.data).max(initial=0.0)), forces)
@@ -106,9 +108,9 @@ def first_order(
     independent: list[int] | None = None,
     moved: PrescribedMotions | None = None,
 ) -> FirstOrder:
-    """The equations of first order about a state with accelerations a, where the equations are `linear`.
+    """The first-order equations at a state with accelerations a, where the linearized equations are `linear`.
 
-    moved: inputs that prescribe motions, whose motions then count as free.
+    moved: inputs that prescribe motions, which are then treated as free.
     """
     t, q, v = state.t, state.q, state.v
     Eq, Ev = bound.acceleration_tangent(t, q, v, a)
@@ -120,15 +122,15 @@ def first_order(
     if moved is not None:
         K, C = K + moved.forces @ moved.by_q + moved.rate_forces @ moved.rate_by_q, C + moved.rate_forces @ moved.by_q
         Eq, Ev = Eq - moved.S2 @ moved.by_q - moved.S2_rate @ moved.rate_by_q, Ev - moved.S2_rate @ moved.by_q
-        # inputs of rates follow from q and v
+        # inputs that prescribe rates depend on q and v
         K, C = K + moved.speed_forces @ moved.speeds_by_q, C + moved.speed_forces @ moved.speeds_by_v
         Eq, Ev = Eq - moved.S2_speed @ moved.speeds_by_q, Ev - moved.S2_speed @ moved.speeds_by_v
         H = H - moved.S1 @ moved.by_q
-        held = moved.held.T  # combinations of rows that no input moves
+        held = moved.held.T  # combinations of rows that are independent of inputs
         J_held = held @ J
     chosen, G = partition(J_held, independent, eqs.rates, linear.rate_sizes)
     f, n = len(chosen), bound.nv
-    # changes of v: those of the independent rates, plus what the moving constraints add for changes of q
+    # changes of v: those of the independent rates, plus the contribution of moving constraints for changes of q
     dependent = [i for i in range(n) if i not in chosen]
     P = np.zeros((n, n))
     if len(held):
@@ -141,10 +143,11 @@ def first_order(
 
 
 def steady_start(eqs: Equations, given: State, t: float) -> tuple[AssembledState, str]:
-    """The state on the constraints, and a word where rates were left out.
+    """The state projected on the constraints, and a remark if rates were omitted.
 
-    It has the rates of `given` if it moves steadily with them, those that prescribed motions require if it does so with these, and
-    is at rest otherwise.
+    It has the rates of `given` if these are a steady motion, else those that prescribed motions require if these are steady, else
+    zero
+    rates.
     """
     made = assemble(eqs, eqs.binding, t, np.array(given.q), np.array(given.v), given.given)
     made = with_contacts_from(made, given, t)
@@ -167,7 +170,7 @@ def steady_start(eqs: Equations, given: State, t: float) -> tuple[AssembledState
 
 
 def _is_steady(made: AssembledState, t: float) -> bool:
-    """Whether the linear equations of a motion are the same a little further along it."""
+    """Whether the linearized equations of a motion are constant over a short time."""
     bound, q, v = made.bound, made.q, made.v
     a, multipliers = bound.forward(t, q, v)
     sizes = bound.sizes(q)[1]
@@ -180,7 +183,7 @@ def _is_steady(made: AssembledState, t: float) -> bool:
         here, there = (bound.linearized(s, x, v, zero, multipliers).in_sizes() for s, x in ((t, q), (t + h, further)))
     except RuntimeError:
         return False
-    # what inertia makes of these rates is what counts beside: a matrix of zeros is known to rounding only
+    # compared with the inertial terms of these rates: a zero matrix is known only up to round-off
     inertia = np.abs(here.mass.data).max(initial=0.0)
     least = {"stiffness": inertia * fastest**2, "damping": inertia * fastest, "mass": inertia, "jacobian": 0.0}
     for name, size in least.items():

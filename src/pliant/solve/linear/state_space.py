@@ -34,7 +34,7 @@ from pliant.solve.statics.equilibrium import about
 from pliant.solve.validity import friction_remarks
 
 FEW = 6
-"""Names and eigenvalues that a linear system shows of itself."""
+"""Numbers of names and eigenvalues that the text form of a linear system lists."""
 
 
 def _named(what: str, given: str | Sequence[str], names: Sequence[str]) -> list[int]:
@@ -124,7 +124,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def refuse_smooth(name: str, inputs: tuple[str, ...]) -> None:
-    """Say why an input that prescribes a position or a rate is not among the inputs of a linear system."""
+    """Raise an error that explains why an input that prescribes a position or a rate is not an input of a linear system."""
     for what, derivative in (("position", f"d2({name})/dt2"), ("rate", f"d({name})/dt")):
         if derivative in inputs:
             raise ArgumentError(
@@ -148,8 +148,8 @@ def linearize(
 ) -> StateSpace:
     """Exact linearization about a state, which may be moving.
 
-    at: "equilibrium", "initial", a State, positions, coordinates and rates by name, or an `Equilibrium`, which brings its inputs
-    and parameters along. time: at which inputs are evaluated [s], by default that of the state. input_names, output_names:
+    at: "equilibrium", "initial", a State, positions, coordinates and rates by name, or an `Equilibrium`, whose inputs
+    and parameters are used. time: at which inputs are evaluated [s], by default that of the state. input_names, output_names:
     inputs and outputs to use, by default all; outputs without a derivative in the state, such as the norm of a zero vector, are
     then omitted with a note.
 
@@ -224,7 +224,7 @@ def _outputs(
         for part in output_jacobians(model).call([q, v, a, multipliers, bound.constants, signals, rates, sums, more])
     )
     touching_q, touching_v = sums_by_state(model, bound, t, q, v)
-    # what an output does not require may be no number
+    # values that an output does not require may be NaN
     used = np.any(d_c != 0, axis=0)
     carried_q, carried_v = carried_by_state(bound, nodes, t, q, v)
     d_q = d_q @ ConfigurationGroup(model.system).rate_matrix(q) + d_c[:, used] @ touching_q[used] + d_w @ carried_q
@@ -246,7 +246,7 @@ def _outputs(
 
 
 def _smooth(names: tuple[str, ...], rows: np.ndarray, asked: tuple[str, ...] | None, notes: list[str]) -> list[int]:
-    """Which outputs have derivatives in this state; those requested by name must, others are left out with a note."""
+    """Which outputs have derivatives in this state; an error for those requested by name, others are omitted with a note."""
     rough = [name for name, row in zip(names, rows, strict=True) if not np.all(np.isfinite(row))]
     for name in rough:
         why = f"output '{name}' has no derivative in this state (the norm or the direction of a vector that is zero?)"

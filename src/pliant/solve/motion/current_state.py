@@ -1,4 +1,4 @@
-"""The current state of a run for events, mid-step functions and controllers, and what they may set."""
+"""The current state of a run as seen by events, mid-step functions and controllers, and the values that they may set."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from pliant.model.time_series import TimeSeries
 from pliant.output.base import ContactQuery
 
 SETTABLE = ("q", "v", "inputs", "parameters")
-"""What a mid-step function or the function of an event may set."""
+"""Values that a mid-step function or the function of an event may set."""
 
 
 class StateVector(np.ndarray):
-    """Positions or rates of a `Now`: an array whose entries also go by name (`now.v["hinge"]`)."""
+    """Positions or rates of a `Now`: an array whose entries are also accessible by name (`now.v["hinge"]`)."""
 
     names: tuple[str, ...]
     reader: str
@@ -104,7 +104,7 @@ class Now:
     memory: dict[str, Any] = field(default_factory=dict)
     noise: Mapping[str, np.ndarray] = field(default_factory=dict)
     motions: Mapping[int, TimeSeries] = field(default_factory=dict, repr=False)
-    """Series of the inputs, by index, that prescribed motions follow in the run."""
+    """Series, by index of the input, that prescribed motions follow in the run."""
     reader: str = field(default="", repr=False)
     """The caller with read-only access; empty if values may be set."""
     contacts: Contacts = field(default_factory=Contacts, repr=False)
@@ -169,7 +169,7 @@ class Now:
         return contact_gap(self._values(), self.q, int(asked.law[0]), asked.side[0])
 
     def measure(self, names: Sequence[str]) -> np.ndarray:
-        """The named outputs now, vectors part by part in a row, with the noise of their sensors."""
+        """The current values of the named outputs as one row, with the noise of their sensors."""
         values = self.outputs
         check_names("output", names, values)
         return np.concatenate([np.atleast_1d(values[name]) + self.noise.get(name, 0.0) for name in names])
@@ -177,7 +177,7 @@ class Now:
     def impact(self, rates: Mapping[str, float]) -> None:
         """Set the rates to those right after an impact that gives some of them these values (SI units, by name).
 
-        The impulse acts along these coordinates only, with the impulses of closed loops: M (v+ - v-) = W'p + J'l. All others
+        The impulse acts along these coordinates only, with the impulses of closed loops: M (v+ - v-) = W'p + J'l. All other rates
         follow by inertia. (Setting single entries of `v` leaves the others unchanged, as far as loops permit.)
         """
         given = mapping("rates", rates)
@@ -206,7 +206,7 @@ class Now:
         self._strike(row[None], row[None] @ self.v - (1 + share) * velocity, frame)
 
     def _strike(self, rows: np.ndarray, targets: np.ndarray, what: str) -> None:
-        """Rates after impulses along rows (k x nv), which then have these values (k)."""
+        """Rates after impulses along rows (k x nv), whose products with the rates then have these values (k)."""
         if self.reader:
             raise ArgumentError(*_refusal(self.reader, "the state"))
         bound = with_independent_rows(self._values(), self.t, self.q, self.v)
@@ -222,9 +222,9 @@ class Now:
 def impulse(
     bound: Binding, t: float, q: np.ndarray, v: np.ndarray, free: np.ndarray, rows: np.ndarray, targets: np.ndarray
 ) -> np.ndarray | None:
-    """Rates after impulses of the constraints and along more rows (k x nv), which take these values (k); None where none do.
+    """Rates after impulses of the constraints and along additional rows (k x nv), which take these values (k); None if impossible.
 
-    Rates that are not free (nv booleans) keep what they are; among the others M (v+ - v-) = J'l + W'p.
+    Rates that are not free (nv booleans) are unchanged; for the others M (v+ - v-) = J'l + W'p.
     """
     on = bound.active_rows
     _, rate, _, J = bound.constraints(t, q, v)
@@ -243,7 +243,7 @@ def impulse(
     right = np.concatenate([np.zeros(n), right])
     try:
         found = scipy.sparse.linalg.splu(kkt).solve(right)
-    except RuntimeError:  # rows that say the same
+    except RuntimeError:  # redundant rows
         found = np.linalg.lstsq(kkt.toarray(), right, rcond=None)[0]
     after = v.copy()
     after[free] += D.diagonal()[free] * found[:n]

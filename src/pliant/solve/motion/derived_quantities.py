@@ -16,15 +16,15 @@ from pliant.equations.outputs import carrying_nodes, energy_outputs, output_name
 from pliant.geometry import quaternion
 
 NUMBERS_PER_FRAME = 60
-"""Numbers that are held at once for each frame and state while frames are computed."""
+"""Numbers in memory per frame and state while frames are computed."""
 CHUNK_BYTES = 64_000_000
-"""States are worked on in groups that need about this much at once: a net of ten thousand nodes has megabytes per state."""
+"""States are processed in groups of about this size in memory: a net of ten thousand nodes needs megabytes per state."""
 
 
 @dataclass(frozen=True)
 class SavedStates:
-    """Saved states: time n, q n x nq, v and a n x nv, multipliers n x m, work n x 2 (dissipated, supplied) [J], and the contacts
-    that were there."""
+    """Saved states: time n, q n x nq, v and a n x nv, multipliers n x m, work n x 2 (dissipated, supplied) [J], and the
+    contacts."""
 
     time: np.ndarray
     q: np.ndarray
@@ -43,7 +43,7 @@ class SavedStates:
 
 @dataclass(frozen=True)
 class ActiveBinding:
-    """The binding that is in force from a time on [s]."""
+    """The binding that is active from a time on [s]."""
 
     time: float
     bound: Binding
@@ -52,7 +52,7 @@ class ActiveBinding:
 class DerivedQuantities:
     """Quantities at saved states, one row each, computed on first use.
 
-    `history`: the bindings that were in force, in order of time.
+    `history`: the active bindings, in order of time.
     """
 
     def __init__(self, eqs: Equations, motion: SavedStates, history: Sequence[ActiveBinding]) -> None:
@@ -117,7 +117,7 @@ class DerivedQuantities:
     def _over_parts(
         self, quantities: Callable[[Binding, SavedStates, Batch], dict[str, np.ndarray]], **wanted: bool
     ) -> dict[str, np.ndarray]:
-        """Tables of all states, from those of a few states at a time, which bounds the memory for intermediate results."""
+        """Tables of all states, computed for a few states at a time, which bounds the memory for intermediate results."""
         count, at = len(self._motion.time), 0
         whole: dict[str, np.ndarray] = {}
         for bound, motion in self._parts():
@@ -134,7 +134,7 @@ class DerivedQuantities:
         return whole
 
     def _parts(self) -> Iterator[tuple[Binding, SavedStates]]:
-        """The saved states in groups, each with the binding in force; one that is empty where nothing was saved."""
+        """The saved states in groups, each with its active binding; one empty group if nothing was saved."""
         motion, history, model = self._motion, self._history, self._eqs.model
         starts = np.searchsorted(motion.time, [x.time for x in history[1:]], side="left")
         per_state = 8 * NUMBERS_PER_FRAME * (len(model.system.nodes) + len(model.frames))
@@ -149,7 +149,7 @@ class DerivedQuantities:
 
 @dataclass(frozen=True)
 class _Frames:
-    """Nodes that carry the frames: their rotations (n x frames x 3 x 3), positions and twists; placements of the frames on them."""
+    """Nodes of the frames: their rotations (n x frames x 3 x 3), positions and twists; placements of the frames on them."""
 
     rotations: np.ndarray
     positions: np.ndarray

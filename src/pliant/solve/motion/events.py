@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["Event", "EventMonitor", "Now"]
 
 SHORTEST, TIMES = 1e-6, 3
-"""An event that happens so many times in a row after less than this share of the run accumulates: no step gets past it."""
+"""An event that occurs this many times in succession within this fraction of the run accumulates: the run cannot proceed."""
 MOST_NOTES = 20
-"""Times of an event that are noted one by one."""
+"""Number of times of an event that are recorded individually."""
 FINEST = 20
-"""Quarterings of a step in which a function that was zero at its start is looked for on the other side."""
+"""Number of subdivisions of a step in which a function that is zero at its start is searched for a crossing."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Event:
     """An event: `value(now)` passes through zero.
 
     `value` is a function of a `Now`, or the name of an output. `direction`: "rising", "falling" or "both". `then`: a
-    function of a `Now` that is called at the crossing and may set the state, inputs and parameters (an impact, say).
-    `stop`: end the run there; by default where there is no `then`. `Event.touch("grip")` and `Event.release("grip")`
+    function of a `Now` that is called at the crossing and may set the state, inputs and parameters (for an impact).
+    `stop`: end the run there; by default if there is no `then`. `Event.touch("grip")` and `Event.release("grip")`
     are events of contacts.
     """
 
@@ -73,7 +73,7 @@ class Event:
         return cls(_Gap(contact, tuple(of)), "rising", stop, name or f"release of {contact}", then)
 
     def passed(self, old: float, new: float) -> bool:
-        """Whether the value has passed zero in the direction that counts."""
+        """Whether the value has crossed zero in the specified direction."""
         rising, falling = old < 0 <= new, old > 0 >= new
         return {"rising": rising, "falling": falling, "both": rising or falling}[self.direction]
 
@@ -90,7 +90,7 @@ class _Gap:
 
 
 class _StepState(NamedTuple):
-    """A state within a step, and the contacts there."""
+    """A state within a step, and its contacts."""
 
     q: np.ndarray
     v: np.ndarray
@@ -99,7 +99,7 @@ class _StepState(NamedTuple):
 
 @dataclass(frozen=True)
 class _Hit:
-    """A crossing: when [s], in which state, and how far the value is from zero there."""
+    """A crossing: its time [s], state and remaining value."""
 
     t: float
     place: _StepState
@@ -118,17 +118,17 @@ class EventMonitor:
         self.before = 0.0, _StepState(np.zeros(0), np.zeros(0), Contacts())
         self.values: list[float] = []
         self.rests = np.zeros(len(events))
-        """How far from zero a value is that counts as zero: of events that have just happened."""
+        """Tolerance below which the value of an event that has just occurred is zero."""
         self.last = np.full(len(events), -np.inf)
         self.quick = np.zeros(len(events), dtype=int)
 
     def begin(self, run: Any) -> None:
-        """Look at the start of the run."""
+        """Evaluate events at the start of the run."""
         if self.active:
             self._look(run)
 
     def _look(self, run: Any) -> None:
-        """Note where the next step begins."""
+        """Store the state at which the next step begins."""
         place = _place(run)
         now = self._now(run.t, place, "the value of an event")
         self.before = run.t, place
@@ -157,7 +157,7 @@ class EventMonitor:
         return float(found)
 
     def notes(self) -> list[str]:
-        """When events happened; of one that happens often the first times, and how often."""
+        """Times of the events; for frequent events the first times, and their number."""
         out = []
         for event, times in zip(self.events, self.happened, strict=True):
             out += [(t, f"{event.name} at t = {t:.9g} s") for t in times[:MOST_NOTES]]
@@ -168,8 +168,9 @@ class EventMonitor:
     # -- events --------------------------------------------------------------------------------------------------------
 
     def cross(self, run: Any) -> str:
-        """Events inside the last step; the run goes back to the first at which something happens. Returns the reason to stop,
-        or an empty string."""
+        """Locate events inside the last step; the run returns to the first event that has an effect. Returns the reason to stop,
+        or an empty
+        string."""
         if not self.events:
             return ""
         now = self._now(run.t, _place(run), "the value of an event")
@@ -182,7 +183,7 @@ class EventMonitor:
         stop, back = "", False
         for hit in hits:
             if hit.t > until:
-                break  # it is found again from there, if it still happens then
+                break  # it is located again from there, if it still occurs
             event = self.events[hit.index]
             self.happened[hit.index].append(hit.t)
             if not (event.stops or event.then):
@@ -206,7 +207,7 @@ class EventMonitor:
         if abs(old) > rest:
             if not event.passed(old, new):
                 return None
-        else:  # it begins at zero: where does it go first?
+        else:  # it begins at zero: find its first sign
             if not (event.passed(1.0, new) or event.passed(-1.0, new)):
                 return None
             for k in range(1, FINEST + 1):
@@ -222,14 +223,15 @@ class EventMonitor:
         return _Hit(root, states[root], abs(found), index)
 
     def _leaves(self, event: Event, t: float, rest: float, states: dict[float, _StepState]) -> bool:
-        """Whether the value, zero at the start of the step, is on its other side until t because it goes there, and not by
-        round-off: it then grows in proportion to the time."""
+        """Whether the value, zero at the start of the step, has really changed sign until t, not just by round-off: it then grows
+        in
+        proportion to time."""
         t0 = self.before[0]
         late, early = (self._value_at(event, t0 + share * (t - t0), states) for share in (0.25, 0.0625))
         return abs(late) > rest and 0.15 < early / late < 0.45
 
     def _value_at(self, event: Event, t: float, states: dict[float, _StepState]) -> float:
-        """The value at a time in the last step, by integrating there from its start; the state is added to `states`."""
+        """The value at a time in the last step, by integration from its start; the state is added to `states`."""
         if t not in states:
             job, (t0, (q0, v0, contacts)) = self.job, self.before
             trial = make_run(job.bound.with_contacts(contacts.rows), job.method)
@@ -245,7 +247,7 @@ class EventMonitor:
         return self._value(event, self._now(t, states[t], "the value of an event"))
 
     def _locate(self, event: Event, begin: float, end: float, states: dict[float, _StepState]) -> tuple[float, float]:
-        """The crossing between two times at which the value has different signs, and the value there."""
+        """The crossing between two times at which the value has opposite signs, and the value there."""
         known: dict[float, float] = {}
 
         def value(t: float) -> float:
@@ -271,16 +273,16 @@ class EventMonitor:
                 " define a contact in the model. This was"
             )
 
-    # -- what callers do -----------------------------------------------------------------------------------------------
+    # -- functions of callers -----------------------------------------------------------------------------------------------
 
     def after(self, run: Any) -> None:
-        """The mid-step function after a step."""
+        """Call the mid-step function after a step."""
         if self.mid_step is not None:
             self._call(self.mid_step, run)
         self._look(run)
 
     def _call(self, function: Callable[[Now], None], run: Any) -> None:
-        """Let a function set what it may at the run's time."""
+        """Call a function at the current time and apply the values that it sets."""
         now = self._now(run.t, _place(run))
         before = run.q.copy(), run.v.copy()
         function(now)
@@ -293,5 +295,5 @@ class EventMonitor:
 
 
 def _place(run: Any) -> _StepState:
-    """The state that a run has reached."""
+    """The current state of a run."""
     return _StepState(run.q.copy(), run.v.copy(), run.contacts)

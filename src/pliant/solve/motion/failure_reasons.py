@@ -1,4 +1,4 @@
-"""Why a run could not continue, in a sentence with a fix."""
+"""Explanation of why a run could not continue, with a suggestion."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pliant.solve.motion.integrator import Method
 from pliant.solve.motion.progress_monitor import fastest
 
 DEPENDENT = 1e-3
-"""Share of its size at the start below which the smallest singular value of the constraints is one of a dead point."""
+"""The constraints are at a dead point if their smallest singular value is below this fraction of its initial value."""
 MOST_ROWS = 2000
-"""Constraints of which singular values are computed in a second."""
+"""Number of constraints whose singular values can be computed in a second."""
 INVOLVED = 0.2
-"""Share of the largest weight from which a constraint is named."""
+"""Fraction of the largest weight above which a constraint is named."""
 MECHANICAL = (
     RuntimeStatus.SINGULAR,
     RuntimeStatus.NOT_FINITE,
@@ -25,7 +25,7 @@ MECHANICAL = (
     RuntimeStatus.STEP_TOO_SMALL,
     RuntimeStatus.PROJECTION,
 )
-"""How a run ends at a dead point, depending on its method."""
+"""Description of the end of a run at a dead point, by method."""
 
 
 def failure_reason(
@@ -33,7 +33,7 @@ def failure_reason(
 ) -> str:
     """The message of a run that ended with this status.
 
-    start: time [s] and coordinates that the run began with.
+    start: initial time [s] and coordinates.
     """
     at = f"at t = {run.t:.6g} s"
     q = np.array(run.q)
@@ -48,7 +48,7 @@ def failure_reason(
             + beyond
         )
     if status == RuntimeStatus.NOT_FINITE:
-        # a step that broke down inside names no rate: the one that ran away furthest is the one to look at
+        # a step that failed internally does not identify a rate: take the one that diverged most
         known = 0 <= run.where < len(eqs.rates)
         name = eqs.rates[run.where] if known else fastest(eqs, run)
         return (
@@ -67,8 +67,9 @@ def failure_reason(
 def dependent_constraints(
     eqs: Equations, bound: Binding, start: tuple[float, np.ndarray], now: tuple[float, np.ndarray]
 ) -> list[str]:
-    """Names of constraints, prescribed motions included, that have become dependent on each other since the start, or hold
-    nothing any more; none where all are as independent as they were."""
+    """Names of constraints, including prescribed motions, that have become dependent since the start, or have no effect any more;
+    empty
+    if all are as independent as at the start."""
     rows = np.flatnonzero(bound.active_rows)
     if not 0 < len(rows) <= MOST_ROWS or not np.all(np.isfinite(now[1])):
         return []
@@ -81,7 +82,7 @@ def dependent_constraints(
 
 
 def _scaled(bound: Binding, rows: np.ndarray, t: float, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Left singular vectors and singular values of the constraints, their values and all coordinates in the robot's sizes."""
+    """Left singular vectors and singular values of the constraints, with values and coordinates relative to their sizes."""
     rest = np.zeros(bound.nv)
     jacobian = bound.constraint_jacobian(t, q, rest)[rows] * bound.sizes(q)[1]
     found = np.linalg.svd(jacobian / bound.constraint_sizes(t, q, rest)[rows, None], full_matrices=False)

@@ -1,8 +1,8 @@
 """Prescribed motions in a run: positions integrated from rates and accelerations, and commanded positions.
 
-An input that prescribes a position or a rate has to move smoothly: its derivatives are those of the motion. Commands of a
-controller are sampled, so the input is led from one to the next (`led_to`); any other change that would make a position jump is
-rejected. A prescribed acceleration may jump: the position continues from the value and the rate that it has led to.
+An input that prescribes a position or a rate has to be smooth: its derivatives are those of the motion. Commands of a controller
+are sampled, so the input is interpolated from one to the next (`led_to`); any other change that would make a position jump is
+rejected. A prescribed acceleration may jump: the position continues from its current value and rate.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from pliant.model.time_series import FIRST_PIECES, TimeSeries, integrated, integ
 from pliant.solve.state import followed_positions
 
 FEW_TIMES = 64
-"""Series of fewer times are taken piece by piece, others by their shape."""
+"""Series with fewer samples are compared piece by piece, others by their shape."""
 
 JUMP = 1e-8
-"""Change of a constraint's value that counts as a jump: of angles [rad], of lengths as a share of how far the robot reaches."""
+"""Change of a constraint value that is a jump: of angles [rad], of lengths relative to the extent of the robot."""
 
 
 class KinematicInputs:
-    """The series that inputs of prescribed motions follow in one run, by index of the input.
+    """The series that inputs of prescribed motions follow in a run, by index of the input.
 
-    They begin where the constraints stand in the state (q, v) at time t [s], and go up to the run's end.
+    They begin at the values of the constraints in the state (q, v) at time t [s], and extend to the end of the run.
     """
 
     def __init__(self, eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray, end: float) -> None:
@@ -38,7 +38,7 @@ class KinematicInputs:
         self.series = self._followed(bound, bound.with_series(self.series), t)
 
     def notes(self, bound: Binding, begin: float) -> list[str]:
-        """What the user should know about inputs that prescribe positions along series in `bound` from `begin` on [s]."""
+        """Warnings about inputs that prescribe positions along series in `bound`, from `begin` on [s]."""
         out = []
         for i, name in enumerate(self.model.input_names):
             if name in self.model.smooth_inputs and bound.input_kind[i] == SERIES:
@@ -59,18 +59,18 @@ class KinematicInputs:
         return out
 
     def lead(self, targets: Mapping[str, float], durations: Mapping[str, float], bound: Binding, t: float) -> None:
-        """Lead inputs that prescribe positions or rates from what they are in `bound` at time t to commanded values [s]."""
+        """Interpolate inputs that prescribe positions or rates from their values in `bound` at time t [s] to commanded values."""
         for name, target in targets.items():
             index = self.model.input_names.index(name)
             self.series[index] = led_to(target, bound.input_motion(index, t), t, durations[name])
 
     def release(self, names: set[str]) -> None:
-        """Inputs that follow what the caller gives from now on."""
+        """Inputs that follow the caller's values from now on."""
         for name in names:
             self.series.pop(self.model.input_names.index(name), None)
 
     def applied(self, values: Binding, before: Binding, t: float) -> Binding:
-        """Other values from time t [s] on, continuing the motions in `before`."""
+        """New values from time t [s] on, continuing the motions in `before`."""
         if not self.series:
             return values
         named = {i: x for i, x in self.series.items() if i < len(self.model.input_names)}
@@ -78,7 +78,7 @@ class KinematicInputs:
         return values.with_series(self.series)
 
     def _followed(self, values: Binding, before: Binding, t: float) -> dict[int, TimeSeries]:
-        """Positions that prescribed rates and accelerations lead to from time t on; where those stay as they are, it continues."""
+        """Positions that result from prescribed rates and accelerations from time t on; unchanged motions are continued."""
         out = {}
         for item in self.model.followed:
             inputs = np.flatnonzero(self.model.signal_sources[item.signal, 1:])
@@ -92,7 +92,7 @@ class KinematicInputs:
         return out
 
     def _over_time(self, values: Binding, signal: int, inputs: np.ndarray, t: float) -> TimeSeries:
-        """A signal that depends on these inputs, from time t to the run's end."""
+        """A signal that depends on these inputs, from time t to the end of the run."""
 
         def value(time: float) -> float:
             return float(values.signals(time)[1][signal])
@@ -103,7 +103,7 @@ class KinematicInputs:
         if self.model.signal_sources[signal, 0] or np.any(kinds == EXPRESSION):
             jumps = [*self.model.switch_times(values.parameters), *(x for s in series for x in s.breaks)]
             return sampled(value, t, end, jumps=jumps, name="a prescribed rate or acceleration")
-        # held from the last time of all series on
+        # constant after the last time of all series
         last = min(end, max((float(s.time[-1]) for s in series), default=t))
         held = TimeSeries(np.array([max(last, t), end]), np.full((2, 1), value(end)))
         if last <= t:
@@ -134,10 +134,10 @@ def _same_inputs(values: Binding, before: Binding, inputs: np.ndarray) -> bool:
 def take_effect(
     eqs: Equations, before: Binding, after: Binding, t: float, q: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Rates right after other values come into force at time t [s], and the work [J] of rates that jump and of what springs store
-    by the new values at once.
+    """Rates immediately after new values take effect at time t [s], and the work [J] of rates that jump and of springs whose energy
+    changes with the new values.
 
-    Raises ArgumentError where a position would have to jump.
+    Raises ArgumentError if a position would have to jump.
     """
     stored = float(after.energies(t, q, v)[1] - before.energies(t, q, v)[1])
     if not after.m:

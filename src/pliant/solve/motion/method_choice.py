@@ -1,9 +1,9 @@
-"""Automatic choice of an integration method: what limits the step, the accuracy of the motion or the stability of the method?
+"""Automatic choice of an integration method: is the step limited by the accuracy of the motion or by the stability of the method?
 
-The fastest vibration or decay of the equations limits the step of an explicit method, whether it takes part in the motion or not.
-An implicit method steps over what is fast and moves nothing. Where all vibrations take part both need about the same steps, and
-those of the explicit method are cheaper and more accurate. Where what is very stiff turns, steps that are iterated are longer than
-linearized ones. Which of these it is shows in the first steps of a run.
+The fastest vibration or decay of the equations limits the step of an explicit method, whether or not it is excited. An implicit
+method steps over fast modes that are not excited. If all vibrations are excited, both need a similar number of steps, and those of
+the explicit method are cheaper and more accurate. If very stiff parts rotate, iterated implicit steps are longer than linearized
+ones. The first steps of a run show which case applies.
 """
 
 from __future__ import annotations
@@ -22,37 +22,38 @@ from pliant.solve.motion.integrator import ExplicitRungeKutta, GeneralizedAlpha,
 from pliant.solve.motion.integrator.base import Adaptive
 
 STABLE_STEP = 3.3
-"""|eigenvalue| times step at which Dormand and Prince's method becomes unstable."""
+"""|eigenvalue| times step at the stability limit of the method of Dormand and Prince."""
 FEW_STEPS = 300
-"""An explicit method that is stable in so few steps is never a bad choice."""
+"""An explicit method that is stable with fewer steps than this is always acceptable."""
 MANY_STEPS = 20_000
-"""An explicit method that is stable in no fewer steps than these is never a good one."""
+"""An explicit method that needs more steps than this for stability is never chosen."""
 SLACK = 10
-"""A large robot that is stable in fewer steps than these has no stiffness yet: a net or a cloth that will become taut."""
+"""A large robot that is stable with fewer steps than this is not stiff yet: a net or a cloth that will become taut."""
 SMALL = 40
-"""Rates of a robot that is not large."""
+"""Maximum number of rates of a robot that is not large."""
 TRIAL = 50
-"""Steps whose mean tells what limits them; as many before them do not count, as starts are special."""
+"""Number of steps over which their mean is evaluated, after as many that are ignored because they are special."""
 LONGER = 1.5
-"""Factor by which steps of one method have to be longer than those of another, which cost less or are more accurate, to pay."""
+"""Factor by which steps of one method have to be longer than those of a cheaper or more accurate one."""
 WITHOUT_END = 3000
-"""Steps after which an explicit run is looked at again."""
+"""Number of steps after which an explicit run is examined again."""
 CONTACT_TOLERANCE = 1e-4
 """Relative tolerance of small robots with contacts: small errors of an impact grow in the flight after it."""
 CROWD = 60
-"""Bodies with surfaces from which on their impacts come too fast to be followed one by one."""
+"""Number of bodies with surfaces above which individual impacts are not resolved."""
 CROWD_TOLERANCE = 0.05
-"""Relative tolerance of a crowd, of single bodies in single steps: chance decides which body comes to lie where."""
+"""Relative tolerance of a crowd: the final position of a single body is chaotic in any case."""
 DEAD = 10.0
-"""Dissipation [s/m] from which on things hardly rebound: what is left of an impact is slower than a tenth of a metre per second."""
+"""Dissipation [s/m] above which rebounds are negligible: the velocity after an impact is below a tenth of a metre per second."""
 
 
 @dataclass(frozen=True)
 class MethodChoice:
-    """An integrator, why it was chosen and what another would cost, in a few words.
+    """An integrator, the reason for its choice, and the estimated cost of another.
 
-    open: whether to think again once a run has shown its steps; stable: largest stable step of an explicit method at the start
-    [s]; tolerances: rtol and atol where they are given.
+    open: whether the choice is reconsidered after the first steps of a run; stable: largest stable step of an explicit method at
+    the
+    start [s]; tolerances: rtol and atol if given.
     """
 
     method: Method
@@ -72,8 +73,7 @@ def choose_method(
     rate: float | None = None,
     **tolerances: float,
 ) -> MethodChoice:
-    """The integrator for a run; `tolerances`: rtol and atol where they are given; `rate`: the fastest one at the start [1/s], if it
-    is known."""
+    """The integrator for a run; `tolerances`: rtol and atol if given; `rate`: the fastest one at the start [1/s], if known."""
     system = bound.system
     if system.contacts.laws and not tolerances and _is_crowd(bound):
         crowd = {"rtol": CROWD_TOLERANCE}
@@ -98,28 +98,28 @@ def choose_method(
 
 
 def _is_crowd(bound: Binding) -> bool:
-    """Whether many rigid bodies touch, and none of them rebounds."""
+    """Whether many rigid bodies are in contact, without rebounds."""
     contacts = bound.system.contacts
     if len({shape.node for shape in contacts.shapes if shape.node > 0}) < CROWD:
         return False
-    at = LawNumbers.place("dissipation")  # zero where a coefficient of restitution is given
+    at = LawNumbers.place("dissipation")  # zero if a coefficient of restitution is given
     return all(bound.constants[law.constants + at] >= DEAD for law in contacts.laws)
 
 
 @lru_cache(maxsize=64)
 def _made(kind: type[Adaptive], **tolerances: float) -> Method:
-    """A method with these tolerances; they are frozen, and many runs choose the same one."""
+    """A method with these tolerances; instances are immutable and shared."""
     return kind(**tolerances)
 
 
 def after_failure(choice: MethodChoice) -> MethodChoice:
-    """What to try where the methods chosen first cannot continue: steps that are iterated and damp what is fast."""
+    """The method to try if the first choice cannot continue: iterated implicit steps with numerical damping."""
     damped = GeneralizedAlpha(**choice.tolerances, spectral_radius=0.2)
     return MethodChoice(damped, "automatic: other methods failed")
 
 
 class MethodChange(Exception):
-    """A run has shown that another method is the better one."""
+    """A run has shown that another method is better."""
 
     def __init__(self, choice: MethodChoice) -> None:
         super().__init__(choice.why)
@@ -127,7 +127,7 @@ class MethodChange(Exception):
 
 
 class MethodMonitor:
-    """Looks at an automatic run now and then, and raises MethodChange where its steps show that another method is better."""
+    """Examines an automatic run at intervals, and raises MethodChange if its steps show that another method is better."""
 
     def __init__(self, choice: MethodChoice, end: float) -> None:
         self.choice, self.end = choice, end
@@ -137,16 +137,16 @@ class MethodMonitor:
         self._mark: float | None = None
 
     def steps_to_look(self, run: TimeLoop) -> int:
-        """Steps until the run is to be looked at: the same on every machine."""
+        """Number of steps until the next examination, independent of the machine."""
         return sys.maxsize if self.over else max(1, self._next - run.steps)
 
     @property
     def most_unseen(self) -> int:
-        """Steps within which a run ends without being looked at."""
+        """Number of steps within which a run ends without an examination."""
         return sys.maxsize if self.over else self._next + TRIAL - 1
 
     def look(self, bound: Binding, run: TimeLoop) -> None:
-        """To be called between steps."""
+        """Called between steps."""
         if self.over or run.steps < self._next:
             return
         if self._mark is None:
@@ -159,7 +159,7 @@ class MethodMonitor:
         if self._implicit:
             self._after_implicit_steps(bound, run, mean, left, rate)
         elif left > WITHOUT_END and mean * rate > 0.5 * STABLE_STEP:
-            # most of it is still to come, and stability limits its steps now
+            # most of the run remains, and its steps are limited by stability
             why = f"automatic: stiff, an explicit method would need {_rounded(left)} more steps"
             raise MethodChange(MethodChoice(self._other(Rosenbrock), why))
 
@@ -168,7 +168,7 @@ class MethodMonitor:
         if mean < LONGER * stable and (self.end - run.t) / stable < MANY_STEPS:
             why = "automatic: not stiff, all vibrations contribute to the motion"
             raise MethodChange(MethodChoice(self._other(ExplicitRungeKutta), why))
-        # linearized steps are short where what is very stiff turns, as steel links in absolute coordinates and in loops do
+        # linearized steps are short if very stiff parts rotate, as steel links in absolute coordinates and in loops
         iterated = self._other(GeneralizedAlpha)
         if left > 2 * TRIAL and _mean_step(bound, iterated, run, self.end) > LONGER * mean:
             why = f"automatic: stiff and rotating, a linearly implicit method would need {_rounded(left)} more steps"
@@ -179,7 +179,7 @@ class MethodMonitor:
 
 
 def _mean_step(bound: Binding, method: Method, run: TimeLoop, end: float) -> float:
-    """Mean of the steps [s] of another method from the run's state on; 0 where it fails."""
+    """Mean step [s] of another method from the current state of the run; 0 if it fails."""
     trial = make_run(bound, method)
     trial.configure(
         t=run.t, q=run.q, v=run.v, stops=np.array([end]), samples=np.zeros(0), step=None, fixed=False,
@@ -197,5 +197,5 @@ def _mean_step(bound: Binding, method: Method, run: TimeLoop, end: float) -> flo
 
 
 def _rounded(steps: float) -> str:
-    """A number of steps in words: two digits."""
+    """A number of steps as text, with two digits."""
     return f"{float(f'{steps:.1e}'):,.0f}" if steps < 1e9 else f"{steps:.0e}"

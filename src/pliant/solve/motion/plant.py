@@ -1,6 +1,6 @@
-"""The controllers that a model describes, designed for its equations.
+"""The controllers described by a model, designed for its equations.
 
-Kinds of controllers lie above the analyses. Here they are only asked to build themselves, which each of them can do.
+Types of controllers are defined in a layer above the analyses; here only their common method `build` is used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pliant.solve.motion.sampled_control import Controller
 
 @dataclass(frozen=True)
 class Plant:
-    """What a controller is built for: equations, and the current parameters."""
+    """The plant of a controller: equations, and the current parameters."""
 
     equations: Equations
     environment: Environment
@@ -28,14 +28,14 @@ class Plant:
 
 
 class ControllerDescription(Protocol):
-    """A controller as a model describes it."""
+    """A controller as described by a model."""
 
     def build(self, plant: Plant, name: str) -> Controller:
         """The controller, designed for this plant."""
 
 
 def model_controllers(eqs: Equations, parameters: Values | None = None) -> list[Controller]:
-    """The controllers that a model describes, designed for these parameters beside those in force in the equations."""
+    """The controllers described by a model, designed for these parameters, which override those of the equations."""
     described = eqs.model.spec.control
     if not described:
         return []
@@ -46,7 +46,7 @@ def model_controllers(eqs: Equations, parameters: Values | None = None) -> list[
 
 
 def _built(controller: ControllerDescription, plant: Plant, name: str) -> Controller:
-    """The controller; what is wrong with it is reported under its name."""
+    """The controller; errors are reported with its name."""
     try:
         return controller.build(plant, name)
     except ValueError as reason:

@@ -9,10 +9,10 @@ import numpy as np
 
 from pliant.equations.equations import Equations
 
-# A check costs microseconds, and a person who waits for an answer to Ctrl-C notices tenths of a second.
+# A check takes microseconds, and the reaction to Ctrl-C should take less than a tenth of a second.
 SHORT_CHUNK, LONG_CHUNK = 0.05, 0.2
 MOST_AT_ONCE = 1 << 20
-# The pace of a run is judged over this many steps, so that a short hard stretch (a hit, a switch) does not count.
+# The pace of a run is measured over this number of steps, so that short difficult intervals (an impact, a switch) have no effect.
 STEPS_JUDGED = 20_000
 
 
@@ -30,8 +30,9 @@ class RunProgress(Protocol):
 
 
 class ProgressMonitor:
-    """Monitors a run to its end [s]; a run that would need more than `most_steps` is to be given up. first: steps that are known
-    to take no time to speak of."""
+    """Monitors a run until its end [s]; a run that would need more than `most_steps` is abandoned. first: number of steps that
+    are known
+    to take negligible time."""
 
     def __init__(
         self, run: RunProgress, end: float, most_steps: float, *, one_by_one: bool = False, first: int = 1
@@ -42,11 +43,11 @@ class ProgressMonitor:
         self._mark = (0, float(run.t))
 
     def begin(self) -> None:
-        """Call before `chunk` steps are taken."""
+        """Called before `chunk` steps."""
         self._begun = time.perf_counter()
 
     def check(self) -> str:
-        """Call after them: adapts `chunk`, and returns the reason to give up, or an empty string."""
+        """Called after them: adapts `chunk`, and returns the reason to abandon the run, or an empty string."""
         elapsed = time.perf_counter() - self._begun
         if not self.one_by_one and elapsed < SHORT_CHUNK:
             self.chunk = min(2 * self.chunk, MOST_AT_ONCE)
@@ -66,5 +67,5 @@ class ProgressMonitor:
 
 
 def fastest(eqs: Equations, run: Any) -> str:
-    """Name of the rate that is largest now: where to look when a motion goes wrong."""
+    """Name of the largest rate, as a hint for finding the cause of a divergence."""
     return str(eqs.rates[int(np.argmax(np.abs(run.v)))]) if len(run.v) else ""

@@ -29,11 +29,11 @@ from pliant.solve.state import AssembledState
 from pliant.solve.status import Status
 
 CONDITION_LIMIT = 1e10
-# Independent coordinates are moved no further than this share of their sizes at once when the loops are closed behind them.
+# Largest change of independent coordinates, relative to their sizes, between two solutions of the loops.
 LONGEST_REACH = 0.05
-# Constraint values, as shares of their sizes.
+# Constraint values, relative to their sizes.
 NEWTON_TOLERANCE = 1e-13
-# Error per step, as a share of the sizes of coordinates, below which their own size does not count; as a share of rtol.
+# Absolute error per step, relative to the sizes of coordinates, as a fraction of rtol.
 SMALLEST = 1e-2
 
 
@@ -53,7 +53,7 @@ class _Reduction:
         """Full coordinates for independent values y, on the branch of the last call."""
         q = self.q.copy()
         zero = np.zeros(self.bound.nv)
-        # go there along the tangent, so that a long way does not end on another branch
+        # follow the tangent in steps, so that a large change does not end on another branch
         change = y - q[self.independent]
         pieces = max(1, int(np.ceil(np.abs(change / self.sizes).max(initial=0.0) / LONGEST_REACH)))
         for piece in range(pieces):
@@ -63,7 +63,7 @@ class _Reduction:
         return q
 
     def _tangent(self, t: float, q: np.ndarray) -> np.ndarray:
-        """G: how all coordinates move with the independent ones."""
+        """G: derivative of all coordinates with respect to the independent ones."""
         dense = self.bound.constraints(t, q, np.zeros(self.bound.nv))[3].toarray()[self.on]
         G = np.zeros((self.bound.nv, len(self.independent)))
         G[self.independent] = np.eye(len(self.independent))
@@ -98,7 +98,7 @@ class _Reduction:
         G = self._tangent(t, q)
         _, rate, _, J = self.bound.constraints(t, q, np.zeros(self.bound.nv))
         v = G @ y_dot
-        # prescribed signals move the dependent coordinates on their own
+        # prescribed signals also move the dependent coordinates
         v[self.dependent] -= np.linalg.solve(J.toarray()[self.on][:, self.dependent], rate[self.on])
         return v, G
 
@@ -154,7 +154,7 @@ def simulate_reduced(
 def _independent_rates(
     eqs: Equations, made: AssembledState, begin: float, independent: tuple[str, ...] | None
 ) -> list[int]:
-    """Indices of the independent rates; raises where the formulation does not suit the robot."""
+    """Indices of the independent rates; raises an error if the formulation does not suit the robot."""
     check_names("coordinate", independent or (), eqs.rates)
     if not made.bound.m:
         raise ArgumentError(
@@ -172,7 +172,7 @@ def _independent_rates(
 
 
 class _ReducedRun:
-    """Integrates the independent coordinates, and keeps full states (q, v, a) at the times requested."""
+    """Integrates the independent coordinates, and stores full states (q, v, a) at the requested times."""
 
     def __init__(self, reduction: _Reduction, begin: float, end: float, times: np.ndarray, progress: Any) -> None:
         self.reduction, self.begin, self.end, self.progress = reduction, begin, end, progress
@@ -184,7 +184,7 @@ class _ReducedRun:
     def integrate(self, x0: np.ndarray, method: Method) -> tuple[Status, str]:
         """Run to the end from independent positions and rates x0; returns status and message."""
         rtol = method.relative_tolerance
-        # of rates, what is so small after the entire run
+        # absolute tolerance of rates, from their effect over the entire run
         least = max(SMALLEST * rtol, 1e-14) * self.reduction.sizes
         atol = method.absolute_tolerance + np.concatenate([least, least / (self.end - self.begin)])
         solver = None
@@ -217,7 +217,7 @@ class _ReducedRun:
         return np.concatenate([x[f:], a[self.reduction.independent]])
 
     def _save(self, until: float, at: Callable[[float], np.ndarray]) -> None:
-        """Keep the states at the times up to `until`."""
+        """Store the states at the times up to `until`."""
         while self.waiting and self.waiting[0] <= until:
             t = self.waiting.pop(0)
             y, rates = np.split(at(t), 2)

@@ -7,15 +7,15 @@ import numpy as np
 from pliant.equations.binding import Binding
 
 VIOLENT = 1000.0
-"""Acceleration of a frame [m/s^2] from which a start is called out of balance: a hundred times that of gravity."""
+"""Acceleration of a frame [m/s^2] above which an initial state is reported as unbalanced: a hundred times gravity."""
 LOST = 0.05
-"""Share of the energy exchanged in a motion that may be missing from the balance without a remark."""
+"""Fraction of the exchanged energy that may be missing from the balance without a remark."""
 AT_REST = 1e-12
-"""Exchanged energy below this share of the energy itself is round-off: the robot is at rest."""
+"""Exchanged energy below this fraction of the energy itself is round-off: the robot is at rest."""
 
 
 def start_remarks(bound: Binding, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[str]:
-    """A remark where springs, tendons or loads tear the robot out of its start at rest."""
+    """A remark if springs, tendons or loads strongly accelerate the robot from its initial state at rest."""
     if np.any(v) or not np.all(np.isfinite(a)):
         return []
     accelerations = bound.node_accelerations(t, q, v, a)
@@ -31,9 +31,9 @@ def start_remarks(bound: Binding, t: float, q: np.ndarray, v: np.ndarray, a: np.
 
 
 def energy_remarks(energies: np.ndarray, cure: str, added: np.ndarray | float = 0.0) -> list[str]:
-    """A remark where the energy balance of a run is open.
+    """A remark if the energy balance of a run is not satisfied.
 
-    energies: kinetic, potential, dissipated and supplied [J], a row per state; cure: what would close it; added: by
+    energies: kinetic, potential, dissipated and supplied [J], one row per state; cure: suggested change; added: energy added by
     setting the state [J], one per state.
     """
     if len(energies) < 2 or not np.all(np.isfinite(energies)):
@@ -42,7 +42,7 @@ def energy_remarks(energies: np.ndarray, cure: str, added: np.ndarray | float = 
     balance = kinetic + potential + dissipated - supplied - added
     scale = max(float(np.max(kinetic)), *(float(np.ptp(x)) for x in (potential, dissipated, supplied)))
     changes = balance - balance[0]
-    # at the end, where that says it: in between a long step is what interpolation makes of it
+    # at the end if that is sufficient: within long steps the energy includes interpolation errors
     change = float(changes[-1] if abs(changes[-1]) > LOST * scale else changes[np.argmax(np.abs(changes))])
     if scale <= AT_REST * float(np.max(np.abs(energies))) or abs(change) <= LOST * scale:
         return []

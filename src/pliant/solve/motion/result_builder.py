@@ -25,10 +25,10 @@ def build_result(
     eqs: Equations, history: Sequence[ActiveBinding], motion: SavedStates, status: Status, message: str, timing: Timing,
     method: str, notes: Callable[[], tuple[str, ...]], energy_cure: str = "", jumps: Sequence[tuple[float, float]] = (),
 ) -> Result:  # fmt: skip
-    """The result of a run from its saved states; `history`: the bindings that were in force, in order of time.
+    """The result of a run from its saved states; `history`: the active bindings, in order of time.
 
-    notes: remarks of the run itself. energy_cure: what to advise where the energy balance is open; empty where it cannot be told.
-    jumps: times [s] at which the state was set, and the energy that this added [J].
+    notes: remarks of the run itself. energy_cure: advice if the energy balance is not satisfied; empty if there is none.
+    jumps: times [s] at which the state was set, and the added energy [J].
     """
     history, jumps = tuple(history), tuple(jumps)
     derived = DerivedQuantities(eqs, motion, history)
@@ -130,7 +130,7 @@ def _labels(eqs: Equations, motion: SavedStates, profiles: Mapping[str, np.ndarr
 
 
 def _added(motion: SavedStates, jumps: Sequence[tuple[float, float]]) -> np.ndarray:
-    """Energy [J] that setting the state has added up to each saved time; a state at such a time is the one that was set."""
+    """Energy [J] added by setting the state up to each saved time; a state at such a time is the one after it was set."""
     times = np.array([t for t, _ in jumps])
     sums = np.concatenate([[0.0], np.cumsum([energy for _, energy in jumps])])
     return np.asarray(sums[np.searchsorted(times, motion.time + INSTANT * np.abs(motion.time), side="right")])
@@ -139,7 +139,7 @@ def _added(motion: SavedStates, jumps: Sequence[tuple[float, float]]) -> np.ndar
 def _attributes(
     eqs: Equations, status: Status, message: str, method: str, notes: tuple[str, ...], timing: Timing
 ) -> dict[str, str]:
-    """What is needed to understand and repeat a run, as text."""
+    """Attributes needed to understand and repeat a run, as text."""
     return {
         "model": eqs.model.spec.name or "robot",
         "model_text": eqs.model.text,
@@ -157,6 +157,6 @@ def _attributes(
 
 
 def _unit(eqs: Equations, name: str) -> str:
-    """SI unit of an input; "-" of pure numbers, empty where none is known."""
+    """SI unit of an input; "-" for pure numbers, empty if unknown."""
     dimension = eqs.model.environment.dimension(name)
     return "" if dimension is None else "-" if dimension.is_number else dimension.unit

@@ -1,4 +1,4 @@
-"""Sampled controllers in a simulation: called at their sample times, with commands held in between (those of positions: led to)."""
+"""Sampled controllers in a simulation: called at their sample times, with commands held in between (positions are interpolated)."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ if TYPE_CHECKING:
     from pliant.solve.motion.simulate import Job
 
 SAME_TIME = 1e-9
-"""Times closer than this share of a sample time are one time."""
+"""Times closer than this fraction of a sample time are equal."""
 
 
 @runtime_checkable
 class Controller(Protocol):
-    """What `simulate` needs of a controller; any object with these three will do.
+    """Interface of a controller; any object with these three attributes can be used.
 
-    A controller may also have `delay` [s] (0 where it has none): how long after a sample its commands take effect; and
-    `noise`, standard deviations of the measured outputs by name, with a `seed`.
+    A controller may also have `delay` [s] (default 0), the time between a sample and the effect of its commands; and `noise`,
+    standard deviations of the measured outputs by name, with a `seed`.
     """
 
     sample_time: float
     """Time between two samples [s]."""
 
     def start(self, now: Now) -> None:
-        """Forget the last run; called once before the first sample."""
+        """Reset the internal state; called once before the first sample."""
 
     def command(self, now: Now) -> Mapping[str, float]:
         """Inputs by name, held until the next command takes effect (SI units).
 
-        An input that prescribes a position or a rate is led to its command within a sample time instead of jumping there.
+        An input that prescribes a position or a rate is interpolated to its command over a sample time instead of jumping.
         """
 
 
 class SampledLoop:
-    """The controllers of one run: when each is called next, and which commands are on their way."""
+    """The controllers of a run: the time of the next call of each, and pending commands."""
 
     def __init__(self, controllers: Sequence[Controller], begin: float, end: float) -> None:
         self.controllers = tuple(controllers)
@@ -72,16 +72,16 @@ class SampledLoop:
         self.times = _distinct(np.array(times), begin, end) if self.active else np.zeros(0)
 
     def _put(self, t: float, controller: int, command: Mapping[str, float] | None) -> None:
-        # at one time commands come into force before anything is sampled
+        # at equal times, commands take effect before controllers are sampled
         kind = 1 if command is None else 0
         heapq.heappush(self._queue, (t, kind, next(self._order), controller, command or {}))
 
     def due(self, t: float) -> bool:
-        """Whether something happens at this time."""
+        """Whether a command or a sample is due at this time."""
         return bool(self._queue) and self._queue[0][0] <= t + self._slack()
 
     def act(self, job: Job, run: Any) -> None:
-        """Everything that happens at the run's time; then sets the time of the next pause."""
+        """Process all commands and samples at the current time; then set the time of the next pause."""
         t = run.t
         if not self.active:
             return
@@ -111,7 +111,7 @@ class SampledLoop:
         run.pause_at(self._next_stop())
 
     def _next_stop(self) -> float:
-        """The stop of the run at which something happens next; commands due after its end never happen."""
+        """The next time at which the run pauses; commands due after its end are dropped."""
         if not self._queue:
             return np.inf
         t = self._queue[0][0]
@@ -119,7 +119,7 @@ class SampledLoop:
         return float(self.times[k]) if k < len(self.times) else np.inf
 
     def _reading(self, i: int) -> Now:
-        """The present as a controller's sensors see it."""
+        """The current state as measured by the sensors of a controller."""
         assert self._now is not None
         now = self._now
         noise = {name: self._random[i].normal(size=size.shape) * size for name, size in self._noise[i].items()}
@@ -150,16 +150,16 @@ class SampledLoop:
         return out
 
     def _slack(self) -> float:
-        """Times closer than this are one [s]."""
+        """Times closer than this are equal [s]."""
         return SAME_TIME * min(float(c.sample_time) for c in self.controllers) if self.controllers else 0.0
 
     def notes(self) -> list[str]:
-        """What the controllers have to say after the run."""
+        """Warnings of the controllers after the run."""
         return [str(note) for c in self.controllers for note in getattr(c, "notes", tuple)()]
 
 
 def _deviations(controller: Controller, now: Now) -> dict[str, np.ndarray]:
-    """Standard deviations of a controller's sensors, one for each part of an output: parts are noisy independently."""
+    """Standard deviations of a controller's sensors, one per component of an output; noise of components is independent."""
     given: Mapping[str, Any] = getattr(controller, "noise", None) or {}
     if not given:
         return {}
@@ -186,7 +186,7 @@ def _title(controller: Controller) -> str:
 
 
 def _distinct(times: np.ndarray, begin: float, end: float) -> np.ndarray:
-    """Sorted times within the run, without those that round-off alone tells apart."""
+    """Sorted times within the run, without duplicates that differ by round-off."""
     inside = np.sort(times[(times > begin) & (times < end)])
     if not len(inside):
         return inside

@@ -12,7 +12,7 @@ from pliant.language.message_text import describe
 
 MAX_SAVED = 5_000_000
 INTERVALS = 200
-"""Intervals that are saved by default."""
+"""Default number of saved intervals."""
 
 
 def save_times(begin: float, end: float, every: float | None, at: Sequence[float] | np.ndarray | None) -> np.ndarray:
@@ -49,5 +49,5 @@ def _equal(begin: float, end: float, interval: float) -> np.ndarray:
 
 
 def _slack(begin: float, end: float, interval: float) -> float:
-    """Times nearer than this are the same [s]: by a small part of an interval, or by round-off of times far from zero."""
+    """Times closer than this are equal [s]: a small fraction of an interval, or round-off of times far from zero."""
     return 1e-9 * interval + 16 * float(np.spacing(max(abs(begin), abs(end))))

@@ -53,18 +53,18 @@ from pliant.solve.statics.equilibrium import state_at
 from pliant.solve.status import Status, unless_failed
 
 GOING = (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS)
-"""Of a run that has not failed: at its end, or between two looks at it."""
+"""Statuses of a run that has not failed: at its end, or paused."""
 
 QUICK_STEPS = 400
-"""Steps of a robot with one rate that take a few milliseconds at most: so many are taken before the first look at the clock."""
+"""Steps of a robot with one rate that take a few milliseconds at most: the number of steps before the clock is first checked."""
 LEAST_TIMES, FEW_TIMES = 10_000, 16
-"""A span has to have so many different times at least, and a step or an interval so many."""
+"""Minimum number of representable times in a run, and in a step or interval."""
 MOST_NOTES = 5
-"""Notes about states that could not be set as requested; the first ones tell what there is to know."""
+"""Maximum number of notes about states that could not be set as requested."""
 
 
 class Progress(Protocol):
-    """Something that can show how far a run is."""
+    """Display of the progress of a run."""
 
     def __call__(self, t: float, end: float, steps: int) -> None: ...
 
@@ -129,7 +129,7 @@ def simulate(
 
 
 Prepare: TypeAlias = Callable[["Job", TimeLoop], None]
-"""What is called with a run once its start and samples are set; again, where it restarts with another method."""
+"""Called with a run after its start and samples are set; again if it restarts with another method."""
 
 
 def run_request(
@@ -141,7 +141,7 @@ def run_request(
     *,
     prepare: Prepare | None = None,
 ) -> Result:
-    """A run of a robot with these values, as `simulate` makes it; its status says whether it has failed."""
+    """A run of a robot with these values, as by `simulate`; its status states whether it failed."""
     need_equations(eqs)
     timed = inputs_over_time(eqs, inputs, parameters, request.begin, request.end)
     here = eqs.at(inputs=timed, parameters=parameters)
@@ -153,7 +153,7 @@ def run_request(
 def acting_controllers(
     given: Controller | Sequence[Controller] | bool | None, eqs: Equations, parameters: Values | None
 ) -> list[Controller]:
-    """What the option `controllers` means: those given, or those that the model describes, designed for these parameters."""
+    """The controllers of the option `controllers`: those given, or those of the model, designed for these parameters."""
     if given is None or given is True:
         return model_controllers(eqs, parameters)
     if given is False:
@@ -183,14 +183,15 @@ class Request:
     out: str | Path | None
 
     def acting(self, eqs: Equations, parameters: Values | None) -> list[Controller]:
-        """The controllers of a run: those given, or those that the model describes, designed for these parameters."""
+        """The controllers of a run: those given, or those of the model, designed for these parameters."""
         return acting_controllers(self.controllers, eqs, parameters)
 
     def run(
         self, eqs: Equations, state: State, acting: list[Controller], *, as_placed: bool, prepare: Prepare | None = None
     ) -> Result:
-        """A run of these equations from a state, kept in its file; its status says whether it has failed. as_placed: the state is
-        the one that the model describes, in which things should not overlap."""
+        """A run of these equations from a state, saved in its file; its status states whether it failed. as_placed: the state is
+        the initial
+        state of the model, in which parts should not overlap."""
         result = self._attempts(eqs, state, acting, as_placed=as_placed, prepare=prepare)
         if self.out is None:
             return result
@@ -305,7 +306,7 @@ def _span(begin: Any, until: Any) -> tuple[float, float]:
 
 
 def _told_apart(what: str, interval: float | None, begin: float, end: float) -> None:
-    """Reject steps and intervals [s] that do not lead from one time to the next."""
+    """Reject steps and intervals [s] that are too small to advance the time."""
     apart = float(np.spacing(max(abs(begin), abs(end))))
     if interval is not None and 0 < interval < FEW_TIMES * apart:
         raise ArgumentError(
@@ -316,10 +317,11 @@ def _told_apart(what: str, interval: float | None, begin: float, end: float) -> 
 
 @dataclass
 class Job:
-    """One run: what it starts from and how, and what is in force since when.
+    """One run: its start and options, and the history of its active values.
 
-    eqs: the equations at the values that the run starts with; bound: what is in force now; motions: what inputs of prescribed
-    motions follow; inputs, parameters: those that replace the model's own now.
+    eqs: the equations at the initial values; bound: the active binding; motions: the series of inputs of prescribed motions;
+    inputs,
+    parameters: current values that replace the model's.
     """
 
     eqs: Equations
@@ -335,12 +337,12 @@ class Job:
     notes: list[str]
     history: list[ActiveBinding] = field(default_factory=list)
     jumps: list[tuple[float, float]] = field(default_factory=list)
-    """Times [s] at which events or mid-step functions have set the state, and the energy that this added [J]."""
+    """Times [s] at which events or mid-step functions set the state, and the added energy [J]."""
     prepare: Prepare | None = None
     acted: list[float] = field(default_factory=list)
-    """Times [s] of events that have changed something or stopped the run."""
+    """Times [s] of events that changed something or stopped the run."""
     in_given_steps: bool = False
-    """Whether steps are those of another run, so that what is found within one has to be one step away from its beginning."""
+    """Whether steps are those of another run, so that a crossing within one has to be one step away from its beginning."""
 
     def __post_init__(self) -> None:
         self.inputs: dict[str, Any] = self.eqs.given_inputs
@@ -356,11 +358,11 @@ class Job:
 
     @property
     def started(self) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and rates that the run began with."""
+        """Initial positions and rates."""
         return self._start[2], self._start[3]
 
     def run(self, q: np.ndarray, v: np.ndarray, watcher: EventMonitor, loop: SampledLoop) -> Result:
-        """The result; raises MethodChange where it shows in its first steps that another method is the better one."""
+        """The result; raises MethodChange if the first steps show that another method is better."""
         run = make_run(self.bound, self.method)
         self._configure(run, q, v, loop.times)
         if self.prepare is not None:
@@ -374,7 +376,7 @@ class Job:
         watcher.begin(run)
         saver = _Saver(self, run)
         thoughts = MethodMonitor(self.choice, self.end)
-        thoughts.over |= watcher.active  # what callers have done cannot be taken back
+        thoughts.over |= watcher.active  # effects of callers' functions cannot be undone
         quick = QUICK_STEPS // max(1, self.bound.nv)
         monitor = ProgressMonitor(run, self.end, self.method.most_steps, one_by_one=watcher.active, first=quick)
         try:
@@ -386,9 +388,7 @@ class Job:
                 if watcher.active and status in GOING:
                     if stopped := watcher.cross(run):
                         break
-                    status = (
-                        RuntimeStatus.MAX_STEPS if run.t < self.end else status
-                    )  # it may have gone back to an event
+                    status = RuntimeStatus.MAX_STEPS if run.t < self.end else status  # it may have returned to an event
                 if loop.due(run.t) and status in GOING:
                     loop.act(self, run)
                     status = run.start() or status
@@ -439,7 +439,7 @@ class Job:
         *,
         periods: Mapping[str, float] | None = None,
     ) -> bool:
-        """Put other inputs and current parameters from the run's time on; the run's `start` is to be called after it.
+        """Set inputs and current parameters from the current time on; the run's `start` must be called afterwards.
 
         periods: of inputs that a controller commands, the time until its next command [s]. Returns whether anything changed.
         """
@@ -468,7 +468,7 @@ class Job:
         return True
 
     def set_state(self, run: TimeLoop, q: np.ndarray, v: np.ndarray) -> bool:
-        """Set another state at the run's time, on the constraints; the run's `start` is to be called after it.
+        """Set another state at the current time, projected on the constraints; the run's `start` must be called afterwards.
 
         Returns whether anything changed.
         """
@@ -487,17 +487,17 @@ class Job:
         return True
 
     def _is_new(self, name: str, value: Any) -> bool:
-        """Whether an input is given another value than it has."""
+        """Whether an input is set to a different value."""
         if value is self._as_given.get(name, self) or (name in self.inputs and value is self.inputs[name]):
             return False
         before = self.inputs.get(name)
         return not (is_number(value) and is_number(before) and value == before)
 
     def motion(self, run: TimeLoop) -> SavedStates:
-        """What has been saved so far; the state reached is added where it is not among it."""
+        """The saved states so far, including the current one."""
         n = run.sampled
         parts = (self.times, run.sample_q, run.sample_v, run.sample_a, run.sample_multipliers, run.sample_work)
-        # rows that are filled stay as they are; copies of all of them would double what a large run takes
+        # filled rows are not modified; copying them would double the memory of a large run
         time_, q, v, a, multipliers, work = parts if n == len(self.times) else (np.array(x[:n]) for x in parts)
         contacts = run.sample_contacts
         if (
@@ -537,7 +537,7 @@ NONE = np.zeros(0)
 def stop_times(
     eqs: Equations, bound: Binding, begin: float, end: float, wanted: np.ndarray, pauses: np.ndarray = NONE
 ) -> np.ndarray:
-    """Times that steps of a run have to end on [s]: those that are wanted, pauses, jumps of inputs and signals, and its end."""
+    """Times at which steps of a run have to end [s]: requested times, pauses, jumps of inputs and signals, and its end."""
     switches = eqs.model.switch_times(bound.parameters)
     if not (len(switches) or bound.series or len(pauses) or len(wanted)):
         return np.array([end])
@@ -548,21 +548,21 @@ def stop_times(
 
 
 def on_stops(times: np.ndarray, stops: np.ndarray) -> np.ndarray:
-    """Saved times [s], those that are a stop but for round-off exactly on it: a sample on a jump shows what follows it, and all
-    that is computed from it later has to read its inputs there too."""
+    """Saved times [s], with those that differ from a stop by round-off set to it: a sample at a jump is the state after it, and all
+    quantities computed from it have to read the inputs after it too."""
     nearest = np.searchsorted(stops, times * (1 - np.sign(times) * INSTANT))
     stop = stops[np.minimum(nearest, len(stops) - 1)]
     return np.where(np.abs(stop - times) <= INSTANT * np.abs(times), stop, times)
 
 
 def _brief(count: int, cure: str) -> str:
-    """What to say of impacts that steps have passed over."""
+    """Remark on impacts that steps have passed over."""
     what = "an impact was" if count == 1 else f"{count} impacts were"
     return f"{what} shorter than a step, so rebounds are too low; use {cure}, or the automatic method"
 
 
 def end_message(t: float) -> str:
-    """What a run says that has come to its end."""
+    """The message of a completed run."""
     return f"simulated to t = {t:g} s"
 
 
@@ -575,12 +575,12 @@ def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) ->
     return Status.FAILED, failure_reason(job.eqs, job.bound, job.method, run, status, (job.begin, job.started[0]))
 
 
-# A file is written again after ten times what writing it costs, taken as at least this [s].
+# A file is written again after ten times the duration of writing it, which is taken as at least this [s].
 LEAST_SAVE_COST = 0.5
 
 
 class _Saver:
-    """Writes the file again whenever a run has gone on long enough for that to cost little."""
+    """Rewrites the file of a run at intervals that keep the cost low."""
 
     def __init__(self, job: Job, run: TimeLoop) -> None:
         self.job, self.run = job, run

@@ -16,12 +16,13 @@ from pliant.solve.motion.current_state import impulse
 from pliant.solve.state import LARGEST, assemble
 
 SHORTEST_QUATERNION = 1e-6
-"""A quaternion shorter than this tells no rotation."""
+"""A quaternion shorter than this does not define a rotation."""
 
 
 @dataclass(frozen=True)
 class SetState:
-    """A state on the constraints; energy: what setting it has added [J]; note: what could not be as it was set, or empty."""
+    """A state that satisfies the constraints; energy: added by setting it [J]; note: values that could not be set as requested,
+    or empty."""
 
     bound: Binding
     q: np.ndarray
@@ -33,14 +34,15 @@ class SetState:
 def set_state(
     eqs: Equations, bound: Binding, t: float, before: tuple[np.ndarray, np.ndarray], q: np.ndarray, v: np.ndarray
 ) -> SetState | None:
-    """The state on the constraints in which entries that differ from `before` (q, v) keep their values; None where none differs.
+    """The state on the constraints in which entries that differ from `before` (q, v) keep their values; None if there are none.
 
-    What is carried (nodes with poses of their own) goes along. Positions close their loops as at a start: what was set stays, and
-    the others move as little as they can in the metric of the mass. Rates keep what was set, and the others change by the impulses
-    of the constraints alone: M (v+ - v-) = J'l on them.
+    Carried nodes (with their own poses) move along. Positions close their loops as at a start: set values are kept, and the others
+    change as little as possible in the metric of the mass. Set rates are kept, and the others change by the impulses of the
+    constraints
+    alone: M (v+ - v-) = J'l on them.
     """
     q, v = np.array(q, dtype=float), np.array(v, dtype=float)
-    new_q, new_v = q != before[0], v != before[1]  # what is not a number differs from all
+    new_q, new_v = q != before[0], v != before[1]  # NaN differs from every value
     if not np.any(new_q) and not np.any(new_v):
         return None
     _refuse(eqs, t, q, v)
@@ -79,7 +81,7 @@ def _on_constraints(
     closed = np.max(np.abs(values) / sizes, initial=0.0) <= 10 * CLOSED
     if moved or not closed:
         made = assemble(eqs, bound, t, q, v, wanted.given)
-        # what closing the loops has turned and carried keeps its rates against its carriers
+        # nodes moved by closing the loops keep their rates relative to their carriers
         bound, q = made.bound, made.q
         v = carried_along(eqs.model, bound, State(wanted.q, wanted.v, t), State(q, v, t, given=wanted.given)).v
     for entry in prescribed_coordinates(eqs.model):
@@ -88,7 +90,7 @@ def _on_constraints(
         new_v[entry.v_at] = True
     nothing = np.zeros((0, bound.nv)), np.zeros(0)
     found = impulse(bound, t, q, v, ~new_v, *nothing)
-    if found is None:  # what was set contradicts itself: as near as can be
+    if found is None:  # the set values are inconsistent: a least-squares solution
         found = impulse(bound, t, q, v, np.ones(bound.nv, dtype=bool), *nothing)
     if found is None:
         raise ArgumentError(f"the rates that were set at t = {t:g} s cannot satisfy the constraints")
@@ -96,7 +98,7 @@ def _on_constraints(
 
 
 def _refuse(eqs: Equations, t: float, q: np.ndarray, v: np.ndarray) -> None:
-    """Reject numbers that nothing can be computed with."""
+    """Reject NaN and values that overflow."""
     for what, values, names in (("position", q, eqs.coordinates), ("rate", v, eqs.rates)):
         wrong = np.flatnonzero(~(np.abs(values) <= LARGEST))
         if len(wrong):
@@ -107,7 +109,7 @@ def _refuse(eqs: Equations, t: float, q: np.ndarray, v: np.ndarray) -> None:
 
 
 def _changed(eqs: Equations, t: float, asked: dict[str, float], sizes: np.ndarray, q: np.ndarray, v: np.ndarray) -> str:
-    """What was set and could not stay."""
+    """Remark on set values that could not be kept."""
     names = (*eqs.coordinates, *map(rate_name, eqs.rates))
     there, size = (dict(zip(names, x.tolist(), strict=True)) for x in (np.concatenate([q, v]), sizes))
     off = [x for x, value in asked.items() if differs(value, there[x], size[x])]

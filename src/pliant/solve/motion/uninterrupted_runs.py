@@ -1,8 +1,7 @@
 """Runs without interruptions: each is one call of the runtime.
 
-Most runs of a study need no Python on their way: no events or controllers act, and they end before the choice of their method
-would be looked at again. What a call does is what `Job` does with the same run, to the bit; a run that turns out to need more is
-left to it.
+Most runs of a study need no Python while they run: no events or controllers act, and they end before the choice of their method
+would be reconsidered. The result is identical, bit for bit, to that of `Job`, which performs the runs that turn out to need more.
 """
 
 from __future__ import annotations
@@ -28,24 +27,24 @@ from pliant.solve.motion.simulate import NONE, Request, stop_times
 from pliant.solve.state import AssembledState, assemble, refuse_extremes
 
 MOST_STEPS = 20_000
-"""Steps that are taken without a look at the run, for which Ctrl-C has to wait."""
+"""Maximum number of steps without a pause, for which Ctrl-C has to wait."""
 MOST_NUMBERS = 200_000
-"""Rates times steps of such a run."""
+"""Maximum number of rates times steps of such a run."""
 SAMPLES = {"q": "coordinate", "v": "rate", "a": "rate", "multiplier": "constraint"}
-"""What is sampled on the way, and the axis of each."""
+"""Quantities that are sampled during the run, and their axes."""
 TRIED, ENDED = 8, 0.75
-"""After so many runs, this share of them has to have ended in one call for more to be tried."""
+"""After this number of runs, this fraction of them must have ended in one call for further attempts."""
 
 Room = Callable[[str, tuple[str, ...], tuple[int, ...]], np.ndarray]
-"""Gives room for what is kept, by name, axes and shape: contiguous, and nobody else's."""
+"""Returns a contiguous array for a kept quantity, by name, axes and shape; it is used for nothing else."""
 Arrays = dict[str, tuple[tuple[str, ...], np.ndarray]]
 
 
 @dataclass(slots=True)
 class UninterruptedRun:
-    """A run that is ready, or has been tried. t: the time that it has reached [s]; None where it is to be done step by step.
+    """A run that is prepared, or has been attempted. t: the time that it has reached [s]; None if it has to be run by `Job`.
 
-    head, most, outputs: arguments of the runtime; samples: where it writes; arrays: what it reads, kept alive.
+    head, most, outputs: arguments of the runtime; samples: arrays that it writes; arrays: those that it reads, kept alive.
     """
 
     bound: Binding
@@ -58,7 +57,7 @@ class UninterruptedRun:
 
 
 class UninterruptedRuns:
-    """Such runs of one robot, for one request. kept: variables of results that are kept. For one thread."""
+    """Uninterrupted runs of one robot, for one request. kept: variables of results that are kept. For use in one thread."""
 
     def __init__(self, request: Request, eqs: Equations, kept: Sequence[str]) -> None:
         self.request, self.model, self.kept = request, eqs.model, tuple(kept)
@@ -68,7 +67,7 @@ class UninterruptedRuns:
             self._prepare(eqs)
 
     def _is_possible(self, eqs: Equations) -> bool:
-        """Whether runs may be such: nothing acts on their way, and what is kept follows from the samples alone."""
+        """Whether uninterrupted runs are possible: nothing interrupts them, and all kept quantities follow from the samples."""
         request, model, outputs = self.request, self.model, output_names(self.model)
         acts = request.events or request.mid_step or request.progress or request.out or request.acting(eqs, None)
         if acts or request.formulation != "multipliers" or model.followed or model.system.contacts.laws:
@@ -101,11 +100,11 @@ class UninterruptedRuns:
 
     @property
     def worthwhile(self) -> bool:
-        """Whether to try such a run: it is possible, and most of those so far have ended in one call."""
+        """Whether to attempt such a run: it is possible, and most attempts so far have ended in one call."""
         return self.possible and (self.tried < TRIED or self.ended >= ENDED * self.tried)
 
     def rates(self, cases: Sequence[tuple[Binding, State]]) -> np.ndarray:
-        """The fastest rate of each case at its start [1/s]; NaN where it is not known, or the method does not depend on it."""
+        """The fastest rate of each case at its start [1/s]; NaN if unknown, or if the method does not depend on it."""
         system = self.model.system
         springs = system.coordinate_forces or system.frame_forces or system.routes
         out = np.full(len(cases), np.nan)
@@ -121,7 +120,7 @@ class UninterruptedRuns:
         return out
 
     def ready(self, eqs: Equations, state: State, rate: float, room: Room) -> UninterruptedRun:
-        """A run of which one call is left. What is kept of it will lie in `room`."""
+        """A run that is prepared except for its call. Its kept quantities are placed in `room`."""
         request = self.request
         bound = eqs.binding
         if bound.m:
@@ -145,7 +144,7 @@ class UninterruptedRuns:
         return UninterruptedRun(made.bound, head, most, samples, outputs, (stops, q, v))
 
     def go(self, runs: Iterable[UninterruptedRun]) -> None:
-        """Do some runs, as far as each goes in one call."""
+        """Perform some runs, each as far as possible in one call."""
         self._program.refresh()
         call, tables, ends = self._library.pl_run_whole, self._tables, len(self._times)
         for run in runs:
@@ -157,11 +156,11 @@ class UninterruptedRuns:
                 run.t = float(head.t)
 
     def kept_of(self, run: UninterruptedRun) -> Arrays:
-        """What is kept of a run that has ended."""
+        """The kept quantities of a completed run."""
         return {name: (self._axes[name], run.samples[name]) for name in self.kept}
 
     def _head(self, method: Method) -> RunHead:
-        """Arguments of the runtime for a run by this method; its start and the places of its results are filled in later."""
+        """Arguments of the runtime for a run with this method; its start and the addresses of its results are set later."""
         known = self._heads.get(id(method))
         if known is None:
             head = RunHead()
@@ -181,7 +180,7 @@ class UninterruptedRuns:
         return RunHead.from_buffer_copy(known[1])
 
     def _place(self, head: RunHead, room: Room) -> tuple[dict[str, np.ndarray], tuple[object, ...]]:
-        """Places of the kept results, and the description of outputs for the runtime."""
+        """Arrays of the kept results, and the description of outputs for the runtime."""
         samples = {x: room(x, self._axes[x], shape) for x, shape in self._shapes.items()}
         for x, name in _FIELDS.items():
             if x in samples:
@@ -195,7 +194,7 @@ class UninterruptedRuns:
         return samples, (kernel, len(self._names), places, steps, sizes)
 
     def _axis_names(self) -> dict[str, tuple[str, ...]]:
-        """The axes of what can be kept, as results call them."""
+        """The axes of the quantities that can be kept, by their names in results."""
         found: dict[str, tuple[str, ...]] = {name: ("time", axis) for name, axis in SAMPLES.items()}
         model = self.model
         for name, spec in model.spec.outputs.items():
@@ -206,4 +205,4 @@ class UninterruptedRuns:
 
 
 _FIELDS = {"q": "sample_q", "v": "sample_v", "a": "sample_a", "multiplier": "sample_multipliers"}
-"""Where samples are named in the head of a run."""
+"""Fields of the run's head for the samples."""

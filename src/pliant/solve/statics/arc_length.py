@@ -1,8 +1,9 @@
-"""Arc-length steps along a path of equilibria: the parameter is one more unknown, the length of the step one more equation.
+"""Arc-length steps along a path of equilibria: the parameter is an additional unknown, the length of the step an additional
+equation.
 
-Lengths along a path are measured in a metric of motion: displacements count by the mass that they move, relative to the
-robot's mass and size, and the parameter relative to its range. So the step does not depend on how coordinates were chosen,
-nor on units or on the number of elements of a rod. Directions are increments of q, applied on the group.
+Lengths along a path are measured in a metric of motion: displacements are weighted by the mass that they move, relative to the
+robot's mass and size, and the parameter relative to its range. The step is then independent of the choice of coordinates, of
+units and of the number of elements of a rod. Directions are increments of q, applied on the group.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from pliant.solve.statics.path_parameter import PathParameter
 from pliant.solve.statics.stability import DENSE_UP_TO, Stability, judge, stiffness_scaling
 from pliant.solve.statics.static_equations import StaticEquations, forces_in_play, largest_turn
 
-# Corrections after a step before it is called too long; and while a special point is being located.
+# Maximum number of corrections after a step, and while a special point is located.
 CORRECTIONS = 10
 PATIENT_CORRECTIONS = 25
-# No node turns further than this in one step [rad].
+# Largest rotation of a node in one step [rad].
 MAX_STEP_TURN = 0.6
-# Below this many unknowns, sparse bookkeeping costs more than it saves.
+# Below this number of unknowns dense matrices are faster than sparse ones.
 DENSE_BELOW = 60
-# Closure of constraints that counts as exact, as a share of their sizes.
+# Constraint values that are accepted as zero, relative to their sizes.
 CLOSED = 1e-11
 
 
@@ -42,23 +43,23 @@ class Direction:
     value: float
 
     def plus(self, other: Direction) -> Direction:
-        """Both together."""
+        """Sum of two changes."""
         return Direction(self.q + other.q, self.multipliers + other.multipliers, self.value + other.value)
 
     def times(self, factor: float) -> Direction:
-        """The same, longer or the other way."""
+        """A change scaled by a factor, which may be negative."""
         return Direction(factor * self.q, factor * self.multipliers, factor * self.value)
 
 
 @dataclass(frozen=True)
 class Metric:
-    """Products of directions: increments of q by `matrix` (nv x nv), the parameter by its scale."""
+    """Inner product of directions: increments of q weighted by `matrix` (nv x nv), the parameter by its scale."""
 
     matrix: scipy.sparse.csc_matrix
     scale: float
 
     def dot(self, a: Direction, b: Direction) -> float:
-        """Product of two directions [-]."""
+        """Inner product of two directions [-]."""
         return float(a.q @ (self.matrix @ b.q) + a.value * b.value / self.scale**2)
 
     def length(self, a: Direction) -> float:
@@ -68,7 +69,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class EquilibriumPoint:
-    """A point on a path: pose, multipliers and parameter in balance, with the equations' derivatives and the contacts there."""
+    """A point on a path: equilibrium pose, multipliers and parameter, with the derivatives of the equations and the contacts."""
 
     q: np.ndarray
     multipliers: np.ndarray
@@ -90,7 +91,7 @@ class EquilibriumPoint:
 
     @property
     def tau(self) -> float:
-        """Share of the parameter in the tangent: zero at a limit point [-]."""
+        """Component of the parameter in the tangent: zero at a limit point [-]."""
         assert self.tangent is not None
         return self.tangent.value / self.metric.scale
 
@@ -99,7 +100,7 @@ class ArcLengthStatics(StaticEquations):
     """Statics with the path's parameter among the unknowns."""
 
     def __init__(self, bound: Binding, t: float, tolerance: float, loading: PathParameter, size: float) -> None:
-        """`size`: length of the robot [m] that displacements are compared with."""
+        """`size`: length of the robot [m], the unit of displacements."""
         super().__init__(bound, t, tolerance)
         self.loading, self.size = loading, size
 
@@ -108,23 +109,23 @@ class ArcLengthStatics(StaticEquations):
         self._load = np.array(force, dtype=float)
 
     def apply(self, value: float) -> None:
-        """Put a value of the parameter in force."""
+        """Set the value of the parameter."""
         self.bound = self.loading.at(value, self.bound)
 
     def stand_at(self, place: EquilibriumPoint) -> None:
-        """Contacts remember how they are at a point: friction has a history along a path."""
+        """Store the contacts of a point: friction has a history along a path."""
         if place.contacts is not None:
             self.bound = self.bound.with_contacts(place.contacts.rows, since=place.q)
 
     def metric(self, at: LinearizedEquations) -> Metric:
-        """How long changes are at a pose."""
+        """The metric of changes at a pose."""
         masses = self.bound.system.masses.values()
         total = float(sum(self.bound.constants[k] for k in masses))
         square = at.rate_sizes**2
         typical = float(np.mean(square * at.mass.diagonal())) if at.mass.shape[0] else 0.0
         if total <= 0 or typical <= 0:
             return Metric(scipy.sparse.csc_matrix(scipy.sparse.diags(1 / square)), self.loading.scale)
-        # a little of every increment, so that massless directions have a length too
+        # a small multiple of the identity, so that massless directions have a nonzero length
         matrix = at.mass + 1e-6 * typical * scipy.sparse.diags(1 / square)
         return Metric(scipy.sparse.csc_matrix(matrix / (total * self.size**2)), self.loading.scale)
 
@@ -137,17 +138,19 @@ class ArcLengthStatics(StaticEquations):
     def _bordered(
         self, at: LinearizedEquations, by_value: tuple[np.ndarray, np.ndarray], border: Direction, metric: Metric
     ) -> _Bordered:
-        """The equations' matrix, bordered by the derivative by the parameter and by the product with `border`."""
+        """The matrix of the equations, bordered by the derivative with respect to the parameter and by the product with
+        `border`."""
         return _Bordered(at, by_value, border, metric, self.bound.row_active.astype(float))
 
     def correct(
         self, q: np.ndarray, multipliers: np.ndarray, value: float, border: Direction, metric: Metric, *,
         patient: bool = False,
     ) -> EquilibriumPoint | None:  # fmt: skip
-        """Newton's method across `border`: the point of the path in the plane through the given one; None if it fails.
+        """Newton's method in the plane normal to `border`: the point of the path in the plane through the given one; None if it
+        fails.
 
-        Every correction has to be much shorter than the one before; a path that is near but not the same is then not
-        taken for it. `patient` does without that.
+        Every correction has to be much shorter than the previous one, so that a neighbouring path is not mistaken for this one.
+        `patient` omits this test.
         """
         last, start = np.inf, q
         polished = False
@@ -174,8 +177,8 @@ class ArcLengthStatics(StaticEquations):
             if step is None:
                 return None
             length = metric.length(step)
-            # once in balance, one more step takes what is left down to round-off
-            # (the second may be longer: the first one may remove no more than the stretch of stiff parts)
+            # after convergence, one more step reduces the residual to round-off
+            # (the second may be longer: the first one may only correct the strain of stiff parts)
             shorter = length <= (2.0 if iteration == 1 else 0.5) * last or length <= 1e-9
             if not (converged or patient or shorter):
                 return None
@@ -187,7 +190,7 @@ class ArcLengthStatics(StaticEquations):
         return None
 
     def with_tangent(self, place: EquilibriumPoint, toward: Direction) -> EquilibriumPoint | None:
-        """The place with its unit tangent on the side of `toward`, and its own scaling of stiffness."""
+        """The point with its unit tangent in the direction of `toward`, and its own scaling of the stiffness."""
         bordered = self._bordered(place.at, place.by_value, toward, place.metric)
         found = bordered.solve(np.zeros(self.bound.nv), np.zeros(self.bound.m), 1.0)
         if found is None:
@@ -199,7 +202,7 @@ class ArcLengthStatics(StaticEquations):
         return replace(place, tangent=found.times(1.0 / length), scaling=scaling)
 
     def step(self, place: EquilibriumPoint, length: float, *, patient: bool = False) -> EquilibriumPoint | None:
-        """The point of the path a step further; its stiffness is scaled as at `place`."""
+        """The next point of the path at a step length; its stiffness is scaled as at `place`."""
         assert place.tangent is not None
         return self.step_along(place, place.tangent, length, place.bend, patient=patient)
 
@@ -212,7 +215,8 @@ class ArcLengthStatics(StaticEquations):
         *,
         patient: bool = False,
     ) -> EquilibriumPoint | None:
-        """The point of a path a step along `way` (a unit direction) that changes by `bend`, corrected across `way`."""
+        """The point of a path after a step along `way` (a unit direction), whose derivative along the path is `bend`, corrected
+        normal to `way`."""
         guess = way.times(length)
         if bend is not None:
             guess = guess.plus(bend.times(0.5 * length**2))
@@ -225,8 +229,9 @@ class ArcLengthStatics(StaticEquations):
 
 
 class _Bordered:
-    """[K, -J', F_p; J, 0, phi_p; border] in units in which all blocks are of one size: increments and constraint values as shares
-    of their own sizes."""
+    """[K, -J', F_p; J, 0, phi_p; border] with all blocks scaled to the same size: increments and constraint values relative to
+    their
+    sizes."""
 
     def __init__(
         self, at: LinearizedEquations, by_value: tuple[np.ndarray, np.ndarray], border: Direction, metric: Metric,
@@ -258,12 +263,12 @@ class _Bordered:
             )
 
     def solve(self, force: np.ndarray, phi: np.ndarray, length: float) -> Direction | None:
-        """The change that makes these changes of force, constraint values and product with the border."""
+        """The change that causes these changes of force, constraint values and product with the border."""
         rhs = np.concatenate([self._D * force, self._force * phi / self._rows, [self._border * length]])
         try:
             x = np.linalg.solve(self._matrix, rhs) if self._dense else scipy.sparse.linalg.splu(self._matrix).solve(rhs)
         except (RuntimeError, np.linalg.LinAlgError):
-            # neutral directions: the shortest change that does it
+            # with neutral directions: the minimum-norm solution
             if len(rhs) > DENSE_UP_TO:
                 return None
             matrix = self._matrix if self._dense else self._matrix.toarray()

@@ -1,8 +1,9 @@
-"""Large steps of rods with absolute section poses: each section is carried along by the previous one.
+"""Large steps of rods with absolute section poses: each section is carried by the previous one.
 
-Added up as they are, increments of places that belong to a turn lengthen a rod by the square of the turn, and forces of its
-stretch, by far its stiffest strain, hide all others. Here the same increments, to first order, are taken as changes of the
-helices from section to section, as if the rod's coordinates were its strains, so a step changes strains by what was planned.
+If increments of positions due to a rotation are simply added, they lengthen a rod by the square of the rotation, and the forces
+of its extension, by far its stiffest strain, dominate all others. Here the same increments, to first order, are interpreted as
+changes of the helices between sections, as if the coordinates of the rod were its strains, so that a step changes strains as
+planned.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from pliant.model.model import Model
 from pliant.motion import FREE, PLANAR_XZ, PLANAR_YZ
 
 Entries: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Entries of a sparse matrix: rows, columns and values; those of the same place are added."""
+"""Entries of a sparse matrix: rows, columns and values; duplicate entries are added."""
 OWN_POSES = (FREE, PLANAR_XZ, PLANAR_YZ)
 WORLD = 0
 
 
 @dataclass(frozen=True)
 class _Chain:
-    """Sections of one rod that follow each other: their nodes, where their rates begin and how many they are, the node that
-    carries the rod's base, and where the base's placement on it stands among the constants."""
+    """Successive sections of a rod: their nodes, the first index and the number of their rates, the node that carries the rod's
+    base,
+    and the index of the base's placement among the constants."""
 
     carrier: int
     placement: int
@@ -36,7 +38,7 @@ class _Chain:
 
 
 class CarriedSections:
-    """Increments of q with the sections of rods carried along."""
+    """Increments of q in which the sections of rods are carried along."""
 
     def __init__(self, model: Model) -> None:
         system = model.system
@@ -55,7 +57,7 @@ class CarriedSections:
             rates = np.array([element.v_at for element in elements])
             base = carriers[nodes[0]], placements[nodes[0]]
             self._chains.append(_Chain(*base, np.array(nodes), rates, elements[0].v_size))
-        # rods on what other rods carry are placed after these
+        # rods based on nodes carried by other rods are placed after these
         self._stages: list[list[_Chain]] = []
         own = set(carriers)
         depth = {WORLD: 0}
@@ -76,7 +78,7 @@ class CarriedSections:
         self._stages = [members for members in self._stages if members]
 
     def increment(self, bound: Binding, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """q with the increment x (nv) applied on the group, sections carried along."""
+        """q with the increment x (nv) applied on the group, with sections carried along."""
         if not self._stages:
             return bound.increment(q, x)
         x = np.array(x, dtype=float)
@@ -106,7 +108,7 @@ class CarriedSections:
 
     @property
     def rates(self) -> np.ndarray:
-        """Rates of all sections that are carried."""
+        """Rates of all carried sections."""
         parts = [(chain.rates[:, None] + np.arange(chain.size)).ravel() for chain in self._chains]
         return np.concatenate([np.zeros(0, dtype=int), *parts])
 
@@ -122,7 +124,7 @@ class CarriedSections:
             carried = np.cumsum(nodal[::-1], axis=0)[::-1]
             old, new = (_helices(bound, chain, *x[:2]) for x in (before, after))
             work = np.einsum("nji,nj->ni", _change(old), carried)
-            # the same in the axes of the section before
+            # the same in the axes of the previous section
             first, second = (_bases(bound, chain, *x[:2]) for x in (before, after))
             work = _wrenches(second, _wrenches(first, work, inverse=True))
             per = _per_size(size)
@@ -135,16 +137,17 @@ class CarriedSections:
         return out
 
     def _subspaces(self, bound: Binding, q: np.ndarray) -> dict[int, np.ndarray]:
-        """`_columns` for each number of rates."""
+        """`_columns` for each number of rates per section."""
         return {size: self._columns(bound, q, size) for size in {chain.size for chain in self._chains}}
 
     def bend(self, bound: Binding, q: np.ndarray, force: np.ndarray) -> Entries:
-        """What carrying adds to the stiffness (nv x nv) where `force` (nv) is not balanced: rows, columns and values.
+        """Contribution of carrying to the stiffness (nv x nv) if `force` (nv) is not balanced: rows, columns and values.
 
-        Sections that are carried move along curves. To second order their places change by S p beside their increments,
-        with S = sum (T_before + d/2) d of the motions T of the section before and d = T - T_before, and their
-        rotation vectors by the sum of half the cross products of the turns of neighbours. That an element's helix x changes
-        as planned makes d - [d, [d, x]] / 12 of d, to first order in x.
+        Carried sections move along curves. To second order their positions change by S p in addition to their increments, with
+        S = sum (T_before + d/2) d of the motions T of the previous section and d = T - T_before, and their rotation vectors by
+        the sum of
+        half the cross products of the rotations of neighbours. If an element's helix x changes as planned, d becomes
+        d - [d, [d, x]] / 12, to first order in x.
         """
         found: list[Entries] = []
         rotations, places = bound.node_poses(q) if self._chains else (np.zeros((0, 3, 3)), np.zeros((0, 3)))
@@ -169,7 +172,7 @@ class CarriedSections:
         return tuple(np.concatenate(x) for x in zip(*found, strict=True))  # type: ignore[return-value]
 
     def _columns(self, bound: Binding, q: np.ndarray, size: int) -> np.ndarray:
-        """World twists of all nodes by each rate of the sections with that many of them (size x nodes x 6)."""
+        """World twists of all nodes per unit of each rate of the sections with this number of rates (size x nodes x 6)."""
         out = []
         for k in range(size):
             v = np.zeros(bound.nv)
@@ -181,20 +184,21 @@ class CarriedSections:
 
 
 def _per_size(size: float) -> np.ndarray:
-    """Factors (6) that make twists pure numbers, lengths as shares of a size [m]."""
+    """Factors (6) that make twists dimensionless, lengths relative to a size [m]."""
     return np.repeat([1 / size, 1.0], 3)
 
 
 def _inverse(S: np.ndarray, size: float, rate_sizes: np.ndarray) -> np.ndarray:
     """Pseudo-inverses (n x k x 6) of the twists S (n x 6 x k) of rates with these sizes (n x k): displacements are compared with
-    turns at the distance `size` [m]."""
+    rotations at the distance `size` [m]."""
     per = _per_size(size)
     return np.asarray(rate_sizes[:, :, None] * np.linalg.pinv(per[:, None] * S * rate_sizes[:, None, :]) * per)
 
 
 def _second_order(wrenches: np.ndarray, places: np.ndarray, helices: np.ndarray) -> np.ndarray:
-    """Second derivatives (n x 12 x 12) of the work of wrenches on carried sections by the twists of each one's predecessor and
-    itself."""
+    """Second derivatives (n x 12 x 12) of the work of wrenches on carried sections with respect to the twists of the previous
+    section
+    and of the section itself."""
     f = wrenches[:, :3]
     torque = wrenches[:, 3:] - np.cross(places, f)
     moments = np.einsum("ni,nj->nij", f, places)
@@ -221,7 +225,7 @@ def _second_order(wrenches: np.ndarray, places: np.ndarray, helices: np.ndarray)
 
 
 def _entries(B: np.ndarray, before: np.ndarray, now: np.ndarray, at_before: np.ndarray, at_now: np.ndarray) -> Entries:
-    """Rows, columns and values of blocks (n x 12 x 12) in twists, by the rates that these twists (n x 6 x rates) belong to."""
+    """Convert blocks (n x 12 x 12) in twists to rows, columns and values in the rates of these twists (n x 6 x rates)."""
     split = before.shape[2]
     G = np.zeros((len(B), 12, split + now.shape[2]))
     G[:, :6, :split], G[:, 6:, split:] = before, now
@@ -239,7 +243,7 @@ def _hat(w: np.ndarray) -> np.ndarray:
 
 
 def _first(carriers: dict[int, int], node: int) -> int:
-    """What carries the first section of a node's rod."""
+    """The carrier of the first section of a node's rod."""
     while node in carriers:
         node = carriers[node]
     return node
@@ -248,7 +252,7 @@ def _first(carriers: dict[int, int], node: int) -> int:
 def _sections(
     bound: Binding, chain: _Chain, rotations: np.ndarray, places: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rotations and places of a rod's sections, its base first."""
+    """Rotations and positions of a rod's sections, beginning with its base."""
     c, placed = chain.carrier, bound.constants[chain.placement : chain.placement + 12]
     base = rotations[c] @ placed[:9].reshape(3, 3).T
     R = np.concatenate([base[None], rotations[chain.nodes]])
@@ -256,13 +260,13 @@ def _sections(
 
 
 def _bases(bound: Binding, chain: _Chain, rotations: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rotations and places of the sections before each one."""
+    """Rotations and positions of the previous section of each section."""
     R, p = _sections(bound, chain, rotations, places)
     return R[:-1], p[:-1]
 
 
 def _wrenches(poses: tuple[np.ndarray, np.ndarray], wrenches: np.ndarray, *, inverse: bool = False) -> np.ndarray:
-    """Wrenches (n x 6) in the axes of poses written at the world's origin, or back."""
+    """Wrenches (n x 6) in the axes of poses, expressed at the world's origin, or the inverse."""
     R, p = poses
     f, m = wrenches[:, :3], wrenches[:, 3:]
     if inverse:
@@ -273,7 +277,7 @@ def _wrenches(poses: tuple[np.ndarray, np.ndarray], wrenches: np.ndarray, *, inv
 
 
 def _helices(bound: Binding, chain: _Chain, rotations: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """World twists (n x 6) whose exponentials take each section of a rod to the next."""
+    """World twists (n x 6) whose exponentials map each section of a rod to the next."""
     R, p = _sections(bound, chain, rotations, places)
     turns = R[1:] @ R[:-1].transpose(0, 2, 1)
     phi = scipy.spatial.transform.Rotation.from_matrix(turns).as_rotvec()
@@ -282,17 +286,17 @@ def _helices(bound: Binding, chain: _Chain, rotations: np.ndarray, places: np.nd
 
 
 def _change(helices: np.ndarray) -> np.ndarray:
-    """Matrices (n x 6 x 6) from changes of helices to the relative motions that they make: the sum of ad^k / (k + 1)!."""
+    """Matrices (n x 6 x 6) from changes of helices to the resulting relative motions: the sum of ad^k / (k + 1)!."""
     ad = _ad(helices)
     total = power = np.broadcast_to(np.eye(6), ad.shape)
-    for k in range(2, 22):  # converged for turns of up to pi
+    for k in range(2, 22):  # converges for rotations up to pi
         power = power @ ad / k
         total = total + power
     return total
 
 
 def _left_jacobian(phi: np.ndarray) -> np.ndarray:
-    """Matrices (n x 3 x 3) that turn the linear part of a twist with this angular part into the shift of its exponential."""
+    """Matrices (n x 3 x 3) from the linear part of a twist with this angular part to the translation of its exponential."""
     angle2 = np.einsum("ni,ni->n", phi, phi)
     small = angle2 < 1e-6
     angle = np.sqrt(np.where(small, 1.0, angle2))
@@ -303,7 +307,7 @@ def _left_jacobian(phi: np.ndarray) -> np.ndarray:
 
 
 def _ad(twists: np.ndarray) -> np.ndarray:
-    """Matrices (n x 6 x 6) of the bracket with twists (n x 6)."""
+    """Matrices (n x 6 x 6) of the Lie bracket with twists (n x 6)."""
     out = np.zeros((len(twists), 6, 6))
     out[:, :3, :3] = out[:, 3:, 3:] = _hat(twists[:, 3:])
     out[:, :3, 3:] = _hat(twists[:, :3])
@@ -311,7 +315,7 @@ def _ad(twists: np.ndarray) -> np.ndarray:
 
 
 def _exponential(twists: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rotations (n x 3 x 3) and shifts of the origin (n x 3)."""
+    """Rotations (n x 3 x 3) and translations of the origin (n x 3)."""
     turn = twists[:, 3:]
     return scipy.spatial.transform.Rotation.from_rotvec(turn).as_matrix(), np.einsum(
         "nij,nj->ni", _left_jacobian(turn), twists[:, :3]
@@ -319,9 +323,10 @@ def _exponential(twists: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _moved(R: np.ndarray, p: np.ndarray, helices: np.ndarray, relative: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Motions of the world (rotations, shifts of its origin) that take sections one after the other to their new poses: that of
-    the one before, and a change of the helix x between both that has the relative world twist (n x 6) to first order. All lengths
-    are pure numbers."""
+    """Motions of the world (rotations, translations of its origin) that map sections one after the other to their new poses: the
+    motion
+    of the previous section, and a change of the helix x between both that has the relative world twist (n x 6) to first order. All
+    lengths are dimensionless."""
     change = np.linalg.solve(_change(helices), relative[:, :, None])[:, :, 0]
     (turn, shift), (back, away) = _exponential(helices + change), _exponential(-helices)
     steps, moves = turn @ back, np.einsum("nij,nj->ni", turn, away) + shift

@@ -27,7 +27,7 @@ from pliant.solve.statics.path_parameter import PathParameter
 from pliant.solve.status import Status
 from pliant.solve.validity import friction_remarks
 
-# Stages in which an imperfection is applied where it moves the start far.
+# Number of load steps in which an imperfection is applied if it moves the start far.
 PUSH_STAGES = 10
 
 
@@ -54,9 +54,7 @@ def continuation(
 ) -> Path:
     """Path of equilibria while `parameter` (a parameter or input of the model) changes to the value `to` [SI units].
 
-
     Arc-length continuation passes limit points, where the parameter reverses, and bifurcations. Both are located and reported,
-
     with the directions that lose their stiffness.
 
     Args:
@@ -115,7 +113,7 @@ def _branch(branch: Any, mode: int, by: str | None) -> Branch | None:
 def _pushed(
     statics: ArcLengthStatics, q: np.ndarray, multipliers: np.ndarray, value: float, push: np.ndarray
 ) -> EquilibriumPoint | None:
-    """The pose under an imperfection that is not so small: applied in stages at a fixed value of the parameter."""
+    """The pose under an imperfection that is not small: applied in load steps at a fixed value of the parameter."""
     fixed = Direction(np.zeros(len(push)), np.zeros(len(multipliers)), statics.loading.scale)
     place = None
     for share in np.linspace(0, 1, PUSH_STAGES + 1)[1:]:
@@ -133,7 +131,7 @@ def _first_place(
     eqs: Equations, loading: PathParameter, first: float, start: Start,
     imperfection: Mapping[str, float], t: float, tolerance: float, to: float, reverse: bool,
 ) -> tuple[EquilibriumPoint | None, ArcLengthStatics, list[str]]:  # fmt: skip
-    """The path's first point with its tangent; None, and the reason first in the notes, where there is none."""
+    """The first point of the path with its tangent; None, with the reason as the first note, if there is none."""
     eqs = loading.equations(first)
     push = np.zeros(len(eqs.rates))
     for name, force in imperfection.items():

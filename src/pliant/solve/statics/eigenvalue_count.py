@@ -1,19 +1,20 @@
-"""Number of negative eigenvalues of a symmetric sparse matrix, from the signs of its pivots; also on what constraints allow."""
+"""Number of negative eigenvalues of a symmetric sparse matrix, from the signs of its pivots; optionally on the null space of
+constraints."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy
 
-# Without row exchanges entries may grow; beyond this the signs of the pivots are not to be trusted.
+# Without row exchanges entries may grow; beyond this growth the signs of the pivots are unreliable.
 MOST_GROWTH = 1e6
 LEAST_PIVOT = 1e-14
-# Rows of constraints that others give to this share are not independent.
+# Constraint rows that are linear combinations of others, to this relative tolerance, are dependent.
 DEPENDENT = 1e-9
 
 
 def is_symmetric(matrix: scipy.sparse.spmatrix, share: float = 1e-9) -> bool:
-    """Whether a matrix is symmetric to that share of its largest entry."""
+    """Whether a matrix is symmetric, to this fraction of its largest entry."""
     difference = (matrix - matrix.T).tocsr()
     largest = np.abs(matrix.data).max(initial=0.0)
     return bool(np.abs(difference.data).max(initial=0.0) <= share * largest)
@@ -22,7 +23,7 @@ def is_symmetric(matrix: scipy.sparse.spmatrix, share: float = 1e-9) -> bool:
 def negative_eigenvalues(matrix: scipy.sparse.spmatrix) -> int | None:
     """Number of negative eigenvalues of a symmetric matrix of about unit diagonal (Sylvester's law of inertia for L D L').
 
-    None where round-off leaves it open: pivots that are next to zero, or that would have to be looked for off the diagonal.
+    None if undetermined due to round-off: pivots close to zero, or pivots that would have to be off-diagonal.
     """
     try:
         factors = scipy.sparse.linalg.splu(
@@ -43,7 +44,7 @@ def negative_eigenvalues(matrix: scipy.sparse.spmatrix) -> int | None:
 
 
 def independent_rows(jacobian: scipy.sparse.spmatrix) -> np.ndarray:
-    """Numbers of rows that span all rows of a Jacobian (m x n), ascending."""
+    """Indices of rows that span all rows of a Jacobian (m x n), ascending."""
     if not jacobian.shape[0]:
         return np.zeros(0, dtype=int)
     R, order = scipy.linalg.qr(jacobian.toarray().T, mode="r", pivoting=True)
@@ -54,8 +55,8 @@ def independent_rows(jacobian: scipy.sparse.spmatrix) -> np.ndarray:
 def negative_eigenvalues_within(matrix: scipy.sparse.spmatrix, jacobian: scipy.sparse.spmatrix) -> int | None:
     """Number of negative eigenvalues of a symmetric matrix of about unit diagonal on the null space of independent rows.
 
-    Adding J'J changes nothing there and makes the matrix regular elsewhere; the inertia of the saddle point is then that of the
-    matrix and of its Schur complement (Haynsworth). None where round-off leaves it open.
+    Adding J'J does not change it there and makes the matrix regular elsewhere; the inertia of the saddle point is then that of the
+    matrix and of its Schur complement (Haynsworth). None if undetermined due to round-off.
     """
     if not jacobian.shape[0]:
         return negative_eigenvalues(matrix)

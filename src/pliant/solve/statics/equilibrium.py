@@ -33,7 +33,7 @@ class Equilibrium:
 
     Attributes:
         status: converged or failed.
-        message: what happened and what to do, including warnings.
+        message: description of the outcome and suggested action, including warnings.
         q: positions by the order of `coordinates`.
         multipliers: constraint forces, one per constraint row.
         residual: largest unbalanced generalized force [N or N m].
@@ -61,12 +61,12 @@ class Equilibrium:
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """Inputs that were given for it."""
+        """Inputs for which it was computed."""
         return self.equations.given_inputs
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Parameters that were given for it."""
+        """Parameters for which it was computed."""
         return self.equations.given_parameters
 
     @property
@@ -101,7 +101,7 @@ class Equilibrium:
 
 
 def state_at(eqs: Equations, given: Start, time: float, *, where: str, unstable: bool = False) -> State:
-    """The state that a caller gives, which may be the equilibrium by name; `unstable`: even if no stable one was found."""
+    """The state specified by a caller, including "equilibrium"; `unstable`: also if no stable equilibrium was found."""
     if not isinstance(given, str) or given != EQUILIBRIUM:
         return given_state(eqs, given, time, where=where)
     found = equilibrium(eqs, time=number("time", time), on_failure="return")
@@ -113,8 +113,9 @@ def state_at(eqs: Equations, given: Start, time: float, *, where: str, unstable:
 def about(
     eqs: Equations, at: Start, inputs: InputValues | None, parameters: Values | None, time: float | None
 ) -> tuple[Equations, State, float]:
-    """Equations, state and time [s] that an analysis works about: an `Equilibrium` brings its inputs and parameters along, where
-    none are given, and a state its time."""
+    """Equations, state and time [s] of an analysis about a state: the inputs and parameters of an `Equilibrium` are used if none
+    are
+    given, and the time of a state."""
     if isinstance(at, Equilibrium):
         inputs = at.inputs if inputs is None else inputs
         parameters = at.parameters if parameters is None else parameters
@@ -137,8 +138,9 @@ def equilibrium(
     timeout: float | None = None,
     on_failure: Literal["raise", "return"] = "raise",
 ) -> Equilibrium:
-    """The stable equilibrium that the robot settles in from `start`: "initial", a State or an object with one,
-    positions, or coordinates by name.
+    """The stable equilibrium that the robot reaches from `start`: "initial", a State or an object with one, positions, or
+    coordinates
+    by name.
 
     Args:
         time: at which inputs are read [s].
@@ -195,15 +197,16 @@ def equilibrium(
 
 
 SHORT_REACH = 0.25
-"""Share of the longest steps that those of a second search may have."""
+"""Factor on the maximum step of a second search."""
 
 
 def _search(
     eqs: Equations, statics: StaticEquations, made: AssembledState, q: np.ndarray, *, stable: bool
 ) -> RelaxationResult:
-    """The rest from a start. Rods remember how their ends were brought together, so constraints that are open are closed on the
-    way, and put together at once only where that leads nowhere. What is not found is searched for once more in short steps, and in
-    the end by steps that may lead through surfaces."""
+    """The equilibrium reached from a start. The result for rods depends on how their ends were brought together, so open
+    constraints
+    are closed gradually, and at once only if that fails. If no equilibrium is found, the search is repeated with short steps, and
+    finally with steps that may pass through surfaces."""
     carried = CarriedSections(eqs.model)
     starts = [q, made.q] if eqs.model.spec.rods and made.gap else [made.q]
     iterations = 0
@@ -212,7 +215,7 @@ def _search(
     for begin, reach, passing in searches:
         if passing and not blocked:
             break
-        # contacts remember what a search passes through
+        # the memory of contacts depends on the path of a search
         fresh = StaticEquations(statics.bound, statics.t, statics.tolerance)
         rest = Relaxation(fresh, carried, stable=stable, reach=reach, passing=passing).run(begin)
         iterations += rest.iterations
@@ -225,7 +228,7 @@ def _search(
 
 
 def _still_slides(rest: RelaxationResult, t: float) -> bool:
-    """Whether a search has ended while friction gave way; short steps would slide on as well, only more slowly."""
+    """Whether a search ended while contacts were sliding; shorter steps would slide as well, only more slowly."""
     if rest.in_balance or rest.away:
         return False
     touching = contacts_at_rest(rest.bound, t, rest.q)
@@ -297,8 +300,8 @@ def equilibria(
 ) -> list[Equilibrium]:
     """Different equilibria found from `start` and from random poses around it, stable ones first.
 
-    `spread`: standard deviation of the random increments, as a share of the robot's size or in rad. The others are those of
-    `equilibrium`; unstable poses are among them with `stability="any"`.
+    `spread`: standard deviation of the random increments, as a fraction of the robot's size or in rad. The other arguments are as
+    in `equilibrium`; unstable poses are included with `stability="any"`.
     """
     need_equations(eqs)
     whole("starts", starts, least=1)

@@ -1,4 +1,4 @@
-"""Factorized tangents of constrained statics, and the information of their pivots on stability."""
+"""Factorized tangents of constrained statics, and what their pivots imply for stability."""
 
 from __future__ import annotations
 
@@ -15,32 +15,33 @@ from pliant.solve.independent_coordinates import null_space
 from pliant.solve.statics.eigenvalue_count import is_symmetric, negative_eigenvalues
 from pliant.solve.statics.stability import stiffness_scaling
 
-# Up to this many rates eigenvalues tell whether forces without a potential lead away from a pose.
+# Number of rates up to which eigenvalues are used to detect instability by forces without a potential.
 EIGENVALUES_UP_TO = 200
-# Scaled pivots below this are none: the matrix is singular to round-off.
+# Scaled pivots below this are zero: the matrix is singular to round-off.
 LEAST_PIVOT = 1e-13
 # A scaled stiffness below this is round-off.
 NEUTRAL = 1e-12
-# Largest difference of a scaled stiffness and its transpose, as a share of its largest entry, where forces have a potential.
+# Largest difference of a scaled stiffness and its transpose, relative to its largest entry, if forces have a potential.
 SYMMETRIC = 1e-9
-# Give of the springs that stand for constraints where signs are counted in sparse matrices.
+# Compliance of the springs that replace constraints when signs of pivots are counted in sparse matrices.
 GIVE = 1e-5
 
 Solve = Callable[[np.ndarray], np.ndarray]
 
 
 class Tangent:
-    """[K + shift V, -J'; J, 0] in force at a pose, factorized for one shift after another.
+    """[K + shift V, -J'; J, 0] with the active rows at a pose, factorized for several shifts.
 
-    Rows and columns are brought to a common scale, so that stiff and soft coordinates, and constraints, are judged alike.
-    All is done with dense arrays if the metric is one, else with sparse matrices.
+    Rows and columns are scaled to a common size, so that tolerances apply equally to stiff and soft coordinates and to constraints.
+    Arrays are dense if the metric is dense, else sparse.
     """
 
     def __init__(
         self, at: LinearizedEquations, metric: Any, rows: np.ndarray, added: tuple[np.ndarray, ...] | None = None
     ) -> None:
-        """`metric`: V (nv x nv), positive definite, as a dense array or sparse. `rows`: booleans of the constraint rows in
-        force. `added`: rows, columns and values of what is added to the stiffness."""
+        """`metric`: V (nv x nv), positive definite, dense or sparse. `rows`: booleans of the active constraint rows. `added`:
+        rows, columns
+        and values that are added to the stiffness."""
         self.n, self.rows = at.stiffness.shape[0], rows
         J = scipy.sparse.csr_matrix(at.jacobian)[np.flatnonzero(rows)] if len(rows) else at.jacobian
         self.stiffness: Any = at.stiffness
@@ -69,8 +70,8 @@ class Tangent:
         return bool(np.abs(scaled - scaled.T).max(initial=0.0) <= SYMMETRIC * np.abs(scaled).max(initial=0.0))
 
     def factorized(self, shift: float, give: np.ndarray | float = 0.0) -> Factors | None:
-        """Factors for a shift; None where the matrix is singular. `give`: by how much the constraints in force give way to their
-        multipliers, in place of the zero block."""
+        """Factors for a shift; None if the matrix is singular. `give`: compliance of the active constraints, which replaces the
+        zero block."""
         D = 1.0 / np.sqrt(self._size + shift * self._inertia)
         A = self.stiffness + shift * self.metric if shift else self.stiffness
         if self._is_dense:
@@ -85,10 +86,10 @@ class Tangent:
         found = whole(A, J, give * E**2)
         if found is not None and not self.symmetric and self.n <= EIGENVALUES_UP_TO:
             A, J = (x if self._is_dense else x.toarray() for x in (A, J))
-            solve, even = found  # an odd number of negative eigenvalues is not none
+            solve, even = found  # an odd number of negative eigenvalues is not zero
             return Factors(solve, lambda: even and _has_no_negative(A, J), D, E, self.rows)
         if found is None or not found[1]:
-            # directions without stiffness have no pivot, or one of either sign by round-off
+            # directions without stiffness have a zero pivot, or one of either sign due to round-off
             lift = NEUTRAL * (np.eye(self.n) if self._is_dense else scipy.sparse.identity(self.n))
             lifted = whole(A + lift, J, give * E**2)
             if found is None or (lifted is not None and lifted[1]):
@@ -133,7 +134,7 @@ class Tangent:
         if not np.all(np.isfinite(whole.data)):
             return None
         if self.symmetric:
-            # constraints as stiff springs leave signs on the motions that they allow as they are
+            # replacing constraints by stiff springs keeps the signs on the motions that they allow
             stiff = A + J.T @ scipy.sparse.diags(1.0 / np.maximum(give, GIVE)) @ J if m else A
             negative = negative_eigenvalues(scipy.sparse.csc_matrix(stiff))
         try:
@@ -154,14 +155,15 @@ class Factors:
     """A factorized tangent."""
 
     def __init__(self, solve: Solve, sound: Callable[[], bool], D: np.ndarray, E: np.ndarray, rows: np.ndarray) -> None:
-        """`D` (nv) and `E` (active rows) are the scales that the matrix was brought to."""
+        """`D` (nv) and `E` (active rows) are the scaling factors of the matrix."""
         self._solve, self._judge = solve, sound
         self._D, self._E, self._rows = D, E, rows
 
     @cached_property
     def sound(self) -> bool:
-        """Whether the stiffness with its shift has no negative real eigenvalues on the motions that the constraints allow. Of
-        large matrices without symmetry only the parity of their number is known."""
+        """Whether the shifted stiffness has no negative real eigenvalues on the motions allowed by the constraints. For large
+        unsymmetric
+        matrices only the parity of their number is known."""
         return self._judge()
 
     def step(self, force: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -173,13 +175,14 @@ class Factors:
 
 
 def _has_no_negative(A: np.ndarray, J: np.ndarray) -> bool:
-    """Whether a matrix of about unit diagonal has no negative real eigenvalues on the null space of J. Pairs that turn tell
-    nothing that does not depend on the scaling."""
+    """Whether a matrix of about unit diagonal has no negative real eigenvalues on the null space of J. Complex pairs are ignored:
+    their
+    real parts depend on the scaling."""
     if len(J):
         Z = null_space(J)
         A = Z.T @ A @ Z
     if _is_positive(0.5 * (A + A.T)):
-        return True  # which costs far less than eigenvalues
+        return True  # much faster than eigenvalues
     values = scipy.linalg.eigvals(A)
     real = values.real[np.abs(values.imag) <= 1e-9 * np.abs(values)]
     return bool(real.min(initial=np.inf) > -NEUTRAL)

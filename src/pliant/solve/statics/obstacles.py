@@ -1,7 +1,7 @@
-"""Surfaces in the way of a static step: a step may be long, and must not end on the far side of something that it cannot pass.
+"""Collision checks of static steps: a step may be long, and must not end on the other side of a surface.
 
-The contacts at the end of a step say nothing of surfaces that it went through. So the way is sampled, no further apart than a share
-of the thinnest shape, and a step that leads deeper into a surface than its ends are is to be shortened.
+The contacts at the end of a step do not show the surfaces that it passed through. The step is therefore sampled, at distances of a
+fraction of the thinnest shape, and shortened if it penetrates a surface more deeply than at its ends.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from pliant.equations.binding import Binding
 from pliant.equations.contacts import Contacts, contacts_at
 from pliant.equations.workspace import EvaluationError
 
-# Distance of samples, and how much deeper than at its ends a step may be in between, as shares of the thinnest shape.
+# Distance of samples, and additional penetration allowed within a step, relative to the thinnest shape.
 SPACING = 0.25
 TOLERATED = 0.1
-# The most samples of one step.
+# Maximum number of samples of a step.
 MOST_SAMPLES = 300
-# Shapes thinner than this share of the robot's size count as so thick.
+# Minimum thickness that is assumed for shapes, relative to the robot's size.
 LEAST_THICKNESS = 1e-4
-# How far the way of a vertex may lie beside the straight line between its ends, as a share of that.
+# Maximum deviation of the path of a vertex from a straight line, relative to its length.
 BULGE = 0.5
 
 
 class Obstacles:
-    """The shapes of a robot that can touch, and where they get in each other's way."""
+    """The shapes of a robot that can touch, and the detection of collisions within a step."""
 
     def __init__(self, bound: Binding, size: float) -> None:
         """`size`: of the robot [m]."""
@@ -48,7 +48,7 @@ class Obstacles:
         self._thinnest = max(float(np.min(thick, initial=np.inf)), LEAST_THICKNESS * size)
         if math.isinf(self._thinnest):
             self._thinnest = size
-        # planes are in the way everywhere, and so are shapes that touch themselves
+        # planes are unbounded, and shapes with self-contact are always close to themselves
         self._around = np.where(is_plane, np.inf, np.maximum.reduceat(thick, self._begins)) if len(at) else np.zeros(0)
         group, law = system.groups()
         of = np.array([g for g, is_named in zip(group, named, strict=True) if is_named], dtype=int)
@@ -57,12 +57,12 @@ class Obstacles:
         )
 
     def places(self, bound: Binding, q: np.ndarray) -> np.ndarray:
-        """Places of all vertices (n x 3) [m]."""
+        """Positions of all vertices (n x 3) [m]."""
         rotations, positions = bound.node_poses(q)
         return np.einsum("nij,nj->ni", rotations[self._node], self._local) + positions[self._node]
 
     def _may_meet(self, before: np.ndarray, after: np.ndarray) -> bool:
-        """Whether shapes that can touch come near each other on their ways."""
+        """Whether the swept bounding boxes of shapes that can touch overlap."""
         way = np.linalg.norm(after - before, axis=1)[:, None] * BULGE
         low = np.minimum.reduceat(np.minimum(before, after) - way, self._begins) - self._around[:, None]
         high = np.maximum.reduceat(np.maximum(before, after) + way, self._begins) + self._around[:, None]
@@ -72,10 +72,10 @@ class Obstacles:
     def free_share(
         self, bound: Binding, t: float, on_way: Callable[[float], np.ndarray], ends: Sequence[np.ndarray]
     ) -> float:
-        """The share of a step up to which nothing is in its way, 1 where that is all; and `met` has the things that meet.
+        """The fraction of a step up to which it is free of collisions, 1 for all of it; `met` contains the colliding parts.
 
         Args:
-            on_way: positions q at a share of the step.
+            on_way: positions q at a fraction of the step.
             ends: positions at both ends.
         """
         if not len(self._node):
@@ -98,7 +98,7 @@ class Obstacles:
         return 1.0
 
     def _too_deep(self, found: Contacts, known: Sequence[Contacts]) -> tuple[str, str] | None:
-        """The first pair that overlaps more than at either end, and does not slide along on one side from end to end."""
+        """The first pair with a deeper overlap than at either end, unless it stays in contact on the same side."""
         tolerated = TOLERATED * self._thinnest
         for pair, gap, normal in zip(found.pairs, found.gap, found.normal, strict=True):
             if -gap <= tolerated:

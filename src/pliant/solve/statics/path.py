@@ -1,4 +1,4 @@
-"""The result of following a static path: points with names, stability and special points, as a labelled dataset."""
+"""The result of path following: named points, stability and special points, as a labelled dataset."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class SpecialPoint:
         kind: "limit" or "bifurcation".
         index: number of the point on the path.
         value: of the parameter.
-        directions: directions without stiffness in increments of q, one per row; the largest entries of each are
-            positive at first.
-        moves: the rate that such a largest entry belongs to, for each direction.
+        directions: directions without stiffness in increments of q, one per row; the leading entry of each is
+            positive.
+        moves: the rate of the leading entry of each direction.
     """
 
     kind: str
@@ -70,10 +70,10 @@ class Path(LabelledResult):
     `path["load"]` is a coordinate or an output along the path, `path.value` the parameter.
 
     Attributes:
-        status: completed (the end was reached), stopped (before it, for a reason that `message` gives) or failed.
-        message: what happened and what to do.
+        status: completed (the end was reached), stopped (before the end; `message` states the reason) or failed.
+        message: description of the outcome and suggested action.
         recorded: everything, as plain arrays; `dataset` is the same for xarray.
-        timing: where the time went.
+        timing: computing times.
         warnings: for the user.
     """
 
@@ -99,12 +99,12 @@ class Path(LabelledResult):
 
     @property
     def unstable(self) -> np.ndarray:
-        """How many directions grow at each point; -1 where that could not be judged."""
+        """Number of growing directions at each point; -1 if undetermined."""
         return self.recorded["unstable"]
 
     @property
     def stable(self) -> np.ndarray:
-        """Whether small disturbances die out at each point (False also where that could not be judged)."""
+        """Whether small disturbances decay at each point (False also if undetermined)."""
         return np.asarray(self.recorded["stable"] == 1)
 
     @property
@@ -124,7 +124,7 @@ class Path(LabelledResult):
 
     @property
     def contacts(self) -> Contacts:
-        """Contacts at all points, one after the other; `contacts.sample(k)` are those of point k."""
+        """Contacts at all points, concatenated; `contacts.sample(k)` are those of point k."""
         return recorded_contacts(self.recorded, np.full(len(self), float(self.recorded.attributes["time"])))
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -143,13 +143,13 @@ class Path(LabelledResult):
         raise no_such("path has no output, coordinate or frame", name, names)
 
     def unit(self, name: str) -> str:
-        """SI unit of the parameter, an output, a coordinate or a frame's position; empty where none is known."""
+        """SI unit of the parameter, an output, a coordinate or a frame's position; empty if unknown."""
         data = self.recorded
         if name == self.parameter:
             return str(data.attributes["parameter_unit"])
         if f"output.{name}" in data.variables:
             return data.unit(f"output.{name}")
-        self[name]  # says which names there are
+        self[name]  # raises an error that lists the names
         names = data.names("coordinate")
         return dict(zip(names, json.loads(data.attributes["coordinate_units"]), strict=True)).get(name, "m")
 
@@ -157,7 +157,7 @@ class Path(LabelledResult):
         """Draw one quantity of the path over another, with stability and special points marked; returns the axes.
 
         `x`: by default the first output with one component (or the first coordinate). `y`: by default the parameter.
-        `name`: of this path in the legend, where several are drawn on the same axes.
+        `name`: of this path in the legend, if several are drawn on the same axes.
         """
         return shown("Path.plot", self, x, y, name=name, ax=ax)
 
@@ -190,9 +190,9 @@ class Path(LabelledResult):
 
 
 def leading(direction: np.ndarray) -> int:
-    """The first of a direction's large entries, which defines its sign.
+    """The first of the large entries of a direction, which defines its sign.
 
-    Not the largest: which of two equal entries of a symmetric shape is larger is left to round-off.
+    It is not the largest: of two equal entries of a symmetric shape, round-off would decide which is larger.
     """
     size = np.abs(direction)
     return int(np.argmax(size >= 0.5 * size.max(initial=0.0)))

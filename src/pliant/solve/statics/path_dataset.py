@@ -23,7 +23,7 @@ from pliant.solve.versions import versions
 
 @dataclass
 class PathRecord:
-    """Points in order, what they are, and the directions without stiffness at special ones."""
+    """Points in order, their types, and the directions without stiffness at special points."""
 
     places: list[EquilibriumPoint] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)
@@ -40,7 +40,7 @@ class PathRecord:
         self.branches.append(self.branch)
 
     def more(self, direction: np.ndarray) -> None:
-        """A further direction without stiffness at the last point."""
+        """Append a direction without stiffness to the last point."""
         self.critical.append((len(self.places) - 1, direction))
 
 
@@ -81,7 +81,7 @@ def record_path(
 
 
 def _contacts(record: PathRecord, t: float) -> Contacts:
-    """Contacts of all points, one after the other."""
+    """Contacts of all points, concatenated."""
     found = [place.contacts for place in record.places if place.contacts is not None]
     if not found:
         return Contacts()
@@ -98,7 +98,7 @@ def _recorded(
     tangents = [p.tangent or Direction(np.zeros(n), np.zeros(m), 0.0) for p in places]
     holds = {True: 1, False: 0, None: -1}
     judged = [p.stability for p in places]
-    # a special point is neutral; which side of zero its stiffness was found on means nothing
+    # a special point is neutral; the sign of its computed stiffness has no meaning
     unstable = [-1 if s is None else s.unstable for s in judged]
     stable = [-1 if s is None or kind else holds[s.stable] for s, kind in zip(judged, record.kinds, strict=True)]
     for k, kind in enumerate(record.kinds):

@@ -25,15 +25,15 @@ from pliant.solve.status import Status
 FIRST_STEP = 0.01
 MAX_STEP = 0.08
 MIN_STEP = 1e-9
-# A step is repeated at half its length where the path turns further than this within it (cosine of the angle).
+# A step is repeated with half its length if the path turns by more than this within it (cosine of the angle).
 MAX_BEND = 0.9
-# Where contacts open, close, stick or slide, a path has a corner: steps shorter than this may turn as far as they like.
+# Where contacts open, close, stick or slide, a path has a corner: the turn of steps shorter than this is not limited.
 KINK = 1e-4
-# A special point is where the test quantity is below this share of its value at the nearer end of the step.
+# A special point is located when the test quantity is below this fraction of its value at the nearer end of the step.
 LOCATED = 1e-8
-# Where a test quantity changes its sign without ever being smaller than this share, the step went over to another path.
+# If a test quantity changes its sign without becoming smaller than this fraction, the step has jumped to another path.
 JUMPED = 1e-5
-# At a limit point, stiffness vanishes in the direction of the path: to this share of its change over the step.
+# At a limit point, the stiffness vanishes in the direction of the path, to this fraction of its change over the step.
 SAME = 1e-3
 
 
@@ -41,7 +41,7 @@ SAME = 1e-3
 class Branch:
     """Leave the path at a bifurcation.
 
-    mode: which loss of stiffness along the path, counted from 1 (a column's first buckling mode is met first).
+    mode: which loss of stiffness along the path, counted from 1 (the first buckling mode of a column is the first).
     sign: +1 or -1, the side. It is the sign of the change of `by`, or of the leading entry of the direction, which
         `SpecialPoint.moves` names.
     by: output that distinguishes the sides.
@@ -122,7 +122,7 @@ class PathFollower:
         )
 
     def _attempt(self, place: EquilibriumPoint, step: float) -> EquilibriumPoint:
-        """The next point; raises _TooLong where it is not found, or cannot be trusted."""
+        """The next point; raises _TooLong if it is not found, or is unreliable."""
         self.tried += 1
         new = self.statics.step(place, step)
         if new is None or new.tangent is None or place.tangent is None:
@@ -132,10 +132,10 @@ class PathFollower:
             raise _TooLong
         return new
 
-    # -- what happens within a step ----------------------------------------------------------------------------------
+    # -- special points within a step ----------------------------------------------------------------------------------
 
     def _between(self, place: EquilibriumPoint, new: EquilibriumPoint, step: float) -> Status | EquilibriumPoint | None:
-        """Record what lies between two points, in order: a status if the path ends there, a place if it branches off."""
+        """Record the special points between two points, in order: a status if the path ends there, a point if it branches off."""
         previous = None
         for length, kind, where, k in sorted(self._special_points(place, new, step), key=lambda x: x[0]):
             if kind in (Status.COMPLETED, Status.STOPPED):
@@ -158,8 +158,9 @@ class PathFollower:
     def _special_points(
         self, place: EquilibriumPoint, new: EquilibriumPoint, step: float
     ) -> list[tuple[float, str, EquilibriumPoint, int]]:
-        """Limit points, bifurcations and ends within a step: length along it, what it is, the point, and the number of the
-        eigenvalue that vanishes there (-1 for none)."""
+        """Limit points, bifurcations and ends within a step: length along it, type, the point, and the index of the vanishing
+        eigenvalue
+        (-1 for none)."""
         found: list[tuple[float, str, EquilibriumPoint, int]] = []
         fold = None
         if place.tau * new.tau < 0:
@@ -175,7 +176,7 @@ class PathFollower:
             found.append((at[0], "bifurcation", at[1], k))
             losses = self.modes + sum(kind == "bifurcation" for _, kind, _, _ in found)
             if self.branch is not None and losses >= self.branch.mode:
-                break  # eigenvalues lose their sign in ascending order: what follows lies beyond the branch
+                break  # eigenvalues vanish in ascending order: the following ones are beyond the branch
         for status, test in self._ends():
             if test(place) * test(new) <= 0 and test(new) != test(place):
                 at = self._locate(place, new, step, test)
@@ -183,7 +184,7 @@ class PathFollower:
         return found
 
     def _crossings(self, place: EquilibriumPoint, new: EquilibriumPoint) -> range:
-        """Numbers of the eigenvalues that change their sign."""
+        """Indices of the eigenvalues that change their sign."""
         a, b = place.stability, new.stability
         if a is None or b is None or a.neutral or b.neutral or len(a.values) != len(b.values):
             return range(0)
@@ -191,7 +192,7 @@ class PathFollower:
         return range(min(counts), max(counts))
 
     def _ends(self) -> list[tuple[Status, Callable[[EquilibriumPoint], float]]]:
-        """Tests that are zero where the path ends, with the status it then has."""
+        """Test functions that are zero at an end of the path, with the resulting status."""
         ends: list[tuple[Status, Callable[[EquilibriumPoint], float]]] = [
             (Status.COMPLETED, lambda x: x.value - self.to)
         ]
@@ -212,7 +213,7 @@ class PathFollower:
     def _locate(
         self, place: EquilibriumPoint, new: EquilibriumPoint, step: float, test: Callable[[EquilibriumPoint], float]
     ) -> tuple[float, EquilibriumPoint]:
-        """Length along the step, and the point, where a test is zero: by Brent's method on points of the path."""
+        """Length along the step, and the point, at which a test function is zero: Brent's method on points of the path."""
         seen = {0.0: place, step: new}
         ends = abs(test(place)), abs(test(new))
         small = LOCATED * max(min(ends), 1e-3 * max(ends))
@@ -237,7 +238,7 @@ class PathFollower:
         return root, replace(seen[root], scaling=place.scaling)
 
     def _exactly(self, place: EquilibriumPoint) -> EquilibriumPoint:
-        """The end, with the parameter at its value to the last digit."""
+        """The last point, with exactly the final value of the parameter."""
         nothing = np.zeros(self.statics.bound.nv), np.zeros(self.statics.bound.m)
         fixed = Direction(*nothing, self.statics.loading.scale)
         found = self.statics.correct(place.q, place.multipliers, self.to, fixed, place.metric, patient=True)
@@ -248,7 +249,7 @@ class PathFollower:
     # -- branches ----------------------------------------------------------------------------------------------------
 
     def _switch(self, place: EquilibriumPoint, direction: np.ndarray) -> EquilibriumPoint | None:
-        """A first point on the branch that crosses here, on the side requested."""
+        """The first point on the crossing branch, on the requested side."""
         assert self.branch is not None
         assert place.tangent is not None
         force = place.at.stiffness @ direction
@@ -256,7 +257,7 @@ class PathFollower:
         if self.statics.bound.m:
             change = balancing_multipliers(place.at, force, self.statics.bound.active_rows)
         way = Direction(direction, change, 0.0)
-        # across the path that is left: the branch then cannot be mistaken for it
+        # orthogonal to the previous path, so that the correction does not return to it
         along = place.metric.dot(way, place.tangent)
         t = place.tangent
         way = Direction(way.q - along * t.q, way.multipliers - along * t.multipliers, -along * t.value)
@@ -289,7 +290,7 @@ class PathFollower:
         name = min(self.stop, key=lambda x: abs(self._output(last, x) - self.stop[x]))
         return f"'{name}' reached {self.stop[name]:g} at '{self.statics.loading.name}' = {last.value:.6g}"
 
-    # -- words -------------------------------------------------------------------------------------------------------
+    # -- messages -------------------------------------------------------------------------------------------------------
 
     def _ending(self, reason: str = "") -> str:
         places = self.record.places
@@ -327,7 +328,7 @@ class PathFollower:
 
 
 def _bent(place: EquilibriumPoint, new: EquilibriumPoint, step: float) -> EquilibriumPoint:
-    """The new point as the next step begins: with the rate at which the tangent turned, and its own scaling."""
+    """The new point for the next step: with the rate of change of the tangent, and its own scaling."""
     assert place.tangent is not None
     assert new.tangent is not None
     bend = new.tangent.plus(place.tangent.times(-1.0)).times(1.0 / step)
@@ -335,7 +336,7 @@ def _bent(place: EquilibriumPoint, new: EquilibriumPoint, step: float) -> Equili
 
 
 def _contacts_changed(place: EquilibriumPoint, new: EquilibriumPoint) -> bool:
-    """Whether others touch, or stick, at the two ends of a step."""
+    """Whether contacts, or their sticking, differ at the two ends of a step."""
     if place.contacts is None or new.contacts is None:
         return False
     columns = [ENTRIES[name].at for name in ("key", "slides")]
@@ -348,7 +349,8 @@ def _value(place: EquilibriumPoint, k: int) -> float:
 
 
 def _critical(place: EquilibriumPoint, k: int) -> np.ndarray:
-    """The direction without stiffness, of unit length; along the path at a limit point that no eigenvalue tells of."""
+    """The direction without stiffness, of unit length; the direction of the path at a limit point without a vanishing
+    eigenvalue."""
     assert place.tangent is not None
     direction = place.tangent.q if k < 0 or place.stability is None else place.stability.directions[:, k]
     length = place.metric.length(Direction(direction, place.multipliers, 0.0))

@@ -11,15 +11,15 @@ from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations
 from pliant.equations.workspace import EvaluationError
 
-# Step of the central difference by the parameter, as a share of its scale: truncation and round-off are then both about
-# 1e-10 of the forces in play, and a parameter that enters linearly is differentiated to round-off.
+# Step of the central difference with respect to the parameter, relative to its scale: truncation and round-off are then both about
+# 1e-10 of the acting forces, and a parameter that enters linearly is differentiated to round-off.
 DIFFERENCE = 1e-5
 
 Imbalance = Callable[[float], tuple[np.ndarray, np.ndarray]]
 
 
 class PathParameter:
-    """A parameter or an input of a model; `scale` is the size of a change that matters, in its own units."""
+    """A parameter or an input of a model; `scale` is the size of a significant change, in its own units."""
 
     def __init__(self, eqs: Equations, name: str, scale: float) -> None:
         if name not in eqs.inputs and name not in eqs.parameters:
@@ -28,25 +28,26 @@ class PathParameter:
         self._eqs = eqs
 
     def initial(self, t: float) -> float:
-        """Its value before the path begins: as given for this call, else the model's at time t [s]."""
+        """Its value at the beginning of the path: as given for this call, else the model's at time t [s]."""
         if self.name in self._eqs.inputs:
             return float(self._eqs.binding.signals(t)[0][self._eqs.inputs.index(self.name)])
         return self._eqs.parameters[self.name]
 
     def equations(self, value: float) -> Equations:
-        """The equations with that value, which may be outside of the model's limits."""
+        """The equations with this value, which may be outside of the model's limits."""
         change = {self.name: float(value)}
         if self.name in self._eqs.inputs:
             return self._eqs.at(inputs=change)
         return self._eqs.at(parameters=change, within_limits=False)
 
     def at(self, value: float, bound: Binding) -> Binding:
-        """The equations with that value in force; `bound` says which constraint rows are, and what contacts remember."""
+        """The binding with this value, and with the active constraint rows and the contact memory of `bound`."""
         return self.equations(value).binding.with_rows(bound.row_active).with_memory_of(bound)
 
     def derivative(self, value: float, imbalance: Imbalance) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives by the number of forces and constraint values, of which `imbalance` gives both at any value: by a
-        central difference of the compiled equations; one-sided where the model ends on the other side."""
+        """Derivatives of forces and constraint values, which `imbalance` returns for a value, with respect to the parameter: by a
+        central
+        difference, or a one-sided one if the model cannot be evaluated on the other side."""
         step = DIFFERENCE * self.scale
         found: list[tuple[float, tuple[np.ndarray, np.ndarray]]] = []
         for place in (value + step, value - step, value):

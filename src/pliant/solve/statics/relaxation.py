@@ -1,16 +1,16 @@
-"""Equilibria by pseudo-transient continuation: Newton's method that becomes a damped motion where it would go astray.
+"""Equilibria by pseudo-transient continuation: Newton's method that becomes a damped motion where Newton steps would diverge.
 
-A step solves the equations of an implicit step of a motion without inertia, whose drag is the metric V of how far nodes move
-and turn,
+A step solves the equations of an implicit step of a motion without inertia, whose damping is the metric V of displacements and
+rotations of nodes,
 
     F(q) - J' multipliers + shift V x = left F0,    phi(q) = left phi0,
 
-x being the increment since the step's beginning. Without a shift and with nothing left this is statics, and the steps are
-Newton's. The shift is what it takes to have no negative eigenvalues on the motions that the constraints allow, so steps lead
-downhill, away from poses that give way. Steps are also limited by a radius: a part of the imbalance is left then.
+where x is the increment since the beginning of the step. Without a shift and with left = 0 this is statics, and the steps are
+Newton steps. The shift removes negative eigenvalues on the motions allowed by the constraints, so that steps lead downhill, away
+from unstable poses. Steps are also limited by a trust radius: a part of the imbalance then remains.
 
-Whether a step is good is decided by the corrections that its equations require at its end (Deuflhard's natural criterion), not by
-forces: those of stiff strains that a step brings up count for no more than the small motion that removes them.
+A step is accepted by the corrections that its equations require at its end (Deuflhard's natural criterion), not by forces: large
+forces of stiff strains, caused by a step, are as insignificant as the small motion that removes them.
 """
 
 from __future__ import annotations
@@ -32,49 +32,50 @@ from pliant.solve.statics.obstacles import Obstacles
 from pliant.solve.statics.stability import DENSE_UP_TO, NEUTRAL, stiffness_scaling
 from pliant.solve.statics.static_equations import StaticEquations, forces_in_play, largest_turn
 
-# Evaluations of the equations before a search is abandoned.
+# Maximum number of evaluations of the equations in a search.
 MAX_ITERATIONS = 500
-# No node turns further than this in one step [rad], nor moves by more than so many times the robot's size, at first.
+# Initial limits of a step: rotation [rad] and displacement of nodes, relative to the robot's size.
 MAX_TURN = 1.5
 MAX_MOVE = 1.0
-# A robot that has moved by so many times its size has no rest.
+# A robot that has moved by this multiple of its size has no equilibrium.
 AWAY = 1e4
-# Up to this many unknowns dense matrices cost less than the bookkeeping of sparse ones.
+# Up to this number of unknowns dense matrices are faster than sparse ones.
 DENSE_UNKNOWNS = 400
-# Corrections of one step; by how much each is shorter than the one before, from the third on; and the share of the step at which
-# one is the last.
+# Maximum number of corrections of a step; required ratio of successive corrections, from the third on; and the fraction of the step
+# at which a correction is the last.
 CORRECTIONS = 8
 SHORTER = 0.7
 SETTLED = 0.1
-# Steps with a shift are as long as the radius where they are longer than this share of it.
+# Steps with a shift have the length of the radius, up to this factor.
 NEARLY = 0.3
-# Below this radius a step that is too long is shortened by the shift, not by leaving a part of the imbalance.
-# So is one that is longer than this, along directions without stiffness.
+# Below this radius a step that is too long is shortened by the shift, instead of by leaving a part of the imbalance;
+# so are steps longer than this, along directions without stiffness.
 SMALL_RADIUS = 0.1
 ENDLESS = 1e3
 LEAST_RADIUS = 1e-12
-# Constraints closer than this are closed, as shares of their sizes.
+# Constraint values below this are closed, relative to their sizes.
 CLOSED = 1e-11
-# A pose is in balance when its forces are, and Newton's next step is shorter than this share of the longest.
+# A pose is an equilibrium if its forces balance, and the next Newton step is shorter than this fraction of the longest.
 IN_BALANCE = 1e-6
-# Length of the push that makes an unbalanced pose of a balanced one that gives way; and how many are tried.
+# Length of the perturbation that leaves an unstable equilibrium, and the maximum number of perturbations.
 PUSH = 0.1
 MAX_PUSHES = 6
-# Constraints further open than this share of their sizes may squeeze rods until they buckle. This is foreseen from a step
-# of so small an extent; forces go up to so many times those of the first buckling at first.
+# Constraints that are open by more than this, relative to their sizes, may compress rods until they buckle. This is predicted
+# from a step of this extent; forces are at first limited to this multiple of the first buckling load.
 CLOSING = 1e-6
 FORESIGHT = 1e-3
 BEYOND = 1.5
-# Springs become constraints again when these are closed to this share of their sizes.
+# Springs become constraints again when these are closed to this fraction of their sizes.
 NEARLY_CLOSED = 1e-3
 ROUGHLY = 1e-2
 
 
 @dataclass
 class RelaxationResult:
-    """Where a search has ended: pose and multipliers, whether in balance, the binding with what contacts remember there, whether
-    it gives way there, evaluations, the rates that it was pushed along, whether it has left for good, and pairs of things that
-    have met on its way."""
+    """End of a search: pose and multipliers, whether forces balance, the binding with its contact memory, whether the pose is
+    unstable,
+    number of evaluations, rates along which it was perturbed, whether it has moved too far, and pairs of parts that came into
+    contact."""
 
     q: np.ndarray
     multipliers: np.ndarray
@@ -88,7 +89,7 @@ class RelaxationResult:
 
 
 class _PoseEquations(NamedTuple):
-    """A pose with the equations there."""
+    """A pose and its equations."""
 
     q: np.ndarray
     multipliers: np.ndarray
@@ -96,7 +97,7 @@ class _PoseEquations(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """Increments of q and of the multipliers, the shift that gave them, and their extent: 1 is the longest allowed."""
+    """Increments of q and of the multipliers, their shift, and their extent: 1 is the longest allowed."""
 
     x: np.ndarray
     multipliers: np.ndarray
@@ -116,7 +117,7 @@ class Relaxation:
         reach: float = 1.0,
         passing: bool = False,
     ) -> None:
-        """`stable`: leave poses that give way. `reach`: factor on the longest steps. `passing`: steps may lead through surfaces."""
+        """`stable`: leave unstable poses. `reach`: factor on the longest steps. `passing`: steps may pass through surfaces."""
         self._statics, self._carried, self._stable = statics, carried, stable
         self._most_turn, self._most_move = MAX_TURN * reach, MAX_MOVE * reach
         self._bound = statics.bound
@@ -171,7 +172,7 @@ class Relaxation:
             away = not np.abs(self._bound.node_poses(place.q)[1] - begin).max(initial=0.0) <= AWAY * self._size
             if away:
                 break
-        # what was left for a way that leads nowhere
+        # the result before the unsuccessful perturbation
         if left is not None:
             self._statics.bound = remembered
             return self._rest(left, in_balance=True, gives_way=True)
@@ -189,7 +190,7 @@ class Relaxation:
     # -- evaluations -------------------------------------------------------------------------------------------------
 
     def _place(self, q: np.ndarray, multipliers: np.ndarray) -> _PoseEquations:
-        """The equations at a pose; raises EvaluationError where they cannot be evaluated."""
+        """The equations at a pose; raises EvaluationError if they cannot be evaluated."""
         at = self._statics.linearized(q, multipliers)
         if not (np.all(np.isfinite(at.residual)) and np.all(np.isfinite(at.stiffness.data))):
             raise EvaluationError("the forces at a pose are not finite numbers")
@@ -198,8 +199,9 @@ class Relaxation:
     def _tangent(
         self, place: _PoseEquations, metric: Any, imbalance: np.ndarray, left: np.ndarray | float = 0.0
     ) -> Tangent:
-        """The tangent at a place for a step that removes an imbalance (nv) and leaves forces `left`: the second derivative along
-        carried increments, which are not straight."""
+        """The tangent at a pose for a step that removes an imbalance (nv) and leaves forces `left`, including the second
+        derivative along
+        carried increments, which are curved."""
         carried = self._carried.rates
         turning = imbalance.copy()
         turning[carried] = (imbalance + left)[carried]
@@ -208,15 +210,16 @@ class Relaxation:
         return Tangent(place.at, metric, self._bound.active_rows, added)
 
     def _balanced_place(self, q: np.ndarray) -> _PoseEquations:
-        """A pose with the multipliers that carry as much of its forces as they can."""
+        """A pose with the multipliers that balance its forces in the least-squares sense."""
         place = self._place(q, np.zeros(self._bound.m))
         if not self._bound.m:
             return place
         return self._place(q, self._statics.balanced_multipliers(place.at, place.at.residual, place.multipliers))
 
     def _commutators(self, force: np.ndarray) -> Entries:
-        """What makes the stiffness that of increments by rotation vectors, which body-side increments are not where forces are
-        not balanced: minus half the hat of the torque."""
+        """The difference between the stiffness for increments by rotation vectors and for body-side increments, which is nonzero
+        if forces
+        do not balance: minus half the hat of the torque."""
         begin, half = self._rotations, 0.5 * force
         rows, columns, values = [], [], []
         for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
@@ -226,17 +229,17 @@ class Relaxation:
         return np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
 
     def _gaps(self, place: _PoseEquations) -> np.ndarray:
-        """Constraint values [m or rad] less what springs in place of the constraints allow for."""
+        """Constraint values [m or rad] minus the deflection of the springs that replace the constraints."""
         return (place.at.phi + self._give * place.multipliers) * self._active
 
     def _gap(self, place: _PoseEquations) -> float:
-        """The largest constraint value, as a share of its size."""
+        """The largest constraint value, relative to its size."""
         return float(np.abs(place.at.phi * self._active / place.at.row_sizes).max(initial=0.0))
 
     # -- measures ----------------------------------------------------------------------------------------------------
 
     def _mean_square_turns(self, q: np.ndarray) -> np.ndarray:
-        """How far each rate turns nodes: mean of the squares (nv)."""
+        """Rotation of nodes per unit of each rate: mean of the squares (nv)."""
         out = np.zeros(self._bound.nv)
         for k in range(len(out)):
             rate = np.zeros(len(out))
@@ -246,11 +249,12 @@ class Relaxation:
         return out
 
     def _metric(self, at: LinearizedEquations) -> Any:
-        """V: displacements by the mass that they move, relative to the robot's mass and size, and turns of nodes. An array of
+        """V: displacements weighted by the mass that they move, relative to the robot's mass and size, and rotations of nodes. An
+        array for
         small systems, else sparse."""
         total = float(sum(self._bound.constants[k] for k in self._bound.system.masses.values()))
         scale = 1.0 / ((total if total > 0 else 1.0) * self._size**2)
-        # a little of every increment, so that massless directions have a length too
+        # a small multiple of the identity, so that massless directions have a nonzero length
         square = self._sizes**2
         typical = float(np.mean(square * (scale * np.abs(at.mass.diagonal()) + self._turns))) if len(square) else 0.0
         diagonal = self._turns + (1e-6 * typical or 1.0) / square
@@ -261,7 +265,7 @@ class Relaxation:
         return metric
 
     def _extent(self, q: np.ndarray, x: np.ndarray) -> float:
-        """Largest turn and displacement of a node by an increment, to first order; 1 is the most that is allowed."""
+        """Largest rotation and displacement of a node by an increment, to first order, relative to the maximum."""
         if not np.all(np.isfinite(x)):
             return np.inf
         twists, places = self._bound.node_twists(q, x), self._bound.node_poses(q)[1]
@@ -270,7 +274,7 @@ class Relaxation:
         return float(max(turn, move / (self._most_move * self._size)))
 
     def _forces_balance(self, place: _PoseEquations) -> bool:
-        """Whether forces are small beside those in play, and constraints closed."""
+        """Whether the imbalance is small relative to the acting forces, and constraints are closed."""
         at = place.at
         allowed = self._statics.tolerance * max(forces_in_play(at, place.multipliers), self._force)
         closed = np.abs(self._gaps(place) / at.row_sizes).max(initial=0.0) <= CLOSED
@@ -281,7 +285,7 @@ class Relaxation:
     def _newton(
         self, place: _PoseEquations, tangent: Tangent, force: np.ndarray, phi: np.ndarray
     ) -> tuple[_Step, Factors] | None:
-        """Newton's step, stable or not, and its factors; None where the stiffness is singular."""
+        """Newton's step, stable or not, and its factors; None if the stiffness is singular."""
         factors = tangent.factorized(0.0, self._give[self._bound.active_rows])
         if factors is None:
             return None
@@ -289,8 +293,9 @@ class Relaxation:
         return _Step(x, multipliers, 0.0, self._extent(place.q, x)), factors
 
     def _shifted(self, place: _PoseEquations, tangent: Tangent, force: np.ndarray, phi: np.ndarray) -> _Step | None:
-        """A step with the least shift that makes the matrix sound and the step no longer than the radius, or near it."""
-        # where nothing is stiff, the shift that gives a step of the size of one
+        """A step with the smallest shift for which the matrix has no negative eigenvalues and the step is about within the
+        radius."""
+        # without stiffness, the shift that gives a step of unit size
         size = np.maximum(np.abs(tangent.stiffness.diagonal()), np.abs(force) / self._sizes)
         highest = np.max(size / tangent.metric.diagonal(), initial=1e-300)
         shift, low, best = self._last_shift or 1e-6 * highest, 0.0, None
@@ -310,7 +315,7 @@ class Relaxation:
         return best
 
     def _next(self, place: _PoseEquations, step: _Step, tangent: Tangent) -> _PoseEquations:
-        """The place after a step, or the same one with a smaller radius or soft constraints."""
+        """The pose after a step, or the same pose with a smaller radius or soft constraints."""
         share = min(1.0, self._radius / step.extent) if step.extent > 0 else 1.0
         found = self._settled(place, step, share, tangent.metric)
         if found is None:
@@ -328,7 +333,7 @@ class Relaxation:
             return place
         self._statics.remember(new.q)
         if ratio < 0.25:
-            # places may be far away, but turns beyond the longest could jump over an equilibrium
+            # displacements may be large, but rotations beyond the maximum could jump over an equilibrium
             limited = self._radius == 1.0 and (share < 1.0 or (step.shift > 0 and step.extent > NEARLY))
             self._most_move *= 3.0 if limited and ratio < 0.01 else 1.0
             self._radius = min(1.0, 3.0 * self._radius)
@@ -337,11 +342,13 @@ class Relaxation:
     # -- constraints that are open at the start ------------------------------------------------------------------------
 
     def _softness(self, place: _PoseEquations) -> float:
-        """How much constraints shall give way at first, as shares of their sizes per work of their forces [1/J]: zero, or so much
-        that these squeeze the robot only a little beyond its first buckling.
+        """Initial compliance of constraints, relative to their sizes per work of their forces [1/J]: zero, or such that they load
+        the robot
+        only slightly beyond its first buckling.
 
-        Closed at once they could squeeze a perfect rod indefinitely, and let it give way in waves that no slow squeezing leads
-        to. The first loss of stiffness is foreseen from its change over a small share of Newton's step.
+        Closed at once, constraints could compress a perfect rod arbitrarily, and let it buckle in a mode that slow compression
+        never
+        reaches. The first loss of stiffness is predicted from its change over a small fraction of Newton's step.
         """
         phi = place.at.phi * self._active
         if self._gap(place) <= CLOSING or self._bound.nv > DENSE_UP_TO:
@@ -370,19 +377,19 @@ class Relaxation:
         return square / (BEYOND * lost * max(abs(float(phi @ step.multipliers)), 1e-300))
 
     def _soften(self, softness: float, place: _PoseEquations) -> None:
-        """Springs in place of constraints."""
+        """Replace constraints by springs."""
         self._is_soft = softness > 0
         self._give, self._first_gap = softness * place.at.row_sizes**2, self._gap(place)
 
     def _springs_balance(self, place: _PoseEquations) -> bool:
-        """Whether springs in place of constraints and the robot's forces balance roughly."""
+        """Whether the springs that replace constraints roughly balance the robot's forces."""
         at = place.at
         gaps, forces = np.abs(self._gaps(place) / at.row_sizes), np.abs(at.rate_sizes * at.residual)
         carried = np.abs(at.rate_sizes * (at.jacobian.T @ place.multipliers))
         return bool(gaps.max() <= ROUGHLY * self._gap(place) and forces.max() <= ROUGHLY * carried.max())
 
     def _harden(self, place: _PoseEquations) -> None:
-        """Harder springs in place of constraints, and in the end the constraints themselves."""
+        """Stiffen the springs that replace constraints, and finally restore the constraints."""
         gap = self._gap(place)
         factor = 0.0 if gap <= NEARLY_CLOSED else 0.3 if gap > 0.5 * self._first_gap else 0.1
         self._give, self._is_soft = factor * self._give, factor > 0
@@ -391,13 +398,14 @@ class Relaxation:
     def _settled(
         self, place: _PoseEquations, step: _Step, share: float, metric: Any
     ) -> tuple[_PoseEquations, float, np.ndarray] | None:
-        """The solution of a step's equations by Newton's method, the worst ratio of two corrections, and the increment that led
-        there; None where corrections do not become shorter."""
+        """Solve the equations of a step by Newton's method: the solution, the largest ratio of two corrections, and the
+        increment; None
+        if corrections do not decrease."""
         left_phi = (1 - share) * self._gaps(place)
         x = share * step.x
         q = self._carried.increment(self._bound, place.q, x)
         multipliers = place.multipliers + share * step.multipliers
-        # a step that only relaxes stiff strains may be shorter than the motion that follows
+        # a step that only relaxes stiff strains may be shorter than the following motion
         length = first = max(share * step.extent, 0.3 * self._radius)
         rotations, worst = self._bound.node_poses(place.q)[0], 0.0
         to_the_end = step.shift == 0 and share == 1.0
@@ -424,7 +432,7 @@ class Relaxation:
             worst = max(worst, correction / first)
             ending = correction <= (1e-3 if to_the_end else SETTLED * self._extent(place.q, x + more[0]))
             if ending and self._stable and not factors.sound and self._is_soft:
-                return None  # Newton's method went over to the far side of a pose that gives way
+                return None  # Newton's method has crossed an unstable pose
             if to_the_end and ending:
                 return new, worst, x
             x = x + more[0]
@@ -439,7 +447,7 @@ class Relaxation:
         return None
 
     def _polished(self, place: _PoseEquations) -> _PoseEquations:
-        """A balanced place with what the tolerance left of the imbalance taken down to round-off, while full steps lower it."""
+        """Reduce the remaining imbalance of an equilibrium to round-off, as long as full Newton steps decrease it."""
         for _ in range(6):
             tangent = self._tangent(place, self._metric(place.at), place.at.residual)
             found = self._newton(place, tangent, place.at.residual, place.at.phi * self._active)
@@ -458,7 +466,7 @@ class Relaxation:
         return place
 
     def _push(self, place: _PoseEquations) -> _PoseEquations | None:
-        """A balanced place moved a little along the direction that gives way most; None where there is none."""
+        """Perturb an equilibrium along its most unstable direction; None if there is none."""
         if self._bound.nv > DENSE_UP_TO:
             return None
         D = stiffness_scaling(place.at)

@@ -1,8 +1,8 @@
-"""Stability of equilibria: by the stiffness on the motions that constraints allow, or by the eigenvalues of the motion.
+"""Stability of equilibria: by the stiffness on the motions allowed by constraints, or by the eigenvalues of the motion.
 
-A pose at which forces have a potential is stable where that has a minimum, as long as damping takes energy away; gyroscopic terms
-do not matter then. Where forces have none, where something like a negative damper gives energy, or where gyroscopic terms may hold
-what lacks stiffness, the eigenvalues of the motion decide.
+If forces have a potential, an equilibrium is stable at a minimum, as long as damping dissipates energy; gyroscopic terms then have
+no influence. If they have no potential, if damping is negative, or if gyroscopic terms may stabilize a pose without positive
+stiffness, the eigenvalues of the motion decide.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from pliant.solve.statics.eigenvalue_count import (
     negative_eigenvalues_within,
 )
 
-# Eigenvalues are computed densely up to this many rates.
+# Number of rates up to which eigenvalues are computed with dense matrices.
 DENSE_UP_TO = 600
-# A scaled stiffness below this is none: the pose can drift without force.
+# A scaled stiffness below this is zero: the pose can drift without force.
 NEUTRAL = 1e-10
 
 
-# Damping that gives energy by less than this share is round-off; whether it does harm is then decided by the motion.
+# Negative damping below this fraction is round-off; whether it destabilizes is then decided by the eigenvalues of the motion.
 GIVES = 1e-12
-# Modes that are looked at in a large robot whose stiffness does not decide.
+# Number of modes that are examined in a large robot whose stiffness does not decide.
 LOOKED_AT = 12
 
 
@@ -43,14 +43,14 @@ class Stability:
     Attributes:
         values: eigenvalues of the scaled stiffness, ascending [-]; about 1 for a direction that is as stiff as single
             coordinates are. Their signs do not depend on the scaling.
-        directions: the directions of `values` in increments of q, one per column.
-        unstable: how many independent directions grow.
-        neutral: how many have no stiffness.
+        directions: the eigenvectors of `values` in increments of q, one per column.
+        unstable: number of independent growing directions.
+        neutral: number of directions without stiffness.
         lowest: lowest eigenvalue of the stiffness itself [N/m or N m/rad in mass-free metric], or minus the fastest
             growth [1/s] where forces have no potential; None without allowed motions, or where it was not computed.
         conservative: whether the stiffness decides: `unstable` counts its negative eigenvalues. Otherwise it counts growing
-            eigenvalues of the motion: forces have no potential, damping gives energy, or gyroscopic terms hold it.
-        remark: how it grows, or what holds it, where the stiffness does not decide.
+            eigenvalues of the motion: forces have no potential, damping is negative, or gyroscopic terms stabilize it.
+        remark: how it grows, or what stabilizes it, if the stiffness does not decide.
     """
 
     values: np.ndarray
@@ -63,16 +63,16 @@ class Stability:
 
     @property
     def stable(self) -> bool | None:
-        """Whether small disturbances stay small; None: it can drift."""
+        """Whether small disturbances stay small; None: the pose can drift."""
         if self.unstable:
             return False
         return None if self.neutral else True
 
 
 def stiffness_scaling(at: LinearizedEquations) -> np.ndarray:
-    """Positive numbers (nv) that bring stiff and soft coordinates to a common scale: D in D K D.
+    """Positive numbers (nv) that scale stiff and soft coordinates to a common size: D in D K D.
 
-    Coordinates without stiffness of their own are scaled by their mass.
+    Coordinates without stiffness are scaled by their mass.
     """
     square = at.rate_sizes**2
     stiffness, mass = square * np.abs(at.stiffness.diagonal()), square * np.abs(at.mass.diagonal())
@@ -83,7 +83,7 @@ def stiffness_scaling(at: LinearizedEquations) -> np.ndarray:
 
 
 def judge(at: LinearizedEquations, scaling: np.ndarray | None = None) -> Stability | None:
-    """Stability at a pose; None where the system is too large for it.
+    """Stability at a pose; None if the system is too large.
 
     `scaling`: that of another pose, so that `values` at both are comparable.
     """
@@ -109,7 +109,7 @@ def judge(at: LinearizedEquations, scaling: np.ndarray | None = None) -> Stabili
         lowest = float(scipy.linalg.eigvalsh(0.5 * unit.T @ (full + full.T) @ unit)[0])
         by_stiffness = Stability(values, directions, lacking, neutral, lowest, True)
         return by_stiffness if _stiffness_decides(at, C, lacking) else _by_motion(plain, C, M, by_stiffness)
-    # circulatory forces: growth shows in the eigenvalues of the motion, not in the sign of K
+    # circulatory forces: growth depends on the eigenvalues of the motion, not on the sign of K
     roots, shapes = scipy.linalg.eig(K)
     order = np.argsort(roots.real)
     directions = D[:, None] * (scaled @ shapes[:, order].real)
@@ -120,18 +120,19 @@ def judge(at: LinearizedEquations, scaling: np.ndarray | None = None) -> Stabili
 
 
 def _stiffness_decides(at: LinearizedEquations, allowed: np.ndarray, lacking: int) -> bool:
-    """Whether a symmetric stiffness tells of stability: damping takes energy, and no gyroscopic terms act where it is lacking.
+    """Whether a symmetric stiffness decides about stability: damping dissipates energy, and no gyroscopic terms act if it is not
+    positive.
     allowed: the damping on allowed motions."""
     C = at.in_sizes().damping
     if not C.count_nonzero():
         return True
     if lacking and not is_symmetric(C):
-        return False  # gyroscopic terms may hold it
+        return False  # gyroscopic terms may stabilize it
     return _takes_energy(0.5 * (C + C.T).toarray()) or _takes_energy(0.5 * (allowed + allowed.T))
 
 
 def _takes_energy(C: np.ndarray) -> bool:
-    """Whether a symmetric matrix has no negative eigenvalues but round-off."""
+    """Whether a symmetric matrix has no negative eigenvalues beyond round-off."""
     size = np.abs(np.diag(C))
     D = 1 / np.sqrt(np.maximum(size, max(1e-12 * size.max(initial=0.0), 1e-300)))
     try:
@@ -142,11 +143,11 @@ def _takes_energy(C: np.ndarray) -> bool:
 
 
 def _by_motion(K: np.ndarray, C: np.ndarray, M: np.ndarray, by_stiffness: Stability) -> Stability:
-    """The judgement of a symmetric stiffness, changed to what the motion does."""
+    """The stability of a symmetric stiffness, corrected by the eigenvalues of the motion."""
     found = growth(0.5 * (K + K.T), C, M)
     lacking = by_stiffness.unstable
     if not found.judged or (lacking and found.growing):
-        return by_stiffness  # what lacks stiffness gives way
+        return by_stiffness  # directions without stiffness are unstable
     if found.growing:
         return replace(by_stiffness, unstable=found.growing, conservative=False, remark=found.remark)
     if lacking:
@@ -160,11 +161,11 @@ def _by_motion(K: np.ndarray, C: np.ndarray, M: np.ndarray, by_stiffness: Stabil
 
 
 LIGHT = 0.01
-"""Damping ratio that real parts have at least."""
+"""Damping ratio that is assumed as the minimum of real parts."""
 
 
 def held_by_damping(at: LinearizedEquations) -> bool:
-    """Whether a pose without any damping that flutters is held by light damping of all vibrations, as real parts have.
+    """Whether a pose that flutters without any damping is stabilized by the light damping of all vibrations that real parts have.
 
     Circulatory loads, such as moments about fixed axes, make any undamped robot flutter, however small they are.
     """
@@ -181,8 +182,9 @@ def held_by_damping(at: LinearizedEquations) -> bool:
 
 
 def judge_large(at: LinearizedEquations) -> Stability | None:
-    """Stability of a system that is too large for `judge`, without values and directions; None where round-off leaves it open, or
-    where the stiffness does not decide and no growing motion was found among the slowest."""
+    """Stability of a system that is too large for `judge`, without values and directions; None if undetermined due to round-off,
+    or if
+    the stiffness does not decide and no growing motion was found among the slowest."""
     n = at.stiffness.shape[0]
     if n == 0:
         return None
@@ -217,7 +219,7 @@ def judge_large(at: LinearizedEquations) -> Stability | None:
 
 
 def _takes_energy_large(damping: scipy.sparse.spmatrix) -> bool:
-    """Whether damping surely takes energy."""
+    """Whether damping certainly dissipates energy."""
     C = scipy.sparse.csc_matrix(0.5 * (damping + damping.T))
     if not C.count_nonzero():
         return True
@@ -227,7 +229,7 @@ def _takes_energy_large(damping: scipy.sparse.spmatrix) -> bool:
 
 
 def _growing_large(at: LinearizedEquations, J: scipy.sparse.csr_matrix, *, symmetric: bool) -> Stability | None:
-    """Growing motions among the slowest of a large robot; None without any, as the others are not known."""
+    """Growing motions among the slowest of a large robot; None if there are none, because the others are unknown."""
     n = at.stiffness.shape[0]
     matrices = SparseMatrices(scipy.sparse.csc_matrix(at.stiffness), scipy.sparse.csc_matrix(at.damping), at.mass, J)
     try:
@@ -242,9 +244,9 @@ def _growing_large(at: LinearizedEquations, J: scipy.sparse.csr_matrix, *, symme
 
 @dataclass(frozen=True)
 class GrowthRates:
-    """Small motions about a pose: how many eigenvalues grow, how many are zero, the fastest growth [1/s].
+    """Growth of small motions about a pose: number of growing and of zero eigenvalues, and the fastest growth [1/s].
 
-    judged: False where motions without mass leave it open.
+    judged: False if motions without mass leave it undetermined.
     """
 
     growing: int
@@ -257,8 +259,8 @@ class GrowthRates:
 def growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> GrowthRates:
     """Growth of the motions of M a + C v + K x = 0.
 
-    Each eigenvalue is judged against its own round-off, by its condition: undamped motions, which only just do not grow,
-    do not count, and a pair that flutters is distinguished from one that round-off pushed off the axis.
+    Each eigenvalue is compared with its own round-off, from its condition number: undamped motions, which are marginal,
+    are not counted, and a pair that flutters is distinguished from one that round-off moved off the axis.
     """
     try:
         found = eigenpairs(K, C, M)
@@ -268,7 +270,7 @@ def growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> GrowthRates:
 
 
 def _growth_of(values: np.ndarray, doubts: np.ndarray) -> GrowthRates:
-    """Growth by eigenvalues, of which conjugate pairs stand once, and their round-off."""
+    """Growth from eigenvalues, with one of each conjugate pair, and their round-off."""
     twice = np.where(values.imag != 0, 2, 1)
     grows = values.real > doubts
     neutral = int(np.sum(np.abs(values) <= doubts))
@@ -281,7 +283,7 @@ def _growth_of(values: np.ndarray, doubts: np.ndarray) -> GrowthRates:
 
 
 def _massless_growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> GrowthRates:
-    """The same where some motions have no mass: they follow the others at once, or creep against their dampers."""
+    """Growth if some motions have no mass: they follow the others immediately, or creep against their dampers."""
     f, mass = len(K), max(float(np.linalg.norm(M, 2)), 1e-300)
     unit = np.sqrt(max(float(np.linalg.norm(K, 2)), 1e-300) / mass)
     A = np.block([[np.zeros((f, f)), np.eye(f)], [-K / (unit**2 * mass), -C / (unit * mass)]])

@@ -1,4 +1,4 @@
-"""The equations of statics at a time: unbalanced forces, constraint gaps, and their derivatives."""
+"""The equations of statics at a time: unbalanced forces, constraint errors, and their derivatives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def largest_turn(before: np.ndarray, after: np.ndarray) -> float:
 
 
 def forces_in_play(at: LinearizedEquations, multipliers: np.ndarray) -> float:
-    """Forces that an imbalance is small beside, as work on coordinates that move by their sizes [J]: of a thousandth of such
+    """Reference forces for the imbalance, as work over displacements of the sizes of the coordinates [J]: of a thousandth of such
     motions, and of the constraints."""
     D = at.rate_sizes
     stiffness = np.abs(D[at.stiffness.indices] * at.stiffness.data * np.repeat(D, np.diff(at.stiffness.indptr)))
@@ -28,13 +28,13 @@ class StaticEquations:
     """`F(q, multipliers) = load`, `phi(q) = 0`; the load is zero unless a path has an imperfection."""
 
     def __init__(self, bound: Binding, t: float, tolerance: float) -> None:
-        """`tolerance`: largest unbalanced force accepted, relative to the forces in play."""
+        """`tolerance`: largest accepted unbalanced force, relative to the acting forces."""
         self.bound, self.t, self.tolerance = bound, t, tolerance
         self._zero = np.zeros(bound.nv)
         self._load = np.zeros(bound.nv)
 
     def remember(self, q: np.ndarray) -> None:
-        """Contacts are as they are in this pose from here on: friction has come to what holds or rubs there."""
+        """Store the contacts of this pose: friction is then measured from it."""
         self.bound = from_here(self.bound, self.t, q)
 
     def linearized(self, q: np.ndarray, multipliers: np.ndarray) -> LinearizedEquations:
@@ -44,7 +44,7 @@ class StaticEquations:
     def imbalance(
         self, q: np.ndarray, multipliers: np.ndarray, bound: Binding | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Unbalanced forces (nv) and open constraints (m), of the equations in force or of others."""
+        """Unbalanced forces (nv) and constraint errors (m), of the current equations or of others."""
         bound = bound or self.bound
         force = bound.inverse(self.t, q, self._zero, self._zero) - self._load
         if bound.m:
@@ -54,5 +54,5 @@ class StaticEquations:
         return force, np.zeros(0)
 
     def balanced_multipliers(self, at: LinearizedEquations, force: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-        """Multipliers that carry as much of the imbalance as they can."""
+        """Multipliers that balance the forces in the least-squares sense."""
         return balancing_multipliers(at, force + at.jacobian.T @ multipliers, self.bound.active_rows)

@@ -53,9 +53,9 @@ def method_by_name(name: str, **options: Any) -> Method:
 def chosen_method(
     method: Method | str | None, *, step: float | None = None, rtol: float | None = None, atol: float | None = None
 ) -> Method | None:
-    """The method that a caller has chosen, by name or by its options, or None where the choice is left open.
+    """The method chosen by the caller, by name or by its options, or None if it is chosen automatically.
 
-    A fixed step without a method is one of generalized-alpha. Raises ArgumentError where tolerances would be ignored.
+    A fixed step without a method selects generalized-alpha. Raises ArgumentError if tolerances would be ignored.
     """
     if method is None and step is None:
         return None
@@ -74,5 +74,5 @@ def chosen_method(
 
 
 def make_run(bound: Binding, method: Method) -> TimeLoop:
-    """A run by the method with the values of the binding in force."""
+    """A run by the method with the values of the binding."""
     return TimeLoop(bound, method.code, method.coefficients)

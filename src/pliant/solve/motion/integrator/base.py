@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from pliant.language.arguments import ArgumentError, number, positive
 
-# An adaptive run looks at its inputs at least this often, so that a pulse during rest is not stepped over.
+# An adaptive run has at least this number of steps, so that short pulses of inputs are not missed.
 LEAST_STEPS = 50
 # An adaptive run that would need more steps than this is abandoned: minutes for a pendulum, days for a soft robot.
 MOST_STEPS = 100_000_000
@@ -44,12 +44,12 @@ class Method(ABC):
 
     @property
     def absolute_tolerance(self) -> float:
-        """Error per step that is accepted whatever the size of robot and motion [m and rad]."""
+        """Absolute error per step that is accepted [m and rad]."""
         return 0.0
 
     @property
     def most_steps(self) -> float:
-        """Steps beyond which a run is abandoned; those of a fixed step are the caller's choice."""
+        """Number of steps beyond which a run is abandoned; unlimited for a fixed step."""
         return math.inf
 
     @property
@@ -71,14 +71,15 @@ class Adaptive(Method):
     """Options of methods that can choose their step.
 
     Attributes:
-        step: fixed step [s]; the run is cut into equal steps of at most this size, which implicit methods halve for a
-            while where Newton's iterations do not converge. None: adaptive.
-        rtol: error per step of the places and directions of all frames, and of their rates, relative to the size of the motion so
+        step: fixed step [s]; the run is cut into equal steps of at most this size, which implicit methods halve temporarily
+            if Newton's iterations do not converge. None: adaptive.
+        rtol: error per step of the positions and directions of all frames, and of their rates, relative to the size of the motion
+        so
             far [-]. Vibrations that move no frame as far as this are not followed.
-        atol: error per step that is accepted whatever the size of robot and motion [m and rad]; none when None: errors below a
-            hundred-thousandth of rtol, as shares of the robot's size and in rad, never count.
-        max_step: largest step [s] of an adaptive run; a fiftieth of the run when None.
-        max_steps: an adaptive run is abandoned where its pace requires more steps than this; a hundred million when None.
+        atol: absolute error per step that is accepted [m and rad]; None: errors below a
+            hundred-thousandth of rtol, relative to the robot's size and in rad, are always accepted.
+        max_step: largest step [s] of an adaptive run; None: a fiftieth of the run.
+        max_steps: an adaptive run that would need more steps than this is abandoned; None: a hundred million.
     """
 
     step: float | None = None
@@ -104,12 +105,12 @@ class Adaptive(Method):
 
     @property
     def absolute_tolerance(self) -> float:
-        """Error per step that is accepted whatever the size of robot and motion [m and rad]."""
+        """Absolute error per step that is accepted [m and rad]."""
         return 0.0 if self.atol is None else self.atol
 
     @property
     def most_steps(self) -> float:
-        """Steps beyond which a run is abandoned."""
+        """Number of steps beyond which a run is abandoned."""
         if self.fixed:
             return super().most_steps
         return MOST_STEPS if self.max_steps is None else self.max_steps

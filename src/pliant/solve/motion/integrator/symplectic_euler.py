@@ -13,13 +13,9 @@ from pliant.solve.motion.integrator.base import Method
 class SymplecticEuler(Method):
     """The cheapest step, for robots that are not stiff: one evaluation of the equations, no linearization.
 
-
     Order 1. Rates are advanced with the current accelerations, positions with the new rates. The step must be short compared
-
     with the fastest vibration: the motion diverges if the step times its angular frequency exceeds 2. Below this limit the
-
     energy of undamped motions stays bounded. Each new state is projected on the constraints. Most simulators of rigid robots
-
     call this method (semi-implicit) Euler; `SemiImplicit` is also implicit in stiffness and damping.
 
     Attributes:
