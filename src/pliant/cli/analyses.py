@@ -29,7 +29,7 @@ from pliant.cli.common import (
     print_json,
     say,
 )
-from pliant.cli.listed_analyses import run_analyses, simulated
+from pliant.cli.listed_analyses import run_analyses, simulated, span_of_analyses
 from pliant.cli.model_argument import load_model, read_inputs, with_inputs
 from pliant.cli.options import in_si, with_options
 from pliant.cli.reporting import Report, check_report, save_report
@@ -188,7 +188,9 @@ def run(
 ) -> int:  # fmt: skip
     """Run the analyses that the model lists, in order."""
     check_report(report)
-    eqs = with_inputs(derive(load_model(model, choices)), inputs)
+    eqs = derive(load_model(model, choices))
+    begin, end = span_of_analyses(eqs)
+    eqs = with_inputs(eqs, inputs, begin=begin, end=end)
     return int(answering(lambda: run_analyses(model, eqs, out, json, report)))
 
 

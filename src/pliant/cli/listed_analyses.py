@@ -68,6 +68,13 @@ def run_analyses(model: str, eqs: Equations, out: str | None, json: bool, report
     return code or unwritten
 
 
+def span_of_analyses(eqs: Equations) -> tuple[float, float]:
+    """The first and the last time [s] of all listed analyses."""
+    options = [analysis.options.keywords(eqs.model.environment.value) for analysis in eqs.model.spec.analyses]
+    times = [float(x[name]) for x in options for name in ("begin", "until", "time") if x.get(name) is not None]
+    return min(times, default=0.0), max(times, default=0.0)
+
+
 def _folder(out: str | None) -> Path | None:
     if out is None:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +10,10 @@ from pliant.cli.command_output import answering
 from pliant.cli.common import CommandError, ModelOptions
 from pliant.equations.core import check_names
 from pliant.equations.equations import say_once
+from pliant.equations.input_values import inputs_at_time, inputs_over_time, names_in
 from pliant.io.results import load_result
 from pliant.language.arguments import ArgumentError
-from pliant.language.environment import to_node
+from pliant.language.environment import parameter_dimensions, to_node
 from pliant.language.faults import SpecError
 from pliant.language.recording import read_recording
 from pliant.language.source import SET_FILE
@@ -75,7 +76,8 @@ def read_value(eqs: Equations, name: str, text: str) -> float:
     environment = eqs.model.environment
     try:
         expected = environment.dimension(name)
-        problem = None if expected is None else wrong_dimension(to_node(text), expected, {})
+        known, _ = parameter_dimensions(eqs.model.spec.parameters)
+        problem = None if expected is None else wrong_dimension(to_node(text), expected, known)
         if problem is None:
             return float(environment.value(text))
     except ExpressionError as reason:
@@ -101,9 +103,31 @@ def read_inputs(eqs: Equations, settings: Sequence[str] | None) -> dict[str, Any
     return found
 
 
-def with_inputs(eqs: Equations, settings: Sequence[str] | None) -> Equations:
-    """The equations with the values of `--input`."""
-    return answering(lambda: eqs.at(inputs=read_inputs(eqs, settings))) if settings else eqs
+def with_inputs(
+    eqs: Equations, settings: Sequence[str] | None, *, begin: float = 0.0, end: float | None = None,
+    free: Collection[str] = (),
+) -> Equations:  # fmt: skip
+    """The equations with the values of `--input`.
+
+    begin, end: span over which functions of time are known [s]; without an end they have their values at `begin`.
+    free: parameters that the command varies; the inputs are evaluated once, so they must not depend on these.
+    """
+    if not settings:
+        return eqs
+
+    def bound() -> Equations:
+        given = read_inputs(eqs, settings)
+        for name, value in given.items():
+            if isinstance(value, str) and (used := names_in(value) & set(free)):
+                raise CommandError(
+                    f"the input '{name}' depends on the parameter '{min(used)}', which varies here",
+                    "write the dependence into the model instead",
+                )
+        if end is None or not end > begin:
+            return eqs.at(inputs=inputs_at_time(eqs, given, None, begin))
+        return eqs.at(inputs=inputs_over_time(eqs, given, None, begin, end))
+
+    return answering(bound)
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def optimize(
     if analysis != "simulate" and until is not None:
         raise CommandError("--until applies to simulations only", "add --analysis simulate")
     options: dict[str, Any] = {} if until is None else {"until": until}
-    eqs = with_inputs(derive(load_model(model, choices)), inputs)
+    eqs = with_inputs(derive(load_model(model, choices)), inputs, end=until, free=ranges)
 
     def work() -> Optimum:
         with SearchLine() as line, line.stage(f"search by {method}") as tell:

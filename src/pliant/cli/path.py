@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pliant.cli.command_output import answering, check_picture, drawing, path_json, print_path, say_saved
 from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions, print_json, say
-from pliant.cli.model_argument import load_model, read_inputs
+from pliant.cli.model_argument import load_model, read_inputs, read_value
 from pliant.cli.options import in_si, with_options
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.io.results import load_path
-from pliant.language.environment import Environment
-from pliant.language.faults import SpecError
 from pliant.language.message_text import suggestion
 from pliant.solve.options import ContinuationOptions
 from pliant.solve.result import keep
 from pliant.solve.statics.continuation import continuation
 from pliant.solve.status import Status
 from pliant.spec.derive import derive
-from pliant.spec.flattening import flatten
 from pliant.view.plot import save
 
 if TYPE_CHECKING:
+    from pliant.equations.equations import Equations
     from pliant.solve.statics.path import Path, PathPoint
-    from pliant.spec.robot import RobotSpec
 
 
 @with_options(ContinuationOptions)
@@ -64,9 +60,8 @@ def path(
         raise CommandError("--point and --reverse apply to a saved path only", "give one with --start FILE.nc")
     if plot is None and axes is not None:
         raise CommandError("--axes applies to plots only", "add --plot FILE")
-    spec = load_model(model, choices)
-    options["to"] = _goal(spec, model, options["parameter"], options["to"], choices)
-    eqs = derive(spec)
+    eqs = derive(load_model(model, choices))
+    options["to"] = _goal(eqs, options["parameter"], options["to"])
     if saved:
         options["start"] = answering(lambda: _point(options["start"], -1 if point is None else point))
     options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
@@ -86,17 +81,15 @@ def path(
     return failed if found.status != Status.FAILED else 2
 
 
-def _goal(spec: RobotSpec, model: str, parameter: str, to: str, choices: ModelOptions) -> float:
-    """The final value [SI], read and checked like a setting of that parameter."""
-    names = Environment(flatten(spec)).names
+def _goal(eqs: Equations, parameter: str, to: str) -> float:
+    """The final value [SI] of a parameter or input; its limits are checked by the analysis."""
+    names = (*eqs.parameters, *eqs.inputs)
     if parameter not in names:
         raise CommandError(f"unknown parameter '{parameter}'", suggestion(parameter, names, "see pliant show"))
     try:
-        there = load_model(model, replace(choices, set=[*(choices.set or ()), f"{parameter}={to}"], rod=None))
-    except SpecError as error:
-        first = error.faults[0]
-        raise CommandError(f"--to {to}: {first.message}", first.hint) from None
-    return float(Environment(flatten(there)).values[parameter])
+        return read_value(eqs, parameter, to)
+    except CommandError as error:
+        raise CommandError(f"--to {error}", error.hint) from None
 
 
 def _point(file: str, point: int) -> PathPoint:

@@ -82,7 +82,7 @@ def picture(
         look["inputs"] = {name: float(x[k]) for name, x in run.inputs.items() if name in eqs.inputs}
         look["parameters"] = parameters_of_run(eqs, run)
     else:
-        eqs = with_inputs(subject.equations, inputs)
+        eqs = with_inputs(subject.equations, inputs, begin=time or 0.0)
         pose = in_si(eqs, {"at": at})["at"]
         if at == EQUILIBRIUM:
             pose = answering(lambda: equilibrium(eqs, time=time or 0.0, on_failure="return"))

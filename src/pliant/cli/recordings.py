@@ -11,8 +11,20 @@ from rich.table import Table
 from rich.text import Text
 
 from pliant.cli.command_output import answering, check_picture, drawing, write_json
-from pliant.cli.common import CommandError, Folder, Json, Model, ModelOptions, Set, Variant, console, print_json, say
-from pliant.cli.model_argument import load_model, read_value
+from pliant.cli.common import (
+    CommandError,
+    Folder,
+    Inputs,
+    Json,
+    Model,
+    ModelOptions,
+    Set,
+    Variant,
+    console,
+    print_json,
+    say,
+)
+from pliant.cli.model_argument import load_model, read_inputs, read_value, with_inputs
 from pliant.cli.options import renamed_options
 from pliant.cli.progress import SearchLine
 from pliant.cli.reporting import Report, check_report, save_report
@@ -25,7 +37,7 @@ from pliant.identify.cross_validation import HeldOut, Profile
 from pliant.identify.fit import cycles
 from pliant.identify.fit import fit as run_fit
 from pliant.identify.measurement import Measurement
-from pliant.identify.recording import LEAST_REST, plateaus, thousandths
+from pliant.identify.recording import LEAST_REST, check_not_driven, plateaus, thousandths
 from pliant.language.recording import Recording, read_recording
 from pliant.model.recorded_inputs import driving_columns
 from pliant.spec.derive import derive
@@ -68,6 +80,7 @@ def compare(
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="FILE", help="Plot to write: .pdf, .svg or .png.")
     ] = None,
+    inputs: Inputs = None,
     set: Set = None,
     variant: Variant = None,
     folder: Folder = None,
@@ -96,6 +109,7 @@ def compare(
             window=_window(begin, end),
             rest_at=_times(rest_at),
             until=until,
+            inputs=read_inputs(derive(spec), inputs) if inputs else None,
         )
     )
     for note in (note for row in found for note in row.notes):
@@ -205,6 +219,7 @@ def fit(
     profile: Annotated[str | None, typer.Option("--profile", help="Parameters to profile, by comma.")] = None,
     *,
     choices: ModelOptions,
+    inputs: Inputs = None,
     out: Out = None,
     report: Report = None,
     json: Json = False,
@@ -215,20 +230,21 @@ def fit(
     check_report(report)
     if hold_out not in (None, "even", "odd"):
         raise CommandError(f"unknown cycles '{hold_out}'", "write --hold-out even or --hold-out odd")
+    fitted = [name.strip() for name in parameters.split(",")]
+    recorded = [answering(lambda file=file: read_recording(file)) for file in against or ()]
+    posed = [answering(lambda file=file: read_recording(file, poses=True)) for file in rests or ()]
     eqs = derive(load_model(model, choices))
+    ends = [float(t) for one in (*recorded, *posed) for t in (one.time[0], one.time[-1])]
+    eqs = with_inputs(eqs, inputs, begin=min(ends), end=max(ends), free=fitted)
     outputs = _outputs(output, columns)
     options = {"outputs": outputs, "window": _window(begin, end)}
     priors = _priors(eqs, prior)
 
     def work() -> FitContent:
-        given = [
-            _measurement(eqs, read_recording(file), options, hold_out, at_rest, _times(rest_at))
-            for file in against or ()
-        ]
-        given += [
-            _measurement(eqs, read_recording(file, poses=True), options, hold_out, True, None) for file in rests or ()
-        ]
-        fitted = [name.strip() for name in parameters.split(",")]
+        for one in (*recorded, *posed):
+            check_not_driven(eqs.model, one, eqs.given_inputs)
+        given = [_measurement(eqs, one, options, hold_out, at_rest, _times(rest_at)) for one in recorded]
+        given += [_measurement(eqs, one, options, hold_out, True, None) for one in posed]
         with SearchLine() as line:
             return _stages(eqs, fitted, given, priors, folds, _names(profile) or [], line)
 

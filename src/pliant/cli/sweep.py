@@ -15,6 +15,7 @@ from pliant.cli.command_output import answering, check_picture, drawing
 from pliant.cli.common import (
     NO_VALUE,
     CommandError,
+    Inputs,
     Interrupted,
     Json,
     ModelOptions,
@@ -23,7 +24,7 @@ from pliant.cli.common import (
     say,
     without_value,
 )
-from pliant.cli.model_argument import load_model, read_settings
+from pliant.cli.model_argument import load_model, read_inputs, read_settings
 from pliant.cli.number_tables import NumberColumn, fitting_table, hidden_words
 from pliant.cli.reporting import check_report, save_report
 from pliant.equations.equations import Equations
@@ -40,7 +41,7 @@ from pliant.study.cases import Cases
 from pliant.study.folder import MANIFEST, SweepFolder
 from pliant.study.measures import Table, measured
 from pliant.study.structures import ModelFile, structures
-from pliant.study.sweep import ANALYSES, SweepEnd, run_sweep
+from pliant.study.sweep import ANALYSES, SweepEnd, read_value, run_sweep
 from pliant.view import plot as draw
 from pliant.view.report import SweepContent
 
@@ -101,6 +102,7 @@ def sweep(
     largest: Annotated[bool, typer.Option("--largest", help="The largest value is best, not the smallest.")] = False,
     *,
     choices: ModelOptions,
+    inputs: Inputs = None,
     json: Json = False,
 ) -> int:  # fmt: skip
     """Run an analysis for many cases, on all cores, saving each finished one; or show the results of a sweep."""
@@ -110,7 +112,14 @@ def sweep(
     end: SweepEnd | None = None
     if (Path(model) / MANIFEST).exists():
         refused = {"--vary": vary, "--sample": sample, "--seed": seed, "--analysis": analysis, "--until": until}
-        refused |= {"--option": option, "--keep": keep, "--out": out, "--workers": workers, "--dask": dask}
+        refused |= {
+            "--option": option,
+            "--keep": keep,
+            "--out": out,
+            "--workers": workers,
+            "--dask": dask,
+            "--input": inputs,
+        }
         for flag in (flag for flag, given in refused.items() if given is not None):
             raise CommandError(f"{model} is an existing sweep; {flag} is for a new one", "give the model and --out")
         folder = answering(lambda: SweepFolder.open(model))
@@ -126,14 +135,15 @@ def sweep(
             raise CommandError(f"unknown analysis '{kind}'", f"known: {', '.join(ANALYSES)}")
         if until is not None and kind != "simulate":
             raise CommandError("--until applies to simulations only", "omit it")
+        varied = _varied(vary)
         end = _run(
             _model_file(model, choices),
-            _varied(vary),
+            varied,
             out,
             sample,
             seed,
             kind,
-            _options(kind, until, option),
+            _options(kind, until, option) | _inputs(model, choices, inputs, varied),
             keep,
             workers,
             dask,
@@ -181,6 +191,20 @@ def _varied(vary: Sequence[str]) -> dict[str, str]:
             raise CommandError(f"--vary gives '{name.strip()}' twice", "keep one of them")
         found[name.strip()] = values.strip()
     return found
+
+
+def _inputs(
+    model: str, choices: ModelOptions, settings: Sequence[str] | None, varied: Mapping[str, str]
+) -> dict[str, Any]:
+    """Inputs of all cases, as an option of the analysis."""
+    if not settings:
+        return {}
+    eqs = derive(load_model(model, choices))
+    found = answering(lambda: read_inputs(eqs, settings))
+    for name in found:
+        if name in varied:
+            raise CommandError(f"the input '{name}' is both varied and given", "omit --input or --vary of it")
+    return {"inputs": found}
 
 
 def _options(analysis: str, until: float | None, given: Sequence[str] | None) -> dict[str, Any]:
@@ -312,7 +336,8 @@ def _again(folder: SweepFolder, case: int) -> tuple[Equations, Any]:
         return eqs, None
     if sorted_.start is not None:
         options["start"] = sorted_.start
-    inputs = {**(options.pop("inputs", None) or {}), **sorted_.inputs}
+    shared = {name: read_value(x) for name, x in (options.pop("inputs", None) or {}).items()}
+    inputs = {**shared, **sorted_.inputs}
     analyse: Any = simulate if told["analysis"] == "simulate" else equilibrium
     return eqs, answering(
         lambda: analyse(eqs, parameters=sorted_.parameters, inputs=inputs, on_failure="return", **options)

@@ -26,6 +26,8 @@ InputValue = float | str | TimeSeries | Sequence[Any] | Callable[[float], float]
 if need be, a function of the time [s], or a series."""
 
 INTERPOLATIONS = ("linear", "previous", "cubic")
+INSTANT = 1e-3
+"""Functions of time are sampled over this span [s] for analyses at one time, so that their rates are known there."""
 
 
 def inputs_over_time(
@@ -40,6 +42,15 @@ def inputs_over_time(
         name: input_value(eqs.model, name, value, values, (begin, end)) if name in known else value
         for name, value in mapping("inputs", given).items()
     }
+
+
+def inputs_at_time(
+    eqs: Equations, given: Mapping[str, Any] | None, parameters: Mapping[str, float] | None, time: float
+) -> dict[str, float | TimeSeries] | None:
+    """Inputs by name for an analysis at one time [s]: functions of time have their value and rates at that time."""
+    if given is None:
+        return None
+    return inputs_over_time(eqs, given, parameters, number("time", time), time + INSTANT)
 
 
 def input_value(
@@ -123,6 +134,14 @@ def _text(
         return number(where, float(function(0.0)))
     jumps = [float(ca.DM(x)) for x in switch_times(node, values, set(model.input_names))]
     return _over_span(lambda time: float(function(time)), name, span, jumps)
+
+
+def names_in(text: str) -> set[str]:
+    """Names that an input given as text depends on; none where it cannot be read."""
+    try:
+        return set(symbols(_read(text)))
+    except ExpressionError:
+        return set()
 
 
 def _read(text: str) -> Node:

@@ -8,9 +8,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pliant.equations.equations import Equations
+from pliant.equations.equations import Equations, InputValues
+from pliant.equations.input_values import inputs_over_time
 from pliant.equations.outputs import output_units
-from pliant.identify.recording import LEAST_REST, compared_columns, drive, plateaus, thousandths, time_slack, undriven
+from pliant.identify.recording import (
+    LEAST_REST,
+    check_not_driven,
+    compared_columns,
+    drive,
+    plateaus,
+    thousandths,
+    time_slack,
+    undriven,
+)
 from pliant.language.aliases import canonical
 from pliant.language.arguments import ArgumentError, positive
 from pliant.language.recording import Recording, RecordingError
@@ -116,12 +126,14 @@ def compare(
     window: tuple[float, float] | None = None,
     rest_at: Sequence[float] | None = None,
     until: float | None = None,
+    inputs: InputValues | None = None,
     method: Method | None = None,
 ) -> list[Comparison]:
     """Simulate the robot with each rod model and compare an output (a point) with the recording's columns.
 
     columns: those of the output; by default the ones named after it (`tip.x`, `tip.y`, `tip.z`), or x, y, z.
     rest_at: times [s] at whose inputs equilibria are compared; by default near the ends of intervals of constant inputs.
+    inputs: of the model, as for `simulate`, that the recording has no columns of.
     Without a recording, the models are compared with the last (finest) of them over `until` seconds (1 by default) from the
     model's start, and at equilibrium under the initial inputs.
     """
@@ -135,7 +147,9 @@ def compare(
     for kind in kinds:
         eqs = derive(with_rod_model(robot, rod, kind))
         driven: tuple[str, ...] = ()
+        eqs = eqs.at(inputs=inputs_over_time(eqs, inputs, None, float(times[0]), float(times[-1])))
         if recording is not None:
+            check_not_driven(eqs.model, recording, inputs or {})
             eqs, driven = drive(eqs, recording)
         if recording is not None and not runs:
             columns = compared_columns(eqs.model, recording, output, columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -27,6 +27,15 @@ def drive(eqs: Equations, recording: Recording) -> tuple[Equations, tuple[str, .
     """The same equations with inputs that follow the recording's columns of the same name; and these columns."""
     driven = recorded_inputs(eqs.model, recording)
     return eqs.at(inputs=driven), tuple(driving_columns(eqs.model, recording).values())
+
+
+def check_not_driven(model: Model, recording: Recording, inputs: Collection[str]) -> None:
+    """Reject inputs that are given beside a recording with columns of them."""
+    for name, column in driving_columns(model, recording).items():
+        if name in inputs:
+            raise RecordingError(
+                f"the input '{name}' is given, but the column '{column}' of {recording.file} drives it: omit one of them"
+            )
 
 
 def compared_columns(model: Model, recording: Recording, output: str, columns: Sequence[str] | None) -> tuple[str, ...]:

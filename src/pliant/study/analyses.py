@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pliant.equations.equations import Equations
-from pliant.equations.input_values import inputs_over_time
+from pliant.equations.input_values import INSTANT, inputs_over_time
 from pliant.equations.outputs import output_names, output_units
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, is_number
@@ -156,7 +156,8 @@ class Simulate(Analysis):
     ) -> None:
         """Start all cases together, as far as that can be done, and run some at a time."""
         request, kept = self._request(), self._kept(eqs)
-        given = [self._values(eqs, case, request) for case in cases]
+        shared = self.options.get("inputs") or {}
+        given = [_timed(eqs, shared, case, request.begin, request.end) for case in cases]
         own = self.options.get("start")
         own = eqs.model.spec.start if own is None else own
         as_placed = self.options.get("start") is None and own == INITIAL
@@ -199,23 +200,21 @@ class Simulate(Analysis):
                 seconds = (perf_counter() - clock) / len(some)
                 begin, size = some.stop, max(1, min(2 * size, int(GROUP_SECONDS / seconds)))
 
-    def _values(self, eqs: Equations, case: Values, request: Request) -> Values | Exception:
-        """A case with inputs over time as numbers and series, those of all cases among them."""
-        shared = self.options.get("inputs") or {}
-        inputs = {**shared, **case.inputs} if shared else case.inputs
-        if all(type(x) is float for x in inputs.values()):
-            if not shared:
-                return case
-            return Values(case.parameters, inputs, case.start)
-        try:
-            timed = inputs_over_time(eqs, inputs, case.parameters, request.begin, request.end)
-        except ValueError as reason:
-            return reason
-        return Values(case.parameters, timed or {}, case.start)
-
     def _kept(self, eqs: Equations) -> tuple[str, ...]:
         every = [f"output.{name}" for name in output_names(eqs.model)]
         return tuple(dict.fromkeys(x for name in self.keep for x in (every if name == OUTPUTS else [name])))
+
+
+def _timed(eqs: Equations, shared: Mapping[str, Any], case: Values, begin: float, end: float) -> Values | Exception:
+    """A case with inputs over time as numbers and series, those shared by all cases among them; or why it has none."""
+    inputs = {**shared, **case.inputs} if shared else case.inputs
+    if all(type(x) is float for x in inputs.values()):
+        return Values(case.parameters, inputs, case.start) if shared else case
+    try:
+        timed = inputs_over_time(eqs, inputs, case.parameters, begin, end)
+    except ValueError as reason:
+        return reason
+    return Values(case.parameters, timed or {}, case.start)
 
 
 def _states(here: Sequence[Any], starts: Sequence[Any], begin: float) -> list[Any]:
@@ -298,8 +297,10 @@ class _OneByOne(Analysis):
     ) -> None:
         """Call it in one case after the other."""
         shared = dict(self.options)
-        inputs = shared.pop("inputs", None) or {}
-        here = eqs.at_each([(case.parameters, {**inputs, **case.inputs}) for case in cases])
+        inputs, time = shared.pop("inputs", None) or {}, shared.get("time") or 0.0
+        given = [_timed(eqs, inputs, case, time, time + INSTANT) for case in cases]
+        here: list[Any] = eqs.at_each([(x.parameters, x.inputs) if isinstance(x, Values) else ({}, {}) for x in given])
+        here = [x if isinstance(x, Exception) else bound for x, bound in zip(given, here, strict=True)]
         with one_blas_thread():
             for k, (case, bound) in enumerate(zip(cases, here, strict=True)):
                 if stop():

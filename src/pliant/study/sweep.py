@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pliant.language.arguments import choice
+from pliant.model.time_series import TimeSeries
 from pliant.solve.netcdf_files import save_dataset
 from pliant.study.analyses import KEPT, Analysis, FindEquilibrium, FindModes, Linearize, Outcome, Simulate, units
 from pliant.study.cases import cases
@@ -125,8 +128,17 @@ def made_analysis(name: str, options: Mapping[str, Any], keep: tuple[str, ...]) 
     return made
 
 
+def read_value(value: Any) -> Any:
+    """An input from the manifest."""
+    if isinstance(value, Mapping):
+        return TimeSeries(np.array(value["time"]), np.array(value["poly"]))
+    return value
+
+
 def _written(value: Any) -> Any:
     """A value as the manifest has it."""
+    if isinstance(value, TimeSeries):
+        return {"time": value.time.tolist(), "poly": value.poly.tolist()}
     if isinstance(value, Mapping):
         return {str(name): _written(x) for name, x in value.items()}
     if isinstance(value, str | bool | int | float) or value is None:

@@ -70,3 +70,14 @@ contacts:
     back = pliant.continuation(eqs, parameter="push", to=0.0, start=path.point(-1), reverse=True)
     assert back["slide"][-1] == pytest.approx(0, abs=1e-10)
     assert len(path) < 80
+
+
+def test_a_path_grips_a_ball_that_rolls_freely():
+    """Before the fingers touch the ball nothing holds it in place; the grip is that of a slow motion."""
+    eqs = pliant.derive("gripper")
+    path = pliant.continuation(eqs, parameter="pressure", to=50e3)
+    assert path.status == "completed"
+    assert np.abs(path["ball"] - [0, 0, 20e-3]).max() < 1e-6
+    assert np.all(np.diff(path["grip"]) >= 0)
+    slow = pliant.simulate(eqs, 3.5, inputs={"pressure": "50 kPa*min(1, t/(3 s))", "lift": 0.0}, save_at=[3.5])
+    assert path["grip"][-1] == pytest.approx(slow["grip"].values[-1], rel=1e-5)

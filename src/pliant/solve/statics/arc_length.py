@@ -26,6 +26,11 @@ from pliant.solve.statics.static_equations import StaticEquations, forces_in_pla
 # Maximum number of corrections after a step, and while a special point is located.
 CORRECTIONS = 10
 PATIENT_CORRECTIONS = 25
+# Larger changes, relative to the right-hand side, are along neutral directions.
+NEUTRAL = 1e12
+# The longest correction after a step: twice the step, or where the path has a corner (contacts that begin to stick) a hundred
+# times, up to a tenth of the robot's size. A longer one leads to another path, or along a neutral direction.
+REACH, CORNER_REACH, LONGEST_AT_CORNERS = 2.0, 100.0, 0.1
 # Largest rotation of a node in one step [rad].
 MAX_STEP_TURN = 0.6
 # Below this number of unknowns dense matrices are faster than sparse ones.
@@ -144,13 +149,13 @@ class ArcLengthStatics(StaticEquations):
 
     def correct(
         self, q: np.ndarray, multipliers: np.ndarray, value: float, border: Direction, metric: Metric, *,
-        patient: bool = False,
+        patient: bool = False, reach: float = np.inf,
     ) -> EquilibriumPoint | None:  # fmt: skip
         """Newton's method in the plane normal to `border`: the point of the path in the plane through the given one; None if it
         fails.
 
         Every correction has to be much shorter than the previous one, so that a neighbouring path is not mistaken for this one.
-        `patient` omits this test.
+        `patient` omits this test. reach: the longest correction.
         """
         last, start = np.inf, q
         polished = False
@@ -177,6 +182,8 @@ class ArcLengthStatics(StaticEquations):
             if step is None:
                 return None
             length = metric.length(step)
+            if length > reach:
+                return None
             # after convergence, one more step reduces the residual to round-off
             # (the second may be longer: the first one may only correct the strain of stiff parts)
             shorter = length <= (2.0 if iteration == 1 else 0.5) * last or length <= 1e-9
@@ -224,7 +231,8 @@ class ArcLengthStatics(StaticEquations):
         multipliers, value = place.multipliers + guess.multipliers, place.value + guess.value
         if largest_turn(self.bound.node_poses(place.q)[0], self.bound.node_poses(q)[0]) > MAX_STEP_TURN:
             return None
-        found = self.correct(q, multipliers, value, way, place.metric, patient=patient)
+        reach = max(REACH * length, min(CORNER_REACH * length, LONGEST_AT_CORNERS))
+        found = self.correct(q, multipliers, value, way, place.metric, patient=patient, reach=reach)
         return None if found is None else self.with_tangent(replace(found, scaling=place.scaling), way)
 
 
@@ -267,7 +275,10 @@ class _Bordered:
         rhs = np.concatenate([self._D * force, self._force * phi / self._rows, [self._border * length]])
         try:
             x = np.linalg.solve(self._matrix, rhs) if self._dense else scipy.sparse.linalg.splu(self._matrix).solve(rhs)
+            held = np.abs(x).max() * abs(self._matrix).max() <= NEUTRAL * np.abs(rhs).max()
         except (RuntimeError, np.linalg.LinAlgError):
+            held = False
+        if not held:
             # with neutral directions: the minimum-norm solution
             if len(rhs) > DENSE_UP_TO:
                 return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, Literal
 
@@ -11,6 +12,7 @@ import numpy as np
 from pliant.equations.contacts import from_here
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, InputValues, Values
+from pliant.equations.input_values import inputs_at_time
 from pliant.language.arguments import ArgumentError, known_keywords, need_equations, number, positive, whole
 from pliant.language.message_text import describe
 from pliant.model.model import SI_HINT
@@ -78,7 +80,7 @@ def continuation(
     whole("max_points", max_points, least=2)
     positive("max_step", max_step)
     positive("tolerance", tolerance)
-    eqs = eqs.at(inputs=inputs, parameters=parameters)
+    eqs = eqs.at(inputs=inputs_at_time(eqs, inputs, parameters, t), parameters=parameters)
     loading = PathParameter(eqs, parameter, 1.0)
     eqs.check_values({parameter: to})
     first = start.value if isinstance(start, PathPoint) else loading.initial(t)
@@ -159,6 +161,8 @@ def _first_place(
     place = statics.correct(q, multipliers, first, fixed, metric, patient=True)
     if place is None and push.any():
         place = _pushed(statics, q, multipliers, first, push)
+    if place is not None:
+        place = replace(place, value=first)  # the corrections are across it, up to round-off
     way = Direction(fixed.q, fixed.multipliers, np.sign(to - first) * loading.scale)
     if isinstance(start, PathPoint):
         way = Direction(*start.tangent).times(-1.0 if reverse else 1.0)

@@ -10,6 +10,7 @@ import numpy as np
 from pliant.equations.contacts import Contacts, contacts_at_rest, from_here
 from pliant.equations.equations import Equations, InputValues, Values, with_remembered
 from pliant.equations.frames import FrameMotion
+from pliant.equations.input_values import inputs_at_time
 from pliant.equations.outputs import evaluate_outputs
 from pliant.equations.state import State
 from pliant.language.arguments import choice, known_keywords, need_equations, number, positive, whole
@@ -119,7 +120,9 @@ def about(
     if isinstance(at, Equilibrium):
         inputs = at.inputs if inputs is None else inputs
         parameters = at.parameters if parameters is None else parameters
-    eqs = eqs.at(inputs=inputs, parameters=parameters)
+    known = at.t if isinstance(at, State) else getattr(getattr(at, "state", None), "t", 0.0)
+    here = inputs_at_time(eqs, inputs, parameters, known if time is None else time)
+    eqs = eqs.at(inputs=here, parameters=parameters)
     state = state_at(eqs, at, 0.0 if time is None else time, where="at", unstable=True)
     return eqs, state, state.t if time is None else time
 
@@ -150,7 +153,7 @@ def equilibrium(
         on_failure: "return" returns the last pose if no stable one was found, instead of raising AnalysisFailed with it.
     """
     need_equations(eqs)
-    eqs = eqs.at(inputs=inputs, parameters=parameters)
+    eqs = eqs.at(inputs=inputs_at_time(eqs, inputs, parameters, time), parameters=parameters)
     positive("tolerance", tolerance)
     choice("stability", stability, ("stable", "any"))
     choice("on_failure", on_failure, ("raise", "return"))
@@ -307,7 +310,7 @@ def equilibria(
     whole("starts", starts, least=1)
     number("spread", spread, at_least=0)
     rng = np.random.default_rng(seed)
-    eqs = eqs.at(inputs=inputs, parameters=parameters)
+    eqs = eqs.at(inputs=inputs_at_time(eqs, inputs, parameters, time), parameters=parameters)
     bound, first = eqs.binding, given_state(eqs, start, time, where="start").q
     found: list[Equilibrium] = []
     size, sizes = bound.sizes(first)
