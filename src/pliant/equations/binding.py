@@ -1,4 +1,4 @@
-"""The equations with current values: constants, inputs, active constraint rows. Frozen; all evaluations are methods of it."""
+"""The equations with current values: constants, inputs, active constraint rows. Immutable; all evaluations are its methods."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ GRAVITY = slice(0, 3)
 """Index of the acceleration of gravity in the constants."""
 
 ALL_LAWS, NO_LAW = -1, -2
-"""In `pl_binding`, instead of the one law of contacts that is in force."""
+"""Values of the active contact law in `pl_binding`: all laws, or none."""
 NO_MEMORY, AS_NOW, SINCE = 0, 1, 2
-"""Memories of contacts in `pl_binding`: nothing is known; springs of friction as they are; as they were in given poses."""
+"""Kinds of contact memory in `pl_binding`: none; the current friction springs; those in given poses."""
 
 FORCES = ("coordinate_force_active", "frame_force_active", "route_active")
-"""Names in `pl_binding` of which forces are in force, in the order of `Binding.force_active`."""
+"""Names in `pl_binding` of the activity of forces, in the order of `Binding.force_active`."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class LinearizedEquations:
     """First-order change of the equations at a state.
 
     `residual` = M a + h - J'lambda; `stiffness` = d/dq, `damping` = d/dv, `mass` = d/da of it (sparse, per local
-    increment of q); `phi`, `jacobian`: constraint values [m or rad] and Jacobian. `rate_sizes` (nv) and `row_sizes` (m): what
-    increments of q and constraint values are measured against, see `Binding.sizes` and `Binding.constraint_sizes`.
+    increment of q); `phi`, `jacobian`: constraint values [m or rad] and Jacobian. `rate_sizes` (nv) and `row_sizes` (m): reference
+    sizes of increments of q and constraint values, see `Binding.sizes` and `Binding.constraint_sizes`.
     """
 
     residual: np.ndarray
@@ -50,8 +50,8 @@ class LinearizedEquations:
     row_sizes: np.ndarray
 
     def in_sizes(self) -> LinearizedEquations:
-        """The same per increments of q and constraint values as shares of their sizes: forces are work [J] then, and all entries of
-        a matrix have one dimension, whatever the coordinates are."""
+        """The same in increments of q and constraint values relative to their sizes: forces are then work [J], and all entries of
+        a matrix have the same dimension for any type of coordinates."""
         D, rows = scipy.sparse.diags(self.rate_sizes), scipy.sparse.diags(1 / self.row_sizes)
         stiffness, damping, mass = (
             scipy.sparse.csc_matrix(D @ x @ D) for x in (self.stiffness, self.damping, self.mass)
@@ -78,18 +78,18 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Binding:
-    """A program with values for everything that may differ between two uses of the same equations.
+    """A program with values for everything that may differ between two uses of the equations.
 
     Attributes:
         program: the equations.
         constants: constants of all elements, gravity first.
         parameters: values of the parameters.
-        held: values of inputs that are held.
-        input_kind: per input, whether it is held, an expression of time, or a series.
+        held: values of constant inputs.
+        input_kind: per input, whether it is constant, an expression of time, or a series.
         input_series: per input, the index of its series in `series`, or -1.
         series: series that inputs follow.
-        row_active: 1 for each constraint row in force, 0 for rows that others imply.
-        force_active: 1 for each coordinate force, frame force and routed line in force.
+        row_active: 1 for each active constraint row, 0 for redundant rows.
+        force_active: 1 for each active coordinate force, frame force and routed line.
     """
 
     program: Program
@@ -108,7 +108,7 @@ class Binding:
     """Numbers in q, numbers in v, constraint rows."""
     address: int = field(init=False, repr=False)
     all_rows: bool = field(init=False, repr=False)
-    """Whether all constraint rows are in force."""
+    """Whether all constraint rows are active."""
     _struct: BindingStruct = field(init=False, repr=False)
     _kept: dict[str, np.ndarray] = field(init=False, repr=False)
 
@@ -126,7 +126,8 @@ class Binding:
         self._put(BindingStruct(), {}, {**numbers, **integers, **forces, **contacts, **_in_a_row(self.series)})
 
     def _put(self, struct: BindingStruct, kept: dict[str, np.ndarray], arrays: Mapping[str, Any]) -> None:
-        """Have the runtime read these arrays, by their names in `pl_binding`; `kept` are those that the structure has already."""
+        """Set these arrays in the structure of the runtime, by their names in `pl_binding`; `kept` are those that it has
+        already."""
         own, address = self.__dict__, extension_module().address
         for name, values in arrays.items():
             kept[name] = array = frozen_array(values, float if name in BINDING_NUMBERS else np.int32)
@@ -182,7 +183,7 @@ class Binding:
 
     @property
     def active_rows(self) -> np.ndarray:
-        """Whether each constraint row is in force (booleans)."""
+        """Whether each constraint row is active (booleans)."""
         return self.row_active.astype(bool)
 
     # -- other bindings ------------------------------------------------------------------------------------------------
@@ -192,7 +193,7 @@ class Binding:
         return self if np.array_equal(rows, self.row_active) else self._with({"row_active": rows})
 
     def with_held(self, values: Mapping[int, float]) -> Binding:
-        """The same with inputs, by index, constant at these values."""
+        """The same with inputs, by index, held constant at these values."""
         if not values:
             return self
         held, kinds = self.held.copy(), self.input_kind
@@ -217,8 +218,9 @@ class Binding:
         return self._with({"input_kind": kinds, "input_series": which}, tuple(table))
 
     def with_contacts(self, records: np.ndarray | None, since: np.ndarray | None = None) -> Binding:
-        """The same with contacts that remember what these records say: that they are so now or, with the positions q `since`, that
-        they were so there. None: nothing is known of what came before."""
+        """The same with this contact memory: records of the current contacts or, with positions q `since`, of the contacts in
+        that pose.
+        None: without memory."""
         law = self._kept["contact_state"][2]
         if records is None:
             return self._with({"contact_state": [NO_MEMORY, 0, law]})
@@ -230,14 +232,14 @@ class Binding:
         return self._with(arrays)
 
     def with_memory_of(self, other: Binding) -> Binding:
-        """The same with contacts that remember what those of another binding do."""
+        """The same with the contact memory of another binding."""
         return self._with({name: other._kept[name] for name in ("contact_records", "contact_poses", "contact_state")})
 
     def with_parameters(
         self, parameters: np.ndarray, constants: np.ndarray, held: Mapping[int, float] | None = None
     ) -> Binding:
-        """The same with other values of the parameters, and the constants that follow from them; and with inputs, by index, that
-        are held at other values."""
+        """The same with other values of the parameters, and the resulting constants; and with inputs, by index, held constant at
+        other values."""
         arrays: dict[str, Any] = {"parameters": parameters, "constants": constants}
         if held:
             arrays["held"] = values = self.held.copy()
@@ -254,8 +256,8 @@ class Binding:
         return self._with({"constants": constants})
 
     def with_forces(self, active: Iterable[Iterable[bool]], *, gravity: bool, law: int = NO_LAW) -> Binding:
-        """The same with some forces only: of coordinates, between frames, along routes; with gravity or without; and of contacts by
-        one law, or none."""
+        """The same with only some of the forces: on coordinates, between frames, along routes; with or without gravity; and of
+        contacts by one law, or none."""
         constants = self.constants.copy()
         if not gravity:
             constants[GRAVITY] = 0
@@ -264,11 +266,11 @@ class Binding:
         return self._with({"constants": constants, "contact_state": state, **dict(zip(FORCES, forces, strict=True))})
 
     def without_contacts(self) -> Binding:
-        """The same with no contact in force."""
+        """The same without contacts."""
         return self._with({"contact_state": [*self._kept["contact_state"][:2], NO_LAW]})
 
     def same_values(self, other: Binding) -> bool:
-        """Whether constants, parameters and inputs are those of the other binding."""
+        """Whether constants, parameters and inputs are equal to those of the other binding."""
         if self is other:
             return True
         names = ("constants", "parameters", "held", "input_kind", "input_series")
@@ -285,11 +287,11 @@ class Binding:
         return found
 
     def fastest_rate(self, t: float, q: Any, v: Any) -> float:
-        """Magnitude [1/s] of the fastest vibration or decay about a state, by power iterations; infinite where mass is missing."""
+        """Magnitude [1/s] of the fastest vibration or decay about a state, by power iteration; infinite if a rate has no mass."""
         return float(self.program.calls.fastest_rate(self, t, q, v)[0])
 
     def forward_derivatives(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Accelerations and their exact derivatives by increments of q and by v (unconstrained systems)."""
+        """Accelerations and their exact derivatives with respect to increments of q and to v (unconstrained systems)."""
         if self.m:
             raise EvaluationError("derivatives of constrained accelerations: use linearized")
         found: tuple[np.ndarray, np.ndarray, np.ndarray] = self.program.calls.forward_derivatives(self, t, q, v)
@@ -310,13 +312,13 @@ class Binding:
         return value, rate, bias
 
     def constraint_sizes(self, t: float, q: Any, v: Any) -> np.ndarray:
-        """What constraint values are measured against: 1 of angles, of lengths how far the robot reaches in this pose [m], of
-        sums of coordinates the largest of theirs."""
+        """Reference sizes of constraint values: 1 for angles, the extent of the robot in this pose [m] for lengths, the largest
+        of the coordinates' sizes for sums of coordinates."""
         return np.asarray(self.program.calls.constraint_sizes(self, t, q, v))
 
     def sizes(self, q: Any) -> tuple[float, np.ndarray]:
-        """How large the robot is in a pose [m], and what increments of q are measured against (nv): the increment that turns a node
-        by a radian, or moves it by the robot's size."""
+        """Size of the robot in a pose [m], and reference sizes of increments of q (nv): the increment that rotates a node by a
+        radian, or moves it by the robot's size."""
         reach, rates = self.program.calls.sizes(self, q)
         return float(reach[0]), rates
 
@@ -355,7 +357,7 @@ class Binding:
         return found
 
     def node_twists(self, q: Any, v: Any) -> np.ndarray:
-        """World twists (linear at the world's origin, angular) of all nodes, nodes x 6."""
+        """World twists (linear velocity at the world's origin, angular) of all nodes, nodes x 6."""
         found: np.ndarray = self.program.calls.node_twists(self, q, v)
         return found
 
@@ -365,7 +367,7 @@ class Binding:
         return found
 
     def node_subspaces(self, q: Any, nodes: Iterable[int]) -> list[np.ndarray]:
-        """World twists of nodes per rate of the element that moves each of them, 6 x its rates."""
+        """World twists of nodes per rate of the element that moves each of them, 6 x the number of its rates."""
         subspaces, begins = self.program.calls.node_subspaces(self, q), self.program.tables.integers["node_s"]
         out = []
         for k in nodes:
@@ -405,7 +407,7 @@ class Binding:
         return value, rate, acceleration
 
     def project(self, t: float, q: Any, v: Any, tolerance: float = 1e-12) -> tuple[np.ndarray, np.ndarray]:
-        """The nearest state (in the mass metric) on the constraints."""
+        """The closest state (in the mass metric) that satisfies the constraints."""
         found: tuple[np.ndarray, np.ndarray] = self.program.calls.project(self, t, q, v, tolerance)
         return found
 
@@ -425,9 +427,9 @@ class Binding:
     def coriolis_matrix(self, t: float, q: Any, v: Any) -> scipy.sparse.csc_matrix:
         """C(q, v), nv x nv; see `Equations.coriolis_matrix`.
 
-        The velocity forces are quadratic in v: `h_i = G_ijk v_j v_k`. Half their derivative by v is the one matrix `G_ijk v_k` that
-        is symmetric in j and k, which are Christoffel's symbols in plain coordinates. Rates of rotations are no
-        derivatives of coordinates: the connection without torsion has half their bracket besides.
+        The velocity forces are quadratic in v: `h_i = G_ijk v_j v_k`. Half their derivative with respect to v is the matrix `G_ijk
+        v_k` that is symmetric in j and k, the Christoffel symbols in plain coordinates. Rates of rotations are not
+        derivatives of coordinates: the torsion-free connection also contains half of their bracket.
         """
         v, rest = np.asarray(v, dtype=float), np.zeros(self.nv)
         groups: tuple[Sequence[Any], ...] = (
@@ -436,13 +438,13 @@ class Binding:
             self.system.routes,
         )
         alone = self.with_forces([[False] * len(members) for members in groups], gravity=False)
-        # of both signs: what prescribed motions add is linear in v, or free of it
+        # evaluated at v and -v: contributions of prescribed motions are linear in v or independent of it
         there, back = (alone.linearized(t, q, sign * v, rest, np.zeros(self.m)) for sign in (1, -1))
         mass = there.mass @ scipy.sparse.csc_matrix(self.bracket(v))
         return scipy.sparse.csc_matrix((there.damping - back.damping) / 4 + mass / 2)
 
     def force_by_source(self, t: float, q: Any, v: Any) -> dict[str, np.ndarray]:
-        """Generalized forces [nv] of gravity and of every interaction, added up by source."""
+        """Generalized forces [nv] of gravity and of every interaction, summed by source."""
         rest = np.zeros(self.nv)
         system = self.system
         groups: tuple[Sequence[Any], ...] = (system.coordinate_forces, system.frame_forces, system.routes)
@@ -466,8 +468,8 @@ class Binding:
         with_energies: bool = True,
         with_poses: bool = True,
     ) -> Batch:
-        """Quantities along a motion: time [n], q [n x nq], v [n x nv]; contacts: those that were there, if known. Energies, which
-        take forces, and poses and twists may be left out."""
+        """Quantities along a motion: time [n], q [n x nq], v [n x nv]; contacts: recorded ones, if known. Energies, which require
+        forces, and poses and twists may be omitted."""
         given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v)]
         count, nodes, signals = len(given[0]), len(self.system.nodes) * with_poses, self.system.signal_count
         shapes = (
@@ -500,8 +502,8 @@ class Binding:
         nodes: Sequence[int],
         contacts: Contacts | None = None,
     ) -> np.ndarray:
-        """World wrenches (force, moment about the world's origin) that nodes hand on to what holds them, in states of a motion:
-        of everything that is fixed to them or hangs on them, as what holds a node exerts it on the node. n x nodes x 6."""
+        """World wrenches (force, moment about the world's origin) transmitted by nodes to their bases in states of a motion: the
+        sum over everything fixed to them or supported by them, as exerted by the base on the node. n x nodes x 6."""
         given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v, a, multipliers)]
         out, wanted = np.zeros((len(given[0]), len(nodes), 6)), np.array(nodes, dtype=np.int32)
         w = self.program.workspace(self)
@@ -520,7 +522,7 @@ class Binding:
         self, residual: np.ndarray, K: np.ndarray, C: np.ndarray, M: np.ndarray, phi: np.ndarray, J: np.ndarray,
         rate_sizes: np.ndarray, row_sizes: np.ndarray,
     ) -> LinearizedEquations:  # fmt: skip
-        """The equations' first-order change from the values of its matrices."""
+        """The linearized equations from the values of its matrices."""
         stiffness, damping = self.matrix(K), self.matrix(C)
         touching = contact_tangents(self)
         if touching is not None:
@@ -539,7 +541,7 @@ class Binding:
 
 
 def _in_a_row(series: Sequence[TimeSeries]) -> dict[str, np.ndarray]:
-    """Times and coefficients of all series, one after the other, and where each begins."""
+    """Times and coefficients of all series, concatenated, and the index at which each begins."""
     time = np.concatenate([s.time for s in series]) if series else np.zeros(0)
     poly = np.concatenate([s.poly.ravel() for s in series]) if series else np.zeros(0)
     begin = np.cumsum([0] + [len(s.time) for s in series])
@@ -547,7 +549,7 @@ def _in_a_row(series: Sequence[TimeSeries]) -> dict[str, np.ndarray]:
 
 
 def _of_pattern(pattern: Any, values: np.ndarray) -> Any:
-    """A sparse matrix with other values on its pattern. SciPy's constructors look through the whole pattern each time."""
+    """A sparse matrix with other values on its pattern. SciPy's constructors would validate the whole pattern each time."""
     matrix = object.__new__(type(pattern))
     # nothing is shared with the pattern: users may change the matrix in place
     arrays = {"data": values, "indices": pattern.indices.copy(), "indptr": pattern.indptr.copy()}
@@ -556,7 +558,7 @@ def _of_pattern(pattern: Any, values: np.ndarray) -> Any:
 
 
 def frozen_array(values: Any, kind: Any) -> np.ndarray:
-    """A read-only array of that type; the array itself if it already is."""
+    """A read-only array of this type; the array itself if it already is one."""
     array = np.ascontiguousarray(values, dtype=kind)
     if array is values and not array.flags.writeable:
         return array

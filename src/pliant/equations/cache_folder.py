@@ -1,4 +1,4 @@
-"""The cache folder of compiled code, if it is writable for this user only."""
+"""The cache folder of compiled code, used only if no other user can write to it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pathlib import Path
 from pliant.equations.compiling import is_running, why_not_trusted
 
 PRIVATE = "pliant-cache-"
-"""How names of folders begin that serve one process; its number follows."""
+"""Prefix of the names of folders that are used by one process, before its number."""
 
 
 def cache_folder() -> Path:
-    """Where compiled libraries are kept: the environment variable PLIANT_CACHE, else the user's cache folder."""
+    """The folder of compiled libraries: the environment variable PLIANT_CACHE, else the user's cache folder."""
     if chosen := os.environ.get("PLIANT_CACHE"):
         return Path(chosen)
     if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
@@ -67,7 +67,7 @@ def writable_cache(folder: Path) -> Path:
 
 
 def _private_folder() -> Path:
-    """A folder for the code of this process alone, which is removed at its end; those of killed processes are removed too."""
+    """A folder for the code of this process only, removed when it ends; those of killed processes are removed too."""
     for left in Path(tempfile.gettempdir()).glob(f"{PRIVATE}*"):
         number = left.name.removeprefix(PRIVATE).partition("-")[0]
         if number.isdecimal() and _is_ours(left) and not is_running(int(number)):
@@ -82,5 +82,5 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _remove(folder: Path, process: int) -> None:
-    if os.getpid() == process:  # not in a process that was forked from it
+    if os.getpid() == process:  # not by a forked process
         shutil.rmtree(folder, ignore_errors=True)

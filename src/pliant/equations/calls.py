@@ -1,7 +1,7 @@
 """Evaluations of the runtime as Python functions: arguments, results and calling convention.
 
-Calls go through a small extension module (`extension.c`), which ships compiled with the package as the runtime does, or is compiled
-into the cache where a compiler and Python's and NumPy's headers are; elsewhere through ctypes.
+Calls use a small extension module (`extension.c`), which ships compiled with the package like the runtime, or is compiled into
+the cache if a compiler and the headers of Python and NumPy are available; otherwise ctypes.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 Call = Callable[..., Any]
 
 LARGE = 24
-"""Nodes from which other threads may run during an evaluation, which then takes some ten microseconds."""
+"""Number of nodes above which the GIL is released during an evaluation, which then takes ten microseconds or more."""
 
 _COUNTED = -1
 _SIZES = {"q": "nq", "v": "nv", "a": "nv", "multipliers": "m"}
-"""Counts of the arguments that are numbers in a row."""
+"""Sizes of the arguments that are vectors."""
 
 
 class Calls:
-    """Evaluations of a program. Each takes a binding and the arguments listed, by position, and returns new arrays.
+    """Evaluations of a program. Each takes a binding and the listed arguments, by position, and returns new arrays.
 
-    read: makes an array of what is not one, by name and size, or rejects it; `finite`: also requested arrays with numbers that
-    are not finite.
+    read: converts an argument to an array, by name and size, or raises an error; `finite`: also applied to arrays that contain
+    non-finite numbers.
     """
 
     def __init__(self, program: Program, read: Callable[[str, Any, int], np.ndarray], *, finite: bool) -> None:
@@ -78,7 +78,7 @@ class Calls:
 
 
 def read_numbers(name: str, values: Any, size: int) -> np.ndarray:
-    """Numbers in a row as evaluations take them."""
+    """A vector as required by evaluations."""
     array = np.ascontiguousarray(values, dtype=float).ravel()
     if array.size != size:
         raise ValueError(f"{name} has {size} numbers in this model, not {array.size}")

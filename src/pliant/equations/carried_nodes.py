@@ -32,7 +32,7 @@ class _Level:
 
 
 class CarriedNodes:
-    """How the carried nodes of a model follow what carries them."""
+    """The dependence of the carried nodes of a model on their carriers."""
 
     def __init__(self, model: Model) -> None:
         self.system = system = model.system
@@ -55,25 +55,26 @@ class CarriedNodes:
             )
 
         self.is_carried = np.zeros(system.v_size, dtype=bool)
-        """Truth values, nv: rates of carried nodes."""
+        """Booleans (nv): rates of carried nodes."""
         for level in self.levels:
             self.is_carried[level.rates()] = True
 
     @classmethod
     def of(cls, model: Model) -> CarriedNodes:
-        """The one of a model."""
+        """The instance of a model."""
         return model.once("carrying", lambda: cls(model))
 
     @property
     def any(self) -> bool:
-        """Whether anything is carried."""
+        """Whether any node is carried."""
         return bool(self.levels)
 
     def positions(
         self, binding: Binding, before: np.ndarray, q: np.ndarray, keep: np.ndarray, own: np.ndarray | None = None
     ) -> np.ndarray:
-        """`q` with the carried nodes placed against their carriers as they were `before`; except positions to keep (nq
-        booleans). own: increments (nv) that they move by besides."""
+        """`q` with the carried nodes in the same pose relative to their carriers as in `before`, except positions to keep (nq
+        booleans).
+        own: their additional increments (nv)."""
         if not self.levels:
             return q
         q = np.array(q, dtype=float)
@@ -106,7 +107,8 @@ class CarriedNodes:
     def rates(
         self, binding: Binding, before: tuple[np.ndarray, np.ndarray], q: np.ndarray, v: np.ndarray, keep: np.ndarray
     ) -> np.ndarray:
-        """`v` with the carried nodes moving against their carriers as in the state `before`; except rates to keep (nv
+        """`v` with the carried nodes in the same motion relative to their carriers as in the state `before`, except rates to keep
+        (nv
         booleans)."""
         if not self.levels or (np.array_equal(before[0], q) and np.array_equal(before[1], v)):
             return v
@@ -133,8 +135,8 @@ class CarriedNodes:
         return v
 
     def spread(self, binding: Binding, q: np.ndarray, apart: np.ndarray) -> scipy.sparse.csc_matrix:
-        """nv x nv: rates of everything per rate of each coordinate with what it carries, and per rate of each carried node against
-        its carrier. Nodes with rates among `apart` (nv booleans) are not carried along."""
+        """nv x nv: all rates per rate of each coordinate including its carried nodes, and per rate of each carried node relative
+        to its carrier. Nodes with rates among `apart` (nv booleans) are not carried along."""
         T = scipy.sparse.identity(binding.nv, format="csr")
         p = binding.node_poses(q)[1] if self.levels else np.zeros((0, 3))
         for level in self.levels:
@@ -161,7 +163,7 @@ class CarriedNodes:
         return T.tocsc()
 
     def _subspaces(self, binding: Binding, q: np.ndarray, p: np.ndarray, level: _Level) -> list[np.ndarray]:
-        """Velocity of each node's origin and its angular velocity per rate of its own, 6 x its rates."""
+        """Velocity of each node's origin and its angular velocity per own rate, 6 x the number of its rates."""
         out = []
         nodes = level.nodes.tolist()
         for node, S in zip(nodes, binding.node_subspaces(q, nodes), strict=True):

@@ -12,7 +12,7 @@ from pliant.equations.workspace import EvaluationError
 from pliant.model.model import Model
 
 WITH_FORCES = ("forward_dynamics", "inverse_dynamics", "energy")
-"""Functions in which forces of contacts would be missing."""
+"""Functions that would lack the forces of contacts."""
 NAMES = ("forward_dynamics", "inverse_dynamics", "mass_matrix", "constraints", "energy", "rates", "frame:NAME")
 
 
@@ -57,7 +57,7 @@ def _binding(model: Model, x: SymbolicSystem, t: Any, u: Any, p: Any) -> Callabl
     constants = model.system.constants.expression(p)
     signals: list[Any] = []
     if model.plan.signals is not None:
-        # inputs are constant here: their variation is left to the optimization
+        # inputs are constant here: optimization varies them
         zero = ca.DM.zeros(len(model.plan.kinds))
         held = ca.vertcat(u, ca.DM.zeros(len(model.plan.kinds) - u.numel()))
         signals = list(model.plan.signals(t, held, zero, zero, p))
@@ -75,7 +75,7 @@ def _binding(model: Model, x: SymbolicSystem, t: Any, u: Any, p: Any) -> Callabl
 
 
 def _forward(name: str, x: SymbolicSystem, bind: Any, inputs: list[Any]) -> ca.Function:
-    """Accelerations by one linear solve; the solve stays a node of an MX graph, whatever the terms are made of."""
+    """Accelerations by one linear solve, which remains a node of an MX graph for any kind of terms."""
     n, m = x.v.numel(), x.phi.numel()
     J = ca.jacobian(x.phi_rate, x.v)
     M = ca.jacobian(x.residual, x.a)

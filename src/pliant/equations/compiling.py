@@ -1,13 +1,13 @@
 """The C compiler and compiled shared libraries, which are cached by their content.
 
 Only the standard library is used here: the build of the package loads this file by its path, and as a program
-(`python compiling.py job-....json`) it compiles kernels in the background, detached from the process that asked.
+(`python compiling.py job-....json`) it compiles kernels in the background, detached from the process that started it.
 
-A library's file name carries the hash of all that decides its code (source, flags, level of the instruction set, platform), so
-a folder of libraries can be shared and is never out of date. Files are written beside their place and renamed; a checksum
-beside each library tells a damaged file from a good one. Who works on a library holds a lock on `<library>.lock`, which the
-system takes back from a process that ends in whatever way. Code is loaded only from folders and files that nobody but the user
-(or the administrator) can write to.
+A library's file name contains the hash of everything that determines its code (source, flags, level of the instruction set,
+platform), so a folder of libraries can be shared and is never out of date. Files are written to a temporary name and renamed; a
+checksum next to each library detects damaged files. A process that compiles a library holds a lock on `<library>.lock`, which the
+system releases when the process ends for any reason. Code is loaded only from folders and files that only the user (or the
+administrator) can write to.
 """
 
 from __future__ import annotations
@@ -43,37 +43,37 @@ else:
     import fcntl
 
 SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
-"""How this system's shared libraries end."""
+"""Suffix of shared libraries on this system."""
 
 FLAGS = ("-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-w")
 RUNTIME_FLAGS = FLAGS if sys.platform == "win32" else (*FLAGS, "-DPL_WITH_THREADS", "-pthread")
 KERNEL_FLAGS = (*FLAGS[:1], "-O2", *FLAGS[2:])
-"""Each operation is rounded for itself and in the order written: interpreted kernels give the same numbers, bit for bit."""
+"""Each operation is rounded separately and in the written order: interpreted kernels compute the same numbers, bit for bit."""
 
 LARGE_KERNEL_FLAGS = (*FLAGS[:1], "-O1", "-fexpensive-optimizations", *FLAGS[2:])
-"""Long straight-line code takes -O2 twice as long to compile, and gains little by it. Without the expensive ones among the
-optimizations GCC's registers would spill where a rare branch calls a function, which makes kernels on lanes three times as slow."""
+"""Long straight-line code takes twice as long to compile with -O2, with little gain. Without its expensive optimizations GCC would
+spill registers where a rare branch calls a function, which makes kernels on lanes three times slower."""
 
 QUICK_FLAGS = (*FLAGS[:1], "-O0", *FLAGS[2:])
-"""A quarter of the time to compile, some four times that to evaluate, the same numbers."""
+"""A quarter of the time to compile, about four times the time to evaluate, the same numbers."""
 
 LARGE_KERNEL = 2000
-"""Instructions from which a kernel counts as large."""
+"""Number of instructions above which a kernel is large."""
 
 AT_ONCE = min(4, os.cpu_count() or 2)
-"""Libraries that are compiled at a time."""
+"""Number of libraries that are compiled concurrently."""
 
 ABANDONED = 600.0
-"""Seconds after which small files that were to be renamed or read at once count as left behind."""
+"""Seconds after which small temporary files are treated as left behind."""
 
 LEAST_SPACE = 1 << 16
-"""Bytes that have to be free for a disk not to count as full."""
+"""Free bytes below which a disk is treated as full."""
 
 OTHERS_WRITE = 0o022
-"""Permissions that let somebody else than its owner change a file."""
+"""Permissions that allow other users to change a file."""
 
 RETRY_AFTER = 24 * 3600.0
-"""Seconds until code that a compiler has rejected is tried again."""
+"""Seconds until rejected code is compiled again."""
 
 
 class CompileError(RuntimeError):
@@ -138,8 +138,8 @@ def _level_flags(compiler: Sequence[str], level: str, *, fused: bool = False) ->
 
 @dataclass(frozen=True)
 class Source:
-    """What a library is compiled from: files by name, those given to the compiler, flags, level of the instruction set, folders
-    with headers of others, and whether multiplications may be fused with additions."""
+    """Input of the compilation of a library: files by name, those passed to the compiler, flags, level of the instruction set,
+    folders with external headers, and whether multiplications may be fused with additions."""
 
     name: str
     files: Mapping[str, str]
@@ -163,10 +163,10 @@ class Source:
 
 
 def library_name(name: str, code: str, flags: Sequence[str], level: str, *, fused: bool = False) -> str:
-    """Name of the file of a library, with the hash of all that decides what is in it: its code (`Source.code`), flags, level.
+    """Name of the file of a library, with the hash of everything that determines its content: code (`Source.code`), flags, level.
 
-    The compiler itself and folders of headers are left out, so that what one machine has compiled serves one without a
-    compiler; arguments given with CC are not.
+    The compiler itself and folders of headers are excluded, so that a library compiled on one machine can be used on another
+    without a compiler; arguments given with CC are included.
     """
     decisive = (
         sysconfig.get_platform(),
@@ -184,7 +184,7 @@ def digest(path: Path) -> str:
 
 
 def is_sound(library: Path, *, private: bool = False) -> bool:
-    """Whether a library is there and as it was written; `private`: and nobody else can have written it."""
+    """Whether a library exists and is undamaged; `private`: and cannot have been written by another user."""
     try:
         stated = library.with_suffix(".sum").read_text(encoding="ascii")
         return (not private or why_not_private(library) is None) and stated == digest(library)
@@ -193,9 +193,9 @@ def is_sound(library: Path, *, private: bool = False) -> bool:
 
 
 def why_not_private(path: Path) -> str | None:
-    """How somebody else than the user and the administrator can have written a file or folder; None where nobody can.
+    """How another user than the owner and the administrator could have written a file or folder; None if impossible.
 
-    Raises OSError where it is not there. Windows gives each user a folder of his own.
+    Raises OSError if it does not exist. On Windows each user has a separate folder.
     """
     if os.name == "nt":
         return None
@@ -208,9 +208,9 @@ def why_not_private(path: Path) -> str | None:
 
 
 def why_not_trusted(folder: Path) -> str | None:
-    """Why no code is taken from a folder: somebody else can write to it, or put another in its place.
+    """Why no code is loaded from a folder: another user can write to it, or replace it.
 
-    None where nobody can, and where there is no such folder.
+    None if that is impossible, or if the folder does not exist.
     """
     try:
         if why := why_not_private(folder):
@@ -227,7 +227,7 @@ def why_not_trusted(folder: Path) -> str | None:
 
 
 def refusal(library: Path) -> str | None:
-    """What the compiler said of this library's code, if it has rejected it lately."""
+    """The message of the compiler about this library's code, if it was rejected recently."""
     note = library.with_suffix(".failed")
     try:
         if time.time() - note.stat().st_mtime < RETRY_AFTER:
@@ -238,16 +238,16 @@ def refusal(library: Path) -> str | None:
 
 
 def note_refusal(library: Path, refused: CompileError) -> None:
-    """Write down that the compiler has rejected a library's code, so that it is not asked again at once."""
+    """Record that the compiler has rejected a library's code, so that it is not compiled again immediately."""
     with contextlib.suppress(OSError):
         put_text(library.with_suffix(".failed"), str(refused))
 
 
 def build(compiler: Sequence[str], source: Source, library: Path, *, wait: bool = True) -> bool:
-    """Compile a library unless it is there; returns whether it is there.
+    """Compile a library unless it exists; returns whether it exists.
 
-    If another process is at work on it, wait for that one, or with `wait` False leave it to that one. Raises CompileError
-    when the compiler rejects, OSError when the folder cannot be written or is full.
+    If another process is compiling it, wait for that process, or with `wait` False return immediately. Raises CompileError if the
+    compiler rejects the code, OSError if the folder is full or cannot be written to.
     """
     while not is_sound(library, private=True):
         with _claimed(library) as is_ours:
@@ -261,26 +261,26 @@ def build(compiler: Sequence[str], source: Source, library: Path, *, wait: bool 
     return True
 
 
-# -- one at a time ----------------------------------------------------------------------------------------------------------
+# -- locks ----------------------------------------------------------------------------------------------------------
 
 
 def lock_file(file: int) -> bool:
-    """Take the lock of an open file; False where another has it. The system takes it back when the file is closed, and when the
-    process ends, in whatever way."""
+    """Take the lock of an open file; False if another process holds it. The system releases it when the file is closed, and when
+    the process ends for any reason."""
     try:
         if sys.platform == "win32":
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
         else:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as reason:
-        # a disk without locks: two processes may then do the same work, each in a folder of its own
+        # a disk without locks: two processes may then do the same work, in separate folders
         return reason.errno in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
     return True
 
 
 @contextlib.contextmanager
 def _claimed(library: Path) -> Iterator[bool]:
-    """Hold the library's lock; False while another holds it."""
+    """Hold the library's lock; False while another process holds it."""
     path = library.with_suffix(".lock")
     file = _locked(path)
     if file is None:
@@ -290,7 +290,7 @@ def _claimed(library: Path) -> Iterator[bool]:
     try:
         yield True
     finally:
-        # before the lock is given back: who has waited for this file sees that it is not the one of that name any more
+        # before the lock is released: a waiting process then detects that its file has been removed
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
         os.close(file)
@@ -298,14 +298,14 @@ def _claimed(library: Path) -> Iterator[bool]:
 
 
 def _locked(path: Path) -> int | None:
-    """The file of a lock, open and locked; None while another holds it."""
+    """The file of a lock, open and locked; None while another process holds it."""
     while True:
         try:
             file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         except PermissionError:
             if os.name != "nt":
                 raise
-            return None  # Windows rejects a file that is about to vanish
+            return None  # Windows rejects a file that is being deleted
         if not lock_file(file):
             os.close(file)
             return None
@@ -320,7 +320,8 @@ _at_work: list[Path] = []
 
 
 def sweep(folder: Path, held: str = "") -> None:
-    """Remove what killed processes have left in a folder of libraries; `held`: name of the library whose lock the caller holds."""
+    """Remove files left behind by killed processes in a folder of libraries; `held`: name of the library whose lock the caller
+    holds."""
     for left in folder.glob("build-*"):
         name = left.name.removeprefix("build-").rpartition("-")[0]
         if not name:
@@ -334,7 +335,7 @@ def sweep(folder: Path, held: str = "") -> None:
     for left in folder.glob("*.lock"):
         if left.stem != held:
             with _claimed(left):
-                pass  # the lock of nobody goes away with this
+                pass  # this also removes locks that no process holds
     for left in folder.glob("part-*"):
         number = left.name.split("-")[1]
         _remove_old(left, 0.0 if number.isdecimal() and not is_running(int(number)) else ABANDONED)
@@ -343,9 +344,9 @@ def sweep(folder: Path, held: str = "") -> None:
 
 
 def is_running(process: int) -> bool:
-    """Whether there is a process of this number."""
+    """Whether a process with this number exists."""
     if os.name == "nt":
-        return True  # there is no harmless way to ask
+        return True  # there is no safe way to test this
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -365,7 +366,7 @@ def _remove_old(left: Path, age: float = ABANDONED) -> None:
 
 
 def put_text(target: Path, text: str) -> None:
-    """Write a file of the cache, whole, that others may read but not write."""
+    """Write a file of the cache atomically, which other users may read but not write."""
     handle, part = tempfile.mkstemp(dir=target.parent, prefix=f"part-{os.getpid()}-")
     try:
         with open(handle, "w", encoding="utf-8") as file:
@@ -377,11 +378,11 @@ def put_text(target: Path, text: str) -> None:
         raise
 
 
-# -- the compiler at work ---------------------------------------------------------------------------------------------------
+# -- running the compiler ---------------------------------------------------------------------------------------------------
 
 
 def _compile(compiler: Sequence[str], source: Source, library: Path) -> None:
-    """Compile in a folder beside the library's place and move it there with its checksum; the caller holds the lock."""
+    """Compile in a temporary folder and move the library to its place with its checksum; the caller holds the lock."""
     sweep(library.parent, held=library.stem)
     folder = Path(tempfile.mkdtemp(dir=library.parent, prefix=f"build-{library.stem}-"))
     _at_work.append(folder)
@@ -395,7 +396,7 @@ def _compile(compiler: Sequence[str], source: Source, library: Path) -> None:
         flags = [*source.flags, *_level_flags(compiler, source.level, fused=source.fused), *headers, *system[:1]]
         command = [*compiler, *flags, "-shared", *stripped, "-o", str(output), *source.main, *system[1:]]
         code, said = _run(command, folder)
-        if code < 0:  # not rejected, but ended: somebody may try again
+        if code < 0:  # terminated, not rejected: it may be tried again
             raise InterruptedError(f"the compiler was killed by signal {-code}")
         if code and _is_full(folder, said):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -403,7 +404,7 @@ def _compile(compiler: Sequence[str], source: Source, library: Path) -> None:
             raise CompileError(f"{shlex.join(compiler)} could not compile {source.name}:\n{said[:2000]}")
         output.chmod(output.stat().st_mode & ~OTHERS_WRITE)
         checksum = digest(output)
-        # the library first: a reader that finds it without its checksum does not take it
+        # the library first: without its checksum it is not used
         os.replace(output, library)
         put_text(library.with_suffix(".sum"), checksum)
         library.with_suffix(".failed").unlink(missing_ok=True)
@@ -413,15 +414,15 @@ def _compile(compiler: Sequence[str], source: Source, library: Path) -> None:
 
 
 def _is_full(folder: Path, said: str) -> bool:
-    """Whether a compiler has failed for want of space; what it says about it differs, and may not have found room either."""
+    """Whether a compiler has failed because the disk is full; its messages vary, and may not have been written either."""
     words = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT), os.strerror(errno.EFBIG), "File size limit exceeded")
     return any(word in said for word in words) or shutil.disk_usage(folder).free < LEAST_SPACE
 
 
 def _run(command: Sequence[str], folder: Path) -> tuple[int, str]:
-    """Run the compiler; what it writes on the way goes into the folder too."""
+    """Run the compiler; its temporary files are in the folder too."""
     environment = {**os.environ, "TMPDIR": str(folder)}
-    if _is_zig(command):  # its own cache of system libraries, where ours is
+    if _is_zig(command):  # its own cache of system libraries, next to ours
         environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(folder.parent / "zig"))
         environment.setdefault("ZIG_LOCAL_CACHE_DIR", str(folder / "zig"))
     said = folder / "messages.txt"
@@ -442,15 +443,15 @@ def _run(command: Sequence[str], folder: Path) -> tuple[int, str]:
 
 
 def start_job(compiler: Sequence[str], sources: Sequence[Source], folder: Path) -> subprocess.Popen[bytes] | None:
-    """Start compiling libraries into a folder, detached and at low priority; None where that cannot be done."""
+    """Start compiling libraries into a folder, detached and at low priority; None if that is impossible."""
     if "python" not in Path(sys.executable or "").name.lower():
-        return None  # inside another program
+        return None  # embedded in another program
     handle, job = tempfile.mkstemp(dir=folder, prefix="job-", suffix=".json")
     with open(handle, "w", encoding="utf-8") as file:
         json.dump({"compiler": list(compiler), "sources": [asdict(source) for source in sources]}, file)
     options: dict[str, Any] = {"start_new_session": True}
     if os.name == "nt":
-        # detached, in a group of its own, below normal priority, without a window
+        # detached, in a separate group, below normal priority, without a window
         options = {"creationflags": 0x00000008 | 0x00000200 | 0x00004000}
     null = subprocess.DEVNULL
     command = [sys.executable, "-I", str(Path(__file__).resolve()), job]
@@ -462,7 +463,7 @@ def start_job(compiler: Sequence[str], sources: Sequence[Source], folder: Path) 
 
 
 def _work(compiler: Sequence[str], source: Source, folder: Path) -> int:
-    """Compile a library; the number of the error where the folder could not be written."""
+    """Compile a library; returns the error number if the folder could not be written to."""
     library = folder / source.file_name()
     try:
         build(compiler, source, library, wait=False)
@@ -474,19 +475,19 @@ def _work(compiler: Sequence[str], source: Source, folder: Path) -> int:
 
 
 def _end(number: int, frame: object) -> None:
-    """Leave nothing behind when told to end."""
+    """Remove temporary files when terminated."""
     for left in list(_at_work):
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
         else:
             left.unlink(missing_ok=True)
     if hasattr(os, "killpg"):
-        os.killpg(os.getpgrp(), signal.SIGKILL)  # a session of our own, with the compilers in it
+        os.killpg(os.getpgrp(), signal.SIGKILL)  # a separate session that includes the compilers
     os._exit(1)
 
 
 def main(job: Path) -> None:
-    """Compile what a job's file requires."""
+    """Compile the libraries of a job file."""
     folder = job.parent
     wanted = json.loads(job.read_text(encoding="utf-8"))
     job.unlink(missing_ok=True)
@@ -500,10 +501,10 @@ def main(job: Path) -> None:
         failed = max(pool.map(lambda source: _work(wanted["compiler"], source, folder), sources), default=0)
     with contextlib.suppress(OSError):
         sweep(folder)
-    sys.exit(failed)  # who has asked may still be there, and say so
+    sys.exit(failed)  # the process that requested it may still exist, and report it
 
 
-# -- what ships with the package --------------------------------------------------------------------------------------------
+# -- libraries of the package --------------------------------------------------------------------------------------------
 
 EQUATIONS = Path(__file__).parent
 RUNTIME_FOLDER = EQUATIONS / "runtime"
@@ -513,7 +514,7 @@ BINARY_FOLDER = EQUATIONS / "binary"
 
 @cache
 def runtime_files(layout: str) -> Mapping[str, str]:
-    """The runtime's C files by name, with the header `pl_layout.h` of this text."""
+    """The runtime's C files by name, with this text as the header `pl_layout.h`."""
     files = {p.name: p.read_text(encoding="utf-8") for p in sorted(RUNTIME_FOLDER.glob("*.[ch]"))}
     return {**files, "pl_layout.h": layout}
 
@@ -525,14 +526,14 @@ def runtime_source(layout: str, level: str) -> Source:
 
 
 def processor_source() -> Source:
-    """The library that knows this processor's level; itself it needs the lowest."""
+    """The library that detects this processor's level; it is compiled for the lowest."""
     text = (EQUATIONS / "processor.c").read_text(encoding="utf-8")
     return Source("processor", {"processor.c": text}, ["processor.c"], FLAGS, levels()[0])
 
 
 def extension_headers() -> dict[str, str]:
-    """Folders with the headers of Python and of NumPy by name (`numpy1` or `numpy2`, whose code also runs with NumPy 1); what an
-    extension module of this Python cannot be compiled with is missing."""
+    """Folders with the headers of Python and of NumPy by name (`numpy1` or `numpy2`, whose code also runs with NumPy 1); those
+    that are not available for compiling an extension module of this Python are missing."""
     found = {}
     python = Path(sysconfig.get_paths()["include"])
     is_usual = sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
@@ -548,7 +549,7 @@ def extension_headers() -> dict[str, str]:
 
 
 def extension_source(layout: str, numpy: str, headers: Mapping[str, str]) -> Source:
-    """The extension module that calls the runtime (`calls.py`), of one binary interface for all versions of Python from 3.11."""
+    """The extension module that calls the runtime (`calls.py`), with one binary interface for Python 3.11 and later."""
     text = (EQUATIONS / "extension.c").read_text(encoding="utf-8")
     flags = (*KERNEL_FLAGS, *(["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []))
     places = [headers[name] for name in ("python", numpy) if name in headers]

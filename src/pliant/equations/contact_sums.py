@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from pliant.model.model import Model
 
 SIZE = sum(size for _, size in CONTACT_SUMS.values())
-"""Numbers that a question is answered with: `PL_SUM_SIZE` in `runtime/contact.h`."""
+"""Size of the result of a query: `PL_SUM_SIZE` in `runtime/contact.h`."""
 
 
 @dataclass(frozen=True)
 class ContactQueries:
-    """Questions by index, as the runtime reads them: the law of each, per shape which side it is on (1, 2 or both), and whether the
-    gap is requested."""
+    """Queries by index, as read by the runtime: the law of each, the side of each shape (1, 2 or both), and whether the gap is
+    requested."""
 
     law: np.ndarray
     side: np.ndarray
@@ -44,7 +44,7 @@ def _contact_questions(model: Model) -> tuple[ContactQuery, ...]:
 
 
 def indexed_questions(system: ContactSystem, questions: Sequence[ContactQuery]) -> ContactQueries:
-    """Questions with the numbers of their laws and shapes."""
+    """Queries with the indices of their laws and shapes."""
     names = [law.name for law in system.laws]
     law = np.array([names.index(x.contact) for x in questions], dtype=np.int32)
     side = np.zeros((len(questions), len(system.shapes)), dtype=np.int32)
@@ -59,7 +59,7 @@ def indexed_questions(system: ContactSystem, questions: Sequence[ContactQuery]) 
 def contact_sums(
     binding: Binding, questions: ContactQueries, time: Any, q: Any, v: Any, contacts: Contacts | None = None
 ) -> np.ndarray:
-    """Answers in states of a motion, n x questions x SIZE; contacts: those that were there, otherwise as the binding remembers."""
+    """Results in states of a motion, n x queries x SIZE; contacts: recorded ones, otherwise from the memory of the binding."""
     given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v)]
     out = np.zeros((len(given[0]), len(questions), SIZE))
     if len(questions):
@@ -75,27 +75,28 @@ def contact_sums(
 def model_sums(
     model: Model, binding: Binding, time: Any, q: Any, v: Any, contacts: Contacts | None = None
 ) -> np.ndarray:
-    """What the outputs of a model need, n x numbers."""
+    """The sums required by the outputs of a model, n x numbers."""
     asked = model.once("indexed_questions", lambda: indexed_questions(model.system.contacts, contact_questions(model)))
     return contact_sums(binding, asked, time, q, v, contacts).reshape(len(time), SIZE * len(asked))
 
 
 STEP = 1e-8
-"""Increments of positions and rates by which sums of contacts are differentiated [m, rad, m/s or rad/s]."""
+"""Increments of positions and rates for differences of sums of contacts [m, rad, m/s or rad/s]."""
 
 
 def sums_by_state(
     model: Model, binding: Binding, t: float, q: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives of `model_sums` by increments of q and by v, numbers x nv. Friction holds what sticks if the binding knows since
-    when."""
+    """Derivatives of `model_sums` with respect to increments of q and to v, numbers x nv. Sticking friction is included if the
+    binding has a memory of contacts."""
     return _by_state(binding, t, q, v, lambda *states: model_sums(model, binding, *states))
 
 
 def carried_by_state(
     binding: Binding, nodes: Sequence[int], t: float, q: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives of what forces of contacts add to the wrenches that nodes carry, by increments of q and by v, 6 nodes x nv."""
+    """Derivatives of the contribution of contacts to the transmitted wrenches of nodes, with respect to increments of q and to v,
+    6 nodes x nv."""
     without = binding.without_contacts()
 
     def added(time: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -109,7 +110,7 @@ def carried_by_state(
 def _by_state(
     binding: Binding, t: float, q: np.ndarray, v: np.ndarray, evaluate: Callable[..., np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Central differences of `evaluate(times, q, v)`, n x numbers, by increments of q and by v."""
+    """Central differences of `evaluate(times, q, v)`, n x numbers, with respect to increments of q and to v."""
     nv = binding.nv
     if not binding.system.contacts.laws:
         empty = np.zeros((evaluate(np.array([t]), q[None], v[None]).shape[1], nv))

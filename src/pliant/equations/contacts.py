@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pliant.equations.binding import Binding
 
 RECORD = 25
-"""Numbers of a record: `PL_CONTACT_RECORD` in `runtime/contact.h`."""
+"""Size of a record: `PL_CONTACT_RECORD` in `runtime/contact.h`."""
 
 
 class Entry(NamedTuple):
@@ -51,7 +51,7 @@ ENTRIES = {
 """Contents of a record, in order."""
 
 _TURNED = [*range(11, 17), *range(18, 21)]
-"""Numbers of a record that change sign if the two parts are swapped."""
+"""Entries of a record that change sign if the two parts are swapped."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -63,10 +63,10 @@ class Contacts:
     reaction acts on the second.
 
     Attributes:
-        names: contacts of the model; `law` counts in them.
-        things: surfaces, bodies, rods and meshes that can touch; `first` and `second` count in them.
+        names: contacts of the model; `law` is an index of these.
+        things: surfaces, bodies, rods and meshes that can touch; `first` and `second` are indices of these.
         times: the saved times [s].
-        begins: where the rows of each saved time begin, and where the last ones end.
+        begins: index of the first row of each saved time, and the number of rows.
         rows: all numbers, contacts x 25, in the order of `ENTRIES`.
     """
 
@@ -83,11 +83,11 @@ class Contacts:
         at, size, *_ = ENTRIES[name]
         return self.rows[:, at] if size == 1 else self.rows[:, at : at + size]
 
-    # -- what they are -------------------------------------------------------------------------------------------------
+    # -- quantities -------------------------------------------------------------------------------------------------
 
     @property
     def name(self) -> tuple[str, ...]:
-        """Which of the model's contacts each is."""
+        """The contact of the model that each belongs to."""
         return tuple(self.names[int(k)] for k in self._entry("law"))
 
     @property
@@ -103,7 +103,7 @@ class Contacts:
 
     @property
     def place(self) -> np.ndarray:
-        """Where they are, n x 3 [m]."""
+        """Positions, n x 3 [m]."""
         return self._entry("place")
 
     @property
@@ -113,7 +113,7 @@ class Contacts:
 
     @property
     def gap(self) -> np.ndarray:
-        """Distance of the surfaces, below zero where they overlap [m]."""
+        """Distance of the surfaces, negative if they overlap [m]."""
         return self._entry("gap")
 
     @property
@@ -123,12 +123,12 @@ class Contacts:
 
     @property
     def normal_force(self) -> np.ndarray:
-        """Part of the force along the normal [N]."""
+        """Normal component of the force [N]."""
         return np.asarray(np.einsum("ij,ij->i", self.force, self.normal))
 
     @property
     def friction_force(self) -> np.ndarray:
-        """Part of the force along the surfaces, n x 3 [N]."""
+        """Tangential component of the force, n x 3 [N]."""
         return np.asarray(self.force - self.normal_force[:, None] * self.normal)
 
     @property
@@ -143,14 +143,14 @@ class Contacts:
 
     @property
     def energy(self) -> np.ndarray:
-        """Energy that is stored in each [J]."""
+        """Energy stored in each [J]."""
         return self._entry("energy")
 
-    # -- at each time --------------------------------------------------------------------------------------------------
+    # -- sums at each time --------------------------------------------------------------------------------------------------
 
     @property
     def count(self) -> np.ndarray:
-        """How many there are at each saved time."""
+        """Number of contacts at each saved time."""
         return np.diff(self.begins)
 
     @property
@@ -164,15 +164,15 @@ class Contacts:
         np.add.at(out, np.repeat(np.arange(len(self.times)), self.count), values)
         return out
 
-    # -- some of them --------------------------------------------------------------------------------------------------
+    # -- selection --------------------------------------------------------------------------------------------------
 
     def __getitem__(self, name: str) -> Contacts:
-        """Those of one contact of the model."""
+        """The contacts of one contact of the model."""
         known("contact", name, self.names)
         return self._of(self._entry("law") == self.names.index(name))
 
     def between(self, first: str, second: str) -> Contacts:
-        """Those of a pair of parts; forces then act on the first argument."""
+        """The contacts of a pair of parts; forces then act on the first argument."""
         for thing in (first, second):
             known("part that can touch", thing, self.things)
         a, b = (np.array([thing == x for x in self.things]) for thing in (first, second))
@@ -182,7 +182,7 @@ class Contacts:
         return found._of(straight | turned)
 
     def at(self, time: float) -> Contacts:
-        """Those at one saved time [s]."""
+        """The contacts at one saved time [s]."""
         number("time", time)
         k = int(np.argmin(np.abs(self.times - time))) if len(self.times) else 0
         if not len(self.times) or abs(self.times[k] - time) > 1e-9 * max(float(np.ptp(self.times)), abs(time)):
@@ -191,18 +191,18 @@ class Contacts:
         return self.sample(k)
 
     def sample(self, index: int) -> Contacts:
-        """Those at a saved time by its number; negative ones count from the end."""
+        """The contacts at a saved time by its index; negative indices count from the end."""
         k = range(len(self.times))[index]
         return self.samples(k, k + 1)
 
     def samples(self, begin: int, end: int) -> Contacts:
-        """Those at the saved times from one number up to another."""
+        """The contacts at the saved times from one index up to another."""
         begins = self.begins[begin : end + 1]
         rows = self.rows[begins[0] : begins[-1]]
         return replace(self, times=self.times[begin:end], begins=begins - begins[0], rows=rows)
 
     def followed_by(self, later: Contacts) -> Contacts:
-        """These and those at later times."""
+        """These and the contacts at later times."""
         begins = np.concatenate([self.begins, self.begins[-1] + later.begins[1:]])
         rows, times = np.concatenate([self.rows, later.rows]), np.concatenate([self.times, later.times])
         return Contacts(later.names, later.things, times, begins, rows)
@@ -211,7 +211,7 @@ class Contacts:
         before = np.concatenate([[0], np.cumsum(wanted)]).astype(np.int32)
         return replace(self, begins=before[self.begins], rows=self.rows[wanted])
 
-    # -- shown ---------------------------------------------------------------------------------------------------------
+    # -- display ---------------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         if len(self.times) != 1:
@@ -229,7 +229,7 @@ class Contacts:
 
 
 def known(what: str, name: str, names: Sequence[str]) -> None:
-    """Reject a name that is not among those there are."""
+    """Reject an unknown name."""
     if name not in names:
         there = tuple(dict.fromkeys(names))
         hint = suggestion(name, there, f"there are {', '.join(there[:12])}" if there else "there are none")
@@ -249,7 +249,7 @@ def _turn_over(rows: np.ndarray, which: np.ndarray) -> np.ndarray:
 
 
 def contacts_of(system: ContactSystem, times: np.ndarray, begins: np.ndarray, rows: np.ndarray) -> Contacts:
-    """Contacts from the runtime's records, each with its parts in the order of their law."""
+    """Contacts from the runtime's records, each with its parts in the order of its law."""
     first, second = rows[:, 22].astype(int), rows[:, 23].astype(int)
     turned = np.zeros(len(rows), dtype=bool)
     for k, law in enumerate(system.laws):
@@ -269,8 +269,8 @@ def contacts_of(system: ContactSystem, times: np.ndarray, begins: np.ndarray, ro
 
 
 def read_records(fill: Callable[[int, int], int]) -> np.ndarray:
-    """Records from a function of the runtime: `fill(room, address)` writes as many as there is room for; returns how many there
-    are, or a status below zero."""
+    """Records from a function of the runtime: `fill(room, address)` writes as many as fit; returns their number, or a negative
+    status."""
     rows = np.zeros((16, RECORD))
     while True:
         found = fill(len(rows), rows.ctypes.data)
@@ -293,9 +293,9 @@ def contacts_at(binding: Binding, t: float, q: Any, v: Any) -> Contacts:
 
 
 def contact_gap(binding: Binding, q: Any, law: int, sides: np.ndarray | None = None) -> float:
-    """The smallest distance of surfaces that a contact's law joins, below zero where they overlap [m]; infinite without any.
+    """The smallest distance of the surfaces of a contact, negative if they overlap [m]; infinite if there are none.
 
-    sides: per shape 1, 2 or 3 for those of the one side, the other or both; otherwise all that the law joins.
+    sides: per shape 1, 2 or 3 for the first side, the second or both; by default all shapes of the law.
     """
     q, program = np.ascontiguousarray(q, dtype=float), binding.program
     address = None if sides is None else sides.ctypes.data
@@ -303,7 +303,7 @@ def contact_gap(binding: Binding, q: Any, law: int, sides: np.ndarray | None = N
 
 
 def contact_tangents(binding: Binding) -> tuple[Any, Any] | None:
-    """Stiffness and damping (nv x nv, sparse) of the contacts that this thread has linearized last with a binding; none without."""
+    """Stiffness and damping (nv x nv, sparse) of the contacts of the last linearization with a binding in this thread."""
     program = binding.program
     if not program.tables.counts["n_shape"]:
         return None
@@ -328,9 +328,9 @@ def contacts_at_rest(binding: Binding, t: float, q: np.ndarray) -> Contacts | No
 
 
 def from_here(binding: Binding, t: float, q: np.ndarray) -> Binding:
-    """The binding with contacts that remember how they are in a configuration at rest: friction holds against motions from it.
+    """The binding with the contact memory of a configuration at rest: friction resists motions from it.
 
-    What contacts remember already counts. Where they remember nothing, surfaces that touch have not slid yet.
+    An existing memory is used. Without one, surfaces in contact have not slid yet.
     """
     touching = contacts_at_rest(binding, t, q)
     return binding if touching is None else binding.with_contacts(touching.rows, since=q)

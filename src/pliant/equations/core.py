@@ -32,7 +32,7 @@ NOT_FINITE = (
 
 
 class UnknownName(ArgumentError, KeyError):
-    """A name that the robot does not have, with the nearest one it has."""
+    """An unknown name, with the closest known one."""
 
     def __init__(self, what: str, name: str, known: tuple[str, ...]) -> None:
         hint = suggestion(name, known, f"known: {', '.join(known[:12]) or 'none'}")
@@ -43,14 +43,14 @@ class UnknownName(ArgumentError, KeyError):
 
 
 def check_names(what: str, names: Iterable[str], known: Collection[str]) -> None:
-    """Reject names that the robot does not have."""
+    """Reject unknown names."""
     for name in names:
         if name not in known:
             raise UnknownName(what, name, tuple(known))
 
 
 class Core:
-    """A model, its program and its derivatives by CasADi; everything is made once, by whichever thread comes first."""
+    """A model, its program and its derivatives by CasADi; each is created once, by the first thread that needs it."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -59,7 +59,7 @@ class Core:
 
     @classmethod
     def of(cls, model: Model) -> Core:
-        """The one of a model."""
+        """The instance of a model."""
         return model.once("core", lambda: cls(model))
 
     def recent(self, key: Hashable, make: Callable[[], Any]) -> Any:
@@ -81,7 +81,7 @@ class Core:
         return self.model.once("program", lambda: Program(self.model.system, self.model.plan))
 
     def bind(self, inputs: dict[str, float | TimeSeries], parameters: dict[str, float]) -> Binding:
-        """The program with these inputs and parameters in place of the model's own."""
+        """The program with these inputs and parameters instead of the model's."""
         bound: Binding = self.recent(("bound", *sorted(parameters.items())), lambda: self._bound(parameters))
         return self.bind_inputs(bound, inputs)
 
@@ -112,7 +112,7 @@ class Core:
         return vector, values
 
     def constants_of_cases(self, parameters: np.ndarray) -> list[np.ndarray | EvaluationError]:
-        """The constants in several cases (cases x parameters), or why there are none."""
+        """The constants in several cases (cases x parameters), or the reason why they are undefined."""
         table = self.model.system.constants.of_cases(parameters)
         sound = np.isfinite(table).all(axis=1)
         return [_frozen(x) if good else EvaluationError(NOT_FINITE) for x, good in zip(table, sound, strict=True)]
@@ -123,7 +123,7 @@ class Core:
         return {name: input_value(self.model, name, value, parameters) for name, value in given.items()}
 
     def check_structure(self, parameters: dict[str, float]) -> None:
-        """Reject parameters that decide how many parts the robot has, and inputs."""
+        """Reject parameters that determine the number of parts of the robot, and inputs."""
         for name in sorted(self.model.structural & parameters.keys()):
             raise ArgumentError(
                 f"the parameter '{name}' determines the number of parts; load the model again with "
@@ -162,8 +162,8 @@ class Core:
 
     @property
     def motion_jacobians(self) -> ca.Function:
-        """`(t, u, du, d2u, parameters)` to derivatives: of the signals, of their rates and of their accelerations by the inputs u,
-        then of their accelerations by du and by d2u, each signals x inputs."""
+        """`(t, u, du, d2u, parameters)` to derivatives: of the signals, of their rates and of their accelerations with respect to
+        the inputs u, then of their accelerations with respect to du and d2u, each signals x inputs."""
         return self.model.once("motion_jacobians", self._motion_jacobians)
 
     def _motion_jacobians(self) -> ca.Function:

@@ -1,4 +1,4 @@
-"""Calls of evaluations by ctypes, where there is no extension module: the interface of `extension.c`, some ten times slower."""
+"""Calls of evaluations by ctypes, if there is no extension module: the interface of `extension.c`, about ten times slower."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Evaluation = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, c
 
 
 class Handle:
-    """A workspace by its address, and the binding that it evaluates with."""
+    """The address of a workspace, and its binding."""
 
     def __init__(self, address: int) -> None:
         self.address = address
@@ -23,8 +23,9 @@ class Handle:
 
 
 class Caller:
-    """What calls of one program have in common: `enter(binding)` gives the handle to evaluate in, `read(name, value, size)` an
-    array, `fail(status)` raises."""
+    """Common data of the calls of a program: `enter(binding)` returns the handle for an evaluation, `read(name, value, size)` an
+    array,
+    `fail(status)` raises."""
 
     def __init__(
         self,
@@ -68,7 +69,7 @@ def call(
 
 
 def _real(name: str, value: Any, *, finite: bool) -> float:
-    """A number as compiled code takes it."""
+    """A number as a C argument."""
     try:
         number = ctypes.c_double(value).value
     except TypeError:
@@ -79,5 +80,5 @@ def _real(name: str, value: Any, *, finite: bool) -> float:
 
 
 def address(array: np.ndarray) -> int:
-    """Where the numbers of an array are."""
+    """The address of an array's data."""
     return int(array.ctypes.data)

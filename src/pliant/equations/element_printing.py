@@ -1,8 +1,8 @@
 """Printed equations of larger systems: by element, as the recursion that is computed, in plain text and LaTeX.
 
-The equations of a chain, written out, grow beyond reading with every joint; those of its elements do not. So each element is
-printed with the motion that it makes, each mass and force with its law, and once how they add up. Formulas that are equal
-but for the names of their coordinates are printed once.
+The equations of a chain, written in full, become unreadable with a few joints; those of its elements do not. So each element is
+printed with its motion, each mass and force with its law, and the recursion that combines them once. Formulas that are equal
+except for the names of their coordinates are printed once.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class _Printer:
             yield from self._constraints()
 
     def _contacts(self) -> Iterator[Line]:
-        """Between which things; places and forces follow from a search, not from formulas."""
+        """The parts of contacts; positions and forces are computed by a search, not by formulas."""
         yield CONTACT_LAW
         for law in self.system.contacts.laws:
             first, second = (
@@ -130,7 +130,7 @@ class _Printer:
     def _mass(self, node: int) -> Iterator[Line]:
         at = self.system.masses[node]
         c = self.theta[at : at + MASS_SIZE]
-        # the moments stand for mass * centre and for the inertia about the frame's origin
+        # the moments are mass * centre and the inertia about the frame's origin
         inertia = ca.vertcat(ca.horzcat(c[4], c[7], c[8]), ca.horzcat(c[7], c[5], c[9]), ca.horzcat(c[8], c[9], c[6]))
         yield from self._formulas(
             f"rigid mass on {self.labels[node]}", "mass", [self.p], [self.parameters],
@@ -250,7 +250,7 @@ class _Printer:
         self, words: str, kind: str, arguments: Sequence[Any], symbols: Sequence[Sequence[Any]],
         outputs: Sequence[Any], labels: Sequence[str],
     ) -> Iterator[Line]:  # fmt: skip
-        """A title, and each output as a formula of the symbols; what was printed before with other names is referred to."""
+        """A title, and each output as a formula of the symbols; a formula printed before with other names is referred to."""
         function = ca.Function("formula", list(arguments), [ca.densify(ca.SX(x)) for x in outputs], {"cse": True})
         size = function.n_instructions() - function.nnz_in() - function.nnz_out()
         if size > MAX_OPERATIONS:
@@ -286,7 +286,7 @@ class _Printer:
 
 
 def _labels(model: Model) -> dict[int, str]:
-    """A name for every node: a frame that is the node's own, or any that is on it, or its number."""
+    """A name for every node: that of a frame at the node, of any frame on it, or its number."""
     numbers = model.system.constants.values(model.parameter_vector({}))
     labels: dict[int, str] = {}
     known: dict[int, tuple[bool, int]] = {}
@@ -300,7 +300,7 @@ def _labels(model: Model) -> dict[int, str]:
 
 
 def signal_values(model: Model, sympy: Any) -> list[Any]:
-    """All signals as SymPy's expressions of time, inputs and parameters; positions that commands lead to are symbols."""
+    """All signals as SymPy expressions of time, inputs and parameters; positions that result from commands are symbols."""
     plan = model.plan
     if plan.signals is None:
         return []
@@ -313,7 +313,7 @@ def signal_values(model: Model, sympy: Any) -> list[Any]:
 
 
 def row_targets(model: Model, sympy: Any) -> list[Callable[[str], str]]:
-    """What each constraint row is to be, as a function of its name: a value, or with a derivative of it that is prescribed."""
+    """Prescribed value of each constraint row, or of its derivative, as a function of its name."""
     signals = signal_values(model, sympy)
     followed = {item.row: item for item in model.followed}
 
@@ -334,7 +334,7 @@ def element_lines(model: Model) -> list[Line]:
 
 
 def as_text(lines: Sequence[Line]) -> str:
-    """Plain text; matrices as SymPy writes them."""
+    """Plain text; matrices as printed by SymPy."""
     out: list[str] = []
     for line in lines:
         if isinstance(line, Heading):
@@ -347,7 +347,7 @@ def as_text(lines: Sequence[Line]) -> str:
 
 
 def as_latex(lines: Sequence[Line]) -> str:
-    """A fragment for the body of a document with amsmath: titles, words, and a display for every formula."""
+    """A fragment for the body of a document with amsmath: titles, text, and a displayed formula each."""
     import sympy
 
     out: list[str] = []
@@ -364,7 +364,7 @@ def as_latex(lines: Sequence[Line]) -> str:
 
 
 def _plain(words: str) -> str:
-    """Words in LaTeX."""
+    """Text in LaTeX."""
     escaped = "".join(
         {"_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#", "^": r"\^{}", "$": r"\$"}.get(c, c) for c in words
     )

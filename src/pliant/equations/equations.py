@@ -63,8 +63,8 @@ class Energy:
 
 @dataclass(frozen=True)
 class ConstraintTerms:
-    """Constraints in a state: `value`, `rate` [m rows], `jacobian` (m x nv) and `bias`, with
-    d2(value)/dt2 = jacobian a + bias. `names` says which row is which."""
+    """Constraints in a state: `value`, `rate` [m rows], `jacobian` (m x nv) and `bias`, with d2(value)/dt2 = jacobian a + bias.
+    `names` are the names of the rows."""
 
     names: tuple[str, ...]
     value: np.ndarray
@@ -151,7 +151,7 @@ class Equations:
                 *_sorted(self._parameters | parameters),
             )
             hash(key)
-        except TypeError:  # not a number, which `_changed` reports
+        except TypeError:  # not a number: reported by `_changed`
             return self._changed(inputs, parameters, within_limits=within_limits)
         return self._core.recent(key, lambda: self._changed(inputs, parameters, within_limits=within_limits))
 
@@ -169,7 +169,7 @@ class Equations:
     def _with(
         self, inputs: dict[str, float | TimeSeries], parameters: dict[str, float], binding: Binding | None = None
     ) -> Equations:
-        """The same equations with all these values, which are known to be right."""
+        """The same equations with all these values, which have been validated."""
         other = Equations.__new__(Equations)
         other._core, other._derive_seconds = self._core, self._derive_seconds
         other._inputs, other._parameters, other._initial = inputs, parameters, None
@@ -195,7 +195,7 @@ class Equations:
     def _with_parameters(
         self, names: tuple[str, ...], cases: Sequence[tuple[Values, InputValues]]
     ) -> list[Equations | Exception]:
-        """The same equations with other values of some parameters, and inputs that are held: finite numbers in each case."""
+        """The same equations with other values of some parameters, and constant inputs: finite numbers in each case."""
         model, core, binding = self.model, self._core, self.binding
         _, at = model.parameter_defaults
         if not at.keys() >= set(names) or model.structural & set(names):
@@ -222,7 +222,7 @@ class Equations:
         return found
 
     def _are_held(self, inputs: dict[str, Any]) -> bool:
-        """Whether these are inputs with finite numbers, which take the place of numbers: controllers change nothing else."""
+        """Whether these are inputs with finite numbers that replace numbers, the only changes made by controllers."""
         known, before = self._core.input_index, self._inputs
         return all(
             name in known and type(value) is float and isfinite(value) and type(before.get(name)) in (float, NoneType)
@@ -230,12 +230,12 @@ class Equations:
         )
 
     def _check(self, parameters: dict[str, Any]) -> None:
-        """Reject values of parameters; those that were checked a moment ago are not checked again."""
+        """Reject invalid values of parameters; values that were just checked are not checked again."""
         merged = {**self._parameters, **parameters}
         try:
             key = ("checked", *sorted(parameters), None, *_sorted(merged))
             hash(key)
-        except TypeError:  # something that is no number
+        except TypeError:  # not a number
             check_values(self.model, merged, parameters)
         else:
             self._core.recent(key, lambda: check_values(self.model, merged, parameters))
@@ -246,7 +246,7 @@ class Equations:
         return (self._evaluations or self._compiled())[1]
 
     def _compiled(self) -> tuple[Calls, Binding]:
-        """Evaluations that check their arguments, and the values that they are to use; made by the first that asks."""
+        """Evaluations that check their arguments, with the current values; created on first use."""
         calls = self.model.once("given_calls", lambda: self._core.program.calls_with(read_given, finite=True))
         self._evaluations = made = calls, self._core.bind(self._inputs, self._parameters)
         return made
@@ -258,29 +258,29 @@ class Equations:
 
     @property
     def derive_seconds(self) -> float:
-        """How long it took to derive the model [s]."""
+        """Time to derive the model [s]."""
         return self._derive_seconds
 
     @property
     def given_inputs(self) -> dict[str, Any]:
-        """Inputs that replace the model's own (`at`)."""
+        """Inputs that replace those of the model (`at`)."""
         return dict(self._inputs)
 
     @property
     def given_parameters(self) -> dict[str, float]:
-        """Parameters that replace the model's own (`at`)."""
+        """Parameters that replace those of the model (`at`)."""
         return dict(self._parameters)
 
     # -- names ---------------------------------------------------------------------------------------------------------
 
     @property
     def coordinates(self) -> tuple[str, ...]:
-        """Names of the numbers in q."""
+        """Names of the entries of q."""
         return self.model.q_names
 
     @property
     def rates(self) -> tuple[str, ...]:
-        """Names of the numbers in v."""
+        """Names of the entries of v."""
         return self.model.v_names
 
     @property
@@ -316,7 +316,7 @@ class Equations:
         check_values(self.model, {**self._parameters, **parameters}, tuple(parameters))
 
     def declared_bounds(self, name: str) -> tuple[float, float]:
-        """`minimum` and `maximum` that the model gives a parameter or input (SI units); infinite where it gives none."""
+        """`minimum` and `maximum` of a parameter or input in the model (SI units); infinite if not given."""
         return declared_bounds(self.model, name, self.model.environment)
 
     # -- states --------------------------------------------------------------------------------------------------------
@@ -340,7 +340,7 @@ class Equations:
         return here.on_motions(carried_along(self.model, here.binding, start, named))
 
     def _start(self, t: float) -> State:
-        """The start that the model gives, at the current parameters."""
+        """The initial state of the model, at the current parameters."""
         start = self._initial
         if start is None:
             key = ("start", *_sorted(self._parameters))
@@ -400,7 +400,7 @@ class Equations:
         parameters: Values | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Accelerations and constraint multipliers (forces of the constraints on the robot)."""
-        # as `_ready`, without a call where nothing changes
+        # like `_ready`, but without a call if nothing changes
         calls, binding = (self._evaluations if inputs is parameters is None else None) or self._ready(
             inputs, parameters
         )
@@ -424,7 +424,7 @@ class Equations:
         self, q: Any, v: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
         parameters: Values | None = None,
     ) -> ConstraintTerms:  # fmt: skip
-        """Constraint values, rates, Jacobian and convective terms; at rest where no rates are given."""
+        """Constraint values, rates, Jacobian and convective terms; at rest if no rates are given."""
         at = self._state(q, v, t, at_rest=True)
         binding = self.at(inputs=inputs, parameters=parameters).binding
         value, rate, bias, jacobian = binding.constraints(at.t, at.q, at.v)
@@ -444,11 +444,9 @@ class Equations:
         self, q: Any, v: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
         parameters: Values | None = None,
     ) -> Contacts:  # fmt: skip
-        """Contacts:
+        """Contacts: pairs, positions and forces; at rest if no rates are given. A State includes the memory of sticking contacts.
 
-        pairs, positions and forces; at rest if no rates are given. A State includes the memory of sticking contacts.
-        Otherwise friction is that of surfaces which have just reached their velocities, so there is none on surfaces
-        at rest.
+        Otherwise friction is that of surfaces which have just reached their velocities, so there is none on surfaces at rest.
         """
         at = self._state(q, v, t, at_rest=True)
         binding = with_remembered(self.at(inputs=inputs, parameters=parameters).binding, at)
@@ -457,7 +455,7 @@ class Equations:
     def frame(
         self, name: str, q: Any, v: Any = None, a: Any = None, *, parameters: Values | None = None
     ) -> FrameMotion:
-        """Pose of a frame in the world, and its velocity and acceleration where rates and accelerations are given."""
+        """Pose of a frame in the world, and its velocity and acceleration if rates and accelerations are given."""
         check_names("frame", [name], self.model.frames)
         return self.frames(q, v, a, names=(name,), parameters=parameters)[name]
 
@@ -481,7 +479,7 @@ class Equations:
         self, q: Any, v: Any = None, *, a: Any = None, multipliers: Any = None, t: float | None = None,
         inputs: InputValues | None = None, parameters: Values | None = None,
     ) -> LinearizedEquations:  # fmt: skip
-        """Exact derivatives of `M a + h - J' multipliers` by increments of q, by v and by a.
+        """Exact derivatives of `M a + h - J' multipliers` with respect to increments of q, to v and to a.
 
         Accelerations and multipliers default to those of the free motion from this state.
         """
@@ -508,8 +506,8 @@ class Equations:
         self, q: Any, v: Any = None, a: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
         parameters: Values | None = None,
     ) -> np.ndarray:  # fmt: skip
-        """d(M a + h)/d(parameters), nv x parameters, exact (by CasADi's derivative of the same equations); of robots with contacts,
-        which have no expressions, by central differences."""
+        """d(M a + h)/d(parameters), nv x parameters, exact (by CasADi's derivative of the same equations); by central differences
+        for robots with contacts, which have no expressions."""
         here, at = self.at(inputs=inputs, parameters=parameters), self._state(q, v, t)
         a, binding = vector("a", a, len(self.rates)), here.binding
         if self.model.system.contacts.laws:
@@ -529,8 +527,8 @@ class Equations:
         return np.asarray(found).reshape(count, -1)[:, :inputs]
 
     def motion_derivatives(self, t: float) -> tuple[np.ndarray, ...]:
-        """Derivatives at time t [s], signals x inputs of the plan each: of the signals, their rates and their accelerations by the
-        inputs, then of their accelerations by the rates and by the accelerations of the inputs."""
+        """Derivatives at time t [s], each signals x inputs of the plan: of the signals, their rates and their accelerations with
+        respect to the inputs, then of their accelerations with respect to the rates and to the accelerations of the inputs."""
         count, inputs = self.model.system.signal_count, len(self.model.plan.kinds)
         if self.model.plan.signals is None:
             return tuple(np.zeros((count, inputs)) for _ in range(5))
@@ -560,12 +558,12 @@ class Equations:
     # -- checks --------------------------------------------------------------------------------------------------------
 
     def _ready(self, inputs: InputValues | None, parameters: Values | None) -> tuple[Calls, Binding]:
-        """What evaluations with these values need."""
+        """Arguments of evaluations with these values."""
         here = self if inputs is parameters is None else self.at(inputs=inputs, parameters=parameters)
         return here._evaluations or here._compiled()
 
     def _taken_apart(self, q: Any, t: float | None, binding: Binding) -> tuple[Any, Any, float | None, Binding]:
-        """Positions, rates and time of a State in place of q, and the binding with what its contacts remember."""
+        """Positions, rates and time of a State given as q, and the binding with its contact memory."""
         given = q if isinstance(q, np.ndarray) else state_of(q)
         if not isinstance(given, State):
             return q, None, t, binding
@@ -576,8 +574,8 @@ class Equations:
 
 
 def _parameter_differences(eqs: Equations, at: State, a: np.ndarray) -> np.ndarray:
-    """d(M a + h)/d(parameters), nv x parameters, in a state with accelerations a; zero for those that decide how many parts
-    there are."""
+    """d(M a + h)/d(parameters), nv x parameters, in a state with accelerations a; zero for parameters that determine the number of
+    parts."""
     columns = []
     for name, value in eqs.parameters.items():
         if name in eqs.model.structural:
@@ -593,7 +591,7 @@ def _parameter_differences(eqs: Equations, at: State, a: np.ndarray) -> np.ndarr
 
 
 def with_remembered(binding: Binding, state: State) -> Binding:
-    """The binding with contacts as a state has them, where it knows."""
+    """The binding with the contacts of a state, if known."""
     return binding if state.contacts is None else binding.with_contacts(state.contacts.rows)
 
 
@@ -602,7 +600,7 @@ def _all_finite(values: Mapping[str, Any]) -> bool:
 
 
 def _or_refused(eqs: Equations, inputs: InputValues | None, parameters: Values | None) -> Equations | Exception:
-    """The equations with these values, or why they are rejected."""
+    """The equations with these values, or the error if they are invalid."""
     try:
         return eqs.at(inputs=inputs or None, parameters=parameters or None)
     except Exception as reason:
@@ -616,12 +614,12 @@ def _sorted(values: dict[str, Any]) -> list[tuple[str, Any]]:
 def _restored(
     model: Model, derive_seconds: float, inputs: dict[str, float | TimeSeries], parameters: dict[str, float]
 ) -> Equations:
-    """Equations from what was pickled of them."""
+    """Equations restored from their pickled data."""
     return Equations(model, derive_seconds=derive_seconds).at(inputs=inputs, parameters=parameters, within_limits=False)
 
 
 def independent_rows(binding: Binding, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """1 for each constraint row of an independent set, 0 for rows that in this pose others already imply, or that hold nothing."""
+    """1 for each constraint row of an independent set, 0 for rows that are redundant or have no effect in this pose."""
     rows = np.zeros(binding.m, dtype=np.int32)
     jacobian = _equilibrated(binding.constraint_jacobian(t, q, v))
     holding = np.flatnonzero(np.any(jacobian, axis=1))
@@ -631,7 +629,7 @@ def independent_rows(binding: Binding, t: float, q: np.ndarray, v: np.ndarray) -
     held = jacobian[holding]
     squares = np.linalg.eigvalsh(held @ held.T)
     if squares[0] > 1e-10 * squares[-1]:
-        return rows  # sure without looking closer: a pivot is never below the smallest singular value
+        return rows  # sufficient: a pivot is never below the smallest singular value
     _, upper, order = scipy.linalg.qr(held.T, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(upper))
     rows[holding[order[int(np.sum(diagonal > RANK_TOLERANCE * diagonal[0])) :]]] = 0
@@ -639,7 +637,7 @@ def independent_rows(binding: Binding, t: float, q: np.ndarray, v: np.ndarray) -
 
 
 def _equilibrated(jacobian: np.ndarray) -> np.ndarray:
-    """Columns, then rows, divided by their largest entries: units say nothing of what depends on what."""
+    """Columns, then rows, divided by their largest entries: dependence must not depend on units."""
     columns = jacobian / _or_one(np.abs(jacobian).max(axis=0, initial=0.0))
     return np.asarray(columns / _or_one(np.abs(columns).max(axis=1, initial=0.0))[:, None])
 
@@ -649,7 +647,7 @@ def _or_one(sizes: np.ndarray) -> np.ndarray:
 
 
 def with_independent_rows(binding: Binding, t: float, q: Any, v: Any, calls: Calls | None = None) -> Binding:
-    """The binding with an independent set of active constraint rows. calls: those to use in place of the program's own."""
+    """The binding with an independent set of active constraint rows. calls: evaluations to use instead of the program's."""
     if not binding.m:
         return binding
     if binding.all_rows:
@@ -663,7 +661,7 @@ _said: set[str] = set()
 
 
 def say_once(message: str) -> None:
-    """Warn of this, but not again."""
+    """Warn, but only once."""
     if message not in _said:
         _said.add(message)
         warnings.warn(message, stacklevel=3)

@@ -1,8 +1,8 @@
 """Fingerprints of formulas: a hash of everything that determines their code, computed without evaluating them.
 
-A function of this package is known by its name, its code and what it holds (closure, defaults), and the sources of all modules
-that formulas can come from are in every fingerprint. Whatever cannot be distinguished for certain, such as functions of other
-packages, has no fingerprint.
+A function of this package is identified by its name, its code and its closure and defaults, and the sources of all modules that
+define formulas are part of every fingerprint. Objects that cannot be identified with certainty, such as functions of other
+packages, have no fingerprint.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ import numpy as np
 
 PACKAGE = Path(__file__).parents[1]
 WITHOUT_FORMULAS = ("cli", "control", "identify", "io", "models", "solve", "spec", "view")
-"""Folders above the equations: nothing that a kernel is made of may be imported from there."""
+"""Folders above the equations: kernels must not depend on them."""
 
 KNOWN_PACKAGES = ("builtins", "casadi", "math", "numpy")
-"""Packages whose functions are known by their names, given the packages' versions."""
+"""Packages whose functions are identified by their names, given the packages' versions."""
 
 
 class _Unknown(Exception):
@@ -34,7 +34,7 @@ class _Unknown(Exception):
 
 
 def fingerprint(formula: Any) -> str | None:
-    """The hash of a formula: functions, options and numbers in any nesting. None where it would not be safe to tell."""
+    """The hash of a formula: functions, options and numbers in any nesting. None if it cannot be identified with certainty."""
     sources = formula_sources()
     if sources is None:
         return None
@@ -49,7 +49,7 @@ def fingerprint(formula: Any) -> str | None:
 
 @cache
 def formula_sources() -> str | None:
-    """Hash of the sources that formulas and their code come from, and of versions that matter; None without sources."""
+    """Hash of the sources of formulas and their code, and of relevant versions; None without sources."""
     files = sorted(_source_files())
     if not files:
         return None
@@ -71,7 +71,7 @@ def _source_files() -> Iterator[str]:
 
 
 def _words(x: Any, within: tuple[int, ...]) -> Iterator[str]:
-    """Words that tell `x` from everything else. `within`: the objects that it is a part of."""
+    """Words that distinguish `x` from everything else. `within`: the objects that contain it."""
     if id(x) in within:
         yield f"<{len(within) - within.index(id(x))} up>"
         return
@@ -86,7 +86,7 @@ def _words(x: Any, within: tuple[int, ...]) -> Iterator[str]:
 
 
 def _parts(x: Any) -> Iterator[Any]:
-    """What an object is made of."""
+    """The components of an object."""
     if isinstance(x, (tuple, list)):
         yield from x
     elif isinstance(x, Mapping):
@@ -111,7 +111,7 @@ def _parts(x: Any) -> Iterator[Any]:
 
 
 def _of_callable(x: Any) -> Iterator[Any]:
-    """What a function or class is made of, beyond the sources of its module."""
+    """The components of a function or class, beyond the sources of its module."""
     if isinstance(x, functools._lru_cache_wrapper):
         yield x.__wrapped__
     elif isinstance(x, types.FunctionType) and _is_ours(x):
@@ -128,7 +128,7 @@ def _of_callable(x: Any) -> Iterator[Any]:
 
 
 def _of_code(code: types.CodeType) -> Iterator[Any]:
-    """What tells functions of one name apart, such as two lambdas of a line."""
+    """Distinguishes functions of the same name, such as two lambdas on a line."""
     yield from (code.co_firstlineno, code.co_code, code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -140,6 +140,6 @@ def _of_code(code: types.CodeType) -> Iterator[Any]:
 
 
 def _is_ours(x: Any) -> bool:
-    """Whether a function or class is this package's own, and among the sources that are in every fingerprint."""
+    """Whether a function or class belongs to this package, and to the sources that are part of every fingerprint."""
     package, _, rest = (x.__module__ or "").partition(".")
     return package == "pliant" and rest.split(".")[0] not in WITHOUT_FORMULAS

@@ -20,7 +20,7 @@ class FrameMotion:
     """Motion of a frame in the world.
 
     position [m], rotation (3x3, frame to world), velocity [m/s] and acceleration [m/s^2] of its origin,
-    angular_velocity [rad/s] and angular_acceleration [rad/s^2] in world axes (None where not requested).
+    angular_velocity [rad/s] and angular_acceleration [rad/s^2] in world axes (None if not requested).
     """
 
     position: np.ndarray
@@ -58,7 +58,7 @@ def frame_jacobian(model: Model, calls: Calls, bound: Binding, q: Any, name: str
 
 
 def _pairs(model: Model, names: tuple[str, ...]) -> np.ndarray:
-    """Of each frame its node, and where the constants have its placement there; kept for those who ask again."""
+    """The node of each frame, and the index of its placement among the constants; cached."""
     known: dict[tuple[str, ...], np.ndarray] = model.once("frame_pairs", dict)
     if names not in known:
         entries = [model.frames[name] for name in names]

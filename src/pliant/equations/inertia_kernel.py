@@ -6,12 +6,12 @@ the generalized forces that the motion requires are
     frame        dp/dt - ad(V)' p - dT/d(increment),        ad(V)' p = -(V x* p)
     coordinates  dp/dt - Gamma(v)' p - dT/d(increment)
 
-Seen from the first frame, only the relative pose of a second one and the coordinates change M, so kernels never see the
-world. With x these, D the derivatives by their increments, `B W` the increments' rates and `P = D p`,
+Seen from the first frame, only the relative pose of a second one and the coordinates change M, so kernels are independent of the
+world. With x these, D the derivatives with respect to their increments, `B W` the increments' rates and `P = D p`,
 
     forces = M dW/dt + P (B W) - B' (P'W) / 2 + k(W) p,
 
-where k(W) p are the terms with ad and Gamma. P holds every derivative of M that is needed: one more D gives the tangents.
+where k(W) p are the terms with ad and Gamma. P contains all required derivatives of M: one more D gives the tangents.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _inertia_functions(kind: Inertia) -> tuple[ca.Function, ...]:
 
 @cache
 def shared_inertia_kernels(kind: Inertia) -> Kernels:
-    """Kernels of an inertia between two frames, without coordinates of its own (W: 12 numbers; all in the frames' own axes).
+    """Kernels of an inertia between two frames, without coordinates (W: 12 numbers; all in the frames' own axes).
 
     value    (pose of the second frame in the first, W, dW/dt, constants) -> forces 12
     tangent  same inputs -> X 12 x 6, Y 12 x 12, M 12 x 12: d(forces) = X delta + Y dW + M d(dW/dt), delta as in `inertia_kernels`
@@ -88,7 +88,7 @@ def _shared_inertia_functions(kind: Inertia) -> tuple[ca.Function, ...]:
 
 
 def _forces(kind: Inertia) -> ca.Function:
-    """The forces of an inertia between two frames: derivatives along directions only, no matrix of them."""
+    """The forces of an inertia between two frames, by directional derivatives, without forming matrices."""
     W, W_dot, theta = ca.SX.sym("W", 12), ca.SX.sym("A", 12), ca.SX.sym("c", kind.constants)
     at = _setting(kind, 0, theta)
     momentum = _momentum(kind, 12, at, theta)
@@ -104,8 +104,8 @@ def _forces(kind: Inertia) -> ca.Function:
 
 @dataclass(frozen=True)
 class _KernelSymbols:
-    """Symbols and maps of a kind: y are functions of the coordinates, by which `through_y` differentiates; `rate(W)` are the
-    increments' rates, `pull(g)` is B' g, `turn(W, p)` is k(W) p."""
+    """Symbols and maps of a type of inertia: y are functions of the coordinates, with respect to which `through_y` differentiates;
+    `rate(W)` are the increments' rates, `pull(g)` is B' g, `turn(W, p)` is k(W) p."""
 
     x: Any
     pose: Pose | None
@@ -120,7 +120,7 @@ class _KernelSymbols:
 
     @property
     def functions(self) -> tuple[Any, ...]:
-        """The last argument of formulas that take one."""
+        """The last argument of formulas that have one."""
         return (self.y,) if self.y.numel() else ()
 
     def by_increments(self, expression: Any) -> Any:
@@ -160,7 +160,7 @@ def _setting(kind: Inertia, own: int, theta: Any) -> _KernelSymbols:
 
 
 def _inner_kernels(kind: Inertia, own: int) -> tuple[ca.Function, ca.Function]:
-    """The kernels by the coordinates that M is stated in, and by functions of these."""
+    """The kernels in terms of the coordinates in which M is stated, and of functions of these."""
     theta = ca.SX.sym("c", kind.constants)
     at = _setting(kind, own, theta)
     n = 6 * kind.frames + at.carrier.v_size
@@ -181,7 +181,8 @@ def _inner_kernels(kind: Inertia, own: int) -> tuple[ca.Function, ca.Function]:
 
 
 def _hamel(at: _KernelSymbols, momentum: Callable[[Any], Any], W: Any, W_dot: Any) -> list[Any]:
-    """M, the forces of the velocities, and the derivatives of all forces by W and by increments, from the momentum alone."""
+    """M, the velocity-dependent forces, and the derivatives of all forces with respect to W and to increments, from the momentum
+    alone."""
     p = momentum(W)
     M, P = ca.jacobian(p, W), at.by_increments(p)
     rate, slope = ca.SX.sym("r", P.shape[1]), ca.SX.sym("g", P.shape[1])
@@ -200,7 +201,7 @@ def _hamel(at: _KernelSymbols, momentum: Callable[[Any], Any], W: Any, W_dot: An
 
 
 def _momentum(kind: Inertia, size: int, at: _KernelSymbols, theta: Any) -> Callable[[Any], Any]:
-    """`W -> M W`, without ever forming M where it is given by factors."""
+    """`W -> M W`, without forming M if it is given by factors."""
     mass = kind.mass(at.pose, at.q, theta, *at.functions)
     J, G = mass if isinstance(mass, tuple) else (ca.SX.eye(size), mass)
     if J.shape[1] != size or G.shape != (J.shape[0], J.shape[0]):

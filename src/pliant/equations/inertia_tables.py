@@ -22,7 +22,7 @@ def inertia_elements(system: System, inert: InertiaInstance) -> list[int]:
 
 
 def is_articulated(system: System, inert: InertiaInstance) -> bool:
-    """Whether articulated bodies can carry it: one frame, and coordinates of at most one element based on its node."""
+    """Whether the articulated-body recursion supports it: one frame, and coordinates of at most one element based on its node."""
     if len(inert.nodes) > 1 or len(inert.elements) > 1:
         return False
     return all(system.elements[e].base == inert.nodes[0] for e in inert.elements)
@@ -31,9 +31,10 @@ def is_articulated(system: System, inert: InertiaInstance) -> bool:
 def fill_inertias(
     system: System, positions: BlockPositions, integers: dict[str, list[int]], number: Callable[[Inertia], int]
 ) -> None:
-    """For every inertia of one frame its kind, constants and storage; for every element that moves it the node by which
-    it does (0 for none) and the first of its own rates (-1 for none); for every pair of those the block. Those
-    of one kind that follow each other are a run, which is evaluated several at once.
+    """For every inertia of one frame its type, constants and storage; for every element that moves it the node by which it does
+    (0 for
+    none) and the first of the element's rates (-1 for none); for every pair of those the block. Successive inertias of one type
+    form a run, which is evaluated for several at once.
     """
     for inert in system.inertias:
         if inert.is_shared:

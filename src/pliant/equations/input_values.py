@@ -1,4 +1,4 @@
-"""Inputs as callers give them: numbers, texts with units, arrays with times, functions of time."""
+"""Inputs as specified by callers: numbers, texts with units, arrays with times, functions of time."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pliant.equations.equations import Equations
 
 InputValue = float | str | TimeSeries | Sequence[Any] | Callable[[float], float]
-"""A number that is held (SI units), a text with a unit or an expression of t, `(times, values)` with an interpolation after them
-if need be, a function of the time [s], or a series."""
+"""A constant number (SI units), a text with a unit or an expression of t, `(times, values)` optionally with an interpolation, a
+function of the time [s], or a series."""
 
 INTERPOLATIONS = ("linear", "previous", "cubic")
 INSTANT = 1e-3
@@ -37,7 +37,7 @@ def inputs_over_time(
     if given is None:
         return None
     values = eqs.given_parameters | mapping("parameters", parameters)
-    known = set(eqs.inputs)  # other names are rejected where the equations take them
+    known = set(eqs.inputs)  # other names are rejected by the equations
     return {
         name: input_value(eqs.model, name, value, values, (begin, end)) if name in known else value
         for name, value in mapping("inputs", given).items()
@@ -145,7 +145,7 @@ def names_in(text: str) -> set[str]:
 
 
 def _read(text: str) -> Node:
-    """An expression with or without the sign `=` before it and a unit behind it."""
+    """An expression, optionally preceded by `=` and followed by a unit."""
     body, _, unit = text.strip().rpartition(" ")
     tries = [text, f"={text}", f"=({body})*1 {unit}"]
     first: ExpressionError | None = None

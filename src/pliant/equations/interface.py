@@ -43,7 +43,7 @@ FUNCTIONS: dict[str, tuple[object, list[object]]] = {
 
 @cache
 def runtime() -> ctypes.CDLL:
-    """The runtime's library, ready to be called."""
+    """The runtime's library, with the types of its functions declared."""
     library = runtime_library()
     for name, (result, arguments) in FUNCTIONS.items():
         function = getattr(library, name)

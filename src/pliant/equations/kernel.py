@@ -33,10 +33,10 @@ from pliant.motion.base import Motion, Part, Vector
 
 @dataclass(frozen=True, eq=False)
 class Kernels:
-    """The functions of one kind, in the order the compiled runtime expects them; the first `lanes` of them evaluate several
+    """The functions of one type, in the order required by the compiled runtime; the first `lanes` of them evaluate several
     instances at once.
 
-    They are made on first use: where their compiled code is known, nobody asks.
+    They are created on first use, which is unnecessary if their compiled code is known.
     """
 
     name: str
@@ -46,21 +46,21 @@ class Kernels:
 
     @property
     def on_lanes(self) -> tuple[ca.Function, ...]:
-        """Those that evaluate several instances at once."""
+        """The functions that evaluate several instances at once."""
         return self.functions[: self.lanes]
 
     @property
     def single(self) -> tuple[ca.Function, ...]:
-        """The others."""
+        """The other functions."""
         return self.functions[self.lanes :]
 
     def is_on_lanes(self, name: str) -> bool:
-        """Whether the function of that name evaluates several instances at once."""
+        """Whether the function of this name evaluates several instances at once."""
         return name in self.function_names[: self.lanes]
 
     @property
     def function_names(self) -> tuple[str, ...]:
-        """Names of the functions, which code is found by."""
+        """Names of the functions, by which code is found."""
         return tuple(f"{self.name}_{purpose}" if purpose else self.name for purpose in self.purposes)
 
     @cached_property
@@ -72,13 +72,13 @@ class Kernels:
 
     @classmethod
     def of(cls, name: str, *functions: ca.Function, lanes: int = 0) -> Kernels:
-        """Kernels of functions that are there, whose names begin with `name`."""
+        """Kernels from existing functions, whose names begin with `name`."""
         purposes = tuple(f.name().removeprefix(name).removeprefix("_") for f in functions)
         return cls(name, purposes, lambda: functions, lanes)
 
 
 VALUE_TANGENT = ("value", "tangent")
-"""What most kinds have functions for."""
+"""Functions that most types have."""
 
 
 def dense_function(name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> ca.Function:
@@ -94,7 +94,7 @@ def _zero_to_empty(size: int, name: str) -> Any:
 def motion_kernels(motion: Motion) -> Kernels:
     """Kernels of a motion, in base axes.
 
-    kinematics  (q, v, constants) -> R, p, s, c: c = s_dot v, the acceleration that the rates alone cause
+    kinematics  (q, v, constants) -> R, p, s, c: c = s_dot v, the acceleration due to the rates alone
     tangent     (q, v, a, constants, wrench) -> vq, av, aq: eta_dot = vq dq + s dv, eta_ddot = aq dq + av dv + s da, both
                 for a base at rest; and d(s' wrench)/dq for a wrench fixed in the base
     """
@@ -123,7 +123,7 @@ def _motion_functions(motion: Motion) -> tuple[ca.Function, ...]:
 
 
 def _differentiated_motion(motion: Motion, size: int) -> tuple[ca.Function, ca.Function, ca.Function]:
-    """The kernels by the coordinates that the subspace is stated in (`size` rates), and by functions of these."""
+    """The kernels in terms of the coordinates in which the subspace is stated (`size` rates), and of functions of these."""
     q = _zero_to_empty(motion.q_size if motion.through is None else size, "q")
     v, a, theta, wrench = (ca.SX.sym(x, n) for x, n in (("v", size), ("a", size), ("c", motion.constants), ("f", 6)))
     y = ca.SX.sym("y", 0 if motion.functions is None else motion.functions.size)
@@ -154,7 +154,7 @@ def _differentiated_motion(motion: Motion, size: int) -> tuple[ca.Function, ca.F
 
 
 def has_constant_subspace(motion: Motion) -> bool:
-    """Whether the twist per unit rate never changes in the base, so that its derivatives can be skipped."""
+    """Whether the twist per unit rate is constant in the base, so that its derivatives can be skipped."""
     if not motion.q_size:
         return True
     q = ca.SX.sym("q", motion.q_size)
@@ -263,7 +263,7 @@ def _constraint_functions(kind: FrameConstraint) -> tuple[ca.Function, ...]:
     rates = ca.vertcat(*[_vector_rates(x, v, kind.frames) for x, v in zip(attached, vectors, strict=True)])
 
     def along(expression: Any) -> Any:
-        """Derivative by the frames' increments."""
+        """Derivative with respect to the frames' increments."""
         return ca.jacobian(expression, z) @ rates
 
     e = kind.value(vectors, theta)
@@ -275,7 +275,7 @@ def _constraint_functions(kind: FrameConstraint) -> tuple[ca.Function, ...]:
     Eq = along(G @ A + gamma) + gamma_V @ _twist_cross(frames.twists) + G @ _twist_cross(frames.accelerations)
     wrench = G.T @ multiplier
     K = along(wrench) - _wrench_cross(wrench, kind.frames)
-    # differentiated in the vectors, then fed with their expressions in the poses
+    # differentiated with respect to the vectors, whose expressions in the poses are then substituted
     value = ca.Function("value", [z, V, theta], [e, G, gamma], {"cse": True})
     tangent = ca.Function("tangent", [z, V, A, theta, multiplier], [K, Eq, Ev], {"cse": True})
     placed = ca.vertcat(*[x.vector for x in attached])
@@ -291,7 +291,7 @@ def _constraint_functions(kind: FrameConstraint) -> tuple[ca.Function, ...]:
 
 
 def _vector_rates(attached: AttachedVector, vector: Any, frames: int) -> Any:
-    """3 x 6k: change of an attached vector with the frames' increments."""
+    """3 x 6k: derivative of an attached vector with respect to the frames' increments."""
     blocks = [ca.SX(3, 6) for _ in range(frames)]
     translation = ca.DM.eye(3) if attached.is_point else ca.SX(3, 3)
     blocks[attached.frame] = ca.horzcat(translation, -so3.hat(vector))
@@ -326,7 +326,7 @@ def _coordinate_force_functions(kind: CoordinateForce) -> tuple[ca.Function, ...
 
 @cache
 def route_kernels(kind: RouteForce) -> Kernels:
-    """Kernels of a routed line's law (s signals); its geometry is the assembled system's.
+    """Kernels of a routed line's law (s signals); its geometry belongs to the assembled system.
 
     value    (length, rate, constants, signals, signal rates) -> tension, (energy, dissipation, supply)
     tangent  same inputs -> d tension/d length, d tension/d rate, d tension/d signals 1 x s, d tension/d signal rates 1 x s
@@ -351,7 +351,7 @@ def _route_functions(kind: RouteForce) -> tuple[ca.Function, ...]:
 
 
 def coordinate_carrier(parts: tuple[Part, ...]) -> Motion:
-    """A motion that only carries coordinates, for its rate matrix and sizes."""
+    """A motion that only provides coordinates, for its rate matrix and sizes."""
     return Motion("carrier", parts, 0, lambda q, c: se3.identity())
 
 

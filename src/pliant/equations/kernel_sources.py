@@ -1,7 +1,7 @@
-"""The C code of kernels, and notes by which compiled code of it is found again without making it.
+"""The C code of kernels, and notes by which compiled code is found without generating its source.
 
-Differentiating formulas takes far longer than loading their compiled code. So a note is kept beside the libraries for each kind, by
-the fingerprint of its formulas: what the C code was that followed from them. A note can be lost or damaged, then the code is made.
+Differentiating formulas takes far longer than loading their compiled code. Therefore a note is stored with the libraries for each
+type, under the fingerprint of its formulas: the hash of their C code. If a note is lost or damaged, the code is generated again.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ def kernel_source(functions: Sequence[ca.Function], name: str) -> str:
     for function in functions:
         generator.add(function)
     text = _VERSION.sub("", str(generator.dump()))
-    # squares and the like are functions; of ones that other libraries could replace, each call would spill all registers
+    # squares etc. are functions; calls of functions that other libraries could replace would spill all registers
     text = _HELPER.sub("static inline casadi_real ", text)
-    text = _GUARDED.sub(r"arg[\1][\2]", text)  # the runtime always gives all arguments
-    # CasADi's virtual machine takes the first of two equal numbers, which shows in the sign of zero; C leaves it open
+    text = _GUARDED.sub(r"arg[\1][\2]", text)  # the runtime always passes all arguments
+    # CasADi's virtual machine takes the first of two equal numbers, which matters for the sign of zero; C leaves it unspecified
     text = text.replace("return fmax(x, y);", "return y > x || x != x ? y : x;")
     return text.replace("return fmin(x, y);", "return y < x || x != x ? y : x;")
 
 
 def kernel_library_source(kernels: Kernels, level: str) -> Source:
-    """What the library of one kind's kernels is compiled from, for a level of the instruction set."""
+    """The source of the library of one type's kernels, for a level of the instruction set."""
     files = {}
     if kernels.single:
         files["kernels.c"] = kernel_source(kernels.single, "kernels")
@@ -56,10 +56,10 @@ def kernel_library_source(kernels: Kernels, level: str) -> Source:
 
 @dataclass(frozen=True)
 class KernelNote:
-    """What is to be known of a kind's kernels to load and evaluate their compiled code.
+    """Data required to load and evaluate the compiled kernels of a type.
 
-    title: of the library. code: hash of its C code. flags: by which it is compiled. size: of the C code [bytes]. work,
-    integer_work: numbers and integers that an evaluation by CasADi's virtual machine needs.
+    title: of the library. code: hash of its C code. flags: of the compilation. size: of the C code [bytes]. work, integer_work:
+    sizes of the real and integer work arrays of CasADi's virtual machine.
     """
 
     title: str
@@ -70,12 +70,12 @@ class KernelNote:
     integer_work: int
 
     def file_name(self, level: str, flags: Sequence[str] = ()) -> str:
-        """The library's file for a level of the instruction set, or that of one compiled by other flags."""
+        """The library's file for a level of the instruction set, or that of one compiled with other flags."""
         return library_name(self.title, self.code, flags or self.flags, level)
 
 
 def made_note(kernels: Kernels, source: Source) -> KernelNote:
-    """The note of kernels that are made, with the source of their library."""
+    """The note of generated kernels, with the source of their library."""
     size = sum(len(text.encode()) for text in source.files.values())
     work = max(function.sz_w() for function in kernels.functions)
     integer_work = max(function.sz_iw() for function in kernels.functions)
@@ -84,13 +84,13 @@ def made_note(kernels: Kernels, source: Source) -> KernelNote:
 
 @cache
 def note_name(kernels: Kernels) -> str | None:
-    """The file of the note about kernels; None where formulas have no fingerprint."""
+    """The file of the note about kernels; None if formulas have no fingerprint."""
     key = fingerprint((kernels.name, kernels.purposes, kernels.lanes, kernels.make))
     return None if key is None else f"{kernels.name}-{key}.note"
 
 
 def read_note(kernels: Kernels, folders: Iterable[Path]) -> KernelNote | None:
-    """The note about kernels that one of the folders has."""
+    """The note about kernels in one of the folders."""
     name = note_name(kernels)
     for folder in folders if name is not None else ():
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
@@ -102,7 +102,7 @@ def read_note(kernels: Kernels, folders: Iterable[Path]) -> KernelNote | None:
 
 
 def write_note(kernels: Kernels, note: KernelNote, folder: Path) -> None:
-    """Keep a note in a folder that is there. What cannot be written is made again next time."""
+    """Store a note in an existing folder. If it cannot be written, it is generated again next time."""
     name = note_name(kernels)
     if name is None or not folder.is_dir():
         return

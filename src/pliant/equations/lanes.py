@@ -34,7 +34,7 @@ def lane_source(functions: Sequence[ca.Function]) -> str:
 
 
 def lane_bodies(functions: Sequence[ca.Function], storage: str) -> str:
-    """The functions alone, with the storage class (`static `) of those that bear their names."""
+    """The functions alone, with a storage class (`static `) for the exported ones."""
     generator = ca.CodeGenerator("kernels", {"with_header": False, "cpp": False, "verbose": False})
     for function in functions:
         generator.add(function)

@@ -1,12 +1,12 @@
 """Memory layouts and statuses that the C runtime and Python share: one list of each.
 
-The lists below make the C header `pl_layout.h` (`header`), the ctypes structures of the same name, the initializers of
-exported C and the enumeration `RuntimeStatus`. Only the standard library is used here: the build of the package loads this file by
-its path.
+The lists below define the C header `pl_layout.h` (`header`), the ctypes structures of the same name, the initializers of exported
+C and the enumeration `RuntimeStatus`. Only the standard library is used here: the build of the package loads this file by its
+path.
 
-`pl_tables` describes a robot and never changes; all threads share it. `pl_binding` is what parameters, inputs and active
-rows turn into; it is constant during an evaluation. `pl_arguments` is what an evaluation is requested. `pl_run_head` is the
-public part of a run, read and written by both sides.
+`pl_tables` describes a robot and is constant; all threads share it. `pl_binding` contains the values derived from parameters,
+inputs and active rows; it is constant during an evaluation. `pl_arguments` are the arguments of an evaluation. `pl_run_head` is
+the public part of a run, read and written by both sides.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from enum import IntEnum
 from typing import Any, ClassVar
 
 MOTION_FORMS = "kernel fixed screw rotation translation free planar_xz planar_yz".split()
-"""Motions that the runtime has formulas of its own for (`runtime/motion.c`), in `node_form`; all others are kernels."""
+"""Motions with formulas in the runtime (`runtime/motion.c`), in `node_form`; all others are kernels."""
 
 ELEMENT_FORMS = "general single rotation translation free".split()
-"""Elements that the articulated-body recursion treats in their own way (`runtime/articulated.c`), in `elem_form`."""
+"""Elements with special treatment in the articulated-body recursion (`runtime/articulated.c`), in `elem_form`."""
 
 SHAPE_FORMS = "point wire side faces plane".split()
-"""What shapes in contact are made of (`runtime/contact_search.c`), in `shape_kind`: single vertices, edges in a chain, the same
+"""Components of shapes in contact (`runtime/contact_search.c`), in `shape_kind`: single vertices, edges in a chain, the same
 without its ends, triangles and edges, or a half space."""
 
 COUNTS = (
@@ -72,17 +72,17 @@ KERNELS = (
 """Arrays of kernels (`pl_kernel`) in `pl_tables`, one kernel per kind of element."""
 
 BINDING_NUMBERS = "constants parameters held series_time series_poly contact_records contact_poses".split()
-"""Arrays of numbers in `pl_binding`: constants of all elements ([0..2] gravity), parameters, values of held inputs, and times
-and coefficients (six per time, constant term first) of all series; what contacts remember (records as in
-`runtime/contact.h`), and the poses of all nodes since when."""
+"""Arrays of numbers in `pl_binding`: constants of all elements ([0..2] gravity), parameters, values of held inputs, and times and
+coefficients (six per time, constant term first) of all series; the memory of contacts (records as in `runtime/contact.h`), and the
+poses of all nodes in which it began."""
 
 BINDING_INTEGERS = (
     "input_kind input_series series_begin row_active coordinate_force_active frame_force_active route_active "
     "contact_state"
 ).split()
 """Arrays of integers in `pl_binding`. input_kind: 0 held, 1 expression of time, 2 series. input_series: index of an input's
-series or -1. series_begin: where each series begins in `series_time`, with the end of the last one. contact_state: which memory
-contacts have (`pl_memory_kind`), how many there are in it, and which law is in force alone (-1 for all, -2 for none). The others
+series or -1. series_begin: index in `series_time` at which each series begins, with the end of the last one. contact_state: kind
+of memory of contacts (`pl_memory_kind`), number of contacts in it, and the only active law (-1 for all, -2 for none). The others
 are 0 or 1."""
 
 ARGUMENTS = (
@@ -111,12 +111,12 @@ RUN_HEAD = (
 
 
 class RuntimeStatus(IntEnum):
-    """Status of an evaluation or of a run: number, what it means for a run, and why an evaluation fails with it."""
+    """Status of an evaluation or of a run: number, meaning for a run, and reason for the failure of an evaluation."""
 
     meaning: str
-    """What happened to a run and what to do, in a sentence."""
+    """Description of the outcome of a run and suggested action."""
     failure: str
-    """Why an evaluation has failed and what to do, in a sentence."""
+    """Description of the failure of an evaluation and suggested action."""
 
     def __new__(cls, number: int, meaning: str = "", failure: str = "") -> RuntimeStatus:
         """A status of this number with its two sentences."""
@@ -169,8 +169,8 @@ def _fields(*groups: tuple[Any, list[str] | str]) -> list[tuple[str, Any]]:
 
 
 class KernelStruct(ctypes.Structure):
-    """`pl_kernel`: address of a function, the number handed to it (CasADi's id for the virtual machine), and the address of one
-    for several instances at once, or nothing."""
+    """`pl_kernel`: address of a function, the number passed to it (CasADi's id for the virtual machine), and the address of a
+    function for several instances at once, or null."""
 
     _fields_: ClassVar[Any] = [("call", ctypes.c_void_p), ("number", ctypes.c_int), ("lanes", ctypes.c_void_p)]
 

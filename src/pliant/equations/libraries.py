@@ -1,10 +1,10 @@
 """Code of the runtime and of kernels, loaded: from the cache, from the package, from the compiler or from CasADi.
 
-The runtime ships compiled, for several levels of the instruction set. A kernel's code comes from the user's cache, else
-prebuilt from the package, else from the compiler; until it is there, CasADi's virtual machine evaluates the kernel inside the
-same runtime, with the same results bit for bit. Nobody waits for a compiler: it works in the background, and `refresh` swaps
-its code in. The environment variable PLIANT_COMPILE chooses: `background` (so), `wait` (compile before the first evaluation),
-`quick` (likewise, without optimizing: for many small robots, as in tests) or `never`.
+The runtime ships compiled, for several levels of the instruction set. A kernel's code comes from the user's cache, else prebuilt
+from the package, else from the compiler; until it is available, CasADi's virtual machine evaluates the kernel inside the same
+runtime, with the same results bit for bit. The compiler runs in the background, so that no call has to wait for it, and `refresh`
+activates its code. The environment variable PLIANT_COMPILE selects: `background` (this behaviour), `wait` (compile before the
+first evaluation), `quick` (likewise, without optimization: for many small robots, as in tests) or `never`.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ from pliant.equations.layout import KernelStruct, header
 MODES = ("background", "wait", "quick", "never")
 PREBUILT_KERNELS = BINARY_FOLDER / "kernels"
 LOOK_AGAIN = 0.25
-"""Seconds between looks for code that is being compiled."""
+"""Seconds between checks for compiled code."""
 
 RESERVED = 8192
-"""Functions that CasADi's list of loaded ones has room for without being moved; see `_VirtualMachine`."""
+"""Capacity of CasADi's list of loaded functions, up to which it is not moved; see `_VirtualMachine`."""
 
 
 def compile_mode() -> str:
-    """What the environment variable PLIANT_COMPILE says: one of `MODES`."""
+    """The value of the environment variable PLIANT_COMPILE: one of `MODES`."""
     mode = os.environ.get("PLIANT_COMPILE") or MODES[0]
     if mode not in MODES:
         possible = f"{', '.join(MODES[:-1])} or {MODES[-1]}"
@@ -70,11 +70,11 @@ def compile_mode() -> str:
     return mode
 
 
-# -- libraries compiled while somebody waits --------------------------------------------------------------------------------
+# -- libraries compiled in the foreground --------------------------------------------------------------------------------
 
 
 def build_library(name: str, sources: Mapping[str, str], main: Sequence[str], flags: Sequence[str]) -> Path:
-    """Path of a shared library made of `main` files among `sources`, compiled unless the cache has it."""
+    """Path of a shared library compiled from the `main` files among `sources`, unless it is in the cache."""
     return _build(Source(name, dict(sources), list(main), list(flags), levels()[0]))
 
 
@@ -85,7 +85,7 @@ def build_fast_library(name: str, sources: Mapping[str, str], main: Sequence[str
 
 def _build(source: Source) -> Path:
     file_name = source.file_name()
-    for folder in trusted_cache():  # also one that can only be read
+    for folder in trusted_cache():  # also a read-only one
         if is_sound(folder / file_name, private=True):
             return folder / file_name
     compiler = find_compiler()
@@ -107,7 +107,7 @@ def _build(source: Source) -> Path:
 
 @cache
 def processor_level() -> str:
-    """The highest level of the instruction set that this processor has; "" where there is only one."""
+    """The highest level of the instruction set that this processor supports; "" if there is only one."""
     if len(levels()) == 1:
         return levels()[0]
     try:
@@ -142,7 +142,7 @@ def _load(library: Path) -> ctypes.CDLL | None:
     try:
         return ctypes.CDLL(str(library))
     except OSError:
-        return None  # for another system, or with libraries that are not here
+        return None  # for another system, or with missing libraries
 
 
 # -- calls of the runtime -----------------------------------------------------------------------------------------------------
@@ -150,7 +150,8 @@ def _load(library: Path) -> ctypes.CDLL | None:
 
 @cache
 def extension_module() -> Any:
-    """The module that calls evaluations: compiled (`extension.c`), or `ctypes_calls` where there is none and none can be made."""
+    """The module that calls evaluations: compiled (`extension.c`), or `ctypes_calls` if it is neither available nor can be
+    compiled."""
     headers = extension_headers()
     numpy = "numpy1" if "numpy1" in headers else "numpy2"
     shipped = BINARY_FOLDER / extension_source(header(), "numpy2", {}).file_name()
@@ -165,7 +166,7 @@ def extension_module() -> Any:
 
 
 def _built_extension(source: Source) -> Path | None:
-    """Where the extension module is, in the cache; None where it cannot be compiled."""
+    """The extension module in the cache; None if it cannot be compiled."""
     paths = [folder / source.file_name() for folder in trusted_cache()]
     there = any(is_sound(path, private=True) for path in paths)
     if not there and (compile_mode() == "never" or any(map(refusal, paths))):
@@ -196,10 +197,11 @@ def _import(path: Path) -> Any:
 
 
 class _VirtualMachine:
-    """CasADi's own interpreter behind its C interface; functions are known by number, each loaded once.
+    """CasADi's interpreter through its C interface; functions are identified by number, each loaded once.
 
-    Evaluations may run in several threads: an SX function keeps nothing between calls, and all its numbers are in the caller's
-    work array. Loading may run beside them because CasADi's list of functions never moves: room for it is made at first.
+    Evaluations may run in several threads: an SX function has no state, and all its numbers are in the caller's work array.
+    Functions may be loaded at the same time, because memory for CasADi's list of functions is reserved at first, so that it never
+    moves.
     """
 
     def __init__(self) -> None:
@@ -215,7 +217,7 @@ class _VirtualMachine:
 
     @staticmethod
     def _find() -> ctypes.CDLL:
-        """The library that the casadi package has loaded."""
+        """The library loaded by the casadi package."""
         extension = Path(str(sys.modules["casadi._casadi"].__file__))
         others = (
             p for end in ("so", "so.*", "*.dylib", "dll") for p in sorted(extension.parent.glob(f"*casadi.{end}"))
@@ -227,7 +229,7 @@ class _VirtualMachine:
         raise RuntimeError(f"the library of casadi in {extension.parent} lacks its C interface; reinstall casadi")
 
     def load(self, functions: Sequence[ca.Function]) -> list[int]:
-        """Numbers under which the functions can be evaluated from now on."""
+        """Numbers by which the functions can be evaluated from now on."""
         handle, path = tempfile.mkstemp(prefix="pliant-", suffix=".casadi")
         os.close(handle)
         try:
@@ -247,7 +249,7 @@ _virtual_machine = cache(_VirtualMachine)
 
 
 def virtual_kernel(function: ca.Function) -> KernelStruct:
-    """A function of CasADi (SX) as a kernel that its virtual machine evaluates; any number of threads may."""
+    """A CasADi function (SX) as a kernel evaluated by its virtual machine, in any number of threads."""
     runtime_library()
     with _registry_lock:
         machine = _virtual_machine()
@@ -262,9 +264,9 @@ def function_address(function: Any) -> int:
 
 
 class _Library:
-    """Code of one kind's kernels in this process, shared by all robots that use them.
+    """Code of one type's kernels in this process, shared by all robots that use them.
 
-    `source`: what it is compiled from, which code that was found by its note does without.
+    `source`: the source of its compilation; not needed if the code was found by its note.
     """
 
     def __init__(self, kernels: Kernels, note: KernelNote, file_name: str, source: Source | None) -> None:
@@ -290,14 +292,14 @@ class _Library:
         return False
 
     def keep_note(self) -> None:
-        """Write down what kernels were made, so that they need not be made again to find their code."""
+        """Store the note of generated kernels, so that their code is found without generating it again."""
         if self.source is not None and not self._is_noted:
             for folder in trusted_cache():
                 write_note(self.kernels, self.note, folder)
             self._is_noted = True
 
     def entry(self, name: str) -> tuple[int | None, int, int | None]:
-        """Address of the code, the number to give it, and the address of code for several instances at once."""
+        """Address of the code, the number to pass to it, and the address of code for several instances at once."""
         if self.native is not None:
             return (None, 0, self.native[name]) if self.kernels.is_on_lanes(name) else (self.native[name], 0, None)
         if self._numbers is None:
@@ -307,10 +309,10 @@ class _Library:
 
 
 class KernelCode:
-    """Code of a robot's kernels: compiled where it is there, else by CasADi's virtual machine until it is.
+    """Code of a robot's kernels: compiled if available, else evaluated by CasADi's virtual machine until it is.
 
-    `compile_seconds`: how long somebody has waited for the compiler. `source_size`: of its C code [bytes]. `work_sizes`: counts of
-    the runtime's tables that evaluations need. Safe to use from several threads.
+    `compile_seconds`: time spent waiting for the compiler. `source_size`: of its C code [bytes]. `work_sizes`: counts of the
+    runtime's tables that evaluations need. Safe to use from several threads.
     """
 
     def __init__(self, libraries: Sequence[_Library], compile_seconds: float) -> None:
@@ -333,13 +335,13 @@ class KernelCode:
         return not self._pending
 
     def entry(self, name: str) -> tuple[int | None, int, int | None]:
-        """Address of a function's code, the number to call it with (compiled code ignores it), and the address of code that
-        evaluates several instances at once, where there is some: such functions are compiled in that form alone."""
+        """Address of a function's code, the number to call it with (ignored by compiled code), and the address of code that
+        evaluates several instances at once, if there is any: such functions are compiled in this form only."""
         with _registry_lock:
             return self._home[name].entry(name)
 
     def slots(self, names: Sequence[str]) -> ctypes.Array[KernelStruct]:
-        """Kernels (`pl_kernel`) of these functions in a row; `refresh` keeps them up to date. At least one long."""
+        """An array of kernels (`pl_kernel`) of these functions, updated by `refresh`. Its length is at least one."""
         row = (KernelStruct * max(1, len(names)))(*(KernelStruct(*self.entry(name)) for name in names))
 
         def write(name: str, address: int) -> None:
@@ -352,18 +354,20 @@ class KernelCode:
         return row
 
     def watch(self, write: Callable[[str, int], None]) -> None:
-        """Have `write(name, address)` called for every function whose compiled code arrives; its number stays.
+        """Register `write(name, address)`, called for every function whose compiled code becomes available; its number is
+        unchanged.
 
-        Whoever keeps the address must replace it in one write: other threads may be evaluating.
+        The address must be replaced in a single write: other threads may be evaluating.
         """
         with self._lock:
             self._watchers.append(write)
             for name, library in self._home.items():
                 if library.native is not None:
-                    write(name, library.native[name])  # it may have arrived since its address was requested
+                    write(name, library.native[name])  # it may have become available since its address was requested
 
     def refresh(self) -> bool:
-        """Swap in compiled code that has arrived; True when all is compiled. Cheap: it looks a few times a second."""
+        """Activate compiled code that has become available; True if all code is compiled. Cheap: it checks a few times per
+        second."""
         if not self._pending:
             return True
         now = time.monotonic()
@@ -392,20 +396,21 @@ _registry: dict[str, _Library] = {}
 _registry_lock = threading.RLock()
 _jobs: list[tuple[subprocess.Popen[bytes], list[Path]]] = []
 _asked_for: set[Path] = set()
-"""Libraries by file name; jobs of this process with what they compile; everything it has requested."""
+"""Libraries by file name; jobs of this process and their libraries; all requested libraries."""
 
 
 def _folders() -> list[Path]:
-    """Where compiled kernels may be, in the order they are looked for."""
+    """Folders of compiled kernels, in the order of the search."""
     own = [writable_cache(cache_folder())] if _asked_for else []
     return list(dict.fromkeys([*trusted_cache(), *own, PREBUILT_KERNELS]))
 
 
 def load_kernels(kernels: Sequence[Kernels]) -> KernelCode:
-    """Code of all kernels, at once: compiled if it is there, else by CasADi's virtual machine with a compiler at work behind.
+    """Code of all kernels: compiled if available, else evaluated by CasADi's virtual machine while the compiler runs in the
+    background.
 
-    With PLIANT_COMPILE=wait or quick all is compiled before this returns, if there is a compiler. Raises CompileError when it
-    then rejects the code or cannot write.
+    With PLIANT_COMPILE=wait or quick all code is compiled before this returns, if there is a compiler. Raises CompileError if the
+    compiler rejects the code or cannot write it.
     """
     mode = compile_mode()
     runtime_library()
@@ -424,7 +429,7 @@ def load_kernels(kernels: Sequence[Kernels]) -> KernelCode:
 
 
 def _wait_for(kernels: Sequence[Kernels], *, quick: bool) -> tuple[list[_Library], float]:
-    """Libraries of kernels, compiled if there is a compiler, which begins while kernels are made; how long it took [s]."""
+    """Libraries of kernels, compiled if there is a compiler, which starts while kernels are generated; and the elapsed time [s]."""
     libraries: list[_Library] = []
     jobs: dict[_Library, Future[Path]] = {}
     start = time.perf_counter()
@@ -443,8 +448,8 @@ def _wait_for(kernels: Sequence[Kernels], *, quick: bool) -> tuple[list[_Library
 
 
 def _library(kernels: Kernels, *, quick: bool) -> _Library:
-    """The library of one kind's kernels, loaded if its code is there; `quick`: one to be compiled without optimizing, unless an
-    optimized one is there."""
+    """The library of one type's kernels, loaded if its code is available; `quick`: to be compiled without optimization, unless an
+    optimized one is available."""
     level = processor_level()
     if (note := read_note(kernels, _folders())) and (library := _compiled(kernels, note, level, None, quick=quick)):
         return library
@@ -458,7 +463,7 @@ def _library(kernels: Kernels, *, quick: bool) -> _Library:
 
 
 def _compiled(kernels: Kernels, note: KernelNote, level: str, source: Source | None, *, quick: bool) -> _Library | None:
-    """The library of a note, if its compiled code is there."""
+    """The library of a note, if its compiled code is available."""
     for flags in (note.flags, QUICK_FLAGS) if quick else (note.flags,):
         name = note.file_name(level, flags)
         library = _registry.get(name) or _Library(kernels, note, name, source)
@@ -468,7 +473,7 @@ def _compiled(kernels: Kernels, note: KernelNote, level: str, source: Source | N
 
 
 def _start(compiler: list[str], missing: Sequence[_Library]) -> None:
-    """Have kernels compiled in the background, unless that was requested before or rejected."""
+    """Compile kernels in the background, unless this was requested before or rejected."""
     folder = writable_cache(cache_folder())
     sources = []
     with _registry_lock:
@@ -496,7 +501,7 @@ def _start(compiler: list[str], missing: Sequence[_Library]) -> None:
 
 
 def _end_job(job: subprocess.Popen[bytes]) -> None:
-    """End a job whose work nobody will have."""
+    """Terminate a job whose result will not be used."""
     if job.poll() is None:
         job.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -504,7 +509,7 @@ def _end_job(job: subprocess.Popen[bytes]) -> None:
 
 
 def _reap() -> None:
-    """Take leave of jobs that have ended, and say what the compiler rejected."""
+    """Remove completed jobs, and report code that the compiler rejected."""
     with _registry_lock:
         ended = [job for job in _jobs if job[0].poll() is not None]
         for job in ended:

@@ -38,12 +38,12 @@ def output_names(model: Model) -> tuple[str, ...]:
 
 
 def output_size(model: Model, name: str) -> int:
-    """How many numbers an output has."""
+    """Number of components of an output."""
     return int(output_function(model).size1_out(output_names(model).index(name)))
 
 
 def output_parts(model: Model, name: str) -> list[str]:
-    """Names of the numbers of an output: its own, or `place.x` and so on of a vector."""
+    """Names of the components of an output: its own, or `place.x` etc. of a vector."""
     size = output_size(model, name)
     if size == 1:
         return [name]
@@ -53,7 +53,7 @@ def output_parts(model: Model, name: str) -> list[str]:
 
 
 def output_units(model: Model) -> dict[str, str]:
-    """SI unit of each output; empty where its components differ in unit or nothing is known of it."""
+    """SI unit of each output; empty if unknown or if its components differ in unit."""
     return dict(model.once("output_units", lambda: _output_units(model)))
 
 
@@ -87,7 +87,7 @@ def evaluate_outputs(
 
 
 class _Buffer:
-    """A function of CasADi with places for its arguments and results: calls of it convert nothing. For one thread."""
+    """A CasADi function with preallocated arguments and results, so that calls convert nothing. For use in one thread."""
 
     def __init__(self, function: ca.Function) -> None:
         self._arguments: list[Any] = [np.zeros(function.nnz_in(i)) for i in range(function.n_in())]
@@ -98,7 +98,7 @@ class _Buffer:
             buffer.set_arg(i, memoryview(array))
         for i, array in enumerate(self._results):
             buffer.set_res(i, memoryview(array))
-        self._kept = buffer, function  # CasADi keeps addresses only
+        self._kept = buffer, function  # CasADi stores addresses only
 
     def __call__(self, *values: np.ndarray) -> list[list[float]]:
         """The results at these arguments."""
@@ -119,7 +119,7 @@ def _buffer(model: Model) -> _Buffer:
 
 
 def carrying_nodes(model: Model) -> tuple[int, ...]:
-    """The nodes whose carried wrenches the outputs need, in the order of `output_function`."""
+    """The nodes whose transmitted wrenches the outputs need, in the order of `output_function`."""
     return model.once("carrying_nodes", lambda: _carrying_nodes(model))
 
 
@@ -128,7 +128,7 @@ def _carrying_nodes(model: Model) -> tuple[int, ...]:
 
 
 def energy_outputs(model: Model) -> frozenset[str]:
-    """Outputs that depend on the energies of the entire robot, which have no derivatives here."""
+    """Outputs that depend on the energies of the robot, which have no derivatives here."""
     return model.once("energy_outputs", lambda: _energy_outputs(model))
 
 
@@ -150,10 +150,11 @@ ENERGIES_AT, CONTACTS_AT = 8, 9
 
 
 def output_function(model: Model) -> ca.Function:
-    """`(q, v, a, multipliers, constants, signals, signal rates, carried wrenches, energies, contacts) ->` one vector per output.
+    """`(q, v, a, multipliers, constants, signals, signal rates, transmitted wrenches, energies, contacts) ->` one vector per
+    output.
 
-    Carried wrenches are those of `carrying_nodes`, energies the robot's kinetic, potential and dissipated one, contacts the
-    answers to `contact_questions`.
+    Transmitted wrenches are those of `carrying_nodes`, energies the kinetic, potential and dissipated energy of the robot,
+    contacts the results of `contact_questions`.
     """
     return model.once("output_function", lambda: _output_function(model))
 
@@ -164,10 +165,12 @@ def output_rows(model: Model) -> RowFunction:
 
 
 def output_jacobians(model: Model) -> ca.Function:
-    """Derivatives of all outputs in a row, by q, v, a, multipliers, signals, sums of contacts and carried wrenches, with the first
-    seven inputs of `output_function` and these sums.
+    """Derivatives of all outputs, stacked, with respect to q, v, a, multipliers, signals, sums of contacts and transmitted
+    wrenches;
+    the arguments are the first seven of `output_function` and these sums.
 
-    What the carried wrenches depend on is counted, except for forces of contacts; derivatives by energies are left out
+    Dependence through transmitted wrenches is included, except for forces of contacts; derivatives with respect to energies are
+    omitted
     (`energy_outputs`).
     """
     return model.once("output_jacobians", lambda: _output_jacobians(model))
@@ -206,7 +209,7 @@ def _output_jacobians(model: Model) -> ca.Function:
 
 @dataclass
 class StateSymbols:
-    """A state in symbols, as outputs see it (`output/base.py: Symbols`)."""
+    """A state in symbols, as used by outputs (`output/base.py: Symbols`)."""
 
     model: Model
     tree: Tree
@@ -236,13 +239,13 @@ class StateSymbols:
         return self.wrenches[node]
 
     def contact(self, question: ContactQuery, quantity: str) -> Any:
-        """A quantity of contacts in sum: one of `CONTACT_SUMS`."""
+        """A sum over contacts: one of `CONTACT_SUMS`."""
         at, size = CONTACT_SUMS[quantity]
         return self.contacts[question][at : at + size]
 
     def constraint_wrench(self, constraint: str) -> tuple[Any, Any, Any]:
-        """The wrench of a constraint on its second frame in world axes about the world's origin, that frame's place and the axes
-        of the constraint."""
+        """The wrench of a constraint on its second frame in world axes about the world's origin, the position of this frame, and
+        the axes of the constraint."""
         held = next(c for c in self.model.system.constraints if c.name == constraint)
         point, axes = self.model.spec.constraints[constraint].held_at(self.poses(held.nodes), self.constants(held))
         return constraint_wrench(held, self.tree, self.theta, self.multipliers), point, axes
@@ -256,7 +259,7 @@ class StateSymbols:
         return self.signals[index]
 
     def section(self, sample: StrainSample) -> SectionState:
-        """A section of a rod where its model provides strains."""
+        """A section of a rod whose model provides strains."""
         if sample not in self.sections:
             self.sections[sample] = self._section(sample)
         return self.sections[sample]
@@ -273,7 +276,7 @@ class StateSymbols:
         return sample.state(q, v, self.constants(on), self._driven(on))
 
     def part_energies(self, collection: str, name: str) -> tuple[Any, Any, Any]:
-        """Kinetic, gravity and elastic energy of a part that was tracked [J]."""
+        """Kinetic, gravitational and elastic energy of a tracked part [J]."""
         system, part = self.model.system, self.model.tracked[collection, name]
         kinetic, gravity = mass_energies(system, part, self.q, self.v, self.a, self.theta, self.tree)
         elastic: Any = ca.SX(0)
@@ -300,7 +303,7 @@ class StateSymbols:
         return [self.tree.poses[n] for n in nodes]
 
     def twists(self, nodes: Iterable[int]) -> Any:
-        """Twists of nodes, one under the other."""
+        """Twists of nodes, stacked."""
         return ca.vertcat(*[self.tree.twists[n] for n in nodes])
 
     def constants(self, force: FrameForceInstance | CoordinateForceInstance | ConstraintInstance) -> Any:
@@ -308,7 +311,7 @@ class StateSymbols:
         return self.theta[force.constants : force.constants + force.kind.constants]
 
     def wrench(self, force: FrameForceInstance) -> Any:
-        """Wrenches of a force on its nodes, one under the other."""
+        """Wrenches of a force on its nodes, stacked."""
         return self._frame_force(force)[0]
 
     def _frame_force(self, force: FrameForceInstance) -> Any:
@@ -329,7 +332,7 @@ class StateSymbols:
         return state.length, state.rate, state.tension, state.tension * state.last
 
     def arc(self, rod: str, section: int) -> tuple[Any, Any]:
-        """Bending (2) [rad] and length [m] of an arc of a rod, counted from 1."""
+        """Bending (2) [rad] and length [m] of an arc of a rod; arcs are numbered from 1."""
         arc = self.model.arcs[rod][section - 1]
         node = self.model.system.nodes[arc.node]
         assert node is not None, "an arc moves its tip"

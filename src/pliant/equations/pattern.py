@@ -1,4 +1,4 @@
-"""Sparsity: which entries of the system's matrices can be nonzero, where they are stored, and in which order to eliminate."""
+"""Sparsity: the possibly nonzero entries of the system's matrices, their storage, and the elimination order."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ import scipy
 from pliant.language.arrays import distinct
 from pliant.model.system import RouteInstance, System
 
-# Systems up to this size, or at least this full, are factorized densely.
+# Systems up to this size, or at least this dense, are factorized as dense matrices.
 DENSE_UP_TO = 24
 DENSE_FROM_FILL = 0.4
 
 SMALL_GRAPH = 1000
-"""Nodes of a graph up to which its order is not worth the import of SciPy's sparse matrices, which takes as long as all the rest
-of deriving a small robot. On large meshes SuperLU's order saves up to a fifth of the work."""
+"""Number of nodes of a graph up to which the import of SciPy's sparse matrices, which takes as long as all other steps of
+deriving a small robot, is not worthwhile. For large meshes SuperLU's order saves up to a fifth of the work."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """Which entries of a square matrix can be nonzero, by columns, rows ascending (as in a SciPy CSC matrix)."""
+    """The possibly nonzero entries of a square matrix, by columns, rows ascending (as in a SciPy CSC matrix)."""
 
     size: int
     indptr: np.ndarray
@@ -45,14 +45,14 @@ class Pattern:
         return np.repeat(np.arange(self.size), np.diff(self.indptr))
 
     def full(self, values: np.ndarray) -> np.ndarray:
-        """The full matrix with these values at its entries."""
+        """The dense matrix with these values at its entries."""
         matrix = np.zeros((self.size, self.size))
         matrix[self.indices, self.columns] = values
         return matrix
 
 
 def entries_pattern(size: int, rows: np.ndarray, columns: np.ndarray) -> tuple[Pattern, np.ndarray]:
-    """The pattern of these entries, some of which may be the same, and where each stands in it."""
+    """The pattern of these entries, which may contain duplicates, and the position of each in it."""
     keys, where = np.unique(columns.astype(np.int64) * size + rows, return_inverse=True)
     column, row = np.divmod(keys, size) if size else (keys, keys)
     indptr = np.searchsorted(column, np.arange(size + 1))
@@ -64,9 +64,9 @@ def element_path(system: System, node: int) -> list[int]:
 
 
 def system_pattern(system: System) -> Pattern:
-    """Sparsity of K, C and M together: blocks of elements that stand above each other or are linked."""
+    """Sparsity of K, C and M together: blocks of elements on a common path, or coupled."""
     count = len(system.elements)
-    pairs: set[int] = set()  # row * count + column: numbers are many times as quick as pairs where a chain is long
+    pairs: set[int] = set()  # row * count + column: numbers are much faster than pairs for long chains
     found = [np.arange(count) * (count + 1)]  # the same, many at once
 
     def couple(group: Iterable[int]) -> None:
@@ -105,12 +105,12 @@ def system_pattern(system: System) -> Pattern:
 
 
 def is_free_pair(system: System, nodes: Sequence[int]) -> bool:
-    """Whether these are two nodes that stand on the ground by one element each, as those of meshes do."""
+    """Whether these are two nodes on the ground with one element each, as those of meshes."""
     return len(nodes) == 2 and bool(system.depths[nodes[0]] == 1 == system.depths[nodes[1]])
 
 
 def _with_full_blocks(system: System, rows: np.ndarray, columns: np.ndarray) -> Pattern:
-    """The pattern of coordinates in which elements `rows` and `columns` have a full block, written down column by column."""
+    """The pattern of coordinates in which elements `rows` and `columns` have a dense block, assembled column by column."""
     order = np.lexsort((rows, columns))
     rows, columns = rows[order], columns[order]
     begins = np.searchsorted(columns, np.arange(len(system.elements) + 1))
@@ -125,9 +125,10 @@ def _with_full_blocks(system: System, rows: np.ndarray, columns: np.ndarray) -> 
 
 
 def _coupled_by(system: System, route: RouteInstance) -> list[set[int]]:
-    """Groups of elements that a routed line couples: those between the ends of each span; all, where one tension does.
+    """Groups of elements coupled by a routed line: those between the ends of each span; all of them, if a single tension couples
+    them.
 
-    What lies below both ends of a span moves them together and leaves it as it is.
+    Elements below both ends of a span move them together and do not change it.
     """
     if route.coupled:
         return [{system.element_of(node) for node in changing_nodes(system, route.nodes)}]
@@ -135,13 +136,13 @@ def _coupled_by(system: System, route: RouteInstance) -> list[set[int]]:
 
 
 def changing_nodes(system: System, nodes: Sequence[int]) -> list[int]:
-    """Nodes on the way to the ground from some of these but not from all, the outermost first."""
+    """Nodes on the path to the ground from some of these but not from all, the outermost first."""
     carried = Counter(above for node in nodes for above in system.path(node))
     return sorted((node for node, count in carried.items() if count < len(nodes)), reverse=True)
 
 
 class BlockPositions:
-    """Finds where the block of two elements starts in the values of the pattern."""
+    """Finds the position of the block of two elements in the values of the pattern."""
 
     def __init__(self, system: System, pattern: Pattern, element_of: dict[int, int]) -> None:
         self._system, self.pattern = system, pattern
@@ -153,7 +154,7 @@ class BlockPositions:
                 self._begins[element.v_at] = index
 
     def block(self, row_element: int, column_element: int) -> tuple[int, int]:
-        """(first position, stride between columns) of a block; of one without entries any."""
+        """(first position, stride between columns) of a block; arbitrary for a block without entries."""
         if not (self._system.elements[row_element].v_size and self._system.elements[column_element].v_size):
             return 0, 0
         column = self._system.elements[column_element].v_at
@@ -166,13 +167,13 @@ class BlockPositions:
 
     @cached_property
     def _first_entries(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of all blocks, by column element and row element: column * number of elements + row, and the first position."""
+        """For all blocks, by column element and row element: column * number of elements + row, and the first position."""
         begins, columns = self._begins[self.pattern.indices], self._begins[self.pattern.columns]
         at = np.flatnonzero((begins >= 0) & (columns >= 0))
         return columns[at] * len(self._system.elements) + begins[at], at
 
     def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """First positions of many blocks, by the numbers of their elements; of those without entries any."""
+        """First positions of many blocks, by the indices of their elements; arbitrary for those without entries."""
         keys, positions = self._first_entries
         wanted = columns * len(self._system.elements) + rows
         size = np.array([element.v_size for element in self._system.elements], dtype=int)
@@ -184,7 +185,7 @@ class BlockPositions:
         return out
 
     def entry(self, row: int, column: int) -> int:
-        """Position of one entry, by the numbers of two rates."""
+        """Position of one entry, by the indices of two rates."""
         elements = self._system.elements
         row_element, column_element = self.element_of[row], self.element_of[column]
         position, stride = self.block(row_element, column_element)
@@ -194,7 +195,7 @@ class BlockPositions:
 def saddle_pattern(
     system: System, pattern: Pattern, jacobian: tuple[list[int], list[int]], integers: dict[str, Any]
 ) -> Pattern:
-    """Pattern of [system, J'; J, diagonal], where each value goes, and a column order with little fill."""
+    """Pattern of [system, J'; J, diagonal], the position of each value, and a column order with little fill-in."""
     n, m = system.v_size, system.rows
     if m == 0:
         none = np.zeros(0, dtype=np.int32)
@@ -219,11 +220,11 @@ def saddle_pattern(
 
 
 def elimination_order(system: System, matrix: Pattern, jacobian: tuple[list[int], list[int]]) -> list[int]:
-    """Columns of the saddle matrix in an order with little fill: element by element, multipliers in between.
+    """Column order of the saddle matrix with little fill-in: element by element, with multipliers in between.
 
-    Elements are ordered by minimum degree on their graph, which is some tens of times smaller than the matrix's. The
-    multipliers of a constraint follow as soon as elements with as many coordinates as it has rows have gone: until then
-    their pivots are zero, and later they would tie together everything that the constraint touches.
+    Elements are ordered by minimum degree on their graph, which is much smaller than that of the matrix. The multipliers of a
+    constraint follow as soon as elements with as many coordinates as it has rows are eliminated: before that their pivots are
+    zero, and later they would couple everything that the constraint acts on.
     """
     size, n = matrix.size, system.v_size
     if size <= DENSE_UP_TO:
@@ -233,7 +234,7 @@ def elimination_order(system: System, matrix: Pattern, jacobian: tuple[list[int]
     rank = np.empty(len(sizes), dtype=int)
     order = minimum_degree(_element_graph(system, matrix))
     rank[order] = np.arange(len(order))
-    # sort keys of all columns: coordinates stand where their element does, multipliers just behind one
+    # sort keys of all columns: coordinates have the place of their element, multipliers the place after one
     key = np.empty((size, 2))
     key[:n, 0], key[:n, 1] = rank[owner], 0
     key[n:, 1] = 1
@@ -256,7 +257,7 @@ def _groups(system: System) -> list[tuple[int, int]]:
 
 
 def _element_graph(system: System, matrix: Pattern) -> Pattern:
-    """Which elements have a block in common: blocks are full, so the first coordinates of both tell."""
+    """Graph of elements with common blocks: blocks are dense, so their first coordinates are sufficient."""
     element = np.full(matrix.size, -1)
     for index, e in enumerate(system.elements):
         if e.v_size:
@@ -267,14 +268,14 @@ def _element_graph(system: System, matrix: Pattern) -> Pattern:
 
 
 def minimum_degree(graph: Pattern) -> np.ndarray:
-    """Nodes of a graph in an order of little fill: approximate minimum degree (Amestoy et al. 1996), as CasADi has it; for large
-    graphs multiple minimum degree (Liu 1985), as SuperLU has it."""
+    """Order of the nodes of a graph with little fill-in: approximate minimum degree (Amestoy et al. 1996), from CasADi; for large
+    graphs multiple minimum degree (Liu 1985), from SuperLU."""
     if graph.size <= SMALL_GRAPH:
         sparsity = ca.Sparsity(graph.size, graph.size, graph.indptr.tolist(), graph.indices.tolist())
         return np.array(sparsity.amd(), dtype=int)
     size = graph.size
     shape, diagonal = (size, size), scipy.sparse.diags(np.full(size, 10.0 * size))
-    # a diagonally dominant stand-in, so that SuperLU keeps to the order it found
+    # a diagonally dominant matrix of the same pattern, so that SuperLU keeps its order
     stand_in = scipy.sparse.csc_matrix((np.ones(graph.nnz), graph.indices, graph.indptr), shape=shape) + diagonal
     factors = scipy.sparse.linalg.splu(
         stand_in.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,

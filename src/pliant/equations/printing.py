@@ -13,11 +13,11 @@ from pliant.equations.sympy_text import CannotPrint, upright, written
 from pliant.model.model import Model
 
 MAX_RATES, MAX_OPERATIONS = 6, 400
-"""Rates, and operations of M a + h, beyond which equations are printed by element."""
+"""Numbers of rates, and of operations of M a + h, above which equations are printed by element."""
 
 
 def equations_text(model: Model) -> str:
-    """`M a + h = 0` (plus constraints) line by line, or by element where that would be too long."""
+    """`M a + h = 0` (plus constraints) line by line, or by element if that would be too long."""
     terms = _terms(model)
     if terms is None:
         return as_text(element_lines(model))
@@ -62,7 +62,7 @@ LATEX_DERIVATIVES = ("{}", r"\frac{{d}}{{dt}} \left( {} \right)", r"\frac{{d^2}}
 
 @dataclass(frozen=True)
 class Row:
-    """A constraint: the derivative of that order of `left` is `right`."""
+    """A constraint: the derivative of this order of `left` equals `right`."""
 
     name: str
     left: Any
@@ -102,7 +102,7 @@ def _terms(model: Model) -> Terms | None:
     except CannotPrint:
         return None
     simplified = [[_tidy(sympy, x) for x in group] for group in values]
-    # positions that prescribed rates and accelerations lead to are zero in the values of constraints
+    # positions that result from prescribed rates and accelerations are zero in the values of constraints
     prescribed = {item.row: (item.order, signals[item.signal]) for item in model.followed}
     rows = [
         Row(name, value, *prescribed.get(k, (0, sympy.Integer(0))))

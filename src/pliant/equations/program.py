@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Program:
     """The compiled equations of a system.
 
-    `table_seconds` and `compile_seconds` are how long it took to make the tables, and to wait for a compiler.
+    `table_seconds` and `compile_seconds` are the times to create the tables, and to wait for a compiler.
     """
 
     def __init__(self, system: System, plan: InputPlan) -> None:
@@ -48,7 +48,7 @@ class Program:
 
     def _fill(self) -> TablesStruct:
         struct = TablesStruct()
-        self._arrays: list[Any] = []  # what the struct points to
+        self._arrays: list[Any] = []  # arrays that the struct points to
         counts = self.tables.counts | self.kernels.work_sizes
         for name in COUNTS:
             setattr(struct, name, counts[name])
@@ -69,12 +69,12 @@ class Program:
 
     @cached_property
     def jacobian_pattern(self) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
-        """Where each value of the constraint Jacobian goes in a matrix, and such a matrix."""
+        """Position of each value of the constraint Jacobian in a matrix, and this matrix."""
         return _jacobian_pattern(self.tables, self.m, self.nv)
 
     @property
     def code_size(self) -> int:
-        """Size of the C code that was derived for the kinds of elements in the system [bytes]. The runtime is not in it."""
+        """Size of the C code derived for the element types of the system [bytes], without the runtime."""
         return self.kernels.source_size
 
     def memory(self, binding: Binding) -> int:
@@ -83,7 +83,7 @@ class Program:
         return tables + binding.constants.nbytes + self.workspace(binding).size
 
     def workspace(self, binding: Binding) -> Workspace:
-        """This thread's workspace, with the values of a binding in force."""
+        """This thread's workspace, with the values of a binding."""
         try:
             workspace: Workspace = self._local.workspace
         except AttributeError:
@@ -95,18 +95,18 @@ class Program:
         return workspace
 
     def enter(self, binding: Binding) -> Any:
-        """The handle of this thread's workspace, with the values of a binding in force."""
+        """The handle of this thread's workspace, with the values of a binding."""
         return self.workspace(binding).handle
 
     def calls_with(self, read: Callable[[str, Any, int], np.ndarray], *, finite: bool) -> Calls:
-        """Evaluations whose arguments are read in this way; see `Calls`."""
+        """Evaluations with this conversion of arguments; see `Calls`."""
         calls = Calls(self, read, finite=finite)
         self._callers.append(calls.caller)
         calls.caller.settled = self._native
         return calls
 
     def refresh(self) -> None:
-        """Take up kernels whose compilation has ended since."""
+        """Activate kernels whose compilation has finished."""
         if not self._native and self.kernels.refresh():
             self._native = True
             for caller in self._callers:
@@ -114,7 +114,7 @@ class Program:
 
 
 def _jacobian_pattern(tables: Tables, rows: int, columns: int) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
-    """Where each value of the constraint Jacobian goes in a CSR matrix, and a matrix of that pattern."""
+    """Position of each value of the constraint Jacobian in a CSR matrix, and a matrix of this pattern."""
     keys = tables.jacobian_rows * columns + tables.jacobian_columns
     unique, slots = np.unique(keys, return_inverse=True)
     indptr = np.searchsorted(unique, np.arange(rows + 1) * columns)
@@ -124,7 +124,7 @@ def _jacobian_pattern(tables: Tables, rows: int, columns: int) -> tuple[np.ndarr
 
 
 def _in_order(matrix: Any) -> Any:
-    """The matrix, which knows whether its indices are in order: copies need not look again."""
+    """The matrix with its cached check of the index order, which copies inherit."""
     matrix.has_sorted_indices  # noqa: B018
     matrix.has_canonical_format  # noqa: B018
     return matrix

@@ -30,7 +30,7 @@ def fill_route_tables(
         known = set(changing)
         bases = [system.base(node) for node in changing]
         integers["route_nodes"].extend(route.nodes)
-        # what arrives at a node that does not change the length goes nowhere: place 0, the world's
+        # contributions of nodes that do not change the length are discarded: index 0, the world
         integers["route_slot"].extend(node if node in known else 0 for node in route.nodes)
         integers["rtouch_node"].extend(changing)
         integers["rtouch_base"].extend(base if base in known else 0 for base in bases)
@@ -50,11 +50,11 @@ def fill_route_tables(
 
 
 def _spans(system: System, positions: BlockPositions, integers: dict[str, list[int]], route: RouteInstance) -> None:
-    """For the span after each point: the nodes that change it (columns), and for each all nodes that feel it (rows)."""
+    """For the span after each point: the nodes that change it (columns), and for each all affected nodes (rows)."""
     paths = [system.path(node) for node in route.nodes]
     for here, beyond in zip(paths, [*paths[1:], None], strict=True):
         integers["rcol_begin"].append(len(integers["rcol_node"]))
-        if beyond is None:  # the last point begins no span
+        if beyond is None:  # there is no span after the last point
             continue
         first, second = set(here), set(beyond)
         for column in sorted(first ^ second):

@@ -1,4 +1,4 @@
-"""Functions of CasADi for many rows in one call, during which other threads may run."""
+"""CasADi functions evaluated for many rows in one call, during which the GIL is released."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class RowFunction:
 
     @property
     def addresses(self) -> tuple[int, int, int]:
-        """Of its kernel, of the numbers of its results, and of the sizes that it works with."""
+        """Arrays of its kernel, of the sizes of its results, and of its work sizes."""
         address = extension_module().address
         return self._kernel, address(self._steps), address(self._sizes)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Numbers of each result."""
+        """Sizes of the results."""
         return tuple(self._outputs)
 
     def __call__(self, count: int, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Its results, count x size each; an argument is one vector for all rows, or a table with a row for each."""
+        """Its results, each count x size; an argument is one vector for all rows, or an array with one row each."""
         given = [np.ascontiguousarray(x, dtype=float) for x in arguments]
         for x, size in zip(given, self._inputs, strict=True):
             if x.shape not in ((size,), (count, size)):

@@ -13,22 +13,23 @@ from pliant.equations.core import UnknownName
 from pliant.language.arguments import ArgumentError, number, vector
 from pliant.model.model import SI_HINT, Model
 
-# How far the length of a quaternion may be from one.
+# Accepted deviation of the length of a quaternion from one.
 UNIT = 1e-6
 
 
 @dataclass(frozen=True)
 class SpecifiedValues:
-    """Given values of a start, by name; rates are called `d(NAME)/dt`.
+    """Specified values of an initial state, by name; rates are called `d(NAME)/dt`.
 
-    asked: by the caller; stated: by the model. While loops are closed, these are kept and the others adapt, as far as possible.
+    asked: by the caller; stated: by the model. While loops are closed, these are kept and the others are adapted, as far as
+    possible.
     """
 
     asked: Mapping[str, float] = field(default_factory=dict)
     stated: Mapping[str, float] = field(default_factory=dict)
 
     def at_rest(self) -> SpecifiedValues:
-        """Positions alone."""
+        """Without the rates."""
         return SpecifiedValues(
             *({x: y for x, y in values.items() if not _is_rate(x)} for values in (self.asked, self.stated))
         )
@@ -62,7 +63,7 @@ class HasState(Protocol):
 
 
 class HasFinal(Protocol):
-    """What ends in a state: a Result."""
+    """An object with a final state: a Result."""
 
     @property
     def final(self) -> State: ...
@@ -115,7 +116,7 @@ def positions(q: Any) -> Any:
 def with_names(model: Model, state: State, values: Mapping[str, Any]) -> State:
     """The state with coordinates and rates set by name; `d(NAME)/dt` is the rate of the coordinate NAME.
 
-    Of a free rotation all four parts of its quaternion are given, or none.
+    For a free rotation either all four components of its quaternion are given, or none.
     """
     q, v = np.array(state.q, dtype=float), np.array(state.v, dtype=float)
     asked = dict(state.given.asked)
@@ -148,19 +149,19 @@ def _is_rate(name: str) -> bool:
 
 
 def rate_name(name: str) -> str:
-    """How the rate of a coordinate is called where values are given by name."""
+    """Name of the rate of a coordinate."""
     return f"d({name})/dt"
 
 
 def named(model: Model, names: Collection[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Truth values, nq and nv: which positions and which rates are among these names."""
+    """Booleans, nq and nv: positions and rates that are among these names."""
     q = np.array([name in names for name in model.q_names], dtype=bool)
     v = np.array([rate_name(name) in names for name in model.v_names], dtype=bool)
     return q, v
 
 
 def initial_states(model: Model, parameters: np.ndarray) -> list[State]:
-    """The starts that a model gives in several cases (cases x parameters), at time 0."""
+    """The initial states of a model in several cases (cases x parameters), at time 0."""
     found = [np.asarray(x, dtype=float).reshape(-1, len(parameters), order="F").T for x in model.initial(parameters.T)]
     return [_initial(model, np.array(q), np.array(v)) for q, v in zip(*found, strict=True)]
 

@@ -1,7 +1,7 @@
 """The equations as CasADi expressions: for optimal control, for printing, and for machines without a compiler.
 
-The same kernels as in compiled code, called along the tree by Python. Expressions are SX (inlined, for small systems)
-or MX (kernel calls stay calls, for large ones).
+The same kernels as in compiled code, called along the tree by Python. Expressions are SX (inlined, for small systems) or MX
+(kernels remain function calls, for large ones).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pliant.geometry.se3 import Pose
 from pliant.model.system import MASS_SIZE, PLACEMENT_SIZE, ConstraintInstance, PartContributions, RouteInstance, System
 from pliant.motion.base import Motion
 
-# Above this many nodes the inlined graph is larger than it is worth.
+# Number of nodes above which the inlined graph is too large.
 INLINE_UP_TO = 80
 
 
@@ -84,7 +84,7 @@ def symbolic_system(system: System, *, inline: bool | None = None) -> SymbolicSy
 
 @dataclass(frozen=True)
 class Tree:
-    """World poses, twists, accelerations and subspaces by node (None for nodes that were left out)."""
+    """World poses, twists, accelerations and subspaces by node (None for omitted nodes)."""
 
     poses: list[Any]
     twists: list[Any]
@@ -95,9 +95,9 @@ class Tree:
 def build_tree(
     system: System, X: Any, q: Any, v: Any, a: Any, theta: Any, gravity: Any, nodes: set[int] | None = None
 ) -> Tree:
-    """Kinematics from the ground up, of all nodes or of a set that is closed under going to the base.
+    """Kinematics from the ground outward, of all nodes or of a set that contains all their bases.
 
-    Accelerations are those in a ground that accelerates upwards with gravity.
+    Accelerations are relative to a ground that accelerates upward with gravity.
     """
     tree = Tree([(X(ca.DM.eye(3)), X(ca.DM.zeros(3)))], [X(ca.DM.zeros(6))], [-gravity], [X(6, 0)])
     for number, node in enumerate(system.nodes[1:], start=1):
@@ -108,7 +108,7 @@ def build_tree(
             continue
         element = system.elements[node.element]
         base = element.base
-        # two indices: a single entry is a scalar to CasADi, of which no entries are a row
+        # two indices: with a single index CasADi would return a scalar
         qe = q[element.q_at : element.q_at + element.q_size, 0]
         ve, ae = (x[element.v_at : element.v_at + element.v_size, 0] for x in (v, a))
         at = node.constants
@@ -126,14 +126,14 @@ def build_tree(
 
 
 def stack_poses(poses: list[Pose]) -> Any:
-    """Twelve numbers per pose, as kernels take them."""
+    """Twelve numbers per pose, the form required by kernels."""
     return ca.vertcat(*[ca.vertcat(ca.vec(R), p) for R, p in poses])
 
 
 @dataclass(frozen=True)
 class RouteState:
     """A routed line in a state: world points, pull on each per unit of the tension at the first one, length, rate, tension at the
-    first point, at the last one over that, and the line's scalars (energy, dissipation, supply)."""
+    first point, ratio of the tensions at the last and the first point, and the line's scalars (energy, dissipation, supply)."""
 
     points: list[Any]
     pulls: list[Any]
@@ -207,7 +207,7 @@ def _forces(
 
 
 def _inertia(system: System, theta: Any, tree: Tree, wrenches: list[Any], gravity: Any) -> tuple[Any, Any]:
-    """Adds inertia wrenches to `wrenches`; returns kinetic and gravity energy."""
+    """Add inertia wrenches to `wrenches`; returns kinetic and gravitational energy."""
     kinetic: Any = 0
     weight: Any = 0
     for node, at in system.masses.items():
@@ -220,7 +220,7 @@ def _inertia(system: System, theta: Any, tree: Tree, wrenches: list[Any], gravit
 
 
 def _spatial_inertia(c: Any, pose: Pose) -> tuple[Any, Any]:
-    """Inertia of a rigid mass by world twists, 6 x 6, and its first moment about the world's origin, from its ten numbers."""
+    """Spatial inertia of a rigid mass in world axes, 6 x 6, and its first moment about the world's origin, from its ten numbers."""
     R, p = pose
     inertia = ca.vertcat(ca.horzcat(c[4], c[7], c[8]), ca.horzcat(c[7], c[5], c[9]), ca.horzcat(c[8], c[9], c[6]))
     mass, arm = c[0], R @ c[1:4]
@@ -233,7 +233,7 @@ def _spatial_inertia(c: Any, pose: Pose) -> tuple[Any, Any]:
 def mass_energies(
     system: System, part: PartContributions, q: Any, v: Any, a: Any, theta: Any, tree: Tree
 ) -> tuple[Any, Any]:
-    """Kinetic and gravity energy [J] of the masses of a part."""
+    """Kinetic and gravitational energy [J] of the masses of a part."""
     gravity = ca.vertcat(theta[0:3], ca.DM.zeros(3))
     own = replace(system, inertias=tuple(system.inertias[k] for k in part.inertias))
     ignored: list[Any] = [ca.SX.zeros(6) for _ in system.nodes]
@@ -246,8 +246,8 @@ def mass_energies(
 
 
 def carried_function(system: System, nodes: Sequence[int]) -> ca.Function:
-    """`(q, v, a, multipliers, constants, signals, signal rates) ->` the wrenches that nodes hand on to what holds them (6 each), as
-    the runtime's `pl_carried` computes them: for their exact derivatives."""
+    """`(q, v, a, multipliers, constants, signals, signal rates) ->` the wrenches transmitted by nodes to their bases (6 each), as
+    computed by `pl_carried` of the runtime: for their exact derivatives."""
     X: Any = ca.SX if len(system.nodes) <= INLINE_UP_TO else ca.MX
     q, v, a = X.sym("q", system.q_size), X.sym("v", system.v_size), X.sym("a", system.v_size)
     multipliers, theta = X.sym("multipliers", system.rows), X.sym("constants", len(system.constants.numbers))
@@ -271,7 +271,7 @@ def carried_function(system: System, nodes: Sequence[int]) -> ca.Function:
 def constraint_wrench(c: ConstraintInstance, tree: Tree, theta: Any, multipliers: Any) -> Any:
     """World wrench of a constraint on its second frame (6)."""
     G = _constraint_kernel(c, tree, theta)[1]
-    # the axes that displacements are taken along may belong to the same node
+    # the axes of the displacements may belong to the same node
     slots = [k for k, node in enumerate(c.nodes) if k == 1 or (k == 2 and node == c.nodes[1])]
     return sum(G[:, 6 * k : 6 * k + 6].T @ multipliers[c.row : c.row + c.kind.size] for k in slots)
 
@@ -292,7 +292,7 @@ def _distributed(
     residual: list[Any],
     gravity: Any,
 ) -> tuple[Any, Any]:
-    """Adds forces of inertia that is not rigid; returns kinetic and gravity energy."""
+    """Add forces of non-rigid inertia; returns kinetic and gravitational energy."""
     kinetic: Any = 0
     weight: Any = 0
     for inert in system.inertias:
@@ -324,7 +324,7 @@ def _distributed(
             for k in range(element.v_size):
                 residual[element.v_at + k] += forces[at + k]
             at += element.v_size
-        # what a common translation of the frames moves: total mass, and the moment about the world's origin
+        # for a common translation of the frames: total mass, and the moment about the world's origin
         shift = ca.vertcat(*[ca.vertcat(R.T, ca.DM.zeros(3, 3)) for R, _ in frames], ca.DM.zeros(inert.kind.v_size, 3))
         momentum, moment = M @ shift, ca.DM.zeros(3, 3)
         for i, (R, p) in enumerate(frames):
@@ -335,7 +335,7 @@ def _distributed(
 
 
 def _project(system: System, tree: Tree, wrenches: list[Any], residual: list[Any]) -> None:
-    """Carries wrenches to the ground and their work on each coordinate into the residual."""
+    """Propagate wrenches to the ground and add their work on each coordinate to the residual."""
     carried = list(wrenches)
     for element in reversed(system.elements):
         for node in element.nodes:

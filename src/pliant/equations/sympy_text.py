@@ -10,9 +10,9 @@ from typing import Any
 import casadi as ca
 
 NAMED_ABOVE = 8
-"""An expression gets a name where its operations times its uses are more than this."""
+"""An expression is named if its number of operations times its number of uses exceeds this."""
 DIGITS = 8
-"""Of numbers in print."""
+"""Digits of printed numbers."""
 
 
 class CannotPrint(ValueError):
@@ -21,7 +21,7 @@ class CannotPrint(ValueError):
 
 @dataclass(frozen=True)
 class PrintedFunction:
-    """A function in print: names with their expressions, in order, and each output's entries by columns."""
+    """A printed function: names with their expressions, in order, and each output's entries by columns."""
 
     named: tuple[tuple[Any, Any], ...]
     outputs: tuple[tuple[Any, ...], ...]
@@ -30,7 +30,7 @@ class PrintedFunction:
 def written(function: ca.Function, inputs: list[list[Any]], *, shorten: bool = True) -> PrintedFunction:
     """Replays the instructions of an SX function on SymPy's symbols.
 
-    With `shorten` repeated expressions get names w1, w2, ..., and numbers eight digits.
+    With `shorten` repeated expressions are named w1, w2, ..., and numbers have eight digits.
     """
     import sympy
 
@@ -66,7 +66,8 @@ def written(function: ca.Function, inputs: list[list[Any]], *, shorten: bool = T
 
 
 def instructions(function: ca.Function) -> Hashable:
-    """What a function does, by which those that are printed alike are known; SymPy would take a hundred times as long to say so."""
+    """The operations of a function, by which functions with equal text are recognized; comparing with SymPy would take a hundred
+    times longer."""
     steps = []
     for k in range(function.n_instructions()):
         op = function.instruction_id(k)
@@ -77,7 +78,7 @@ def instructions(function: ca.Function) -> Hashable:
 
 
 def _uses(function: ca.Function) -> list[int]:
-    """How often the result of each instruction is used."""
+    """Number of uses of the result of each instruction."""
     uses = [0] * function.n_instructions()
     writer: dict[int, int] = {}
     for k in range(function.n_instructions()):
@@ -91,12 +92,12 @@ def _uses(function: ca.Function) -> list[int]:
 
 
 def _operations_in(sympy: Any, value: Any) -> int:
-    """Operations in an expression; a function or a power of one symbol counts for none."""
+    """Number of operations in an expression; a function or a power of one symbol is not counted."""
     return 0 if value.is_Atom or all(part.is_Atom for part in value.args) else int(sympy.count_ops(value))
 
 
 def _number(sympy: Any, value: float, digits: int) -> Any:
-    """A constant: integers exactly, others with some digits."""
+    """A constant: integers exactly, others with limited digits."""
     whole = abs(value) < 1e15 and value == int(value)
     return sympy.Integer(int(value)) if whole else sympy.Float(value, digits)
 
@@ -116,7 +117,7 @@ def _operations(sympy: Any) -> tuple[dict[int, Any], dict[int, Any]]:
         ca.OP_ATAN2: sympy.atan2, ca.OP_FMIN: sympy.Min, ca.OP_FMAX: sympy.Max,
         ca.OP_LT: lambda x, y: _indicator(sympy, x < y), ca.OP_LE: lambda x, y: _indicator(sympy, x <= y),
         ca.OP_EQ: lambda x, y: _indicator(sympy, sympy.Eq(x, y)), ca.OP_NE: lambda x, y: _indicator(sympy, sympy.Ne(x, y)),
-        # a branch that is not a number only marks the end of a law's range
+        # a NaN branch only marks the end of a law's range
         ca.OP_IF_ELSE_ZERO: lambda x, y: 0 if y is sympy.nan else x * y,
         ca.OP_AND: lambda x, y: x * y, ca.OP_OR: lambda x, y: sympy.Max(x, y),
     }  # fmt: skip

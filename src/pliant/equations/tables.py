@@ -1,4 +1,4 @@
-"""From a System to the integer tables that drive the compiled runtime.
+"""The integer tables of a System that control the compiled runtime.
 
 Their contents are listed in `layout.py`.
 """
@@ -45,13 +45,13 @@ from pliant.model.inputs import InputPlan
 from pliant.model.system import Element, InertiaInstance, System
 
 PURPOSES = {"motion": ("kinematics", "tangent"), "shared": ("value", "tangent", "mass")}
-"""Functions of each kind, in order, where there are not a `value` and a `tangent`."""
+"""Functions of each type, in order, if they are not `value` and `tangent`."""
 
 
 @dataclass(frozen=True)
 class Tables:
-    """Filled tables: counts (`kernel_w` and `kernel_iw` apart, which the code of the kernels knows), integer arrays, and per kernel
-    slot the names of the functions in use."""
+    """Filled tables: counts (except `kernel_w` and `kernel_iw`, which depend on the code of the kernels), integer arrays, and the
+    names of the functions in each kernel slot."""
 
     counts: dict[str, int]
     integers: dict[str, np.ndarray]
@@ -63,7 +63,7 @@ class Tables:
 
 
 class _Kinds:
-    """Numbers the kinds in use, in order of first use."""
+    """Numbers the types in use, in order of first use."""
 
     def __init__(self, make: Callable[[Any], Kernels]) -> None:
         self.make = make
@@ -80,7 +80,7 @@ class _Kinds:
 def build_tables(system: System, plan: InputPlan) -> Tables:
     """All tables of a system."""
     integers: dict[str, Any] = {name: [] for name in INTEGERS}
-    # by the prefix of their tables; the order is that of the libraries
+    # by the prefix of their tables; in the order of the libraries
     kinds = {
         "motion": _Kinds(motion_kernels),
         "cforce": _Kinds(coordinate_force_kernels),
@@ -111,7 +111,7 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
     libraries = [library for kind in kinds.values() for library in kind.kernels] + _input_libraries(plan)
     return Tables(
         {**_counts(system, plan, integers, pattern, kkt), **contact_counts},
-        # copies: matrices that are handed out share the pattern's own arrays
+        # copies: returned matrices share the arrays of the pattern
         {name: np.array(values, dtype=np.int32, order="C") for name, values in integers.items()},
         kernels,
         tuple(libraries),
@@ -127,7 +127,7 @@ def _input_libraries(plan: InputPlan) -> list[Kernels]:
 
 
 def _kernels(kinds: dict[str, _Kinds], plan: InputPlan) -> dict[str, tuple[str, ...]]:
-    """The functions of each kernel slot, one for each kind in use."""
+    """The functions of each kernel slot, one for each type in use."""
     slots: dict[str, tuple[str, ...]] = {
         "input_kernel": () if plan.inputs is None else (plan.inputs.name(),),
         "signal_kernel": () if plan.signals is None else (plan.signals.name(),),
@@ -142,7 +142,7 @@ def _kernels(kinds: dict[str, _Kinds], plan: InputPlan) -> dict[str, tuple[str, 
 def _counts(
     system: System, plan: InputPlan, integers: dict[str, Any], pattern: Pattern, kkt: Pattern
 ) -> dict[str, int]:
-    """Sizes and numbers of everything."""
+    """All sizes and counts."""
     fill = kkt.nnz / max(1, kkt.size) ** 2
     return {
         "n_node": len(system.nodes),
@@ -211,12 +211,12 @@ def _columns(system: System, inert: InertiaInstance) -> int:
 
 
 def _elements(system: System, integers: dict[str, list[int]]) -> dict[int, int]:
-    """Element tables; returns which element owns each rate."""
+    """Element tables; returns the element of each rate."""
     elements = system.elements
     owned = {e for inert in system.inertias for e in inert.elements}
     forms = ["general" if k in owned else _element_form(system, element) for k, element in enumerate(elements)]
     sizes = [element.v_size for element in elements]
-    # there may be tens of thousands: columns as a whole
+    # there may be tens of thousands: entire columns at once
     add_rows(
         integers, "elem", form=[ELEMENT_FORMS.index(form) for form in forms], base=[element.base for element in elements],
         q=[element.q_at for element in elements], v=[element.v_at for element in elements], k=sizes,
@@ -227,12 +227,12 @@ def _elements(system: System, integers: dict[str, list[int]]) -> dict[int, int]:
 
 
 def _begins(sizes: Iterable[int]) -> list[int]:
-    """Where parts of these sizes begin, one after the other."""
+    """First indices of consecutive parts of these sizes."""
     return list(accumulate(sizes, initial=0))[:-1]
 
 
 def _element_form(system: System, element: Element) -> str:
-    """How articulated bodies treat an element without inertia of its own (`ELEMENT_FORMS`)."""
+    """Treatment of an element without inertia in the articulated-body recursion (`ELEMENT_FORMS`)."""
     if len(element.nodes) > 1:
         return "general"
     if element.v_size == 1:
@@ -242,7 +242,7 @@ def _element_form(system: System, element: Element) -> str:
 
 
 def _nodes(system: System, integers: dict[str, list[int]], motions: _Kinds) -> None:
-    """Node tables; the world is a node that nothing moves."""
+    """Node tables; the world is a node without motion."""
     masses = [system.masses.get(number, -1) for number in range(len(system.nodes))]
     add_row(integers, "node", elem=0, form=0, kind=0, theta=0, s=0, constant=1, mass=masses[0])
     moved = [node for node in system.nodes if node is not None]
@@ -262,7 +262,7 @@ def _nodes(system: System, integers: dict[str, list[int]], motions: _Kinds) -> N
 
 
 def _moved_nodes(system: System, integers: dict[str, list[int]], motions: _Kinds) -> None:
-    """Nodes that kernels move, kind by kind: those of one kind are evaluated side by side."""
+    """Nodes moved by kernels, sorted by type: those of one type are evaluated together."""
     members: dict[Any, list[int]] = {motion: [] for motion in motions.index}
     for number, node in enumerate(system.nodes):
         if node is not None and node.motion in members:
@@ -282,7 +282,7 @@ def _coordinate_forces(
             theta=force.constants, signal=force.signals, signals=force.kind.signals,
             begin=len(integers["cforce_column"]),
         )  # fmt: skip
-        # rates are numbered in a row, so each column's entries of the block stand in a row too
+        # rates are numbered consecutively, so each column's entries of the block are contiguous
         integers["cforce_column"] += [positions.entry(force.v_at, force.v_at + j) for j in range(force.size)]
 
 
@@ -301,7 +301,7 @@ def _frame_forces(system: System, positions: BlockPositions, integers: dict[str,
 
 
 def _relative_forces(system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: _Kinds) -> None:
-    """Forces by relative motion, kind by kind: instances of one kind are evaluated side by side."""
+    """Forces by relative motion, sorted by type: instances of one type are evaluated together."""
     members: dict[RelativeForce, list[int]] = {}
     for index, force in enumerate(system.frame_forces):
         if isinstance(force.kind, RelativeForce):
@@ -324,7 +324,7 @@ def _relative_forces(system: System, positions: BlockPositions, integers: dict[s
 
 
 def _shared_inertias(system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: _Kinds) -> None:
-    """Inertia between two frames, kind by kind: instances of one kind are evaluated side by side."""
+    """Inertia between two frames, sorted by type: instances of one type are evaluated together."""
     members: dict[Inertia, list[InertiaInstance]] = {}
     for inert in system.inertias:
         if inert.is_shared:
@@ -361,7 +361,7 @@ def _tree_positions(system: System, integers: dict[str, Any], positions: BlockPo
         for node in system.path(element.base):
             above = system.element_of(node)
             if not system.elements[above].v_size:
-                continue  # nothing moves there
+                continue  # no element moves it
             integers["path_node"].append(node)
             integers["path_lower"].append(positions.block(index, above)[0])
             integers["path_upper"].append(positions.block(above, index)[0])
@@ -371,10 +371,11 @@ def _tree_positions(system: System, integers: dict[str, Any], positions: BlockPo
 def _pairs(
     system: System, positions: BlockPositions, groups: Sequence[tuple[int, ...]], integers: dict[str, Any], name: str
 ) -> None:
-    """Of groups of frames, for every pair of frames and every pair of nodes on their paths: the block that the pair adds to."""
+    """For groups of frames, for every pair of frames and every pair of nodes on their paths: the block to which the pair
+    contributes."""
     begins = [0]
     found = [np.zeros((0, 4), dtype=int)]
-    for free, members in groupby(groups, lambda nodes: is_free_pair(system, nodes)):  # those of a mesh stand in a row
+    for free, members in groupby(groups, lambda nodes: is_free_pair(system, nodes)):  # those of a mesh are consecutive
         if free:
             first, second = np.array(list(members)).T
             a, b = np.zeros(len(first), dtype=int), np.ones(len(first), dtype=int)

@@ -1,4 +1,4 @@
-"""The runtime's time loop seen from Python."""
+"""Interface to the runtime's time loop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pliant.equations.workspace import Workspace, array_at, check
 from pliant.language.arrays import distinct
 
 PROJECTION_TOLERANCE = 1e-12
-"""Constraint error that steps may leave [m or rad]."""
+"""Accepted constraint error of a step [m or rad]."""
 
 
 INSTANT = 3.6e-15
@@ -27,8 +27,8 @@ SERIES_TERMS = 6
 
 
 class ParameterChanges(NamedTuple):
-    """Constants and parameters of a model, n x 4 x size, with each of n parameters raised by `step` [n], lowered by it, and both
-    twice as far."""
+    """Constants and parameters of a model, n x 4 x size, with each of n parameters increased and decreased by `step` [n], and by
+    twice that."""
 
     constants: np.ndarray
     parameters: np.ndarray
@@ -36,8 +36,8 @@ class ParameterChanges(NamedTuple):
 
 
 class SampleCotangents(NamedTuple):
-    """What a number changes by with the samples of a run: samples x nv by increments of q, rates and accelerations, and samples x m
-    by multipliers."""
+    """Derivatives of a number with respect to the samples of a run: samples x nv for increments of q, rates and accelerations, and
+    samples x m for multipliers."""
 
     q: np.ndarray
     v: np.ndarray
@@ -46,10 +46,10 @@ class SampleCotangents(NamedTuple):
 
 
 class TimeLoop:
-    """One run: a state that advances in a workspace of its own, and the samples it leaves behind.
+    """One run: a state that advances in a separate workspace, and its samples.
 
     `configure` sets the start, `start` evaluates it, `advance` takes steps. method: the number of its step function in
-    runtime/integrate.h; coefficients: those it needs, by their names in `RunHead`.
+    runtime/integrate.h; coefficients: by their names in `RunHead`.
     """
 
     def __init__(self, binding: Binding, method: int, coefficients: dict[str, float]) -> None:
@@ -72,7 +72,7 @@ class TimeLoop:
             self._library.pl_run_free(self._pointer)
 
     def rebind(self, binding: Binding) -> None:
-        """Put other current values; `start` is to be called before the run continues."""
+        """Set other current values; `start` must be called before the run continues."""
         self._workspace.bind(binding)
 
     def configure(
@@ -89,7 +89,7 @@ class TimeLoop:
         atol: float,
         max_step: float,
     ) -> None:
-        """Set the start, the times a step must end on, and the times to sample [s]."""
+        """Set the start, the times at which steps must end, and the sample times [s]."""
         head = self._head
         head.t, head.fixed, head.h = t, int(fixed), step or 0.0
         head.rtol, head.atol, head.h_max = rtol, atol, max_step
@@ -107,13 +107,13 @@ class TimeLoop:
             setattr(head, name, address(getattr(self, name)))
 
     def add_stops(self, times: np.ndarray) -> None:
-        """Make steps also end on these times, which are ahead [s]."""
+        """Add future times at which steps must end [s]."""
         if len(times):
             self._stops = distinct(np.concatenate([self._stops[self._head.next_stop :], times]))
             self._head.stop, self._head.n_stop, self._head.next_stop = self._stops.ctypes.data, len(self._stops), 0
 
     def go_on(self, stops: np.ndarray) -> None:
-        """Advance to these times next [s], and to no others."""
+        """Replace the times at which steps must end [s]."""
         self._stops = np.ascontiguousarray(stops, dtype=float)
         self._head.stop, self._head.n_stop, self._head.next_stop = self._stops.ctypes.data, len(self._stops), 0
 
@@ -122,10 +122,11 @@ class TimeLoop:
         self._head.pause = t
 
     def follow(self, changes: ParameterChanges, X: np.ndarray, V: np.ndarray) -> None:
-        """Integrate the change of the motion with n parameters beside it (systems without constraints; after `configure`).
+        """Also integrate the derivative of the motion with respect to n parameters (systems without constraints; after
+        `configure`).
 
-        X, V: change of the start (increments and rates) per unit of each parameter, n x nv. The results are in `sample_X` and
-        `sample_V`, samples x n x nv.
+        X, V: derivatives of the start (increments and rates) with respect to each parameter, n x nv. The results are in `sample_X`
+        and `sample_V`, samples x n x nv.
         """
         if self._m:
             raise ValueError("sensitivities are available for systems without constraints only")
@@ -137,18 +138,18 @@ class TimeLoop:
         check(self._library.pl_run_follow(self._pointer, count, *addresses))
 
     def take_steps(self, begins: np.ndarray, end: float) -> None:
-        """Take these steps and no others: times at which they begin, and the end of the last one [s]. After `configure`."""
+        """Take exactly these steps: the times at which they begin, and the end of the last one [s]. After `configure`."""
         self._stops = np.ascontiguousarray([*begins[1:], end])
         self._head.stop, self._head.n_stop, self._head.next_stop = self._stops.ctypes.data, len(self._stops), 0
         self._head.fixed, self._head.h = 1, float("inf")
 
     def record(self, megabytes: float) -> None:
-        """Keep what `adjoint` needs from here on, in about so much memory; what there is no room for is computed again."""
+        """Record the data for `adjoint` from now on, in about this much memory; data beyond this is recomputed."""
         check(self._library.pl_run_record(self._pointer, int(megabytes * 1e6)))
 
     @property
     def recorded(self) -> np.ndarray:
-        """Times at which the steps on record began [s]."""
+        """Times at which the recorded steps began [s]."""
         times = np.zeros(self._library.pl_run_recorded(self._pointer, None))
         self._library.pl_run_recorded(self._pointer, times.ctypes.data)
         return times
@@ -156,8 +157,8 @@ class TimeLoop:
     def adjoint(self, changes: ParameterChanges, input_scale: np.ndarray, cotangents: SampleCotangents) -> BackwardPass:
         """The discrete adjoint: the backward pass over the recorded steps for `cotangents` of the samples.
 
-        All samples must be at times that steps have ended on. input_scale: per input, a size of its values [its unit]. Inputs over
-        time are those in force now (`rebind`); other series than those of the run have to give the same values.
+        All samples must be at the ends of steps. input_scale: per input, a typical size of its values [its unit]. Inputs over
+        time are the current ones (`rebind`); series that differ from those of the run must have the same values.
         """
         return BackwardPass(self, changes, input_scale, cotangents)
 
@@ -166,51 +167,51 @@ class TimeLoop:
         check(self._library.pl_run_adjoint(self._pointer, first, last, sample, parameters, *addresses))
 
     def start(self) -> RuntimeStatus:
-        """Accelerations at the start, a first step, samples at the start; returns a status.
+        """Compute the accelerations at the start, a first step size and samples at the start; returns a status.
 
-        To be called again between advances when inputs or constants have been changed.
+        Must be called again between advances after inputs or constants have been changed.
         """
         return RuntimeStatus(self._library.pl_run_start(self._pointer))
 
     def advance(self, max_steps: int) -> RuntimeStatus:
-        """Up to `max_steps` steps towards the last stop; returns a status."""
+        """Take up to `max_steps` steps toward the last stop; returns a status."""
         self._program.refresh()
         return RuntimeStatus(self._library.pl_run_advance(self._pointer, max_steps))
 
     def go_to(self, t: float, q: np.ndarray, v: np.ndarray) -> RuntimeStatus:
-        """Return to a state inside the last step (an event, say): later samples are dropped; returns a status."""
+        """Return to a state inside the last step (of an event): later samples are dropped; returns a status."""
         q, v = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(v, dtype=float)
         return RuntimeStatus(self._library.pl_run_go_to(self._pointer, t, q.ctypes.data, v.ctypes.data))
 
     def put_state(self, q: np.ndarray, v: np.ndarray) -> None:
-        """Another state at the time reached; samples at this time are taken again by `start`, which is to be called after it."""
+        """Set another state at the current time; `start` must be called afterwards, which repeats the samples at this time."""
         self.q[:], self.v[:] = q, v
         first = int(np.searchsorted(self._samples, self.t - INSTANT * abs(self.t)))
         self._head.next_sample = min(self._head.next_sample, first)
 
     @property
     def t(self) -> float:
-        """Time reached [s]."""
+        """Current time [s]."""
         return float(self._head.t)
 
     @property
     def q(self) -> np.ndarray:
-        """Positions reached (a view that later steps may change)."""
+        """Current positions (a view that later steps may change)."""
         return array_at(self._head.q, self._nq)
 
     @property
     def v(self) -> np.ndarray:
-        """Rates reached (a view)."""
+        """Current rates (a view)."""
         return array_at(self._head.v, self._nv)
 
     @property
     def a(self) -> np.ndarray:
-        """Accelerations at the state reached (a view)."""
+        """Current accelerations (a view)."""
         return array_at(self._head.a, self._nv)
 
     @property
     def multipliers(self) -> np.ndarray:
-        """Multipliers at the state reached (a view)."""
+        """Current multipliers (a view)."""
         return array_at(self._head.multipliers, self._m)
 
     @property
@@ -220,7 +221,7 @@ class TimeLoop:
 
     @property
     def sample_contacts(self) -> Contacts:
-        """Contacts at the samples that are filled (a copy)."""
+        """Contacts at the samples taken so far (a copy)."""
         count = self.sampled
         if not self._contacts.laws or not count:
             return Contacts(times=self._samples[:count], begins=np.zeros(count + 1, dtype=np.int32))
@@ -232,7 +233,7 @@ class TimeLoop:
 
     @property
     def contacts(self) -> Contacts:
-        """Contacts in the state reached."""
+        """Contacts in the current state."""
         if not self._contacts.laws:
             return Contacts(times=np.array([self.t]), begins=np.zeros(2, dtype=np.int32))
         rows = read_records(lambda room, to: self._library.pl_run_contacts_now(self._pointer, room, to))
@@ -240,22 +241,22 @@ class TimeLoop:
 
     @property
     def step(self) -> float:
-        """Step size that comes next [s]."""
+        """Next step size [s]."""
         return float(self._head.h)
 
     @property
     def sampled(self) -> int:
-        """How many samples are filled."""
+        """Number of samples taken so far."""
         return int(self._head.next_sample)
 
     @property
     def steps(self) -> int:
-        """Steps taken."""
+        """Number of accepted steps."""
         return int(self._head.steps)
 
     @property
     def rejected(self) -> int:
-        """Steps tried and thrown away."""
+        """Number of rejected steps."""
         return int(self._head.rejected)
 
     @property
@@ -275,15 +276,15 @@ class TimeLoop:
 
     @property
     def where(self) -> int:
-        """Index in v of the first number that is not finite."""
+        """Index in v of the first non-finite number."""
         return int(self._head.where)
 
 
 class BackwardPass:
-    """What a number changes by, from the end of a run back to where `to` has gone.
+    """Cotangents from the end of a run back to the step that `to` has reached.
 
-    parameters: per parameter; held: per input that is held; poly: per series of the binding, by its coefficients; q, v: by
-    increments and rates of the state that has been reached [nv], which may be added to on the way.
+    parameters: per parameter; held: per constant input; poly: per series of the binding, with respect to its coefficients; q, v:
+    with respect to increments and rates of the current state [nv], to which values may be added on the way.
     """
 
     def __init__(
@@ -302,7 +303,7 @@ class BackwardPass:
         self.poly = tuple(self._poly[a:b] for a, b in pairwise(ends))
 
     def to(self, step: int) -> None:
-        """Go back to the beginning of a step, and to before what happened there: samples, and inputs that jumped."""
+        """Go back to the beginning of a step, before its samples and jumps of inputs."""
         if step >= self._step:
             return
         arrays = (*self._given, self.parameters, self.held, self._poly, self._state)

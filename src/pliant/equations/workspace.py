@@ -1,6 +1,6 @@
-"""Memory that one evaluation works in: a `pl_work` of the runtime.
+"""Memory of an evaluation: a `pl_work` of the runtime.
 
-Each thread has its own workspace for each program, and so has every time loop. Results do not depend on earlier uses
+Each thread has a separate workspace for each program, and so does every time loop. Results do not depend on earlier uses
 of a workspace.
 """
 
@@ -25,9 +25,9 @@ class EvaluationError(RuntimeError):
 
 
 def check(status: int) -> None:
-    """Raise EvaluationError unless an evaluation has succeeded; MemoryError where memory is all that it lacked.
+    """Raise EvaluationError if an evaluation has failed; MemoryError if memory was insufficient.
 
-    Searches take a failed evaluation for a step that was too long, which must not hide that there is no memory.
+    Searches treat a failed evaluation as a step that was too long, which must not hide a lack of memory.
     """
     if status == RuntimeStatus.OUT_OF_MEMORY:
         raise MemoryError(RuntimeStatus(status).failure)
@@ -40,7 +40,7 @@ class Workspace:
 
     def __init__(self, program: Program) -> None:
         self.library = library = program.library
-        self._tables = program.struct  # the runtime keeps its address
+        self._tables = program.struct  # the runtime stores its address
         self.address: int | None = library.pl_work_new(ctypes.byref(program.struct))
         if not self.address:
             check(RuntimeStatus.OUT_OF_MEMORY)
@@ -49,11 +49,11 @@ class Workspace:
     def __del__(self) -> None:
         if getattr(self, "address", None):
             if hasattr(self, "handle"):
-                self.handle.address = 0  # calls may still have it
+                self.handle.address = 0  # calls may still refer to it
             self.library.pl_work_free(self.address)
 
     def bind(self, binding: Binding) -> None:
-        """Put the values of a binding in force; the runtime reads them where they are."""
+        """Use the values of a binding; the runtime reads them in place."""
         self.library.pl_bind(self.address, binding.address)
         self.handle.bound = binding
 
@@ -69,7 +69,7 @@ class Workspace:
 
 
 def array_at(address: int | None, size: int) -> np.ndarray:
-    """Numbers in the runtime's memory as an array."""
+    """Numbers in the runtime's memory as an array (a view)."""
     if not size or address is None:
         return np.zeros(0)
     return np.frombuffer(_doubles(size).from_address(address))

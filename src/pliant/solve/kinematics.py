@@ -223,8 +223,7 @@ class _Search:
 
     def _step(self, q: np.ndarray, error: np.ndarray, J: np.ndarray, damping: float) -> np.ndarray:
         """Minimize |error + J x|^2 + damping |x|^2 within the limits, with x in units of the coordinates' sizes and damping
-        relative to
-        the Jacobian."""
+        relative to the Jacobian."""
         J = J * self.sizes
         weight = np.sqrt(damping) * max(np.linalg.norm(J), 1e-300)
         rows, target = np.vstack([J, weight * np.eye(self.nv)]), np.concatenate([-error, np.zeros(self.nv)])

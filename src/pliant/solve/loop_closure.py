@@ -83,9 +83,8 @@ class LoopClosure:
 
     def _holds(self, every: np.ndarray, asked: np.ndarray) -> Iterator[HeldRates]:
         """Sets of coordinates to hold, largest first: specified values, and the shapes of soft parts. Values that the model
-        states for joints
-        are released in favour of values requested by the caller before soft parts are deformed, but not just to avoid deforming
-        them."""
+        states for joints are released in favour of values requested by the caller before soft parts are deformed, but not just to
+        avoid deforming them."""
         nothing = np.zeros_like(every)
         seen: list[np.ndarray] = []
         for values, shapes in (
@@ -150,8 +149,7 @@ class LoopClosure:
 
     def _correction(self, q: np.ndarray, hold: HeldRates, error: np.ndarray) -> np.ndarray:
         """Increments of the free coordinates, each with its carried nodes, that change the constraint values by `error`, relative
-        to
-        their sizes."""
+        to their sizes."""
         free = ~hold.fixed
         mass, jacobian = self.bound.mass_matrix(q), self.bound.constraints(self.t, q, self.zero)[3].tocsc()
         if self.carrying.any:

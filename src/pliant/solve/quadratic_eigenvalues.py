@@ -43,10 +43,8 @@ class Eigenpairs:
     """Eigenvalues [1/s] and shapes (columns, real if possible), in no particular order.
 
     A conjugate pair is represented by the value with positive imaginary part. So is a pair of opposite sign with the same shape,
-    due
-    to missing damping: a rigid-body mode (0) and an unstable direction (the growing value). `doubts` are the round-off of each
-    value
-    [1/s].
+    due to missing damping: a rigid-body mode (0) and an unstable direction (the growing value). `doubts` are the round-off of
+    each value [1/s].
     """
 
     values: np.ndarray

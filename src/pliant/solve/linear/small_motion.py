@@ -35,8 +35,7 @@ def at_rest(bound: Binding, t: float, q: np.ndarray) -> tuple[LinearizedEquation
 
 def with_contacts_from(made: AssembledState, given: State, t: float) -> AssembledState:
     """The start with static friction: as remembered by the state, or, for an equilibrium without memory, between surfaces that
-    have not
-    slid. Friction of a motion without memory depends on its velocities."""
+    have not slid. Friction of a motion without memory depends on its velocities."""
     bound, q = made.bound, made.q
     if not bound.system.contacts.laws:
         return made
@@ -146,8 +145,7 @@ def steady_start(eqs: Equations, given: State, t: float) -> tuple[AssembledState
     """The state projected on the constraints, and a remark if rates were omitted.
 
     It has the rates of `given` if these are a steady motion, else those that prescribed motions require if these are steady, else
-    zero
-    rates.
+    zero rates.
     """
     made = assemble(eqs, eqs.binding, t, np.array(given.q), np.array(given.v), given.given)
     made = with_contacts_from(made, given, t)

@@ -169,8 +169,7 @@ class EventMonitor:
 
     def cross(self, run: Any) -> str:
         """Locate events inside the last step; the run returns to the first event that has an effect. Returns the reason to stop,
-        or an empty
-        string."""
+        or an empty string."""
         if not self.events:
             return ""
         now = self._now(run.t, _place(run), "the value of an event")
@@ -224,8 +223,7 @@ class EventMonitor:
 
     def _leaves(self, event: Event, t: float, rest: float, states: dict[float, _StepState]) -> bool:
         """Whether the value, zero at the start of the step, has really changed sign until t, not just by round-off: it then grows
-        in
-        proportion to time."""
+        in proportion to time."""
         t0 = self.before[0]
         late, early = (self._value_at(event, t0 + share * (t - t0), states) for share in (0.25, 0.0625))
         return abs(late) > rest and 0.15 < early / late < 0.45

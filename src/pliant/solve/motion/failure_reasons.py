@@ -68,8 +68,7 @@ def dependent_constraints(
     eqs: Equations, bound: Binding, start: tuple[float, np.ndarray], now: tuple[float, np.ndarray]
 ) -> list[str]:
     """Names of constraints, including prescribed motions, that have become dependent since the start, or have no effect any more;
-    empty
-    if all are as independent as at the start."""
+    empty if all are as independent as at the start."""
     rows = np.flatnonzero(bound.active_rows)
     if not 0 < len(rows) <= MOST_ROWS or not np.all(np.isfinite(now[1])):
         return []

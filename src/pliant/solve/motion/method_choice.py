@@ -52,8 +52,7 @@ class MethodChoice:
     """An integrator, the reason for its choice, and the estimated cost of another.
 
     open: whether the choice is reconsidered after the first steps of a run; stable: largest stable step of an explicit method at
-    the
-    start [s]; tolerances: rtol and atol if given.
+    the start [s]; tolerances: rtol and atol if given.
     """
 
     method: Method

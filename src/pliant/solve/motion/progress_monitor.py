@@ -31,8 +31,7 @@ class RunProgress(Protocol):
 
 class ProgressMonitor:
     """Monitors a run until its end [s]; a run that would need more than `most_steps` is abandoned. first: number of steps that
-    are known
-    to take negligible time."""
+    are known to take negligible time."""
 
     def __init__(
         self, run: RunProgress, end: float, most_steps: float, *, one_by_one: bool = False, first: int = 1

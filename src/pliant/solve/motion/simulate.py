@@ -190,8 +190,7 @@ class Request:
         self, eqs: Equations, state: State, acting: list[Controller], *, as_placed: bool, prepare: Prepare | None = None
     ) -> Result:
         """A run of these equations from a state, saved in its file; its status states whether it failed. as_placed: the state is
-        the initial
-        state of the model, in which parts should not overlap."""
+        the initial state of the model, in which parts should not overlap."""
         result = self._attempts(eqs, state, acting, as_placed=as_placed, prepare=prepare)
         if self.out is None:
             return result

@@ -238,8 +238,7 @@ class ArcLengthStatics(StaticEquations):
 
 class _Bordered:
     """[K, -J', F_p; J, 0, phi_p; border] with all blocks scaled to the same size: increments and constraint values relative to
-    their
-    sizes."""
+    their sizes."""
 
     def __init__(
         self, at: LinearizedEquations, by_value: tuple[np.ndarray, np.ndarray], border: Direction, metric: Metric,

@@ -145,9 +145,8 @@ class CarriedSections:
 
         Carried sections move along curves. To second order their positions change by S p in addition to their increments, with
         S = sum (T_before + d/2) d of the motions T of the previous section and d = T - T_before, and their rotation vectors by
-        the sum of
-        half the cross products of the rotations of neighbours. If an element's helix x changes as planned, d becomes
-        d - [d, [d, x]] / 12, to first order in x.
+        the sum of half the cross products of the rotations of neighbours. If an element's helix x changes as planned, d becomes d
+        - [d, [d, x]] / 12, to first order in x.
         """
         found: list[Entries] = []
         rotations, places = bound.node_poses(q) if self._chains else (np.zeros((0, 3, 3)), np.zeros((0, 3)))
@@ -197,8 +196,7 @@ def _inverse(S: np.ndarray, size: float, rate_sizes: np.ndarray) -> np.ndarray:
 
 def _second_order(wrenches: np.ndarray, places: np.ndarray, helices: np.ndarray) -> np.ndarray:
     """Second derivatives (n x 12 x 12) of the work of wrenches on carried sections with respect to the twists of the previous
-    section
-    and of the section itself."""
+    section and of the section itself."""
     f = wrenches[:, :3]
     torque = wrenches[:, 3:] - np.cross(places, f)
     moments = np.einsum("ni,nj->nij", f, places)
@@ -324,9 +322,8 @@ def _exponential(twists: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _moved(R: np.ndarray, p: np.ndarray, helices: np.ndarray, relative: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Motions of the world (rotations, translations of its origin) that map sections one after the other to their new poses: the
-    motion
-    of the previous section, and a change of the helix x between both that has the relative world twist (n x 6) to first order. All
-    lengths are dimensionless."""
+    motion of the previous section, and a change of the helix x between both that has the relative world twist (n x 6) to first
+    order. All lengths are dimensionless."""
     change = np.linalg.solve(_change(helices), relative[:, :, None])[:, :, 0]
     (turn, shift), (back, away) = _exponential(helices + change), _exponential(-helices)
     steps, moves = turn @ back, np.einsum("nij,nj->ni", turn, away) + shift

@@ -115,8 +115,7 @@ def about(
     eqs: Equations, at: Start, inputs: InputValues | None, parameters: Values | None, time: float | None
 ) -> tuple[Equations, State, float]:
     """Equations, state and time [s] of an analysis about a state: the inputs and parameters of an `Equilibrium` are used if none
-    are
-    given, and the time of a state."""
+    are given, and the time of a state."""
     if isinstance(at, Equilibrium):
         inputs = at.inputs if inputs is None else inputs
         parameters = at.parameters if parameters is None else parameters
@@ -142,8 +141,7 @@ def equilibrium(
     on_failure: Literal["raise", "return"] = "raise",
 ) -> Equilibrium:
     """The stable equilibrium that the robot reaches from `start`: "initial", a State or an object with one, positions, or
-    coordinates
-    by name.
+    coordinates by name.
 
     Args:
         time: at which inputs are read [s].
@@ -207,9 +205,8 @@ def _search(
     eqs: Equations, statics: StaticEquations, made: AssembledState, q: np.ndarray, *, stable: bool
 ) -> RelaxationResult:
     """The equilibrium reached from a start. The result for rods depends on how their ends were brought together, so open
-    constraints
-    are closed gradually, and at once only if that fails. If no equilibrium is found, the search is repeated with short steps, and
-    finally with steps that may pass through surfaces."""
+    constraints are closed gradually, and at once only if that fails. If no equilibrium is found, the search is repeated with
+    short steps, and finally with steps that may pass through surfaces."""
     carried = CarriedSections(eqs.model)
     starts = [q, made.q] if eqs.model.spec.rods and made.gap else [made.q]
     iterations = 0

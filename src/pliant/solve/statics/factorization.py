@@ -40,8 +40,7 @@ class Tangent:
         self, at: LinearizedEquations, metric: Any, rows: np.ndarray, added: tuple[np.ndarray, ...] | None = None
     ) -> None:
         """`metric`: V (nv x nv), positive definite, dense or sparse. `rows`: booleans of the active constraint rows. `added`:
-        rows, columns
-        and values that are added to the stiffness."""
+        rows, columns and values that are added to the stiffness."""
         self.n, self.rows = at.stiffness.shape[0], rows
         J = scipy.sparse.csr_matrix(at.jacobian)[np.flatnonzero(rows)] if len(rows) else at.jacobian
         self.stiffness: Any = at.stiffness
@@ -162,8 +161,7 @@ class Factors:
     @cached_property
     def sound(self) -> bool:
         """Whether the shifted stiffness has no negative real eigenvalues on the motions allowed by the constraints. For large
-        unsymmetric
-        matrices only the parity of their number is known."""
+        unsymmetric matrices only the parity of their number is known."""
         return self._judge()
 
     def step(self, force: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -176,8 +174,7 @@ class Factors:
 
 def _has_no_negative(A: np.ndarray, J: np.ndarray) -> bool:
     """Whether a matrix of about unit diagonal has no negative real eigenvalues on the null space of J. Complex pairs are ignored:
-    their
-    real parts depend on the scaling."""
+    their real parts depend on the scaling."""
     if len(J):
         Z = null_space(J)
         A = Z.T @ A @ Z

@@ -46,8 +46,7 @@ class PathParameter:
 
     def derivative(self, value: float, imbalance: Imbalance) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives of forces and constraint values, which `imbalance` returns for a value, with respect to the parameter: by a
-        central
-        difference, or a one-sided one if the model cannot be evaluated on the other side."""
+        central difference, or a one-sided one if the model cannot be evaluated on the other side."""
         step = DIFFERENCE * self.scale
         found: list[tuple[float, tuple[np.ndarray, np.ndarray]]] = []
         for place in (value + step, value - step, value):

@@ -200,8 +200,7 @@ class Relaxation:
         self, place: _PoseEquations, metric: Any, imbalance: np.ndarray, left: np.ndarray | float = 0.0
     ) -> Tangent:
         """The tangent at a pose for a step that removes an imbalance (nv) and leaves forces `left`, including the second
-        derivative along
-        carried increments, which are curved."""
+        derivative along carried increments, which are curved."""
         carried = self._carried.rates
         turning = imbalance.copy()
         turning[carried] = (imbalance + left)[carried]
@@ -218,8 +217,7 @@ class Relaxation:
 
     def _commutators(self, force: np.ndarray) -> Entries:
         """The difference between the stiffness for increments by rotation vectors and for body-side increments, which is nonzero
-        if forces
-        do not balance: minus half the hat of the torque."""
+        if forces do not balance: minus half the hat of the torque."""
         begin, half = self._rotations, 0.5 * force
         rows, columns, values = [], [], []
         for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
@@ -250,8 +248,7 @@ class Relaxation:
 
     def _metric(self, at: LinearizedEquations) -> Any:
         """V: displacements weighted by the mass that they move, relative to the robot's mass and size, and rotations of nodes. An
-        array for
-        small systems, else sparse."""
+        array for small systems, else sparse."""
         total = float(sum(self._bound.constants[k] for k in self._bound.system.masses.values()))
         scale = 1.0 / ((total if total > 0 else 1.0) * self._size**2)
         # a small multiple of the identity, so that massless directions have a nonzero length
@@ -343,12 +340,10 @@ class Relaxation:
 
     def _softness(self, place: _PoseEquations) -> float:
         """Initial compliance of constraints, relative to their sizes per work of their forces [1/J]: zero, or such that they load
-        the robot
-        only slightly beyond its first buckling.
+        the robot only slightly beyond its first buckling.
 
         Closed at once, constraints could compress a perfect rod arbitrarily, and let it buckle in a mode that slow compression
-        never
-        reaches. The first loss of stiffness is predicted from its change over a small fraction of Newton's step.
+        never reaches. The first loss of stiffness is predicted from its change over a small fraction of Newton's step.
         """
         phi = place.at.phi * self._active
         if self._gap(place) <= CLOSING or self._bound.nv > DENSE_UP_TO:
@@ -399,8 +394,7 @@ class Relaxation:
         self, place: _PoseEquations, step: _Step, share: float, metric: Any
     ) -> tuple[_PoseEquations, float, np.ndarray] | None:
         """Solve the equations of a step by Newton's method: the solution, the largest ratio of two corrections, and the
-        increment; None
-        if corrections do not decrease."""
+        increment; None if corrections do not decrease."""
         left_phi = (1 - share) * self._gaps(place)
         x = share * step.x
         q = self._carried.increment(self._bound, place.q, x)

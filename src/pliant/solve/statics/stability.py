@@ -183,8 +183,7 @@ def held_by_damping(at: LinearizedEquations) -> bool:
 
 def judge_large(at: LinearizedEquations) -> Stability | None:
     """Stability of a system that is too large for `judge`, without values and directions; None if undetermined due to round-off,
-    or if
-    the stiffness does not decide and no growing motion was found among the slowest."""
+    or if the stiffness does not decide and no growing motion was found among the slowest."""
     n = at.stiffness.shape[0]
     if n == 0:
         return None
