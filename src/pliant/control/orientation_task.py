@@ -144,11 +144,8 @@ class FrameOrientation:
 class FrameDirection:
     """Direction of an axis of a frame: two angles [rad] relative to a `target` direction in the world, zero at the target.
 
-
     They are the components, along two directions perpendicular to the target, of the rotation vector from the target to the
-
     axis; its norm is the angle between both. Rotation about the axis is free. axis: x, y, z or three numbers, in the frame's
-
     axes.
     """
 

@@ -67,7 +67,6 @@ class Goal:
 class Sphere:
     """A spherical obstacle of `radius` [m] at `center` [m] in the world for the origins of `frames`.
 
-
     frames: names, or names with the radius [m] of the robot around each, which is added to that of the obstacle.
     """
 

@@ -1,4 +1,4 @@
-"""Fleets on the cores of this machine: lanes of vectors, a thread per core."""
+"""Fleets on the CPU: vector lanes, one thread per core."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pliant.fleet.source import Program, code_file
 from pliant.language.arguments import ArgumentError
 
 COLUMNS = 16
-"""Robots are counted in groups of as many: whole vectors, whatever the processor and the precision."""
+"""The number of robots is rounded up to a multiple of this: full vectors for any processor and precision."""
 FILES = ("lanes.h", "fleet.h", "arrays.h", "steps.h", "loop.h", "values.h")
 FLAGS = ("-std=gnu11", "-O2", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-w")
 """-O1 takes two thirds of the time to compile, and a third more to step."""
@@ -33,7 +33,7 @@ class FleetStruct(ctypes.Structure):
 
 
 class Cpu:
-    """The processor, as a device of fleets. precision: "double" or "single"; threads: how many at most, all cores when None."""
+    """The CPU as a device of fleets. precision: "double" or "single"; threads: maximum number, all cores if None."""
 
     name = "cpu"
 
@@ -46,18 +46,18 @@ class Cpu:
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
 
     def columns(self, count: int) -> int:
-        """Columns of arrays for so many robots."""
+        """Number of columns of arrays for this number of robots."""
         return -(-count // COLUMNS) * COLUMNS
 
     def zeros(self, rows: int, columns: int, kind: Any = None) -> np.ndarray:
-        """An array of zeros, of this device's precision unless `kind` says otherwise."""
+        """An array of zeros, with this device's precision unless `kind` is given."""
         kind = np.dtype(self.real if kind is None else kind)
         memory = np.zeros(rows * columns * kind.itemsize + ALIGNMENT, dtype=np.uint8)
         start = -memory.ctypes.data % ALIGNMENT
         return memory[start : start + rows * columns * kind.itemsize].view(kind).reshape(rows, columns)
 
     def read(self, values: Any) -> np.ndarray:
-        """An array from what a caller gives, without a copy where it can be."""
+        """An array from a caller's value, without a copy if possible."""
         if hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray):
             device, _ = values.__dlpack_device__()
             if device != 1:
@@ -68,11 +68,11 @@ class Cpu:
         return np.asarray(values)
 
     def own(self, values: np.ndarray) -> np.ndarray:
-        """Numbers as an array of this device's precision."""
+        """Numbers as an array with this device's precision."""
         return np.ascontiguousarray(values).astype(self.real)
 
     def each(self, count: int, function: Callable[[int], None]) -> None:
-        """Call a function for each of so many robots, in threads."""
+        """Call a function for each robot, in threads."""
         shares = 1 if self._pool is None else min(count, 4 * self.threads)
         ends = [count * k // shares for k in range(shares + 1)]
 
@@ -86,7 +86,7 @@ class Cpu:
             list(self._pool.map(share, range(shares)))
 
     def load(self, program: Program) -> Callable[..., None]:
-        """The compiled program: `run(arrays, *more)` for its arrays by name, and steps and step size of one that steps."""
+        """The compiled program: `run(arrays, *more)` for its arrays by name, and the number of steps and step size if it steps."""
         sources = {"cpu.c": code_file("cpu.c"), "robot.h": program.robot_file}
         sources |= {name: code_file(name) for name in FILES}
         single = ("-DFLEET_SINGLE",) if self.precision == "single" else ()
@@ -112,7 +112,7 @@ class Cpu:
         if self._pool is None or groups == 1:
             function(fleet, 0, columns, *more)
             return
-        # a few shares for each thread, so that none waits long for the last one
+        # a few chunks for each thread, for load balancing
         shares = min(groups, 4 * self.threads)
         ends = [COLUMNS * (groups * k // shares) for k in range(shares + 1)]
         list(self._pool.map(lambda k: function(fleet, ends[k], ends[k + 1], *more), range(shares)))

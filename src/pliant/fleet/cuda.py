@@ -1,4 +1,4 @@
-"""Fleets on a GPU of NVIDIA: one thread per robot. CuPy compiles the program at run time (NVRTC), so no toolkit is needed."""
+"""Fleets on an NVIDIA GPU: one thread per robot. CuPy compiles the program at run time (NVRTC), so no toolkit is needed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pliant.fleet.source import Program, one_text
 from pliant.language.arguments import ArgumentError
 
 BLOCK = 64
-"""Threads of a block: programs use all registers that a thread can have."""
+"""Threads per block: programs use all registers of a thread."""
 POINTERS = ("time", "q", "v", "u", "c", "status", "values", "robots")
 STRUCT = np.dtype([*((name, np.uint64) for name in POINTERS), ("stride", np.int64), ("count", np.int64)])
 """`fleet` of arrays.h."""
@@ -31,11 +31,11 @@ class Cuda:
         self._cupy = _cupy()
 
     def columns(self, count: int) -> int:
-        """Columns of arrays for so many robots."""
+        """Number of columns of arrays for this number of robots."""
         return count
 
     def zeros(self, rows: int, columns: int, kind: Any = None) -> Any:
-        """An array of zeros, of this device's precision unless `kind` says otherwise."""
+        """An array of zeros, with this device's precision unless `kind` is given."""
         kind = np.dtype(self.real if kind is None else kind)
         try:
             return self._cupy.zeros((rows, columns), dtype=kind)
@@ -48,7 +48,7 @@ class Cuda:
             ) from None
 
     def read(self, values: Any) -> Any:
-        """An array on the GPU from what a caller gives, without a copy where it is there already."""
+        """An array on the GPU from a caller's value, without a copy if it is already there."""
         if isinstance(values, self._cupy.ndarray):
             return values
         if hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray) and values.__dlpack_device__()[0] == 2:
@@ -56,11 +56,11 @@ class Cuda:
         return self._cupy.asarray(np.asarray(values))
 
     def own(self, values: np.ndarray) -> Any:
-        """Numbers as an array of the GPU, of this device's precision."""
+        """Numbers as an array on the GPU, with this device's precision."""
         return self.read(np.ascontiguousarray(values)).astype(self.real)
 
     def load(self, program: Program) -> Callable[..., None]:
-        """The compiled program: `run(arrays, *more)` for its arrays by name, and steps and step size of one that steps."""
+        """The compiled program: `run(arrays, *more)` for its arrays by name, and the number of steps and step size if it steps."""
         steps = "WITH_STEPS" in program.macros
         module = self.module(one_text("cuda.cu", program.robot_file))
         kernel = module.get_function("fleet_step" if steps else "fleet_values")
@@ -81,18 +81,18 @@ class Cuda:
 
     @property
     def compile_error(self) -> type[Exception]:
-        """What is raised where a program does not compile."""
+        """The exception raised if a program does not compile."""
         found: type[Exception] = self._cupy.cuda.compiler.CompileException
         return found
 
     def reserve_stack(self, size: int) -> None:
-        """Give each thread at least so much memory for what functions keep [bytes]."""
+        """Set the stack size of threads to at least this value [bytes]."""
         runtime = self._cupy.cuda.runtime
         if runtime.deviceGetLimit(STACK_SIZE) < size:
             runtime.deviceSetLimit(STACK_SIZE, size)
 
     def struct(self, arrays: dict[str, Any]) -> Any:
-        """The arrays of a fleet, by name, as its kernels take them."""
+        """The arrays of a fleet, by name, as arguments of its kernels."""
         fleet = np.zeros(1, STRUCT)
         for name, array in arrays.items():
             fleet[name] = array.data.ptr
@@ -100,13 +100,13 @@ class Cuda:
         return fleet[0]
 
     def launch(self, kernel: Any, count: int, block: int, arguments: tuple[Any, ...], *, shared: int = 0) -> None:
-        """Run a kernel with a thread for each robot, in blocks of `block`; shared: bytes that a block shares."""
+        """Run a kernel with one thread per robot, in blocks of `block`; shared: bytes of shared memory per block."""
         try:
             kernel((-(-count // block),), (block,), arguments, shared_mem=shared)
         except self._cupy.cuda.driver.CUDADriverError as reason:
             if "OUT_OF_MEMORY" not in str(reason):
                 raise
-            # each thread that is in flight has memory of its own for what registers do not hold
+            # each resident thread has separate memory for spilled registers
             raise ArgumentError(
                 "the GPU does not have enough memory for the local variables of the threads",
                 "free GPU memory of other libraries (cupy, torch), or use precision='single'",
@@ -114,7 +114,7 @@ class Cuda:
 
 
 def _cupy() -> Any:
-    """CuPy with a GPU to run on; an error otherwise."""
+    """CuPy, if a GPU is available; raises an error otherwise."""
     try:
         import cupy
     except ImportError:

@@ -1,4 +1,4 @@
-"""The runtime as engine of a fleet on a GPU: the exported C of the robot, with one thread and one arena of memory per robot."""
+"""The runtime as engine of a fleet on a GPU: the exported C of the robot, with one thread and one memory arena per robot."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from pliant.model.model import Model
 from pliant.solve.motion.integrator import Method
 
 BLOCK = 32
-"""Threads of a block."""
+"""Threads per block."""
 QUICK = "--Ofast-compile=mid"
 """Compiles in half a minute instead of five."""
 STACK = 64 * 2**10
-"""Bytes of stack of each thread."""
+"""Stack size of each thread [bytes]."""
 TRIED = 64 * 2**20
-"""Bytes of the arena in which one robot is tried, to learn what it needs."""
+"""Bytes of the arena in a trial with one robot, which determines the required size."""
 TRIED_STEPS = 20
 ROOM = 1.25
-"""Share of what was needed in that trial that each robot has."""
+"""Arena of each robot, relative to the memory used in the trial."""
 ROOM_FOR_CONTACTS = 4.0
-"""The same for robots with contacts, which come and go."""
+"""The same for robots with contacts, whose number varies."""
 
 
 class CudaRuntimeEngine(Engine):
@@ -51,7 +51,7 @@ class CudaRuntimeEngine(Engine):
         self._make(eqs)
 
     def _make(self, eqs: Equations) -> None:
-        """One robot is tried for what memory it needs; then all are made."""
+        """Determine the required memory by a trial with one robot; then create all robots."""
         device, count = self._device, self._group.count
         start = eqs.initial_state()
         one = {name: device.zeros(len(rows), 1, rows.dtype) for name, rows in self.arrays.items()}
@@ -69,7 +69,7 @@ class CudaRuntimeEngine(Engine):
         self._launch("make", self.arrays)
 
     def _used(self, count: int) -> Any:
-        """Bytes that each robot has used at most (count)."""
+        """Maximum memory used by each robot so far [bytes] (count)."""
         most = self._device.zeros(1, count, np.int64)
         arguments = np.int64(count), self._memory, np.int64(self._bytes), most
         self._device.launch(self._kernels["memory"], count, BLOCK, arguments)
@@ -90,7 +90,7 @@ class CudaRuntimeEngine(Engine):
         self._launch("step", self.arrays, np.int64(n), self._step)
 
     def outputs(self, names: tuple[str, ...]) -> dict[str, Any]:
-        """Outputs in the present states, one row per number (numbers x count)."""
+        """Outputs in the current states, one row per component (components x count)."""
         rows = exported_rows(self._eqs.model)
         for name in names:
             if name not in rows:
@@ -127,7 +127,7 @@ def _compiled(device: Cuda, text: str) -> dict[str, Any]:
 
 
 def exported_rows(model: Model) -> dict[str, slice]:
-    """Rows of the values of each output that the exported C evaluates, by name."""
+    """Rows of the values of each output evaluated by the exported C, by name."""
     exported, found, at = exported_output_parts(model), {}, 0
     for name in output_names(model):
         parts = tuple(output_parts(model, name))
@@ -138,7 +138,7 @@ def exported_rows(model: Model) -> dict[str, slice]:
 
 
 def program_text(eqs: Equations, group: Group, method: Method) -> str:
-    """CUDA source of a fleet whose robots the runtime steps."""
+    """CUDA source of a fleet whose robots are stepped by the runtime."""
     model = eqs.model
     files = c_files(model, method=method.name, step=method.step or 1e-3, coefficients=method.coefficients)
     sources = {path: text for path, text in files.items() if path.endswith((".c", ".h"))}
@@ -146,13 +146,13 @@ def program_text(eqs: Equations, group: Group, method: Method) -> str:
 
 
 def _facts(eqs: Equations, group: Group) -> str:
-    """What a fleet sets in its robots, as C."""
+    """C code that sets the values of a fleet in its robots."""
     model = eqs.model
     name, at = c_text.robot_identifier(model.spec.title), model.parameter_defaults[1]
     own, wanted = model.parameter_vector(), eqs.binding.parameters
     others = np.flatnonzero(own != wanted)
     for given in eqs.given_inputs:
-        if given not in group.inputs:  # the exported C has the model's own inputs
+        if given not in group.inputs:  # the exported C contains the inputs of the model
             raise ArgumentError(
                 f"the input '{given}' is given by `at`, which fleets on a GPU do not support in the runtime",
                 f"set it by the fleet: inputs=['{given}', ...]",

@@ -14,10 +14,10 @@ from pliant.language.arguments import ArgumentError
 
 
 def output_parts(robot: Robot, names: tuple[str, ...]) -> tuple[list[Part], dict[str, int]]:
-    """Functions that evaluate some outputs, and how many numbers each of these has."""
+    """Functions that evaluate some outputs, and the number of components of each."""
     model, (signals, rates, _) = robot.eqs.model, robot.signals
     function = output_function(model)
-    # rows that are not in force have no multipliers
+    # inactive rows have no multipliers
     y, multipliers = ca.SX.sym("y", robot.m), ca.SX.zeros(model.system.rows)
     for k, row in enumerate(robot.rows):
         multipliers[row] = y[k]

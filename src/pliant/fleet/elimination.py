@@ -1,7 +1,7 @@
-"""Linear systems of expressions, solved by elimination without pivoting: entries that are zero by structure cost nothing.
+"""Linear systems of expressions, solved by elimination without pivoting: structural zeros cost nothing.
 
-Rows are eliminated from the last to the first, from the tips of a tree to its ground, which leaves the pattern of a tree's mass
-matrix as it is.
+Rows are eliminated from the last to the first, from the tips of a tree to its ground, which preserves the sparsity pattern of the
+mass matrix of a tree.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Rows = list[dict[int, Any]]
 
 
 def rows_of(matrix: Any) -> Rows:
-    """The entries of a matrix that are not zero, by row and column."""
+    """The nonzero entries of a matrix, by row and column."""
     found: Rows = [{} for _ in range(matrix.size1())]
     pattern = matrix.sparsity()
     values = matrix.nz[:]
@@ -28,10 +28,11 @@ def rows_of(matrix: Any) -> Rows:
 def factorized(matrix: Any, *, symmetric: bool) -> tuple[Rows, list[Any]]:
     """Rows of a matrix A = U L, with 1 on the diagonal of U, and the reciprocals of the diagonal of L.
 
-    Entry (i, j) is that of L for j < i and of U for j > i. symmetric: the matrix is; entries below its diagonal are not read.
+    Entry (i, j) is that of L for j < i and of U for j > i. symmetric: whether the matrix is; entries below its diagonal are then
+    not read.
     """
     n = matrix.size1()
-    # of a mass matrix the entries above the diagonal are the shorter ones: forces of a tip's motion on what carries it
+    # in a mass matrix the entries above the diagonal are shorter: forces of the motion of a tip on its carriers
     rows = rows_of(ca.triu(matrix).T if symmetric else matrix)
     inverse: list[Any] = [None] * n
     for k in reversed(range(n)):
@@ -69,8 +70,8 @@ def solve(matrix: Any, right: Any, *, symmetric: bool) -> Any:
 
 
 def packed(rows: Rows, inverse: Sequence[Any]) -> tuple[Any, Rows, list[Any]]:
-    """The factors one after the other, and the same factors read from symbols in that order: for a function that factorizes and
-    another that solves."""
+    """The factors as one list, and the same factors read from symbols in that order: for separate functions that factorize and
+    solve."""
     places = [(i, j) for i, row in enumerate(rows) for j in sorted(row) if j != i]
     numbers = ca.vertcat(*[rows[i][j] for i, j in places], *inverse)
     read = ca.SX.sym("factors", numbers.numel())

@@ -13,7 +13,7 @@ from pliant.equations.equations import Equations
 
 @dataclass(frozen=True)
 class Group:
-    """How many robots, the inputs that are set for each, and the parameters that differ, by name."""
+    """Number of robots, the inputs that are set for each, and the parameters that differ, by name."""
 
     count: int
     inputs: tuple[str, ...]
@@ -23,7 +23,7 @@ class Group:
 class Engine(ABC):
     """Arrays of a fleet, with a column per robot, and the functions that advance and evaluate them.
 
-    arrays: `q`, `v`, `u` (inputs), `c` (what differs by parameters), `time` and `status` (0 while a robot is sound).
+    arrays: `q`, `v`, `u` (inputs), `c` (constants that differ between robots), `time` and `status` (0 unless a robot has diverged).
     """
 
     name: ClassVar[str]
@@ -34,7 +34,7 @@ class Engine(ABC):
         self.arrays = {name: device.zeros(n, columns) for name, n in rows.items()}
         self.arrays["time"] = device.zeros(1, columns, np.float64)
         self.arrays["status"] = device.zeros(1, columns, np.int32)
-        self.arrays["status"][0, group.count :] = 1  # columns beyond the last robot
+        self.arrays["status"][0, group.count :] = 1  # padding columns
 
     @abstractmethod
     def put_parameters(self, which: np.ndarray, parameters: np.ndarray) -> None:
@@ -46,7 +46,7 @@ class Engine(ABC):
 
     @abstractmethod
     def outputs(self, names: tuple[str, ...]) -> dict[str, Any]:
-        """Outputs in the present states, one row per number (numbers x count)."""
+        """Outputs in the current states, one row per component (components x count)."""
 
     @abstractmethod
     def frame(self, name: str) -> Any:

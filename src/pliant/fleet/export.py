@@ -17,7 +17,7 @@ from pliant.io.c_text import ExportError, filled
 from pliant.io.folders import check_folder, write_files
 
 FILES = {"fleet.cu": "cuda.cu", **{name: name for name in ("cuda.h", "fleet.h", "arrays.h", "steps.h", "loop.h")}}
-"""Files of an export and what they are called in `fleet/code`."""
+"""Files of an export and their names in `fleet/code`."""
 
 
 def export_cuda(
@@ -30,11 +30,11 @@ def export_cuda(
 ) -> list[Path]:
     """Write the program that advances a fleet of robots on a GPU as source, and return the files written.
 
-    method: `semi_implicit`, `implicit`, `explicit` or `symplectic_euler`; step: the step [s] that the main uses. Parameters are
-    those in force in the equations; inputs that are held are set for each robot. force: replace the export's own files in a folder
+    method: `semi_implicit`, `implicit`, `explicit` or `symplectic_euler`; step: the step [s] that the main uses. Parameters have
+    the values of the equations; constant inputs are set for each robot. force: replace the export's own files in a folder
     that is not empty.
 
-    Raises ExportError when the folder cannot be written to, ArgumentError for a robot that a fleet cannot do.
+    Raises ExportError when the folder cannot be written to, ArgumentError for a robot that fleets do not support.
     """
     target = Path(folder)
     check_folder(target, force=force)

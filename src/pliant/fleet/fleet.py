@@ -36,13 +36,9 @@ class FramePoses(NamedTuple):
 class Fleet:
     """Many independent copies of one robot, stepped together with fixed steps.
 
-
     Every robot has its own state, time, inputs and, if given as arrays, parameters. Arrays have one row per robot. They are
-
     views of the fleet's memory and may be written to: NumPy arrays on the CPU, CuPy arrays on a GPU. Other libraries share
-
     them without a copy (`torch.from_dlpack(fleet.q)`). Robots that diverge keep their last valid state and are marked in
-
     `failed`; the others continue. Results are deterministic and do not depend on the number of threads.
 
     Attributes:
@@ -66,19 +62,19 @@ class Fleet:
         start: Start = None,
         threads: int | None = None,
     ) -> None:
-        """Write the robot's equations out, compile them, and put all robots at their start.
+        """Generate and compile the code of the robot's equations, and set all robots to their initial state.
 
-        eqs: the equations, with the inputs and parameters that are in force (`eqs.at`).
-        count: how many robots.
+        eqs: the equations, with their inputs and parameters (`eqs.at`).
+        count: number of robots.
         device: "cpu" or "cuda".
         precision: "double" or "single"; None for single with straight-line code and double in the runtime.
         method: an integrator with a fixed step or its name: "explicit", "symplectic_euler", "semi_implicit", or
             "implicit", the default.
-        step: step [s] of a method that is given by name.
+        step: step [s] of a method given by name.
         inputs: names of the inputs that are set for each robot; by default all constant ones. The others follow the model.
         parameters: by name, a number for all robots or an array with one for each (SI units).
-        start: as for `simulate`; the model's own when None.
-        threads: threads on the CPU; one per core when None.
+        start: as for `simulate`; None: that of the model.
+        threads: threads on the CPU; None: one per core.
         """
         self.count = whole("count", count, least=1)
         self.method = fleet_method(method, step)
@@ -100,7 +96,7 @@ class Fleet:
         self.reset()
 
     def _made_engine(self, start: AssembledState) -> Engine:
-        """Straight-line code where the robot permits it, else the runtime."""
+        """Straight-line code if the robot permits it, else the runtime."""
         reason = why_no_straight_line(self.eqs, self.method)
         if not reason:
             try:
@@ -141,7 +137,7 @@ class Fleet:
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__dict__.update(kept, _device=_device(*kept["_device"]))
-        self._engine = self._made_engine(assembled_start(self.eqs, self._start_given))  # with memory of its own
+        self._engine = self._made_engine(assembled_start(self.eqs, self._start_given))  # with separate memory
         self._arrays = self._engine.arrays
         if self.parameter_names:
             self._engine.put_parameters(np.arange(self.count), self._parameters)
@@ -178,7 +174,7 @@ class Fleet:
 
     @property
     def engine(self) -> str:
-        """What steps the robots: "straight-line code" of this robot, or the "runtime", which supports every robot."""
+        """The engine: "straight-line code" of this robot, or the "runtime", which supports every robot."""
         return self._engine.name
 
     @property
@@ -194,7 +190,7 @@ class Fleet:
     def _columns(self, name: str) -> Any:
         return self._arrays[name][:, : self.count].T
 
-    # -- what is done with them -----------------------------------------------------------------------------------------------
+    # -- actions -----------------------------------------------------------------------------------------------
 
     def reset(self, mask: Any = None, *, start: Any = None) -> None:
         """Reset robots to their initial states at time 0: all, or those of a mask (booleans or indices).
@@ -211,7 +207,6 @@ class Fleet:
 
     def step(self, inputs: Any = None, n: int = 1) -> None:
         """Advance all robots by n steps with constant inputs: an array (count x inputs), or numbers and arrays by name.
-
 
         Inputs that are not given are unchanged.
         """
@@ -277,7 +272,7 @@ class Fleet:
     # -- helpers --------------------------------------------------------------------------------------------------------------
 
     def _starts(self, given: Any) -> tuple[Any, Any]:
-        """Positions and rates that robots begin with (nq x count, nv x count)."""
+        """Initial positions and rates of robots (nq x count, nv x count)."""
         self._start_given = given
         if is_arrays(given):
             sizes = len(self.eqs.coordinates), len(self.eqs.rates)
@@ -305,7 +300,7 @@ class Fleet:
         return found
 
     def _shaped(self, what: str, values: Any, shape: tuple[int, ...]) -> Any:
-        """An array on the device, of this shape or a number for all."""
+        """An array on the device, of this shape or from a number for all."""
         found = self._device.read(values)
         if found.ndim and found.shape != shape:
             wanted = " x ".join(str(n) for n in shape)
@@ -314,12 +309,12 @@ class Fleet:
 
 
 def to_numpy(values: Any) -> Any:
-    """An array of a fleet as a NumPy array, wherever the fleet lives; other values as they are."""
+    """An array of a fleet as a NumPy array, on any device; other values are returned unchanged."""
     return values.get() if hasattr(values, "get") and not isinstance(values, Mapping) else values
 
 
 def _split(parameters: dict[str, Any], count: int) -> tuple[dict[str, float], dict[str, Any]]:
-    """Parameters that are numbers for all robots, and those with one for each."""
+    """Parameters with one number for all robots, and those with one for each."""
     numbers = {name: value for name, value in parameters.items() if is_number(value) or isinstance(value, str)}
     arrays = {name: value for name, value in parameters.items() if name not in numbers}
     for name, value in arrays.items():

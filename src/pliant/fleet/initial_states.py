@@ -12,19 +12,20 @@ from pliant.solve.statics.equilibrium import state_at
 
 
 def is_arrays(start: Any) -> bool:
-    """Whether a start is positions and rates with a row for each robot."""
+    """Whether a start consists of positions and rates with one row per robot."""
     return isinstance(start, tuple) and len(start) == 2 and all(len(getattr(x, "shape", ())) == 2 for x in start)
 
 
 def assembled_start(eqs: Equations, start: Any = None) -> AssembledState:
-    """The state that a start of `simulate` means, on the constraints; the model's own when None, or when robots have their own."""
+    """The state for a start as for `simulate`, on the constraints; that of the model if None, or if robots have different
+    starts."""
     given = eqs.model.spec.start if start is None or is_arrays(start) else start
     state = state_at(eqs, given, 0.0, where="start")
     return assemble(eqs, eqs.binding, 0.0, state.q, state.v, state.given)
 
 
 def rows_in_force(start: AssembledState) -> tuple[list[int], list[float]]:
-    """Constraint active rows, by index, and what their values are measured against."""
+    """Active constraint rows, by index, and the reference sizes of their values."""
     rows = np.flatnonzero(start.bound.row_active)
     if not len(rows):
         return [], []
@@ -35,7 +36,7 @@ def starts_of_each(
     eqs: Equations, parameters: np.ndarray, names: tuple[str, ...], start: Any, which: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Positions and rates (nq x which, nv x which) that follow from the parameters of each robot (robots x parameters), of which
-    those named differ, for the robots with the indices `which`. Loops are closed robot by robot, and equilibria found so.
+    those named differ, for the robots with the indices `which`. Loops are closed, and equilibria computed, robot by robot.
 
     Raises ValueError with the number of the robot that has none.
     """

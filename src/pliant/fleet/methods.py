@@ -1,4 +1,4 @@
-"""Fixed steps of a fleet: which functions of a robot each method evaluates. The steps themselves are in `code/steps.h`."""
+"""Fixed steps of a fleet: the functions of a robot evaluated by each method. The steps themselves are in `code/steps.h`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pliant.solve.motion.integrator import (
 
 @dataclass(frozen=True)
 class Part:
-    """A function of a robot in the program: its name in C, those of its arguments, of its results, and what it computes."""
+    """A function of a robot in the program: its name in C, the names of its arguments and results, and its definition."""
 
     name: str
     arguments: tuple[str, ...]
@@ -57,14 +57,14 @@ def _held(M: Any, J: Any, force: Any, rows: Any) -> tuple[Any, Any]:
     m = J.size1()
     if not m:
         return ca.SX(0, 1), solve(M, force, symmetric=True)
-    # elimination goes from the last row to the first: M, and then what it leaves of the multipliers
+    # elimination goes from the last row to the first: M, and then the Schur complement of the multipliers
     matrix = ca.vertcat(ca.horzcat(ca.SX(m, m), J), ca.horzcat(J.T, M))
     found = solve(matrix, ca.vertcat(rows, force), symmetric=True)
     return found[:m], found[m:]
 
 
 def _group(robot: Robot) -> list[Part]:
-    """Rates of positions, positions of length one, increments applied; and the backward pass onto the constraints."""
+    """Rates of positions, normalized positions, increments applied; and the projection on the constraints."""
     x = ca.SX.sym("x", robot.nv)
     q, v = robot.q, robot.v
     parts = [
@@ -76,7 +76,7 @@ def _group(robot: Robot) -> list[Part]:
 
 
 def _projection(robot: Robot) -> list[Part]:
-    """The nearest state in the mass metric: how far positions are from the constraints, a Newton step, and a change of rates."""
+    """The closest state in the mass metric: constraint errors of positions, a Newton step, and a change of rates."""
     M, _ = robot.equations
     phi, J, _, _ = robot.constraints
     rate = robot.in_force(robot.bound([robot.symbols.phi_rate])[0])
@@ -96,7 +96,7 @@ def _explicit(robot: Robot) -> list[Part]:
 
 
 def _semi_implicit(robot: Robot) -> list[Part]:
-    """(M + h C + h^2 K) dv - J' p = -h (r + h K v), J (v + dv) = -phi / h - h (gamma + s''/2), at rest of accelerations."""
+    """(M + h C + h^2 K) dv - J' p = -h (r + h K v), J (v + dv) = -phi / h - h (gamma + s''/2), at zero accelerations."""
     h, m = ca.SX.sym("h"), robot.m
     M, r = robot.equations
     phi, J, gamma, ahead = robot.constraints
@@ -112,7 +112,7 @@ def _semi_implicit(robot: Robot) -> list[Part]:
 
 def _rosenbrock(robot: Robot) -> list[Part]:
     """The matrix [0, L S + Eq; -J', (s M + C) S + K] of a step, S = s + Gamma/2 and L = s J + Ev, its factors, and the products
-    that its right-hand sides need."""
+    in its right-hand sides."""
     s, m = ca.SX.sym("s"), robot.m
     x, bx, bz, kv = (ca.SX.sym(name, robot.nv) for name in ("x", "bx", "bz", "kv"))
     y, z = ca.SX.sym("y", m), ca.SX.sym("right", robot.nv + m)
@@ -165,7 +165,7 @@ STEPS: dict[type[Method], tuple[str, Callable[[Robot], list[Part]]]] = {
     SemiImplicit: ("SEMI_IMPLICIT", _semi_implicit),
     Rosenbrock: ("ROSENBROCK", _rosenbrock),
 }
-"""Methods that fleets have: how `steps.h` calls them, and the functions that they need."""
+"""Methods of fleets: their names in `steps.h`, and the functions that they need."""
 
 
 def fleet_method(method: Method | str | None, step: float | None) -> Method:
@@ -180,6 +180,6 @@ def fleet_method(method: Method | str | None, step: float | None) -> Method:
 
 
 def step_parts(robot: Robot, method: Method) -> tuple[str, list[Part]]:
-    """How `steps.h` calls a method, and the functions that it evaluates."""
+    """Name of a method in `steps.h`, and the functions that it evaluates."""
     name, parts = STEPS[type(method)]
     return name, parts(robot)

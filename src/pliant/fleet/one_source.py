@@ -1,4 +1,4 @@
-"""The exported C of a robot in one text, for compilers of GPUs: headers first, then every file with names of its own."""
+"""The exported C of a robot as a single source text for GPU compilers: headers first, then every file with unique names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 NOT_NEEDED = (
     "main.c", "whole_run.c", "tape.c", "sensitivity.c", "adjoint.c", "adjoint_pairing.c", "adjoint_steps.c", "fastest_rate.c",
 )  # fmt: skip
-"""Files that programs which only take steps do without."""
+"""Files that are not needed by programs which only take steps."""
 LEFT_OUT = {
     "pl_tape_free": "(x) ((void)(x))",
     "pl_tape_refreshed": "(x) ((void)(x))",
@@ -18,9 +18,9 @@ LEFT_OUT = {
     "pl_run_unfollow": "(x) ((void)(x))",
     "pl_sensitivity_step": "(x, h) PL_OK",
 }
-"""Functions of those files that others call, as macros."""
+"""Functions of those files that are called by others, as macros."""
 SEVERAL_TIMES = "front_numbers.h"
-"""A header without a guard: text for each precision."""
+"""A header without include guard: one text for each precision."""
 
 _LOCAL = re.compile(r'^#include "([^"]+)"[^\n]*\n', re.MULTILINE)
 _SYSTEM = re.compile(r"^\s*#\s*include <[^>]+>[^\n]*\n", re.MULTILINE)
@@ -40,10 +40,10 @@ _ENUMERATION = re.compile(r"^(?:typedef )?enum(?: \w+)? \{(.*?)\}", re.MULTILINE
 
 
 def one_source(files: Mapping[str, str]) -> str:
-    """The C files, by path, as one text that includes nothing.
+    """The C files, by path, as one text without includes.
 
-    Functions that are not declared inline are marked with `NOT_INLINED`: compilers for GPUs inline all of them otherwise, which
-    takes minutes.
+    Functions that are not declared inline are marked with `NOT_INLINED`: otherwise GPU compilers inline all of them, which takes
+    minutes.
     """
     by_name = {PurePosixPath(path).name: text for path, text in files.items()}
     known: set[str] = set()
@@ -69,7 +69,7 @@ def one_source(files: Mapping[str, str]) -> str:
 
 
 def _private_names(text: str) -> set[str]:
-    """Names that a file has for itself: functions, types, constants and tables."""
+    """Names that are private to a file: functions, types, constants and tables."""
     found = {name for pattern in _PRIVATE for name in pattern.findall(text)}
     for body in _ENUMERATION.findall(text):
         words = _COMMENT.sub("", body).split(",")
@@ -78,7 +78,7 @@ def _private_names(text: str) -> set[str]:
 
 
 def _renamed(text: str, names: set[str], prefix: str) -> str:
-    """The text with the file's name before these names, members of structures excepted."""
+    """The text with the file's name as a prefix of these names, except members of structures."""
     if not names:
         return text
     words = "|".join(sorted(names, key=len, reverse=True))

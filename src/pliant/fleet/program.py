@@ -14,9 +14,9 @@ from pliant.model.inputs import SERIES
 from pliant.solve.motion.integrator import Method
 
 MOST_OPERATIONS = 120_000
-"""Operations of one function beyond which a compiler takes minutes."""
+"""Number of operations of a function above which a compiler takes minutes."""
 MOST_NODES, MOST_RATES = 80, 50
-"""Numbers of frames and rates beyond which straight-line code is too long."""
+"""Numbers of frames and rates above which straight-line code is too long."""
 
 
 class TooLong(ArgumentError):
@@ -52,7 +52,7 @@ def step_program(robot: Robot, method: Method) -> Program:
 
 
 def value_program(robot: Robot, parts: Sequence[Part], size: int) -> Program:
-    """The program that evaluates functions of states; those before the last say what it needs."""
+    """The program that evaluates functions of states; all but the last compute their arguments."""
     needs = {"WITH_ACCELERATIONS": ""} if len(parts) > 1 else {}
     return _program(robot, parts, {"WITH_VALUES": "", "N_VALUES": str(size), **needs})
 

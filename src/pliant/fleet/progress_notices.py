@@ -1,4 +1,4 @@
-"""Lines on stderr about work that takes long."""
+"""Messages on stderr about operations that take long."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""One robot as CasADi functions in which everything is a number that a fleet does not vary: the same kernels, evaluated in part.
+"""One robot as CasADi functions in which all values that a fleet does not vary are numbers: the same kernels, partially evaluated.
 
-Arguments: time t [s], positions q, rates v, accelerations a, the inputs u that are set from outside, and the constants c that
+Arguments: time t [s], positions q, rates v, accelerations a, the external inputs u, and the constants c that
 differ between the robots of a fleet.
 """
 
@@ -27,7 +27,7 @@ ON_THE_CPU = "use pliant.simulate, or pliant.simulate_many for many robots"
 
 @dataclass(frozen=True)
 class Rotation:
-    """Where a unit quaternion stands in q and its angular velocity in v."""
+    """Indices of a unit quaternion in q and of its angular velocity in v."""
 
     q_at: int
     v_at: int
@@ -36,8 +36,8 @@ class Rotation:
 class Robot:
     """Functions of a robot's equations for a fleet.
 
-    eqs: the equations with the current values; commanded: inputs that are set from outside; varied: parameters that differ; rows:
-    active constraint rows, by index; sizes: what their values are measured against (`Binding.constraint_sizes`).
+    eqs: the equations with the current values; commanded: external inputs; varied: parameters that differ; rows:
+    active constraint rows, by index; sizes: reference sizes of their values (`Binding.constraint_sizes`).
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class Robot:
         self.u, self.c = ca.SX.sym("u", self.nu), ca.SX.sym("c", self.nc)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Robot, (self.eqs, self.commanded, self.varied, self.rows, self.sizes)  # expressions are made again
+        return Robot, (self.eqs, self.commanded, self.varied, self.rows, self.sizes)  # expressions are created again
 
     def _varied_constants(self) -> np.ndarray:
-        """Constants of the elements that depend on parameters which differ, by index."""
+        """Constants of the elements that depend on varied parameters, by index."""
         constants = self.eqs.model.system.constants
         if constants.symbolic is None or not self.varied:
             return np.zeros(0, dtype=int)
@@ -129,7 +129,7 @@ class Robot:
         return found[0], found[1], found[2]
 
     def bound(self, expressions: Sequence[Any], *, a: Any = None) -> list[Any]:
-        """Expressions of the system by t, q, v, u and c; accelerations are those given, or its own symbol."""
+        """Expressions of the system in terms of t, q, v, u and c; accelerations are given, or a symbol."""
         x, (s, sd, sdd) = self.symbols, self.signals
         old = [x.q, x.v, x.a, x.constants, x.signals, x.signal_rates, x.signal_accelerations]
         new = [self.q, self.v, self.a if a is None else a, self.constants, s, sd, sdd]
@@ -144,8 +144,8 @@ class Robot:
 
     @cached_property
     def constraints(self) -> tuple[Any, Any, Any, Any]:
-        """Values of the active constraint rows, their Jacobian J, convective accelerations gamma (their accelerations are
-        J a + gamma), and the accelerations of the signals that they follow."""
+        """Values of the active constraint rows, their Jacobian J, convective accelerations gamma (their accelerations are J a +
+        gamma), and the accelerations of their prescribed signals."""
         x = self.symbols
         jacobian = ca.jacobian(x.phi_rate, x.v)
         found = self.bound([x.phi, jacobian, x.phi_acceleration], a=ca.SX.zeros(self.nv))
@@ -155,7 +155,7 @@ class Robot:
         return phi, J, gamma, ca.vertcat(*ahead) if ahead else ca.SX(0, 1)
 
     def in_force(self, rows: Any) -> Any:
-        """Those of all active constraint rows."""
+        """The signals of all active constraint rows."""
         return rows[self.rows, :] if self.rows else ca.SX(0, rows.size2())
 
     @cached_property
@@ -200,7 +200,7 @@ class Robot:
 
     @cached_property
     def plain(self) -> list[tuple[int, int]]:
-        """Where plain coordinates stand in q and in v."""
+        """Indices of plain coordinates in q and in v."""
         in_q = {r.q_at + k for r in self.rotations for k in range(4)}
         in_v = {r.v_at + k for r in self.rotations for k in range(3)}
         rest_q = [i for i in range(self.nq) if i not in in_q]
@@ -220,7 +220,7 @@ def _rotations(eqs: Equations) -> tuple[Rotation, ...]:
 
 
 def commanded_inputs(eqs: Equations, names: Sequence[str] | None) -> tuple[str, ...]:
-    """The inputs that are set from outside: those named, or all that are held and may jump."""
+    """The external inputs: those named, or all constant inputs that may jump."""
     smooth = eqs.model.motion_inputs | eqs.model.smooth_inputs
     if names is not None:
         for name in names:

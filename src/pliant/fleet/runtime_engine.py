@@ -1,4 +1,4 @@
-"""The runtime as engine of a fleet: robots of any size, with contacts, by every method, one after the other in each thread."""
+"""The runtime as engine of a fleet: robots of any size, with contacts, with every method, stepped one by one in each thread."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from pliant.solve.motion.simulate import NONE, stop_times
 DIVERGED, NO_MEMORY = 1, 2
 """Values of `status`."""
 NEAR = 1e-9
-"""Share of a step within which two times are the same."""
+"""Fraction of a step below which two times are equal."""
 HALVINGS = 128
-"""Steps that one may become where Newton's iterations do not converge, or inputs jump."""
+"""Maximum number of steps into which one may be divided if Newton's iterations do not converge, or inputs jump."""
 
 
 class RuntimeEngine(Engine):
@@ -33,7 +33,7 @@ class RuntimeEngine(Engine):
     name = "runtime"
 
     def __init__(self, eqs: Equations, group: Group, device: Cpu, method: Method, bound: Binding) -> None:
-        """bound: the values in force in all robots, with the constraint rows that hold them."""
+        """bound: the current values of all robots, with the active constraint rows."""
         super().__init__(eqs, group, device, constants=len(group.parameters))
         self._eqs, self._group, self._device, self._method, self._bound = eqs, group, device, method, bound
         self._inputs = [eqs.inputs.index(name) for name in group.inputs]
@@ -78,12 +78,12 @@ class RuntimeEngine(Engine):
         time[robot], q[:], v[:] = run.t, run.q, run.v
 
     def _prepared(self, robot: int, t: float, q: np.ndarray, v: np.ndarray) -> _Run | None:
-        """The run of a robot in the state and with the inputs of the arrays; None where these are not finite."""
+        """The run of a robot with the state and inputs of the arrays; None if these are not finite."""
         values = self.arrays["u"][:, robot]
         if not (np.isfinite(q).all() and np.isfinite(v).all() and np.isfinite(values).all()):
             return None
         run = self._runs[robot]
-        if run is None or not run.is_at(t, q, v):  # contacts restart where a state was written
+        if run is None or not run.is_at(t, q, v):  # the memory of contacts is reset if a state was written
             run = self._runs[robot] = _Run(make_run(self._own[robot], self._method), t, q, v, self._method)
         held = dict(zip(self._inputs, values.tolist(), strict=True))
         if run.parameters is not self._own[robot] or run.held != held:
@@ -91,7 +91,7 @@ class RuntimeEngine(Engine):
         return run
 
     def outputs(self, names: tuple[str, ...]) -> dict[str, Any]:
-        """Outputs in the present states, one row per number (numbers x count)."""
+        """Outputs in the current states, one row per component (components x count)."""
         model = self._eqs.model
         found = {name: np.full((output_size(model, name), self._group.count), np.nan) for name in names}
 
@@ -121,7 +121,7 @@ class RuntimeEngine(Engine):
         return found
 
     def _bound_now(self, robot: int) -> tuple[Binding, float, np.ndarray, np.ndarray]:
-        """Values in force, time and state of a robot as the arrays have them; contacts as they are."""
+        """Current values, time and state of a robot from the arrays, with its contacts."""
         held = dict(zip(self._inputs, self.arrays["u"][:, robot].tolist(), strict=True))
         bound, run = self._own[robot].with_held(held), self._runs[robot]
         t, q, v = (
@@ -135,7 +135,7 @@ class RuntimeEngine(Engine):
 
 
 class _Run:
-    """The time loop of one robot, and the state that it has reached."""
+    """The time loop of one robot, and its current state."""
 
     def __init__(self, loop: TimeLoop, t: float, q: np.ndarray, v: np.ndarray, method: Method) -> None:
         self.loop, self.t, self.q, self.v = loop, t, q.copy(), v.copy()
@@ -151,18 +151,18 @@ class _Run:
         )  # fmt: skip
 
     def is_at(self, t: float, q: np.ndarray, v: np.ndarray) -> bool:
-        """Whether this is the state reached."""
+        """Whether this is the current state."""
         return t == self.t and np.array_equal(q, self.q) and np.array_equal(v, self.v)
 
     def put(self, parameters: Binding, held: dict[int, float]) -> None:
-        """Put other values in force."""
+        """Set other values."""
         self.parameters, self.held = parameters, held
         self.bound = parameters.with_held(held)
         self.loop.rebind(self.bound)
         self._is_started = False
 
     def go(self, eqs: Equations, n: int, step: float) -> bool:
-        """Advance by n steps; False where the motion could not go on: the state is then the last one that was sound."""
+        """Advance by n steps; False if the motion could not continue: the state is then the last valid one."""
         assert self.bound is not None, "values are put in force before steps are taken"
         status = RuntimeStatus.OK if self._is_started else self.loop.start()
         self._is_started = True
@@ -180,7 +180,7 @@ class _Run:
 
 
 def _free_memory() -> float:
-    """Memory of this machine that is not in use [bytes]; infinite where the system does not tell."""
+    """Available memory of this machine [bytes]; infinite if unknown."""
     try:
         return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):

@@ -1,4 +1,4 @@
-"""Text of a fleet's program: one robot written as straight-line C, and the code of this folder that steps it."""
+"""Source text of a fleet's program: one robot as straight-line C, and the code of this folder that steps it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
 
 @dataclass(frozen=True)
 class Program:
-    """C text of one robot (`robot.h`), and what is to be made of it: macros by name.
+    """C text of one robot (`robot.h`), and the options of the program: macros by name.
 
-    operations: those of each function of the robot.
+    operations: number of operations of each function of the robot.
     """
 
     text: str
@@ -42,7 +42,7 @@ def code_file(name: str) -> str:
 
 
 def one_text(name: str, robot: str) -> str:
-    """A file of the folder `code` with all that it includes of this folder, and the text of `robot.h`, in one text."""
+    """A file of the folder `code` with all its includes from this folder, and the text of `robot.h`, in one text."""
 
     def included(match: re.Match[str]) -> str:
         return robot if match[1] == "robot.h" else one_text(match[1], robot)

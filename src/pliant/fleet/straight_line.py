@@ -1,9 +1,9 @@
 """Straight-line C code of CasADi functions with an abstract number type: vector lanes on a CPU, scalars on a GPU.
 
-CasADi's own C code keeps one order of operations and one array of work. Here the operations are read as a graph, freed of
-repeated work, put into an order in which few results wait at a time, and written as one assignment per operation. Long functions
-are cut into parts, each of which a compiler can handle in time that grows linearly; what one part hands on to later ones goes
-through an array.
+CasADi's own C code has a fixed order of operations and one work array. Here the operations are read as a graph, common
+subexpressions are removed, and they are ordered such that few intermediate results are alive at a time, and written as one
+assignment per operation. Long functions are split into parts, so that the compile time grows linearly; values needed by later
+parts are stored in an array.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from math import isfinite, isinf, isnan
 import casadi as ca
 
 PART = 1000
-"""Operations in one C function; longer ones make compilers slow."""
+"""Maximum number of operations in one C function; longer ones make compilers slow."""
 LONG = 30_000
-"""Operations from which parts stay functions of their own on a GPU too: in one piece they take minutes to compile, and are no
-faster."""
+"""Number of operations above which parts remain separate functions on a GPU too: a single function takes minutes to compile, and
+is not faster."""
 
 _BINARY = {ca.OP_ADD: "+", ca.OP_SUB: "-", ca.OP_MUL: "*", ca.OP_DIV: "/"}
 _COMPARED = {ca.OP_LT: "<", ca.OP_LE: "<=", ca.OP_EQ: "==", ca.OP_NE: "!="}
@@ -41,7 +41,7 @@ _OF_TRUTH = {ca.OP_IF_ELSE_ZERO, SELECT, ca.OP_NOT, ca.OP_AND, ca.OP_OR}
 class Graph:
     """Operations in an order that can be evaluated: `ops[k]` on the results `args[k]`.
 
-    A number has its value in `numbers`, an entry of an argument its place `(argument, index)` in `places`.
+    `numbers` are the values of numbers, `places` the positions `(argument, index)` of entries of arguments.
     """
 
     ops: list[int] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Graph:
     _known: dict[tuple[object, ...], int] = field(default_factory=dict)
 
     def add(self, op: int, args: tuple[int, ...]) -> int:
-        """The node of an operation; one that is there already is shared."""
+        """The node of an operation; an existing node is reused."""
         if op in _COMMUTING and args[0] > args[1]:
             args = args[1], args[0]
         return self._node((op, *args), op, args)
@@ -105,7 +105,7 @@ def read_graph(function: ca.Function) -> Graph:
 
 
 def _simplified(graph: Graph, op: int, args: tuple[int, ...]) -> int:
-    """The node of an operation, in the form that is cheapest to evaluate."""
+    """The node of an operation, in its cheapest form."""
     if op == ca.OP_ASSIGN:
         return args[0]
     if op == ca.OP_DIV and args[1] in graph.numbers:
@@ -120,7 +120,7 @@ def _simplified(graph: Graph, op: int, args: tuple[int, ...]) -> int:
 
 
 def _select(graph: Graph, x: int, y: int) -> int | None:
-    """`c ? a : b` for what CasADi writes as `(c ? a : 0) + (!c ? b : 0)`."""
+    """`c ? a : b` for CasADi's form `(c ? a : 0) + (!c ? b : 0)`."""
     if graph.ops[x] != ca.OP_IF_ELSE_ZERO or graph.ops[y] != ca.OP_IF_ELSE_ZERO:
         return None
     (c, a), (d, b) = graph.args[x], graph.args[y]
@@ -132,7 +132,7 @@ def _select(graph: Graph, x: int, y: int) -> int | None:
 
 
 def with_shared_divisors(graph: Graph) -> Graph:
-    """The same with one division by each divisor: several quotients by it become products."""
+    """The same with one division per divisor: several quotients by it become products."""
     uses: dict[int, int] = {}
     for node in order(graph):
         if graph.ops[node] == ca.OP_DIV:
@@ -161,7 +161,7 @@ def _rebuilt(graph: Graph, make: Callable[[Graph, int, tuple[int, ...], tuple[in
 
 
 def order(graph: Graph) -> list[int]:
-    """The nodes that outputs need, each after its arguments: as CasADi has them, by depth first from the outputs."""
+    """The nodes needed for the outputs, each after its arguments: in CasADi's order, or depth-first from the outputs."""
     needed = bytearray(len(graph.ops))
     for _, _, node in graph.outputs:
         needed[node] = 1
@@ -177,7 +177,7 @@ def order(graph: Graph) -> list[int]:
 
 @dataclass(frozen=True)
 class CFunction:
-    """C text of a function, its head, and how many numbers it hands on between its parts."""
+    """C text of a function, its declaration, and the number of values passed between its parts."""
 
     text: str
     head: str
@@ -189,7 +189,7 @@ def straight_line(function: ca.Function, name: str, arguments: Sequence[str], re
     """C code of an SX function: `FN void name(const R *argument, ..., R *result, ...)`.
 
     `R` is the number type, `B` that of booleans, `K(x)` a constant; lanes.h and cuda.h define them and the functions `f_...`.
-    Only entries of the results that the function has (its sparsity) are written, one after the other.
+    Only the structurally nonzero entries of the results are written, consecutively.
     """
     graph = with_shared_divisors(read_graph(function))
     wanted = [node for node in order(graph) if not graph.is_leaf(node)]
@@ -214,7 +214,7 @@ def _head(name: str, arguments: Sequence[str], results: Sequence[str], kind: str
 
 
 def _slots(graph: Graph, parts: Sequence[Sequence[int]]) -> tuple[dict[int, int], int]:
-    """Where results that later parts need are kept, and how many places that takes; places are used again."""
+    """Storage of results needed by later parts, and its size; storage is reused."""
     home = {node: k for k, part in enumerate(parts) for node in part}
     last: dict[int, int] = {}
     for node, k in home.items():
@@ -234,7 +234,7 @@ def _slots(graph: Graph, parts: Sequence[Sequence[int]]) -> tuple[dict[int, int]
                     free.append(count)
                     count += 1
                 slots[node] = free.pop()
-        # a part reads what ends in it anywhere, so its places are free only after it
+        # a part may read values anywhere in its code, so their storage is free only after it
         free += [slots[node] for node in ending.get(k, ())]
     return slots, max(count, 1)
 
@@ -245,7 +245,7 @@ class _Writer:
     def __init__(self, graph: Graph, arguments: Sequence[str], results: Sequence[str]) -> None:
         self.graph, self.arguments = graph, arguments
         self.here: set[int] = set()
-        """Nodes of the part that is being written."""
+        """Nodes of the current part."""
         self.wanted: dict[int, list[str]] = {}
         for output, index, node in graph.outputs:
             self.wanted.setdefault(node, []).append(f"{results[output]}[{index}]")
@@ -256,7 +256,7 @@ class _Writer:
         self._is_written: set[int] = set()
 
     def part(self, nodes: Sequence[int], slots: dict[int, int]) -> str:
-        """Statements of a part. What other parts have computed is read from `w`, booleans as numbers."""
+        """Statements of a part. Values computed by other parts are read from `w`, booleans as numbers."""
         self.here, lines = set(nodes), []
         brought: set[int] = set()
         for node in nodes:
@@ -337,7 +337,7 @@ def _lines(lines: Sequence[str]) -> str:
 
 
 def literal(value: float) -> str:
-    """A number as C writes it, to the last digit."""
+    """A number as a C literal, exact to the last digit."""
     if isnan(value):
         return "NAN"
     if isinf(value):

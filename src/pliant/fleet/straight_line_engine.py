@@ -34,7 +34,7 @@ class StraightLineEngine(Engine):
         rows: Sequence[int],
         sizes: Sequence[float],
     ) -> None:
-        """rows, sizes: constraint rows in force by index, and the values that they are measured against."""
+        """rows, sizes: active constraint rows by index, and the reference sizes of their values."""
         self._robot = Robot(eqs, group.inputs, group.parameters, rows, sizes)
         self._programs: dict[Any, Any] = {}
         self._step = float(method.step or 0.0)
@@ -58,7 +58,7 @@ class StraightLineEngine(Engine):
         self._run(self.arrays, n, self._step)
 
     def outputs(self, names: tuple[str, ...]) -> dict[str, Any]:
-        """Outputs in the present states, one row per number (numbers x count)."""
+        """Outputs in the current states, one row per component (components x count)."""
         key = ("outputs", *names)
         if ("sizes", *key) not in self._programs:
             parts, sizes = output_parts(self._robot, names)

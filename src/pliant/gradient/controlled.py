@@ -1,4 +1,4 @@
-"""Controllers in the backward pass: their samples are kept, and cotangents of commands become those of states and gains.
+"""Controllers in the backward pass: their samples are recorded, and cotangents of commands are propagated to states and gains.
 
 Commands act on the simulation as piecewise constant inputs. The backward pass therefore treats them as inputs over time, pauses
 at every sample, and propagates the cotangent of a command to the quantities that it was computed from.
@@ -28,11 +28,11 @@ from pliant.solve.motion.current_state import Now
 from pliant.solve.motion.simulate import Job
 
 Rebuild = Callable[[Mapping[str, float]], list[SmoothController]]
-"""The controllers of a motion with other parameters."""
+"""Returns the controllers of a motion for other parameters."""
 
 
 def enters_as_gain(eqs: Equations, name: str, sides: Sequence[Mapping[str, float]]) -> bool:
-    """Whether a parameter changes gains of the model's controllers and nothing else, neither the robot nor its signals."""
+    """Whether a parameter changes only gains of the model's controllers, neither the robot nor its signals."""
     model = eqs.model
     vectors = [model.parameter_vector(side) for side in sides]
     constants = [model.system.constants.values(vector) for vector in vectors]
@@ -53,7 +53,7 @@ def enters_as_gain(eqs: Equations, name: str, sides: Sequence[Mapping[str, float
 
 
 def smooth_controllers(acting: Sequence[Any]) -> list[SmoothController]:
-    """The same. Raises ArgumentError for those whose commands have no derivatives, and for names that are not distinct."""
+    """The controllers. Raises ArgumentError if commands have no derivatives, or if names are not distinct."""
     found: list[SmoothController] = []
     for controller in acting:
         if not is_smooth(controller):
@@ -68,7 +68,7 @@ def smooth_controllers(acting: Sequence[Any]) -> list[SmoothController]:
 
 
 class RecordedController:
-    """A controller that keeps its samples."""
+    """A controller that records its samples."""
 
     def __init__(self, controller: SmoothController, order: count[int]) -> None:
         self.controller, self._order = controller, order
@@ -77,7 +77,7 @@ class RecordedController:
         return getattr(self.controller, name)
 
     def start(self, now: Now) -> None:
-        """Begin a run, and forget the one before."""
+        """Begin a run, and discard the previous record."""
         self.samples: list[Sample] = []
         self.orders: list[int] = []
         self.started = now
@@ -85,7 +85,7 @@ class RecordedController:
         refuse_measurements(now.equations, self.controller)
 
     def command(self, now: Now) -> dict[str, float]:
-        """The controller's own."""
+        """The command of the controller, recorded."""
         before, names = self.controller.memory, self.controller.measured
         measured = now.measure(names) if names else np.zeros(0)
         command = self.controller.command(now)
@@ -95,7 +95,7 @@ class RecordedController:
 
 
 def refuse_measurements(eqs: Equations, controller: SmoothController) -> None:
-    """Raise ArgumentError where an output that a controller measures has no derivatives."""
+    """Raise ArgumentError if an output measured by a controller has no derivatives."""
     function, known = output_function(eqs.model), output_names(eqs.model)
     refuse_others(eqs, controller.measured)
     for name in controller.measured:
@@ -110,7 +110,7 @@ def refuse_measurements(eqs: Equations, controller: SmoothController) -> None:
 
 @dataclass(frozen=True)
 class Piece:
-    """A value of an input from a time on [s]; of a command which controller's, which of its samples, and in which order it came."""
+    """A value of an input from a time on [s]; for a command also the controller, the index of the sample and its order."""
 
     time: float
     value: float
@@ -121,8 +121,8 @@ class Piece:
 
 @dataclass
 class ControlCotangents:
-    """What a number changes by: gains by controller and name; inputs by name, where commands read them; for each controller, what
-    it remembered and computed at the start. commands, memories: of each sample, by its command and by the memory after it."""
+    """Cotangents: of gains by controller and name; of inputs by name, if commands depend on them; for each controller, of its
+    state and of values computed at the start. commands, memories: of each sample, of its command and of the state after it."""
 
     gains: list[dict[str, np.ndarray]]
     memory: list[np.ndarray]
@@ -133,8 +133,8 @@ class ControlCotangents:
 
 
 class ControlRecord:
-    """The samples of all controllers of a motion, and the inputs that they made. described: the model describes them, so that they
-    change with its parameters."""
+    """The samples of all controllers of a motion, and the inputs that they set. described: the controllers are described by the
+    model and depend on its parameters."""
 
     def __init__(
         self, recorded: Sequence[RecordedController], job: Job, loop: TimeLoop, rebuild: Rebuild, *, described: bool
@@ -149,14 +149,14 @@ class ControlRecord:
         self.bound = self._binding(job)
 
     def _step_at(self, t: float) -> int:
-        """The step that begins at a time [s]; the number of steps where that is the end."""
+        """The step that begins at a time [s]; the number of steps at the end."""
         k = int(np.searchsorted(self._steps, t))
         near = [i for i in (k - 1, k) if 0 <= i < len(self._steps)]
         best = min(near, key=lambda i: abs(self._steps[i] - t))
         return best if abs(self._steps[best] - t) <= abs(self._end - t) else len(self._steps)
 
     def _all_pieces(self, job: Job) -> dict[str, list[Piece]]:
-        """What each commanded input was from when on, in order of time."""
+        """Values of each commanded input and the times at which they take effect, in order."""
         commanded = dict.fromkeys(name for r in self._recorded for sample in r.samples for name in sample.command)
         found: dict[str, list[Piece]] = {}
         first, begin = job.history[0].bound, job.begin
@@ -195,7 +195,7 @@ class ControlRecord:
     # -- the backward pass ----------------------------------------------------------------------------------------------------
 
     def back(self, way: BackwardPass, asked: tuple[str, ...]) -> ControlCotangents:
-        """To the beginning of the motion. asked: inputs that derivatives are by, which commands may read."""
+        """Go back to the beginning of the motion. asked: inputs with requested derivatives, on which commands may depend."""
         recorded, controllers = self._recorded, [r.controller for r in self._recorded]
         found = ControlCotangents(
             [{name: np.zeros_like(x) for name, x in c.gain_values.items()} for c in controllers],
@@ -234,7 +234,7 @@ class ControlRecord:
         return found
 
     def named_gains(self, found: ControlCotangents) -> dict[str, np.ndarray]:
-        """What the number changes by with gains, as `controller.gain`."""
+        """Cotangents of gains, by `controller.gain`."""
         pairs = zip(self._recorded, found.gains, strict=True)
         return {f"{recorded.name}.{name}": by for recorded, gains in pairs for name, by in gains.items()}
 
@@ -242,12 +242,12 @@ class ControlRecord:
         return way.poly[int(self.bound.input_series[self._eqs.inputs.index(name)])][:, 0]
 
     def _credit(self, way: BackwardPass, credit: Mapping[str, np.ndarray], name: str, i: int, k: int) -> float:
-        """What the number changes by with a command; nothing where it was overridden, or came too late."""
+        """Cotangent of a command; zero if it was overridden, or took effect after the end."""
         n = self._place.get((name, i, k))
         return 0.0 if n is None else float(self._of_series(way, name)[n] + credit[name][n])
 
     def _seen(self, name: str, t: float, order: int) -> int | None:
-        """Which piece of an input a sample has seen, None of those that nobody commands."""
+        """The piece of an input at a sample, None for inputs that are not commanded."""
         if name not in self.pieces:
             return None
         pieces, time = self.pieces[name], float(self._steps[self._step_at(t)])
@@ -257,7 +257,7 @@ class ControlRecord:
         return n
 
     def _through_outputs(self, way: BackwardPass, names: tuple[str, ...], sample: Sample, by: np.ndarray) -> None:
-        """Cotangents of measured outputs as those of the state."""
+        """Convert cotangents of measured outputs to cotangents of the state."""
         eqs, now = self._eqs, sample.now
         zero = np.zeros((1, len(now.v)))
         states = np.array(now.q)[None], np.array(now.v)[None], zero, np.zeros((1, self.bound.m))
@@ -270,7 +270,7 @@ class ControlRecord:
     # -- the start, and parameters ---------------------------------------------------------------------------------------
 
     def by_start(self, found: ControlCotangents) -> np.ndarray:
-        """What the number changes by with increments of the start through what controllers compute there."""
+        """Cotangent of increments of the start, through values that controllers compute there."""
         out = np.zeros(self.bound.nv)
         for i, recorded in enumerate(self._recorded):
             if not np.any(found.design[i]):
@@ -287,7 +287,7 @@ class ControlRecord:
         return out
 
     def by_input(self, found: ControlCotangents, name: str) -> float:
-        """What the number changes by with an input that was held at the start, through what controllers make of it."""
+        """Cotangent of an input that was constant at the start, through values that controllers compute from it."""
         out = found.inputs.get(name, 0.0)
         for i, recorded in enumerate(self._recorded):
             now, controller = recorded.started, recorded.controller.with_gains({})
@@ -301,21 +301,21 @@ class ControlRecord:
         return out
 
     def by_parameter(self, found: ControlCotangents, name: str, sides: Sequence[Mapping[str, float]]) -> float:
-        """What the number changes by with a parameter, times the step between its sides, through what controllers compute."""
+        """Derivative with respect to a parameter, times the step between its perturbed values, through the controllers."""
         if not self._described and not any(r.measured for r in self._recorded):
-            return 0.0  # what the caller has made does not follow the robot's parameters
+            return 0.0  # controllers given by the caller do not depend on the robot's parameters
         paired = self._replayed
         if self._described and enters_as_gain(self._eqs, name, sides):
             paired = self._rebuilt_gains
         return float(WEIGHTS @ [paired(found, side) for side in sides])
 
     def _rebuilt_gains(self, found: ControlCotangents, parameters: Mapping[str, float]) -> float:
-        """Pairing of cotangents with gains as they are with other parameters."""
+        """Product of cotangents with gains for other parameters."""
         pairs = zip(self._rebuild(parameters), found.gains, strict=True)
         return sum(float(np.sum(by[name] * x)) for c, by in pairs for name, x in c.gain_values.items())
 
     def _replayed(self, found: ControlCotangents, parameters: Mapping[str, float]) -> float:
-        """Pairing of cotangents with the commands that controllers would give with other parameters in the same states."""
+        """Product of cotangents with the commands for other parameters in the same states."""
         total = 0.0
         for i, (recorded, controller) in enumerate(zip(self._recorded, self._rebuild(parameters), strict=True)):
             own = dict(parameters)

@@ -140,7 +140,7 @@ class Differentiable:
         return {name: ((times,) if times else ()) + ((n,) if n > 1 else ()) for name, n in sizes.items()}
 
     def __call__(self, values: Mapping[str, Any] | None = None) -> Arrays:
-        """The outputs at these values; arguments that are left out have their initial ones."""
+        """The outputs at these values; omitted arguments have their initial values."""
         values = self._complete(values)
         if self.analysis == "equilibrium":
             return self._of_rest(equilibrium(self.eqs, **self._options_at(values)))
@@ -150,8 +150,7 @@ class Differentiable:
 
     def vjp(self, values: Mapping[str, Any] | None = None) -> tuple[Arrays, Pullback]:
         """The outputs at these values, and a function that maps cotangents of outputs (by name; omitted ones are zero) to those
-        of the
-        arguments."""
+        of the arguments."""
         at = self.linearize(values)
         return at.outputs, at.vjp
 
@@ -254,7 +253,8 @@ class Differentiable:
         return found
 
     def _refuse_inputs_that_controllers_read(self) -> None:
-        """Inputs over time, and starts of a model that a controller moves along its path, are not followed through commands."""
+        """Reject derivatives that would have to pass through commands: of inputs over time, and of starts on the path of a
+        controller."""
         if self.analysis != "simulate" or not self._inputs:
             return
         for controller in self._controllers({}, mapping("parameters", self.options.get("parameters"))):
@@ -271,7 +271,7 @@ class Differentiable:
 
     @cached_property
     def _grids(self) -> dict[str, tuple[np.ndarray, str]]:
-        """Times and interpolation of inputs that are given over time."""
+        """Times and interpolation of inputs over time."""
         found = {}
         for name, value in mapping("inputs", self.options.get("inputs")).items():
             if name not in self._inputs:
@@ -298,7 +298,7 @@ class Differentiable:
         return found
 
     def checked_cotangents(self, given: Mapping[str, Any]) -> Arrays:
-        """Cotangents of outputs in their shapes. Raises ArgumentError where they do not fit."""
+        """Cotangents of outputs in their shapes. Raises ArgumentError if shapes do not match."""
         found = {}
         for name, cotangent in mapping("cotangents", given).items():
             if name not in self.of:
@@ -369,7 +369,7 @@ class Differentiable:
 
 
 def _held(eqs: Equations, name: str) -> float:
-    """The value at which an input is held."""
+    """The value of a constant input."""
     bound, index = eqs.binding, eqs.inputs.index(name)
     if bound.input_kind[index] != HELD:
         raise ArgumentError(
@@ -380,12 +380,12 @@ def _held(eqs: Equations, name: str) -> float:
 
 
 def _shares(t: float, times: np.ndarray, interpolation: str) -> np.ndarray:
-    """How much an input and its rate change at time t [s] with each of its values, n x 2."""
+    """Derivative of an input and its rate at time t [s] with respect to each of its values, n x 2."""
     return np.array([interpolated(times, unit, interpolation).at(t)[:2] for unit in np.eye(len(times))])
 
 
 def _by_values(found: MotionCotangents, index: int, times: np.ndarray, interpolation: str) -> np.ndarray:
-    """By the values of an input at its times: series are linear in them."""
+    """Cotangents of the values of an input at its times: series are linear in them."""
     by_poly = found.series(index)
     if by_poly.shape != (len(times), TERMS):
         raise ArgumentError("an input that prescribes a velocity or acceleration has no derivatives")

@@ -18,9 +18,9 @@ from pliant.solve.statics.stability import DENSE_UP_TO, stiffness_scaling
 
 
 class EquilibriumAdjoint:
-    """Forces w and multipliers y that take up a cotangent of an equilibrium.
+    """Forces w and multipliers y that balance a cotangent of an equilibrium.
 
-    What the pose changes by with anything is, with the sign turned, what `w.r + y.phi` changes by with it. rates: their names.
+    The derivative of the pose with respect to any quantity is minus the derivative of `w.r + y.phi`. rates: their names.
     """
 
     def __init__(self, bound: Binding, t: float, q: np.ndarray, multipliers: np.ndarray, rates: Sequence[str]) -> None:
@@ -32,12 +32,12 @@ class EquilibriumAdjoint:
 
     @cached_property
     def _sizes(self) -> np.ndarray:
-        """Units in which increments and constraint forces are of the same size."""
+        """Units in which increments and constraint forces have similar sizes."""
         return np.concatenate([stiffness_scaling(self.at), 1 / self.at.row_sizes[self.active]])
 
     @cached_property
     def _factors(self) -> Any:
-        """Factors of the equations of rest in these units. Raises ArgumentError where the robot can drift without force."""
+        """Factors of the equations of equilibrium in these units. Raises ArgumentError if the robot can drift without force."""
         K, J, units = self.at.stiffness, self.at.jacobian[self.active], scipy.sparse.diags(self._sizes)
         matrix = units @ (scipy.sparse.bmat([[K, -J.T], [J, None]]) if J.shape[0] else K) @ units
         try:
@@ -65,19 +65,19 @@ class EquilibriumAdjoint:
         return found
 
     def solve(self, by_q: np.ndarray, by_multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """w and y for a cotangent by increments of q and by multipliers."""
+        """w and y for a cotangent of increments of q and of multipliers."""
         found = self._solved(np.concatenate([by_q, by_multipliers[self.active]]), "T")
         y = np.zeros(len(self.active))
         y[self.active] = found[len(by_q) :]
         return found[: len(by_q)], y
 
     def change(self, unbalanced: np.ndarray) -> np.ndarray:
-        """What the pose changes by (increments of q) with what changes the unbalanced forces and the constraints by this."""
+        """Change of the pose (increments of q) for a change of the unbalanced forces and constraints."""
         return -self._solved(unbalanced)[: self.at.stiffness.shape[0]]
 
     def unbalanced(self, bound: Binding) -> np.ndarray:
-        """Unbalanced forces and errors of the constraints in force, in this pose with other values."""
-        if not self.active.any():  # without constraints the forces alone, at a fraction of the cost
+        """Unbalanced forces and errors of the active constraints, in this pose with other values."""
+        if not self.active.any():  # without constraints only the forces, which is much cheaper
             zero = np.zeros(bound.nv)
             return bound.inverse(self.t, self.q, zero, zero)
         at = self._with(bound)
@@ -94,7 +94,8 @@ class EquilibriumAdjoint:
 
 
 class EquilibriumCotangents:
-    """How a number that changes with an equilibrium, as by_q and by_multipliers say, changes with parameters and held inputs."""
+    """Derivatives with respect to parameters and constant inputs of a number with derivatives by_q and by_multipliers at an
+    equilibrium."""
 
     def __init__(
         self, eqs: Equations, t: float, q: np.ndarray, by_q: np.ndarray, multipliers: np.ndarray | None = None,
@@ -108,12 +109,12 @@ class EquilibriumCotangents:
         self._w, self._y = self._adjoint.solve(by_q, np.zeros(bound.m) if by_multipliers is None else by_multipliers)
 
     def parameter(self, name: str) -> float:
-        """By a parameter."""
+        """With respect to a parameter."""
         paired = np.array([self._paired(here)[0] for here in self._sides.of(name)])
         return -float(WEIGHTS @ paired / step_of(value_of(self._eqs, name)))
 
     def input(self, name: str, value: float) -> float:
-        """By an input, which has this value at rest."""
+        """With respect to an input, with this value at the equilibrium."""
         step = step_of(value)
         sides = [self._paired(self._eqs.at(inputs={name: value + k * step}))[0] for k in OFFSETS]
         return -float(WEIGHTS @ sides / step)

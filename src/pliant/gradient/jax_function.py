@@ -1,4 +1,4 @@
-"""A differentiable analysis as a function of JAX: under `grad`, `jit` and `vmap`."""
+"""A differentiable analysis as a JAX function: supports `grad`, `jit` and `vmap`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pliant.gradient.differentiable import Arrays, Differentiable, Pullback
 
 KEPT = 2
-"""Motions on record between a call and its gradient, per core; each may take as much memory as one record."""
+"""Maximum number of recorded motions between a call and its gradient, per core; each may use as much memory as one record."""
 
 
 def jax_function(f: Differentiable) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
@@ -29,7 +29,7 @@ def jax_function(f: Differentiable) -> Callable[[Mapping[str, Any]], dict[str, A
     cases = _Cases(f)
 
     def number_type() -> Any:
-        """float64, or float32 where JAX was told of no more (`jax_enable_x64`)."""
+        """float64, or float32 unless `jax_enable_x64` is set."""
         return jax.dtypes.canonicalize_dtype(np.float64)
 
     def results(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def jax_function(f: Differentiable) -> Callable[[Mapping[str, Any]], dict[str, A
     call.defvjp(forward, backward)
 
     def function(values: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Outputs by name at these values by name; arguments that are left out have their initial ones."""
+        """Outputs by name at these values by name; omitted arguments have their initial values."""
         given = dict(values or {})
         f.check_argument_names(given)
         full = {name: jax.numpy.asarray(given.get(name, x), number_type()) for name, x in f.initial.items()}
@@ -66,7 +66,7 @@ def jax_function(f: Differentiable) -> Callable[[Mapping[str, Any]], dict[str, A
 
 
 class _Cases:
-    """One case or a batch of them, in as many threads as there are cores: arrays by name with axes of cases before their own."""
+    """One case or a batch, in one thread per core: arrays by name with leading batch axes."""
 
     def __init__(self, f: Differentiable) -> None:
         self._f = f
@@ -112,7 +112,7 @@ class _Cases:
 
     def _pull_back(self, values: Arrays, given: Arrays) -> Arrays:
         with self._lock:
-            pullback = self._kept.pop(_key(values), None)  # it is this thread's own while it is used
+            pullback = self._kept.pop(_key(values), None)  # used by one thread at a time
         if pullback is None:
             pullback = self._f.vjp(values)[1]
         found = pullback(given)

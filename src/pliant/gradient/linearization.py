@@ -1,4 +1,4 @@
-"""A differentiable analysis around some values: products with its Jacobian, with the transpose, and with both."""
+"""A differentiable analysis linearized at some values: products with its Jacobian, its transpose, and both."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pliant.gradient.parameter_derivatives import OFFSETS, SHARE, WEIGHTS
 from pliant.language.arguments import ArgumentError, mapping
 
 KINKED = 1e-2
-"""Of what the outputs change by, the share that may change with a kink."""
+"""Fraction of the change of the outputs that a kink may contribute."""
 EVENT_SHARE = 1e-5
-"""Change of values for differences of motions with events, of their size: events are to stay within the steps that they are in."""
+"""Relative change of values for differences of motions with events: events must stay within their steps."""
 TINY = 1e-12
 """Changes of outputs that are round-off [SI units]."""
 
@@ -28,11 +28,8 @@ if TYPE_CHECKING:
 class Linearization:
     """Linearization of a function at `values`: products of its Jacobian J with tangents, and of J' with cotangents, by name.
 
-
     Tangents of a simulation are fourth-order finite differences along their direction: four simulations with the time steps of
-
     the one at `values`, consistent with the adjoint of these steps. Simulations with contacts or events have no adjoint: J is
-
     assembled from such tangents.
 
     Attributes:
@@ -47,7 +44,7 @@ class Linearization:
     _share: float = SHARE
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # a copy records its own motion: a record is large, and part of it is memory of the runtime
+        # a copy records the motion again: a record is large, and part of it is memory of the runtime
         return self.function.linearize, (self.values,)
 
     def vjp(self, cotangents: Mapping[str, Any]) -> Arrays:
@@ -80,7 +77,7 @@ class Linearization:
 
     @cached_property
     def _columns(self) -> Arrays:
-        """J of each output, its numbers x those of all arguments, by a tangent for each of these."""
+        """J of each output, its components x those of all arguments, by one tangent for each of these."""
         found: dict[str, list[np.ndarray]] = {name: [] for name in self.outputs}
         for name, x in self.values.items():
             for at in np.ndindex(x.shape):
@@ -92,13 +89,13 @@ class Linearization:
 
     @cached_property
     def _again(self) -> Arrays:
-        """The outputs once more, in steps that are given as those of differences are."""
+        """The outputs again, with the prescribed steps of differences."""
         assert self._moved is not None, "of motions"
         return self._moved(self.values)
 
     def _refuse_kinks(self, sides: list[Arrays]) -> None:
-        """Raise ArgumentError where the outputs change with a kink or a jump: differences over twice the way are then not twice as
-        large, and second ones not four times."""
+        """Raise ArgumentError if the outputs change with a kink or a jump: differences over twice the distance are then not twice
+        as large, and second differences not four times."""
         for name, here in self._again.items():
             up, down, far_up, far_down = (side[name] - here for side in sides)
             size = float(np.max(np.abs(up - down), initial=0.0))
@@ -138,7 +135,7 @@ class Linearization:
         return found
 
     def _by_rows(self, along: Arrays) -> Arrays:
-        """Of equilibria, whose outputs are few: one row of J after the other."""
+        """For equilibria, which have few outputs: row by row of J."""
         found = {name: np.zeros_like(x) for name, x in self.outputs.items()}
         for name, x in self.outputs.items():
             for at in np.ndindex(x.shape):

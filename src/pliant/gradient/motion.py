@@ -35,14 +35,14 @@ from pliant.solve.statics.equilibrium import state_at
 from pliant.solve.status import unless_failed
 
 MEGABYTES = 200.0
-"""Memory for states of a run; those that it does not hold are recomputed in the backward pass."""
+"""Memory for states of a run; states beyond this are recomputed in the backward pass."""
 
 
 @dataclass(frozen=True)
 class RecordedMotion:
-    """A motion whose steps are on record.
+    """A motion with recorded steps.
 
-    run: the motion; eqs: the equations with the values it was made with; control: what controllers did, if there were any.
+    run: the motion; eqs: the equations with its values; control: the record of its controllers, if there are any.
     """
 
     run: Result
@@ -54,7 +54,7 @@ class RecordedMotion:
 
     @property
     def bound(self) -> Binding:
-        """The values of the entire motion, commands as inputs over time."""
+        """The values of the entire motion, with commands as inputs over time."""
         return self._job.bound if self.control is None else self.control.bound
 
     @on_one_blas_thread
@@ -66,8 +66,8 @@ class RecordedMotion:
         *,
         start: bool = True,
     ) -> MotionCotangents:
-        """How a number that changes with the outputs at the samples as given (samples x components by name) changes with
-        parameters, inputs (those by name that are asked about) and, unless nobody requires it, the start."""
+        """Cotangents of parameters, of the requested inputs and, if requested, of the start, for cotangents of the outputs at the
+        samples (samples x components by name)."""
         bound, model, loop, here = self.bound, self.eqs.model, self._loop, self.eqs
         states = loop.sample_q, loop.sample_v, loop.sample_a, loop.sample_multipliers
         found = output_cotangents(here, states, outputs)
@@ -92,18 +92,18 @@ class RecordedMotion:
 
     @property
     def has_events(self) -> bool:
-        """Whether events have changed something."""
+        """Whether events have changed the state or values."""
         return bool(self._job.acted)
 
     @property
     def is_remembered(self) -> bool:
-        """Whether what happens depends on more than the state that steps begin with, so that there is no way back over them:
-        contacts remember how they came about, and events change what follows by functions of the caller's."""
+        """Whether the steps depend on more than their initial state, so that there is no backward pass: contacts have a memory,
+        and events change the motion by functions of the caller."""
         return bool(self.eqs.model.system.contacts.laws) or self.has_events
 
     def moved(self, until: float, *, rebuild: Rebuild, **options: Any) -> Result:
-        """The motion with other values, which are among the options of `simulate`, in the same steps but for those that events
-        cut; equal steps continue from an event as they do in any motion."""
+        """The motion with other values, which are among the options of `simulate`, with the same steps except for those cut by
+        events; equal steps continue from an event as in any motion."""
         begins, kept = self._loop.recorded, list[Job]()
         begins = begins[~np.isin(begins, self._job.acted)]
 
@@ -130,7 +130,7 @@ class RecordedMotion:
 
     @property
     def starts_at_rest(self) -> bool:
-        """Whether it starts from the equilibrium, which changes with parameters and inputs too."""
+        """Whether it starts from the equilibrium, which also depends on parameters and inputs."""
         return isinstance(self._start, str) and self._start == EQUILIBRIUM
 
     def input_at(self, index: int, t: float) -> float:
@@ -138,18 +138,18 @@ class RecordedMotion:
         return float(self.bound.program.calls.signals(self.bound, t)[0][index])
 
     def rest(self, back: BackwardPass) -> EquilibriumCotangents:
-        """How the number changes with the equilibrium that it starts from."""
+        """Derivatives through the equilibrium from which it starts."""
         return EquilibriumCotangents(self.eqs, self._job.begin, self._job.started[0], back.q)
 
     def by_start_value(self, back: BackwardPass, name: str) -> float:
-        """How the number changes with a coordinate or rate that the start gives by name."""
+        """Derivative with respect to a coordinate or rate that the start specifies by name."""
         value = float(self._start[name])
         step = step_of(value)
         starts = [{**self._start, name: value + offset * step} for offset in OFFSETS]
         return self._through_start(back, [self._placed(self.eqs, start) for start in starts]) / step
 
     def by_start_input(self, back: BackwardPass, name: str) -> tuple[float, float]:
-        """How the number changes with value and rate that an input has at the start, where the start follows it."""
+        """Derivatives with respect to the value and rate of an input at the start, if the start follows it."""
         if name not in self.eqs.model.position_inputs:
             return 0.0, 0.0
         begin, index = self._job.begin, self.eqs.inputs.index(name)
@@ -162,12 +162,12 @@ class RecordedMotion:
 
         step, per_second = step_of(value), step_of(rate)
         by_rate = self._through_start(back, [placed(value, rate + k * per_second) for k in OFFSETS]) / per_second
-        if self.starts_at_rest:  # `rest` has the credit for the pose
+        if self.starts_at_rest:  # `rest` accounts for the pose
             return 0.0, by_rate
         return self._through_start(back, [placed(value + k * step, rate) for k in OFFSETS]) / step, by_rate
 
     def _by_start(self, back: BackwardPass, parameters: Sequence[str]) -> np.ndarray:
-        """What the start changes by with the parameters, and the number with it."""
+        """Derivatives with respect to parameters through the start."""
         if not parameters:
             return np.zeros(0)
         if self.starts_at_rest:
@@ -182,14 +182,14 @@ class RecordedMotion:
         return np.array([credit(name) for name in parameters])
 
     def _placed(self, eqs: Equations, start: Any) -> np.ndarray:
-        """Increments to a start on the constraints from that of the motion, and its rates."""
+        """Increments from the start of the motion to a start on the constraints, and its rates."""
         begin, group = self._job.begin, ConfigurationGroup(eqs.model.system)
         state = state_at(eqs, start, begin, where="start")
         made = assemble(eqs, eqs.binding, begin, state.q, state.v, state.given)
         return np.concatenate([group.difference(self._job.started[0], made.q), made.v])
 
     def _through_start(self, back: BackwardPass, sides: list[np.ndarray]) -> float:
-        """What the number changes by with the start, which was placed again at OFFSETS; times their step."""
+        """Derivative through the start, which was computed at OFFSETS; times their step."""
         return float(np.concatenate([back.q, back.v]) @ np.tensordot(WEIGHTS, sides, axes=1))
 
 
@@ -203,16 +203,16 @@ class MotionCotangents:
     control: ControlCotangents | None
 
     def series(self, index: int) -> np.ndarray:
-        """By the coefficients of the series that an input follows, pieces x 6."""
+        """With respect to the coefficients of the series that an input follows, pieces x 6."""
         return self.back.poly[int(self.bound.input_series[index])]
 
 
 def recorded_motion(
     eqs: Equations, until: float, *, rebuild: Rebuild, described: bool, **options: Any
 ) -> RecordedMotion:
-    """Simulate with a record of the steps; options are those of `simulate`. Samples are times that steps end on.
+    """Simulate with a record of the steps; options are those of `simulate`. Samples are at ends of steps.
 
-    rebuild: the controllers of the motion for given parameters; described: whether they are those that the model describes.
+    rebuild: returns the controllers for given parameters; described: whether the model describes them.
     """
     refuse(eqs, options)
     kept: list[tuple[Job, TimeLoop]] = []
@@ -244,7 +244,7 @@ def recorded_motion(
 
 
 def refuse(eqs: Equations, options: Mapping[str, Any]) -> None:
-    """Raise ArgumentError where a motion has no derivatives."""
+    """Raise ArgumentError if a motion has no derivatives."""
     if eqs.model.followed:
         raise ArgumentError("motions with prescribed trajectories of frames have no derivatives")
     if options.get("mid_step"):
@@ -254,7 +254,7 @@ def refuse(eqs: Equations, options: Mapping[str, Any]) -> None:
 
 
 def _size(bound: Any, index: int) -> float:
-    """A size of an input's values."""
+    """A typical size of an input's values."""
     series = int(bound.input_series[index])
     values: Any = bound.held[index]
     if series >= 0 and isinstance(bound.series[series], TimeSeries):

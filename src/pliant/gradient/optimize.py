@@ -1,4 +1,4 @@
-"""The best values of parameters and inputs: an expression of outputs is minimized while conditions hold."""
+"""Optimal values of parameters and inputs: minimizes an expression of outputs subject to conditions."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ class Optimum:
 
 
 def spare_words(spare: float) -> str:
-    """Whether a condition holds, and by how much, from what it has to spare as a share of its size."""
+    """Whether a condition is satisfied, and its margin, from the margin relative to its size."""
     if spare < -1e-6:
         return f"violated by {-spare:.2%}"
     return "satisfied, no margin" if spare < 1e-6 else f"holds, {spare:.2%} margin"
 
 
 def _is_better(one: Evaluation, other: Evaluation) -> bool:
-    """Whether it misses less, or, where conditions hold, is lower."""
+    """Whether a point violates the conditions less or, if it satisfies them, has a lower objective."""
     return (one.missed, one.objective) < (other.missed, other.objective)
 
 
@@ -105,7 +105,6 @@ def optimize(
         `save_at`, over which the mean is minimized and at each of which conditions hold.
     method: "slsqp" (SciPy) or "ipopt", which use gradients; "optuna", which samples and needs no derivatives.
     evaluations: maximum number of search steps, or number of samples. seed: of the samples.
-
 
     Raises AnalysisFailed if no point satisfies the conditions.
 
@@ -143,7 +142,9 @@ def optimize(
 def _searched(problem: Problem, search: Any, start: np.ndarray, most: int, seed: int) -> str:
     """Reason why the search stopped early; empty if it did not."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of SciPy, about places a rounding error outside the bounds
+        warnings.simplefilter(
+            "ignore", RuntimeWarning
+        )  # a warning of SciPy about points outside the bounds by round-off
         try:
             return str(search(problem, start, most, seed))
         except AnalysisFailed as reason:
@@ -187,7 +188,7 @@ def _optimum(problem: Problem, minimize: str, start: np.ndarray, stopped: str, e
 
 
 def _start(eqs: Equations, bounds: Mapping[str, tuple[float, float]], options: Mapping[str, Any]) -> np.ndarray:
-    """Where the search begins, as shares of the ranges."""
+    """The starting point of the search, as fractions of the ranges."""
     given = {**mapping("parameters", options.get("parameters")), **mapping("inputs", options.get("inputs"))}
     shares = []
     for name, (low, high) in bounds.items():
@@ -203,7 +204,7 @@ def _start(eqs: Equations, bounds: Mapping[str, tuple[float, float]], options: M
 
 
 def _range(eqs: Equations, name: str, given: Any) -> tuple[float, float]:
-    """Low and high [SI units] of what varies."""
+    """Lower and upper bounds [SI units] of the variables."""
     known = [*eqs.parameters, *eqs.inputs]
     if name not in known:
         raise ArgumentError(f"there is no parameter or input '{name}'", suggestion(name, known, ""))

@@ -1,4 +1,4 @@
-"""Ways to search for the best values: by gradients (SciPy, IPOPT), and by samples (Optuna)."""
+"""Optimizers: gradient-based (SciPy, IPOPT), and sampling (Optuna)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pliant.language.arguments import ArgumentError
 from pliant.solve.status import AnalysisFailed
 
 TOLERANCE = 1e-8
-"""Of the objective, as a share of its size at the start, where a search by gradients ends."""
+"""Tolerance of the objective, relative to its size at the start, at which a gradient-based search ends."""
 
 
 def by_slsqp(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
-    """SciPy's sequential quadratic programming. Returns why it has ended, or nothing where it converged."""
+    """SciPy's sequential quadratic programming. Returns the reason if it has not converged."""
     size = abs(problem.look(start).objective) or 1.0
     equal = problem.equal
     rows = [("ineq", ~equal, -1.0), ("eq", equal, 1.0)]
@@ -41,7 +41,7 @@ def by_slsqp(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
 
 
 def by_ipopt(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
-    """IPOPT's interior points, as CasADi brings them, with a quasi-Newton matrix."""
+    """IPOPT's interior-point method, as bundled with CasADi, with a quasi-Newton matrix."""
     first = problem.look(start)
     size, n, m = abs(first.objective) or 1.0, len(start), len(first.conditions)
 
@@ -90,7 +90,7 @@ def by_ipopt(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
 
 
 def by_optuna(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
-    """Samples of Optuna's tree-structured Parzen estimators: no derivatives, and what fails is left out."""
+    """Samples of Optuna's tree-structured Parzen estimators: no derivatives; failed samples are skipped."""
     try:
         import optuna
     except ImportError as reason:
@@ -113,7 +113,7 @@ def by_optuna(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore", FutureWarning
-        )  # newer versions have another way to say conditions, older ones this alone
+        )  # newer versions have another interface for conditions, older ones only this
         sampler = optuna.samplers.TPESampler(seed=seed, constraints_func=conditions if problem.conditions else None)
     study = optuna.create_study(sampler=sampler)
     study.enqueue_trial(dict(zip(problem.bounds, map(float, start), strict=True)))

@@ -15,21 +15,21 @@ from pliant.language.arguments import ArgumentError
 from pliant.solve.configuration_group import ConfigurationGroup
 
 STATE = ("q", "v", "a", "multipliers", "constants")
-"""What outputs may depend on here: the first inputs of `output_function`."""
+"""Quantities that outputs may depend on here: the first inputs of `output_function`."""
 BEYOND = ("signals", "rates of signals", "forces in joints", "energies of the robot", "sums of contact forces")
-"""The others, which are functions of the entire motion or of inputs."""
+"""The other inputs, which depend on the entire motion or on inputs."""
 
 
 @dataclass(frozen=True)
 class OutputCotangents:
-    """By the states, and by the constants of the equations."""
+    """Cotangents of the states, and of the constants of the equations."""
 
     samples: SampleCotangents
     constants: np.ndarray
 
 
 def refuse_others(eqs: Equations, names: Sequence[str]) -> None:
-    """Raise ArgumentError where an output has no derivatives."""
+    """Raise ArgumentError if an output has no derivatives."""
     function, known = output_function(eqs.model), output_names(eqs.model)
     for name in names:
         for k, what in enumerate(BEYOND):
@@ -43,7 +43,7 @@ def refuse_others(eqs: Equations, names: Sequence[str]) -> None:
 def output_cotangents(
     eqs: Equations, states: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], given: Mapping[str, np.ndarray]
 ) -> OutputCotangents:
-    """Cotangents of outputs (by name, states x components) as those of the states.
+    """Convert cotangents of outputs (by name, states x components) to cotangents of the states.
 
     states: q, v, a and multipliers, one row per state.
     """

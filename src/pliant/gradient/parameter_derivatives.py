@@ -10,59 +10,59 @@ from pliant.equations.equations import Equations
 from pliant.equations.time_loop import ParameterChanges
 
 SHARE = 2e-3
-"""Of its value, what a parameter is raised and lowered by: differences of fourth order, whose error is that to the fourth."""
+"""Relative perturbation of a parameter: fourth-order differences, whose error is proportional to its fourth power."""
 
 OFFSETS = (1, -1, 2, -2)
 WEIGHTS = np.array([8.0, -8.0, -1.0, 1.0]) / 12.0
-"""Differences of fourth order: where a function is evaluated, in steps, and how its values add up to derivative times step."""
+"""Fourth-order differences: offsets of evaluations, in steps, and the weights of their values in derivative times step."""
 
 
 def step_of(value: float) -> float:
-    """By how much a parameter of this value is raised."""
+    """Perturbation of a parameter with this value."""
     return SHARE * (abs(value) or 1.0)
 
 
 def value_of(eqs: Equations, name: str) -> float:
-    """The value of a parameter in force."""
+    """The current value of a parameter."""
     return float(eqs.given_parameters.get(name, eqs.parameters[name]))
 
 
 def varied(eqs: Equations, name: str) -> list[dict[str, float]]:
-    """The current parameters with one of them raised and lowered, in the order of OFFSETS."""
+    """The current parameters with one of them perturbed, in the order of OFFSETS."""
     here, value = eqs.given_parameters, value_of(eqs, name)
     return [{**here, name: value + offset * step_of(value)} for offset in OFFSETS]
 
 
 def derivative(function: Callable[[dict[str, float]], np.ndarray], eqs: Equations, name: str) -> np.ndarray:
-    """How a function of the parameters changes with one of them, per unit of it."""
+    """Derivative of a function of the parameters with respect to one of them."""
     sides = np.array([function(side) for side in varied(eqs, name)])
     found: np.ndarray = np.tensordot(WEIGHTS, sides, axes=1) / step_of(value_of(eqs, name))
     return found
 
 
 class ParameterPerturbation:
-    """Equations with one parameter raised and lowered, made on first use."""
+    """Equations with one perturbed parameter, created on first use."""
 
     def __init__(self, eqs: Equations) -> None:
         self._eqs = eqs
         self._made: dict[str, list[Equations]] = {}
 
     def of(self, name: str) -> list[Equations]:
-        """In the order of OFFSETS."""
+        """The perturbed equations in the order of OFFSETS."""
         if name not in self._made:
             sides = varied(self._eqs, name)
             self._made[name] = [self._eqs.at(parameters=side, within_limits=False) for side in sides]
         return self._made[name]
 
     def constants(self, name: str) -> np.ndarray:
-        """How the constants of the equations change with a parameter, per unit of it."""
+        """Derivative of the constants of the equations with respect to a parameter."""
         step = step_of(value_of(self._eqs, name))
         found: np.ndarray = WEIGHTS @ np.array([here.binding.constants for here in self.of(name)]) / step
         return found
 
 
 def parameter_changes(eqs: Equations, names: Sequence[str]) -> ParameterChanges:
-    """Constants and parameters of the equations as they change with some parameters."""
+    """Constants and parameters of the equations for perturbed parameters."""
     model = eqs.model
     vectors = [[model.parameter_vector(side) for side in varied(eqs, name)] for name in names]
     constants = [[model.system.constants.values(vector) for vector in four] for four in vectors]

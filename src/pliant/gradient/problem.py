@@ -16,17 +16,17 @@ from pliant.solve.motion.simulate import simulate
 from pliant.solve.statics.equilibrium import equilibrium
 
 HOLDS = 1e-6
-"""Of its size, by what a condition may be missed."""
+"""Accepted violation of a condition, relative to its size."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A place where a search has looked.
+    """A point evaluated by a search.
 
     Attributes:
-        values: of what varies, by name (SI units).
-        objective: what is to be minimized there [its SI unit].
-        spare: by condition, what it has to spare as a share of its size; below zero where it is missed.
+        values: of the variables, by name (SI units).
+        objective: value of the objective [its SI unit].
+        spare: margin of each condition, relative to its size; negative if it is violated.
     """
 
     values: Mapping[str, float]
@@ -35,14 +35,14 @@ class Evaluation:
 
     @property
     def missed(self) -> float:
-        """By how much conditions are missed at most, as a share of their size; 0 where all hold."""
+        """Largest violation of the conditions, relative to their size; 0 if all are satisfied."""
         most = -min(self.spare.values(), default=0.0)
         return most if most > HOLDS else 0.0
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Objective, then conditions (at most zero, or zero), each at the place x, and their derivatives, one row each."""
+    """Objective, then conditions (at most zero, or zero), each at the point x, and their derivatives, one row each."""
 
     objective: float
     conditions: np.ndarray
@@ -52,7 +52,8 @@ class Outcome:
 
 @dataclass
 class Problem:
-    """What is wanted, the bounds of what varies, by name (SI units), and how outputs are found: an analysis with its options."""
+    """Objective and conditions, bounds of the variables by name (SI units), and the analysis with its options that computes
+    outputs."""
 
     eqs: Equations
     minimize: Quantity
@@ -68,26 +69,26 @@ class Problem:
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:
-        """All outputs that are needed."""
+        """All required outputs."""
         wanted = [self.minimize, *(c.quantity for c in self.conditions)]
         return tuple(sorted({name for x in wanted for name in x.outputs}))
 
     @cached_property
     def function(self) -> Differentiable:
-        """Outputs with derivatives. Raises ArgumentError where there are none."""
+        """Outputs with derivatives. Raises ArgumentError if there are none."""
         return differentiable(self.eqs, self.outputs, tuple(self.bounds), analysis=self.analysis, **self.options)
 
     @property
     def equal(self) -> np.ndarray:
-        """Whether each row of the conditions has to be zero; after the first look."""
+        """Whether each row of the conditions is an equality; available after the first evaluation."""
         return np.repeat([c.equal for c in self.conditions], self._times).astype(bool)
 
     def values(self, x: np.ndarray) -> dict[str, float]:
-        """What varies, by name, at shares x of its range."""
+        """The variables, by name, at fractions x of their ranges."""
         return {n: float(low + s * (high - low)) for s, (n, (low, high)) in zip(x, self.bounds.items(), strict=True)}
 
     def look(self, x: np.ndarray) -> Outcome:
-        """With derivatives by x."""
+        """Objective and conditions with derivatives with respect to x."""
         key = np.asarray(x, dtype=float).tobytes()
         if key not in self._seen:
             values = self.values(x)
@@ -122,11 +123,11 @@ class Problem:
         return self._objective, self._rows
 
     def _note(self, values: Mapping[str, float], outputs: Mapping[str, np.ndarray]) -> None:
-        """Objective and conditions of these outputs; another place on the way."""
+        """Objective and conditions of these outputs; the point is recorded."""
         self._objective = float(self.minimize.value(values, outputs).mean())
         rows = [c.quantity.value(values, outputs) for c in self.conditions]
         self._times = len(rows[0]) if rows else 0
-        if not self.way:  # sizes are those at the start
+        if not self.way:  # sizes are taken at the start
             sides = [[np.max(np.abs(side.value(values, outputs))) for side in c.sides] for c in self.conditions]
             self._sizes = [max(both) or 1.0 for both in sides]
         self._rows = np.concatenate([np.zeros(0), *(r / s for r, s in zip(rows, self._sizes, strict=True))])
@@ -140,7 +141,7 @@ class Problem:
             self.progress(visit)
 
     def _pulled(self, of: Quantity, values: Mapping[str, float], outputs: Any, pullback: Any) -> np.ndarray:
-        """Derivatives of a quantity by what varies, one row per time."""
+        """Derivatives of a quantity with respect to the variables, one row per time."""
         direct, by_outputs = of.derivatives(values, outputs)
         if not by_outputs:
             return direct

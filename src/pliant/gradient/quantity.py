@@ -1,4 +1,4 @@
-"""Numbers that are computed from outputs and parameters, as text says, with derivatives."""
+"""Expressions of outputs and parameters, given as text, with derivatives."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from pliant.output.expression import ExpressionOutput
 
 EXAMPLE = 'write it as in model files: "(tip.x - 20 cm)^2 + (tip.z + 30 cm)^2"'
 LIMITS = {"<=": 1.0, "<": 1.0, ">=": -1.0, ">": -1.0, "==": 0.0}
-"""What conditions are made of, and the sign of what must not be above zero."""
+"""Operators of conditions, and the sign of the expression that must not be positive."""
 
 
 @dataclass(frozen=True)
 class Quantity:
     """An expression of outputs, their components (`tip.x`, `tip.norm`) and parameters.
 
-    varied: parameters and inputs that derivatives are by.
+    varied: parameters and inputs with respect to which it is differentiated.
     """
 
     eqs: Equations
@@ -40,13 +40,13 @@ class Quantity:
         return tuple(sorted({name.partition(".")[0] for name in symbols(self.node)} & known.keys()))
 
     def value(self, values: Mapping[str, float], outputs: Mapping[str, np.ndarray]) -> np.ndarray:
-        """At each time. values: those of what varies. outputs: times x components by name."""
+        """Values at each time. values: of the variables. outputs: times x components by name."""
         return self._evaluated(values, outputs)[0].ravel()
 
     def derivatives(
         self, values: Mapping[str, float], outputs: Mapping[str, np.ndarray]
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """At each time, by what varies where it stands in the text itself (times x varied), and by the outputs."""
+        """Derivatives at each time with respect to variables that occur in the text (times x varied), and to the outputs."""
         _, by_varied, *by_outputs = self._evaluated(values, outputs)
         return by_varied, dict(zip(self.outputs, by_outputs, strict=True))
 
@@ -98,13 +98,13 @@ def _part(vector: ca.SX, part: str, labels: Sequence[str], symbol: str) -> ca.SX
 
 
 def quantity(eqs: Equations, text: str, varied: tuple[str, ...]) -> Quantity:
-    """What a text says. Raises ArgumentError where it cannot be read, or units do not fit."""
+    """Parse a text. Raises ArgumentError if it is invalid, or if units do not match."""
     return Quantity(eqs, _checked(eqs, _parsed(text)), varied)
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A quantity that must not be above zero, or has to be zero. text: as it was written."""
+    """A quantity that must not be positive, or must be zero. text: as written."""
 
     text: str
     quantity: Quantity
@@ -113,7 +113,7 @@ class Condition:
 
 
 def condition(eqs: Equations, text: str, varied: tuple[str, ...]) -> Condition:
-    """What a text such as `tip.z >= 10 cm` says."""
+    """Parse a condition such as `tip.z >= 10 cm`."""
     node = _parsed(text)
     if not isinstance(node, Binary) or node.operator not in LIMITS:
         raise ArgumentError(f"'{text}' is not a condition", 'write "tip.z >= 10 cm", "force <= 5 N" or "tip.x == 0"')
@@ -137,7 +137,7 @@ def _text(node: Node) -> str:
 
 
 def _checked(eqs: Equations, node: Node) -> Node:
-    """The same; its names are known, and its units fit."""
+    """The parsed expression; its names are known, and its units match."""
     model = eqs.model
     units = {x: c.unit for c in model.coordinates for x in c.q_names}
     try:

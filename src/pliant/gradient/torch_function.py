@@ -1,4 +1,4 @@
-"""A differentiable analysis as a function of PyTorch, with `autograd`."""
+"""A differentiable analysis as a PyTorch function, with `autograd`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def torch_function(f: Differentiable) -> Callable[[Mapping[str, Any]], dict[str,
             return None, *(torch.as_tensor(found[n], dtype=kind, device=device) for n, (kind, device) in given)
 
     def function(values: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Outputs by name at these values by name; arguments that are left out have their initial ones."""
+        """Outputs by name at these values by name; omitted arguments have their initial values."""
         f.check_argument_names(values or {})
         given = {name: torch.as_tensor(x) for name, x in (values or {}).items()}
         given = {n: x if x.is_floating_point() else x.to(torch.float64) for n, x in given.items()}

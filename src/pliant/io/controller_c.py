@@ -10,14 +10,14 @@ from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
 
 NO_BOUND = 1e300
-"""Stands for a bound that there is not."""
+"""Value of a missing bound."""
 
 
 def controller_files(controller: StateFeedback) -> dict[str, str]:
     """Header and source of a controller, by file name.
 
-    It measures what the observer looks at; without an observer the deviations of the states are taken from all positions,
-    then all rates, of the robot.
+    It measures the inputs of the observer; without an observer the deviations of the states are computed from all positions, then
+    all rates, of the robot.
     """
     if controller.share:
         raise ExportError(

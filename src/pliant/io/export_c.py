@@ -1,7 +1,7 @@
 """Standalone C of a robot: its equations and a step with a fixed method, for a controller or a ROS node.
 
-The exported files are the same runtime that simulations here run on, with the robot's tables and formulas as static
-data. Parameters stay changeable: the constants of the elements are computed from them by generated code.
+The exported files are the same runtime that is used for simulations, with the robot's tables and formulas as static data.
+Parameters can be changed: generated code computes the constants of the elements from them.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ from pliant.solve.statics.equilibrium import state_at
 
 RUNTIME = "runtime"
 DISSIPATED = 2
-"""Which of the energies of `output_function` is counted along a motion."""
+"""The energy of `output_function` that is accumulated along a motion."""
 UNUSED = ("virtual_machine.c", "batch.c", "calls.c")
-"""Files of the runtime that exported code does without."""
+"""Files of the runtime that exported code does not need."""
 STATUSES = (
     RuntimeStatus.OK,
     RuntimeStatus.SINGULAR,
@@ -58,7 +58,7 @@ STATUSES = (
     RuntimeStatus.POSITION_JUMPS,
     RuntimeStatus.OUT_OF_MEMORY,
 )
-"""What exported functions may return."""
+"""Return values of exported functions."""
 
 
 def export_c(
@@ -104,8 +104,8 @@ def c_files(
     trial: str = "",
     coefficients: Mapping[str, float] | None = None,
 ) -> dict[str, str]:
-    """The files of an export, by path in its folder; `beside` are files of a controller to build with them, `trial` is what a trial
-    of the method has shown, `coefficients` those of the method if they are not its usual ones."""
+    """The files of an export, by path in its folder; `beside` are files of a controller to build with them, `trial` is the result
+    of a trial of the method, `coefficients` those of the method if they are not the default."""
     beside = dict(beside or {})
     _check(model, method, step)
     name = c_text.robot_identifier(model.spec.title)
@@ -167,8 +167,8 @@ def _check(model: Model, method: str, step: float) -> None:
 
 
 def _with_own_series(model: Model) -> InputPlan:
-    """The plan of inputs with room for series of the robot's own: of two times for each position that a prescribed rate or
-    acceleration leads to, of three for each input that prescribes a position or a rate."""
+    """The plan of inputs with memory for internal series: of two times for each position that results from a prescribed rate or
+    acceleration, of three for each input that prescribes a position or a rate."""
     plan = model.plan
     kinds, which, table = list(plan.kinds), list(plan.series), list(plan.table)
     for k, item in enumerate(model.followed):
@@ -185,12 +185,12 @@ def _moved(model: Model) -> list[int]:
 
 
 def _bends_inside(series: TimeSeries) -> bool:
-    """Whether a series jumps or bends between its first and its last time."""
+    """Whether a series has a jump or a kink between its first and its last time."""
     return bool(np.any((series.breaks > series.time[0]) & (series.breaks < series.time[-1])))
 
 
 def _contents(name: str, beside: Mapping[str, str]) -> str:
-    """What is in which file, for the README."""
+    """Descriptions of the files, for the README."""
     told = {
         f"{name}.h": "what to include: everything is explained there",
         f"{name}.c": "the functions of that header",
@@ -207,7 +207,7 @@ def _contents(name: str, beside: Mapping[str, str]) -> str:
 
 
 def _private_symbols(name: str, runtime: Mapping[str, str]) -> str:
-    """Definitions that put the robot's name before every function of the runtime."""
+    """Macros that add the robot's name as a prefix to every function of the runtime."""
     symbols: set[str] = set()
     for text in runtime.values():
         symbols.update(re.findall(r"^(?!static)\w[\w *]*?\b(pl_\w+)\([^;{}]*\)(?:;| \{)", text, flags=re.MULTILINE))
@@ -243,7 +243,7 @@ def _enumerations(model: Model, prefix: str) -> str:
 
 
 def _exported_outputs(model: Model) -> list[int]:
-    """Indices of the outputs that follow from a state: energy that has been dissipated is counted along a motion."""
+    """Indices of the outputs that depend on a state only: dissipated energy is accumulated along a motion."""
     function = output_function(model)
     return [
         i for i in range(function.n_out()) if DISSIPATED not in function.jac_sparsity(i, ENERGIES_AT).get_triplet()[1]
@@ -251,7 +251,7 @@ def _exported_outputs(model: Model) -> list[int]:
 
 
 def exported_output_parts(model: Model) -> tuple[str, ...]:
-    """Names of all numbers of the exported outputs: `pull`, or `place.x` of a vector."""
+    """Names of all components of the exported outputs: `pull`, or `place.x` of a vector."""
     if not model.spec.outputs:
         return ()
     names = [output_names(model)[i] for i in _exported_outputs(model)]
@@ -259,7 +259,7 @@ def exported_output_parts(model: Model) -> tuple[str, ...]:
 
 
 def _outputs(model: Model) -> ca.Function:
-    """All outputs in one vector, with the inputs of `output_function`."""
+    """All outputs as one vector, with the inputs of `output_function`."""
     function = output_function(model)
     x = [ca.SX.sym(f"x{i}", *function.size_in(i)) for i in range(function.n_in())]
     values = function.call(x) if function.n_out() else []
@@ -268,7 +268,7 @@ def _outputs(model: Model) -> ca.Function:
 
 
 def _functions_of_parameters(model: Model) -> dict[str, ca.Function]:
-    """Everything that follows from the parameters, as functions of one vector with dense results."""
+    """All quantities that depend on the parameters, as functions of one vector with dense results."""
     p = ca.SX.sym("p", len(model.parameter_names))
     given = {name: p[i] for i, name in enumerate(model.parameter_names)}
     values = model.environment.with_values(given).values
@@ -362,7 +362,7 @@ def _evaluations(name: str, functions: Mapping[str, ca.Function], symbol: Mappin
 
 
 def _binding(model: Model, plan: InputPlan, tables: Tables, row_active: np.ndarray, name: str) -> str:
-    """The model's own numbers and inputs as initialized static data; everything is in force but redundant constraint rows."""
+    """The numbers and inputs of the model as initialized static data; everything is active except redundant constraint rows."""
     numbers = {
         "constants": model.system.constants.numbers,
         "parameters": model.parameter_vector(),
@@ -405,8 +405,8 @@ def _kernel(name: str, symbol: Mapping[str, str]) -> str:
 
 
 class AssembledStart(NamedTuple):
-    """Positions and rates of the model's start on the constraints, at its own parameters, and which of their rows are in force;
-    whether all positions and rates that were given are as they were given."""
+    """Positions and rates of the model's start on the constraints, at its own parameters, and its active constraint rows; whether
+    all specified positions and rates have been kept."""
 
     q: np.ndarray
     v: np.ndarray
@@ -416,7 +416,7 @@ class AssembledStart(NamedTuple):
 
 
 def assembled_start(model: Model) -> AssembledStart:
-    """Where an exported simulation starts."""
+    """Initial state of an exported simulation."""
     equations = Equations(model)
     start = state_at(equations, model.spec.start, 0.0, where="start")
     if not model.system.rows:

@@ -11,23 +11,23 @@ from pliant.solve.motion.simulate import simulate
 from pliant.solve.status import Status
 
 SECONDS = 1.0
-"""Time over which a method is tried [s], or less:"""
+"""Maximum duration of a trial [s],"""
 STEPS = 2000
-"""the most steps of a trial."""
+"""and its maximum number of steps."""
 ENERGY = "energy exchanged"
-"""What a remark about the energy balance speaks of."""
+"""Beginning of a remark about the energy balance."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """How a method did: whether nothing is to be said against it, and what is to be said in any case."""
+    """Result of a trial: whether there are no objections to the method, and a remark in any case."""
 
     sound: bool
     remark: str
 
 
 def tried(model: Model, method: str, step: float) -> Trial:
-    """The model's own motion from its start by fixed steps [s] of a method, as the exported step function takes them."""
+    """The motion of the model from its start with fixed steps [s] of a method, as taken by the exported step function."""
     until = min(SECONDS, STEPS * step)
     fixed = chosen_method(method, step=step, rtol=None, atol=None)
     run = simulate(Equations(model), until, method=fixed, controllers=False, on_failure="return")

@@ -9,9 +9,9 @@ from pliant.equations.tables import Tables
 
 
 def factor_bounds(tables: Tables) -> tuple[int, int]:
-    """Bounds on the entries below and above the diagonal of the factors of the system matrix, whatever the pivots.
+    """Bounds on the entries below and above the diagonal of the factors of the system matrix, for any pivots.
 
-    With the columns in a fixed order, every row that could be the pivot of a column takes on the union of all of them
+    With a fixed column order, every row that could be the pivot of a column obtains the union of their patterns
     (George and Ng 1987, "Symbolic factorization for sparse Gaussian elimination with partial pivoting").
     """
     if tables.counts["kkt_dense"]:
@@ -23,9 +23,9 @@ def factor_bounds(tables: Tables) -> tuple[int, int]:
 
 
 def pivoting_bounds(pattern: scipy.sparse.csc_matrix) -> tuple[int, int]:
-    """Bounds on the entries of L and of U, diagonals apart, for any row exchanges in a square matrix."""
+    """Bounds on the entries of L and of U, without diagonals, for any row exchanges in a square matrix."""
     rows = pattern.tocsr()
-    # groups of rows with one structure, as bits, by first column
+    # groups of rows with the same pattern, as bits, by first column
     groups: dict[int, list[tuple[int, int]]] = {}
     for i in range(rows.shape[0]):
         bits = sum(1 << int(j) for j in rows.indices[rows.indptr[i] : rows.indptr[i + 1]])

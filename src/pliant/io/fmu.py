@@ -1,7 +1,7 @@
-"""A robot as a functional mock-up unit (FMI 3.0 or 2.0): the exported C behind the functions of the standard.
+"""A robot as a functional mock-up unit (FMI 3.0 or 2.0): the exported C with the interface of the standard.
 
 An FMU is a zip file: a description of the variables (`modelDescription.xml`), a shared library for this platform, and all
-sources with a build description. There is no Python in it. Variables have numbers in the order of `variables`, which `fmu.h`
+sources with a build description. It contains no Python. Variables are numbered in the order of `variables`, which `fmu.h`
 repeats in C.
 """
 
@@ -41,19 +41,19 @@ VERSIONS = ("3.0", "2.0")
 NOT_IN_AN_FMU = ("main.c", "CMakeLists.txt", "README.txt")
 FLAGS = ("-std=c11", "-fPIC", "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math", "-w")
 SAME_TIME = (1980, 1, 1, 0, 0, 0)
-"""The date of everything in the file: the same robot gives the same bytes, with the same compiler."""
+"""The date of all files: the same robot and compiler then produce the same bytes."""
 
 
 class NoBinary(UserWarning):
-    """An FMU has sources only."""
+    """An FMU contains sources only."""
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of an FMU; its number (value reference) is its place in the list of all.
+    """A variable of an FMU; its number (value reference) is its index in the list of all.
 
-    causality: as FMI has it. unit: SI unit, empty where none is known. start: value at the start of a simulation, None for what is
-    computed. derivative_of: number of the state that this is the time derivative of.
+    causality: as defined by FMI. unit: SI unit, empty if unknown. start: value at the start of a simulation, None for computed
+    variables. derivative_of: number of the state whose time derivative this is.
     """
 
     name: str
@@ -110,7 +110,7 @@ def export_fmu(
 
 
 def is_for_exchange(model: Model) -> bool:
-    """Whether accelerations follow from state, inputs and parameters alone."""
+    """Whether accelerations depend on state, inputs and parameters only."""
     return not (model.system.contacts.shapes or model.followed or model.smooth_inputs)
 
 
@@ -155,7 +155,7 @@ def variables(model: Model) -> list[Variable]:
 
 
 class _Names:
-    """Names that are taken: those of states and derivatives give way."""
+    """Names in use: names of states and derivatives are changed in a conflict."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
@@ -184,7 +184,7 @@ def _identifier(model: Model) -> str:
 
 
 def _sources(model: Model, version: str, method: str, step: float) -> tuple[dict[str, str], str]:
-    """All files of the folder `sources` by name, and what tells this FMU from others."""
+    """All files of the folder `sources` by name, and the unique identifier of this FMU."""
     name, short = _identifier(model), version[0]
     files = {file: text for file, text in c_files(model, method=method, step=step).items() if file not in NOT_IN_AN_FMU}
     token = _token(files, version)
@@ -223,8 +223,8 @@ def _build_description(name: str, version: str, files: Mapping[str, str]) -> str
 def _library(sources: Mapping[str, str], name: str) -> bytes | None:
     """The shared library, or None without a compiler.
 
-    Only what FMI requires is visible in it, so the runtime needs no names of its own: its objects are the same for all robots, and
-    are kept in the cache.
+    It exports only the functions of FMI, so the names of the runtime need no prefix: its objects are the same for all robots, and
+    are cached.
     """
     compiler = find_compiler()
     if compiler is None:
@@ -244,7 +244,7 @@ def _library(sources: Mapping[str, str], name: str) -> bytes | None:
 
 
 def _object(compiler: Sequence[str], file: str, texts: Mapping[str, str], folder: Path) -> str:
-    """The object of a source file: one of the runtime from the cache, if it is there."""
+    """The object file of a source file; those of the runtime are taken from the cache if possible."""
     made = folder / f"{file}.o"
     flags = [*FLAGS, "-O0" if compile_mode() == "quick" else "-O2"]
     command = [*compiler, *flags, "-c", file, "-o", str(made)]
@@ -273,7 +273,7 @@ def _call(command: Sequence[str], folder: Path) -> None:
 
 
 def _platform(version: str) -> str:
-    """This platform as FMI names it."""
+    """The name of this platform in FMI."""
     system = {"win32": "windows", "darwin": "darwin"}.get(sys.platform, "linux")
     machine = platform.machine().lower()
     machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
@@ -339,7 +339,7 @@ def _units(root: ET.Element, listed: list[Variable]) -> None:
 
 
 def _base_unit(text: str) -> dict[str, str] | None:
-    """A unit by exponents of base units; None for none, or one that FMI cannot describe."""
+    """A unit as exponents of base units; None without a unit, or if FMI cannot describe it."""
     if not text:
         return None
     try:
@@ -361,7 +361,7 @@ def _typed(variable: Variable) -> dict[str, str]:
 
 
 def _initial(variable: Variable) -> dict[str, str]:
-    """States may be set before the start, and are then moved onto the constraints."""
+    """States may be set before the start, and are then projected on the constraints."""
     return {"initial": "approx"} if variable.is_state else {}
 
 
@@ -438,7 +438,7 @@ def _xml(root: ET.Element) -> bytes:
 
 
 def _page(model: Model) -> str:
-    """A page about the FMU for people."""
+    """A documentation page of the FMU."""
     kinds = "co-simulation and model exchange" if is_for_exchange(model) else "co-simulation"
     rows = [[x.name, x.causality, x.unit, "" if x.start is None else f"{x.start:.6g}"] for x in variables(model)]
     root = ET.Element("html", lang="en")

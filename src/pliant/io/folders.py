@@ -1,4 +1,4 @@
-"""Folders that exports are written to."""
+"""Output folders of exports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pliant.language.files import write_whole
 
 
 def check_folder(folder: Path, *, force: bool) -> None:
-    """Reject a folder that an export cannot be written to; `force`: one that is not empty will do."""
+    """Reject a folder that an export cannot be written to; `force`: accept one that is not empty."""
     if folder.exists() and not folder.is_dir():
         raise ExportError(f"{folder} is a file, not a folder", "give a folder that is new or empty")
     try:
@@ -27,13 +27,13 @@ def check_folder(folder: Path, *, force: bool) -> None:
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> list[Path]:
-    """Write all files; each appears whole or not at all, and a new folder only when everything is in it."""
+    """Write all files; each file appears complete or not at all, and a new folder only with all files."""
     try:
         if folder.exists():
             _write_each(folder, files)
         else:
             folder.parent.mkdir(parents=True, exist_ok=True)
-            building = folder.with_name(f".{folder.name}-{secrets.token_hex(6)}")  # a name nobody else uses
+            building = folder.with_name(f".{folder.name}-{secrets.token_hex(6)}")  # a unique name
             building.mkdir()
             try:
                 _write_each(building, files)

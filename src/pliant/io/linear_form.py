@@ -1,4 +1,4 @@
-"""The linear form of a force on coordinates, and whether the force is that everywhere."""
+"""The linear form of a force on coordinates, and whether the force is linear everywhere."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import casadi as ca
 import numpy as np
 
 SAMPLES = 4
-"""States beside the start in which a force is compared with its linear form."""
+"""Number of states in addition to the start in which a force is compared with its linear form."""
 NEARLY = 1e-9
-"""Relative difference up to which a force counts as linear."""
+"""Relative difference up to which a force is linear."""
 
 
 @dataclass(frozen=True)
 class LinearForm:
     """A force on coordinates about the positions `at`: `offset - stiffness (q - at) - damping v + gains s`.
 
-    couples: whether stiffness or damping have entries off the diagonal; is_linear: whether the force is this one everywhere.
+    couples: whether stiffness or damping have entries off the diagonal; is_linear: whether the force has this form everywhere.
     """
 
     at: np.ndarray
@@ -34,7 +34,7 @@ class LinearForm:
     def of(
         cls, effect: Callable[..., Any], constants: np.ndarray, signals: int, at: np.ndarray, values: np.ndarray
     ) -> LinearForm:
-        """That of an `effect` of a `CoordinateForce`, at rest with these values of its signals."""
+        """The linear form of an `effect` of a `CoordinateForce`, at rest with these values of its signals."""
         n = len(at)
         q, v, s = ca.SX.sym("q", n), ca.SX.sym("v", n), ca.SX.sym("s", signals)
         force = ca.densify(ca.SX(effect(q, v, ca.DM(constants), s).force))

@@ -17,28 +17,22 @@ from pliant.io.rigid_tree import WORLD, Joint, Link, RigidTree, Shape, quaternio
 from pliant.io.xml_text import XmlText
 
 LEAST_INERTIA = 2e-15
-"""Mass [kg] and moments of inertia [kg m^2] of moving bodies have to be above 1e-15 in MuJoCo."""
+"""Minimum mass [kg] and moments of inertia [kg m^2] of moving bodies in MuJoCo."""
 LONGEST_STEP = 2e-3
 STEPS_PER_RADIAN = 1.0
 """Steps per radian of the fastest oscillation; below a half, MuJoCo's steps are unstable."""
 DEEPEST = 450
-"""Levels of bodies that MuJoCo's reader of XML follows."""
+"""Maximum nesting depth of bodies in MuJoCo's XML reader."""
 
 
 def export_mjcf(eqs: Equations, file: str | os.PathLike[str], *, links: int = 10) -> RigidExport:
     """Write a robot as a MuJoCo model (`.xml`), with the parameters and inputs of `eqs`; returns a description of the file and
-
     its errors.
 
-
     Rigid parts are exact: inertias, joints, springs, dampers, axial links, tendons and ties. Every rod becomes a chain of
-
     `links` with springs, whose error is measured. Loops are equality constraints, which are soft in MuJoCo. Inputs are motors
-
     of the same names; the keyframe `start` contains the initial state and inputs. Frames are sites. Features without a
-
     counterpart are listed in `remarks`, and in a comment of the file.
-
 
     Raises ExportError if the robot has parts that links and joints cannot represent, or if the file cannot be written.
     """
@@ -101,7 +95,7 @@ class _Writer:
         return name
 
     def _place_sites(self) -> None:
-        """Those of lines, loads and loops; their names hold a colon, which no frame's name has."""
+        """Sites of lines, loads and loops; their names contain a colon, unlike names of frames."""
         forces = self.forces
         for line in forces.lines:
             for k, (node, point) in enumerate(line.points, start=1):
@@ -116,7 +110,7 @@ class _Writer:
             self._site(loop.first[0], f"{loop.name}:first", loop.first[1])
             self._site(loop.second[0], f"{loop.name}:second", loop.second[1])
 
-    # -- what acts ---------------------------------------------------------------------------------------------------
+    # -- forces ---------------------------------------------------------------------------------------------------
 
     def _tendons(self) -> None:
         forces, xml = self.forces, self.xml
@@ -215,7 +209,7 @@ class _Body:
             )
 
     def remarks(self) -> list[str]:
-        """What MuJoCo asks of masses that some links do not have."""
+        """Minimum masses required by MuJoCo, added to links that lack them."""
         light = [link.name for link in self.tree.links if link.joints and np.min(_moments(link)[0]) < LEAST_INERTIA]
         if not light:
             return []
@@ -255,7 +249,7 @@ class _Body:
         self._contents(link.node)
 
     def _joints(self, link: Link) -> list[Joint]:
-        """Free joints stay whole where they move against the axes of the world, as MuJoCo's do."""
+        """Keep free joints that move relative to the axes of the world, as MuJoCo's do."""
         whole = link.parent == WORLD and len(link.joints) == 1 and np.array_equal(link.placement[:3, :3], np.eye(3))
         return [part for joint in link.joints for part in ([joint] if whole else joint.parts())]
 
@@ -301,14 +295,14 @@ def _moments(link: Link) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _possible(moments: np.ndarray) -> np.ndarray:
-    """Moments none of which exceeds the sum of the others, as round-off may have it."""
+    """Moments corrected such that none exceeds the sum of the others due to round-off."""
     largest = int(np.argmax(moments))
     others = np.delete(moments, largest)
     return np.where(np.arange(3) == largest, min(moments[largest], others.sum()), moments)
 
 
 def _step(robot: RigidRobot) -> float:
-    """A time step [s] in which MuJoCo follows the fastest oscillation: one, two or five of a power of ten."""
+    """A time step [s] that resolves the fastest oscillation in MuJoCo: 1, 2 or 5 times a power of ten."""
     longest = min(LONGEST_STEP, 1 / (STEPS_PER_RADIAN * robot.fastest)) if robot.fastest > 0 else LONGEST_STEP
     power = int(np.floor(np.log10(longest)))
     return max(step for x in (1, 2, 5) if (step := float(f"{x}e{power}")) <= longest * (1 + 1e-9))

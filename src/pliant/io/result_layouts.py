@@ -21,7 +21,7 @@ Found = Mapping[str, Variable]
 
 
 class LayoutError(ValueError):
-    """Something in a file is not what it should be."""
+    """The content of a file is invalid."""
 
 
 SIZES = {"axis": 3, "quaternion_part": 4}
@@ -31,11 +31,11 @@ ABOUT = ("long_name", "units", "sample_dimension")
 
 @dataclass(frozen=True)
 class Layout:
-    """What one kind of file holds.
+    """The content of one type of file.
 
-    along: the axis of saved times or points. variables: those that each file has, with their axes. optional: those that it may
-    have, beside outputs. texts: axes whose labels are names. attributes: of the file, with what each has to be; those in `needed`
-    are in each. more: what else has to be true of the variables.
+    along: the axis of saved times or points. variables: required variables, with their axes. optional: further ones, in addition to
+    outputs. texts: axes whose labels are names. attributes: of the file, with their checks; those in `needed` are required. more:
+    further checks of the variables.
     """
 
     along: str
@@ -47,7 +47,7 @@ class Layout:
     more: Callable[[Found, Found], None]
 
     def knows(self, name: str, axes: Axes) -> bool:
-        """Whether such files have a variable of that name on these axes, or an axis with labels."""
+        """Whether such files may have a variable of this name on these axes, or an axis with labels."""
         if axes == (name,):
             of_output = name.startswith("output.") and name.endswith((".arc_length", ".part"))
             return of_output or name in (*self.texts, self.along)
@@ -56,11 +56,11 @@ class Layout:
         return axes == (self.variables.get(name) or self.optional.get(name))
 
     def is_text(self, name: str) -> bool:
-        """Whether a variable is the names along an axis."""
+        """Whether a variable contains the names along an axis."""
         return name in self.texts or (name.startswith("output.") and name.endswith(".part"))
 
     def check(self, variables: Found, labels: Found, attributes: Mapping[str, Any]) -> None:
-        """Raise Wrong where something is missing, or is not what it has to be."""
+        """Raise LayoutError if something is missing or invalid."""
         touching = [ROWS, COUNT, NAMES, THINGS] if COUNT in variables else []
         needed = [x for x in self.texts if x not in (NAMES, THINGS)] + touching[2:]
         needed += [*self.variables, *(f"contact_{x}" for x in ENTRIES if touching)]
@@ -100,7 +100,7 @@ def _check_contacts(variables: Found, labels: Found) -> None:
 
 
 def _check_places(numbers: np.ndarray, count: int, name: str) -> None:
-    """See to it that numbers are places in a list."""
+    """Check that numbers are indices of a list."""
     if not ((numbers >= 0) & (numbers < count) & (numbers == np.round(numbers))).all():
         raise LayoutError(f"'{name}' refers to something that does not exist")
 
@@ -120,7 +120,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _json(kind: type[dict[str, Any]] | type[list[Any]], of: type | tuple[type, ...]) -> Callable[[Any], bool]:
-    """A text that is a JSON list or object of things of one type."""
+    """A text that is a JSON list or object with values of one type."""
 
     def is_right(value: Any) -> bool:
         found = json.loads(value) if isinstance(value, str) else None
@@ -151,7 +151,7 @@ COMMON: dict[str, Callable[[Any], bool]] = {
 }
 NEEDED = ("model_text", "status", "message", "warnings", "timing")
 
-# -- kinds of files ---------------------------------------------------------------------------------------------------------
+# -- types of files ---------------------------------------------------------------------------------------------------------
 
 
 def _contacts(along: str) -> dict[str, Axes]:
@@ -206,4 +206,4 @@ PATH = Layout(
 LAYOUTS = {
     f"pliant-{kind}-{version}": layout for kind, layout in (("result", MOTION), ("path", PATH)) for version in (1, 2)
 }
-"""By what the attribute `format` says: layout 2 has what layout 1 has, and a checksum."""
+"""By the attribute `format`: layout 2 has the content of layout 1, and a checksum."""

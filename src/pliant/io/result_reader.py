@@ -1,9 +1,9 @@
-"""Results read from netCDF files that may be damaged, old, or made to do harm.
+"""Results read from netCDF files that may be damaged, old, or malicious.
 
-A file is read only after its checksum was compared (`pliant.solve.netcdf_files`). Then each thing in it has to be what Pliant
-writes: arrays of numbers and labels by known names, on known axes, whose bytes lie in this file as they are. So nothing larger
-than the file is ever allocated, no other file is opened, and no filter runs. Files of layout 1 have no checksum; HDF5 reads
-them first in a process of its own, which is ended if it hangs.
+A file is read only after its checksum was compared (`pliant.solve.netcdf_files`). Then its content must be what Pliant writes:
+arrays of numbers and labels with known names, on known axes, whose bytes are in this file without compression. So nothing larger
+than the file is allocated, no other file is opened, and no filter runs. Files of layout 1 have no checksum; HDF5 first reads them
+in a separate process, which is terminated if it hangs.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ if TYPE_CHECKING:
 else:
     h5py = lazy_loader.load(
         "h5py"
-    )  # it takes as long to import as a small file to read, and commands import this module
+    )  # importing it takes as long as reading a small file, and commands import this module
 
 MOST_NAMES = 100_000
-"""Variables and axes that a file may have."""
+"""Maximum number of variables and axes in a file."""
 READ_AT_ONCE = 1 << 30
-"""Bytes that reading labels may take at worst at a time, if each were as long as the file."""
+"""Maximum number of bytes for reading labels at a time, if each were as long as the file."""
 OLD_FILE_SECONDS = 60.0
-"""How long reading a file without a checksum may take."""
+"""Time limit for reading a file without a checksum [s]."""
 
 AXES = "DIMENSION_LIST"
-"""Where a dataset has references to the scales of its axes."""
+"""Attribute of a dataset with references to the scales of its axes."""
 NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
 UNREADABLE = (
     OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, RuntimeError, OverflowError, MemoryError,
     NotImplementedError,
 )  # fmt: skip
-"""What HDF5 and h5py raise where a file is not what it should be."""
+"""Exceptions raised by HDF5 and h5py for invalid files."""
 
 
 def read_file(path: str | os.PathLike[str], kind: str) -> LabelledArrays:
-    """What a file holds that `save_dataset` wrote as this kind ("result" or "path"), in this layout or an older one."""
+    """The content of a file written by `save_dataset` as this type ("result" or "path"), in this layout or an older one."""
     source = Path(path)
     if not source.is_file():
         raise ResultFileError(_not_there(source))
@@ -77,13 +77,13 @@ def _read(source: Path, kind: str, *, checked: bool) -> LabelledArrays:
             layout = _layout(_attribute(file, "format"), kind, checked=checked)
             return _Reader(file, layout, source.stat().st_size).read()
     except UNREADABLE as reason:
-        known = isinstance(reason, LayoutError | OSError)  # the words of other errors are about the code here
+        known = isinstance(reason, LayoutError | OSError)  # messages of other errors concern this code
         words = reason if known else "its contents do not have the layout of a result"
         raise ResultFileError(f"{source} is not a readable result file: {words}") from None
 
 
 def _layout(found: Any, kind: str, *, checked: bool) -> Layout:
-    """The layout that a file states."""
+    """The layout stated in a file."""
     readers = {"result": "a simulated motion: read it with load_result", "path": "a path: read it with load_path"}
     stated, _, version = str(found).removeprefix("pliant-").rpartition("-")
     if not str(found).startswith("pliant-") or stated not in readers:
@@ -101,7 +101,7 @@ def _layout(found: Any, kind: str, *, checked: bool) -> Layout:
 
 
 def _try_apart(source: Path, kind: str) -> None:
-    """Read a file of layout 1 in another process; raises ResultFileError where that fails or does not come to an end."""
+    """Read a file of layout 1 in another process; raises ResultFileError if that fails or does not finish."""
     code = "import sys; from pliant.io.result_reader import try_old_file; try_old_file(*sys.argv[1:])"
     command = [sys.executable, "-P", "-c", code, str(source), kind]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -117,7 +117,7 @@ def _try_apart(source: Path, kind: str) -> None:
 
 
 def try_old_file(source: str, kind: str) -> None:
-    """Read a file of layout 1, for nothing but to see whether it can be; ends the process with words where it cannot."""
+    """Read a file of layout 1 to test whether it is readable; ends the process with a message if it is not."""
     try:
         _read(Path(source), kind, checked=False)
     except ResultFileError as reason:
@@ -125,16 +125,16 @@ def try_old_file(source: str, kind: str) -> None:
         raise SystemExit(1) from None
 
 
-# -- what is in a file ------------------------------------------------------------------------------------------------------
+# -- contents of a file ------------------------------------------------------------------------------------------------------
 
 
 class _Reader:
-    """Reads the arrays of one open file, as its layout has them; `size`: of the file [bytes]."""
+    """Reads the arrays of an open file according to its layout; `size`: of the file [bytes]."""
 
     def __init__(self, file: h5py.File, layout: Layout, size: int) -> None:
         self.file, self.layout, self.size = file, layout, size
         self.left = size
-        """Bytes that arrays may still take: all of them lie in the file."""
+        """Remaining bytes for arrays: all of them are in the file."""
         own = [x for x in file if isinstance(file.get(x, getlink=True), h5py.HardLink)]
         self._known = {hash(file[x].id) for x in own[:MOST_NAMES]}
 
@@ -153,7 +153,7 @@ class _Reader:
         return LabelledArrays.of_arrays(variables, labels, attributes)
 
     def _arrays(self) -> Iterator[tuple[str, h5py.Dataset]]:
-        """Datasets of the file by the names that models have; not those that stand for an axis without labels."""
+        """Datasets of the file by their names in models; without those that represent an axis without labels."""
         if len(self.file) > MOST_NAMES:
             raise LayoutError(f"there are {len(self.file)} variables in it")
         for name in self.file:
@@ -178,7 +178,7 @@ class _Reader:
         return tuple(str(scale.name).removeprefix("/").replace(SLASH, "/") for (scale,) in scales)
 
     def _check_references(self, name: str, data: h5py.Dataset) -> None:
-        """See to it that axes are there: the HDF5 library crashes where a scale is looked for that was taken out of the file."""
+        """Check that axes exist: the HDF5 library crashes if a scale has been removed from the file."""
         listed = np.asarray(data.attrs.get(AXES, ()), dtype=object)
         if listed.shape[:1] != (data.ndim,) or any(np.size(entry) != 1 for entry in listed):
             raise LayoutError(f"the axes of '{name}' have no names")
@@ -201,7 +201,7 @@ class _Reader:
         self._take(name, data, data.id.get_type().get_size())
         if h5py.check_string_dtype(data.dtype) is None:
             raise LayoutError(f"'{name}' holds {data.dtype}, not text")
-        # each text may say that it is as long as the file, and be the same as the others
+        # each text may claim the length of the file, and refer to the same bytes as the others
         texts: list[str] = []
         step, letters = max(1, READ_AT_ONCE // self.size), 0
         for begin in range(0, len(data), step):
@@ -212,7 +212,7 @@ class _Reader:
         return np.array(texts, dtype=np.str_)
 
     def _take(self, name: str, data: h5py.Dataset, item: int) -> None:
-        """See to it that an array lies in this file, all of it and as it is."""
+        """Check that an array is entirely in this file, without compression."""
         plan = data.id.get_create_plist()
         if data.is_virtual or plan.get_external_count() or plan.get_nfilters():
             raise LayoutError(f"'{name}' is compressed, or lies in another file")
@@ -223,7 +223,7 @@ class _Reader:
 
 
 def _attribute(thing: Any, name: str) -> Any:
-    """A text or a number that is attached to a file or an array."""
+    """An attribute of a file or an array: a text or a number."""
     if name not in thing.attrs:
         raise LayoutError(
             "it is a netCDF file, but not a result of this program" if name == "format" else f"'{name}' is missing"
@@ -233,7 +233,7 @@ def _attribute(thing: Any, name: str) -> Any:
         raise LayoutError(f"the attribute '{name}' is not a single text or number")
     value = thing.attrs[name]
     if isinstance(value, h5py.Empty):
-        return ""  # how HDF5 has a text without letters
+        return ""  # HDF5's representation of an empty text
     value = value.item() if isinstance(value, np.ndarray | np.generic) else value
     value = value.decode() if isinstance(value, bytes) else value
     if not isinstance(value, str | float | int):

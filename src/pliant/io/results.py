@@ -18,7 +18,6 @@ Kind = TypeVar("Kind", Result, StaticPath)
 def load_result(path: str | os.PathLike[str]) -> Result:
     """Read a result written by `Result.save` or `simulate(out=...)`; an unfinished one is read with a warning.
 
-
     Raises ResultFileError, with the reason, if the file does not exist or is damaged.
     """
     read = _read(path, "result")
@@ -32,7 +31,7 @@ def load_path(file: str | os.PathLike[str]) -> StaticPath:
 
 
 def _whole(found: Kind, file: str | os.PathLike[str]) -> Kind:
-    """A result, with a word where it is partial."""
+    """A result, with a warning if it is partial."""
     if found.is_partial:
         count = f"{len(found.q)} saved {'states' if isinstance(found, Result) else 'points'}"
         warnings.warn(f"{os.fspath(file)} is partial ({count}): {found.message}", stacklevel=3)
@@ -40,7 +39,7 @@ def _whole(found: Kind, file: str | os.PathLike[str]) -> Kind:
 
 
 def _read(file: str | os.PathLike[str], kind: str) -> dict[str, Any]:
-    """What results of all kinds have."""
+    """Common attributes of results of all types."""
     recorded = read_file(file, kind)
     about = recorded.attributes
     timing = Timing(**json.loads(about["timing"]))

@@ -1,7 +1,7 @@
 """Forces on the links of a rigid tree: springs, dampers, limits, motors, lines, loads, ties and loops.
 
-Each force of the compiled system is brought to the few forms that other programs have. What has no such form is listed in words,
-as is what is written only nearly.
+Each force of the compiled system is converted to the few forms supported by other programs. Forces without such a form are
+listed, as are those that are approximated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pliant.tendon.tension import GIVEN_TENSION
 
 
 def rigid_forces(eqs: Equations, tree: RigidTree, q: np.ndarray) -> RigidForces:
-    """Everything that acts on a robot, at the values of its parameters and, where it is not linear, about the positions q."""
+    """All forces on a robot, at the values of its parameters; nonlinear ones are linearized at the positions q."""
     reader = _Reader(eqs, tree, q)
     reader.read()
     return reader.found
@@ -60,7 +60,7 @@ class _Reader:
         self._rest()
 
     def remark(self, about: str, text: str, *, of_drive: bool = False) -> None:
-        """Note that something is written only nearly, or not at all."""
+        """Note that a feature is approximated or omitted."""
         names = (self.found.said_of_drives if of_drive else self.found.said).setdefault(text, [])
         if about not in names:
             names.append(about)
@@ -97,7 +97,7 @@ class _Reader:
             self.remark(force.source, "the torque on a free rotation is omitted")
 
     def _linear_force(self, force: CoordinateForceInstance, own: np.ndarray) -> None:
-        """Spring, damper and motors of a force that is linear, or of its linear form at the start."""
+        """Spring, damper and motors of a linear force, or of its linear form at the start."""
         n, kind = force.size, force.kind
         form = LinearForm.of(kind.effect, own, kind.signals, self.q[force.q_at : force.q_at + n], self._signals(force))
         scale = np.array([self.joints[force.v_at + k].scale for k in range(n)])
@@ -132,7 +132,7 @@ class _Reader:
         return np.any(self.model.signal_sources[first : first + count], axis=1)
 
     def _motors(self) -> Iterator[Motor]:
-        """Motors of the forces on coordinates: one for each input whose multiples signals are, and for each other signal."""
+        """Motors of the forces on coordinates: one for each input of which signals are multiples, and for each other signal."""
         names, slopes = self.model.input_names, self.eqs.signal_derivative(0.0)
         inputs = self.bound.signals(0.0)[0]
         of_inputs: dict[int, dict[int, float]] = {}
@@ -149,11 +149,11 @@ class _Reader:
             yield Motor(self._new_name(names[k]), gears, float(inputs[k]), self._bounds(names[k]))
 
     def _acts(self, signal: int) -> bool:
-        """Whether a signal is ever other than zero."""
+        """Whether a signal is ever nonzero."""
         return bool(self.signals[signal] or self._varies(signal, 1)[0])
 
     def _motor(self, signal: int, gears: Mapping[int, float]) -> Motor:
-        """The motor of a signal: called as the input that it equals, where no other signal uses that one."""
+        """The motor of a signal: named after the input that it equals, if no other signal uses that input."""
         uses, name = self.model.signal_sources, self.sources[signal]
         inputs = np.flatnonzero(uses[signal, 1:])
         slopes = self.eqs.signal_derivative(0.0)[signal]
@@ -166,7 +166,7 @@ class _Reader:
         return Motor(self._new_name(own if alone else name), gears, float(self.signals[signal]), self._bounds(own))
 
     def _is_multiple(self, signal: int) -> bool:
-        """Whether a signal is a sum of multiples of named inputs, whatever these are."""
+        """Whether a signal is a linear combination of inputs."""
         uses, function = self.model.signal_sources[signal], self.model.plan.signals
         count = len(self.model.input_names)
         if function is None or uses[0] or not np.any(uses[1:]) or np.any(uses[1 + count :]):
@@ -185,7 +185,7 @@ class _Reader:
         return (low, high) if np.isfinite([low, high]).all() else None
 
     def _new_name(self, name: str) -> str:
-        """A name that no other motor has."""
+        """A unique name for a motor."""
         taken = {motor.name for motor in self.found.motors}
         taken |= {line.pull.name for line in self.found.lines if line.pull is not None}
         number, new = 2, name
@@ -291,8 +291,8 @@ class _Reader:
             )
 
     def _constraint(self, constraint: ConstraintInstance) -> None:
-        """Held points and poses. A component that is free by name but held by the rest of the robot anyway, as the one across a
-        planar mechanism is, may be held too."""
+        """Constrained points and poses. A component that is nominally free but constrained by the rest of the robot anyway, as
+        the one normal to a planar mechanism, may be constrained too."""
         at = FRAMES.read(self.constants[constraint.constants : constraint.constants + constraint.kind.constants])
         name, rows = constraint.name, self.model.compiled.constraints[constraint.name].rows
         first, second = (_matrix(pose) for pose in (at.first, at.second))
@@ -329,7 +329,7 @@ class _Reader:
     def _hinge(
         self, name: str, places: tuple[Place, Place], turns: list[str], axes: np.ndarray, own_axes: bool
     ) -> None:
-        """A point and two rotations: two points on the axis that is left."""
+        """A point and two rotations: two points on the remaining axis."""
         if not own_axes:
             self.remark(
                 f"constraint {name}", "omitted: it constrains two rotations in the axes of a third frame", of_drive=True
@@ -337,14 +337,14 @@ class _Reader:
             return
         (node_a, first), (node_b, second) = places
         free = next(k for k, row in enumerate(("rx", "ry", "rz")) if row not in turns)
-        along = first[:3, :3].T @ axes[:, free]  # the same in both frames, which coincide
+        along = first[:3, :3].T @ axes[:, free]  # equal in both frames, which coincide
         for number, shift in (("", np.zeros(3)), (".axis", 0.1 * along)):
             ends = ((node_a, first @ moved(shift)), (node_b, second @ moved(shift)))
             self.found.loops.append(Loop(name + number, *ends, whole=False))
 
     def _relative_rates(self, places: tuple[Place, Place], axes_node: int, axes: np.ndarray) -> np.ndarray:
-        """Velocity of the second point against the first and angular velocity, along the axes, per rate of the coordinates:
-        6 x len(v) in each of a few poses."""
+        """Velocity of the second point relative to the first and angular velocity, along the axes, per rate of the coordinates: 6
+        x len(v) in each of a few poses."""
         return np.array([self._rates_at(q, places, axes_node, axes) for q in self._poses()])
 
     def _rates_at(self, q: np.ndarray, places: tuple[Place, Place], axes_node: int, axes: np.ndarray) -> np.ndarray:
@@ -359,7 +359,7 @@ class _Reader:
         return np.vstack([turned.T @ difference[:3], turned.T @ difference[3:]])
 
     def _poses(self) -> Iterator[np.ndarray]:
-        """The start and poses around it, in which nothing is held by chance."""
+        """The start and poses around it, in which no component is constrained by coincidence."""
         random = np.random.default_rng(0)
         yield self.q
         for _ in range(2):
@@ -384,7 +384,7 @@ def _matrix(pose: tuple[Any, Any]) -> np.ndarray:
 
 
 def _spans(blocks: np.ndarray, held: list[int], wanted: Iterable[int]) -> bool:
-    """Whether what is held already holds all wanted components, in every pose."""
+    """Whether the existing constraints already imply all requested components, in every pose."""
     for rates in blocks:
         scale = np.abs(rates).max() or 1.0
         rank = np.linalg.matrix_rank(rates[held], tol=1e-9 * scale)

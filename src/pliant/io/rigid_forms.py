@@ -13,7 +13,7 @@ Place = tuple[int, np.ndarray]
 
 @dataclass
 class Passive:
-    """What acts in a joint by itself, in its own value: stiffness, the value without force, damping, and its range."""
+    """Passive forces of a joint: stiffness, value without force, damping, and range."""
 
     stiffness: float = 0.0
     rest: float = 0.0
@@ -23,7 +23,7 @@ class Passive:
 
 @dataclass(frozen=True)
 class Motor:
-    """Generalized forces per unit of a signal, by the place of their rate in v; `value` is the signal at the start."""
+    """Generalized forces per unit of a signal, by the index of their rate in v; `value` is the signal at the start."""
 
     name: str
     gears: Mapping[int, float]
@@ -33,7 +33,7 @@ class Motor:
 
 @dataclass(frozen=True)
 class Line:
-    """A line through points: its spring acts between `slack` (shortest and longest length without force [m])."""
+    """A line through points: its spring acts outside of `slack` (shortest and longest length without force [m])."""
 
     name: str
     points: tuple[Place, ...]
@@ -57,7 +57,7 @@ class Push:
 
 @dataclass(frozen=True)
 class Tie:
-    """Joint value `first = offset + ratio * second`, by places of rates in v; `second` is -1 for a fixed value."""
+    """Joint value `first = offset + ratio * second`, by indices of rates in v; `second` is -1 for a fixed value."""
 
     name: str
     first: int
@@ -68,7 +68,7 @@ class Tie:
 
 @dataclass(frozen=True)
 class Loop:
-    """Two poses on nodes that are held together: all of them, or points alone (those of the poses)."""
+    """Two poses on nodes that coincide: completely, or only their points."""
 
     name: str
     first: Place
@@ -78,7 +78,7 @@ class Loop:
 
 @dataclass
 class RigidForces:
-    """All that acts, in the forms that other programs have."""
+    """All forces, in the forms supported by other programs."""
 
     passive: dict[int, Passive] = field(default_factory=dict)
     motors: list[Motor] = field(default_factory=list)
@@ -87,31 +87,31 @@ class RigidForces:
     ties: list[Tie] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     said: dict[str, list[str]] = field(default_factory=dict)
-    """Remarks on joints, and what each of them is about."""
+    """Remarks on joints, and the subject of each."""
     said_of_drives: dict[str, list[str]] = field(default_factory=dict)
-    """The same on motors, lines, loads, ties and loops, which some programs have none of."""
+    """Remarks on motors, lines, loads, ties and loops, which some programs do not support."""
 
     @property
     def joint_remarks(self) -> list[str]:
-        """What is written only nearly, or not at all, in joints and on the whole, in a sentence for each."""
+        """Approximated and omitted features of joints and of the robot, one sentence each."""
         return [f"{few(about)}: {text}" for text, about in self.said.items()]
 
     @property
     def drive_remarks(self) -> list[str]:
-        """The same of motors, lines, loads, ties and loops."""
+        """The same for motors, lines, loads, ties and loops."""
         return [f"{few(about)}: {text}" for text, about in self.said_of_drives.items()]
 
     def of(self, v_at: int) -> Passive:
-        """What acts in the joint whose rate stands there."""
+        """The passive forces of the joint with this index of its rate."""
         return self.passive.setdefault(v_at, Passive())
 
     def nodes(self) -> set[int]:
-        """All nodes that something is fixed to."""
+        """All nodes with attached forces or constraints."""
         places = [p for line in self.lines for p in line.points] + [push.at for push in self.pushes]
         places += [place for loop in self.loops for place in (loop.first, loop.second)]
         return {node for node, _ in places}
 
 
 def few(names: list[str]) -> str:
-    """Names for a message: the first of them, and how many there are."""
+    """Names for a message: the first of them, and their number."""
     return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")

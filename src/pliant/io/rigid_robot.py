@@ -45,8 +45,8 @@ class RigidExport:
 
 @dataclass(frozen=True)
 class RigidRobot:
-    """A robot of rigid links, what acts on them, its start (positions and rates in the order of `equations`), and the robot with
-    rods that it stands for."""
+    """A robot of rigid links, its forces, its initial state (positions and rates in the order of `equations`), and the original
+    robot with rods."""
 
     equations: Equations
     tree: RigidTree
@@ -57,7 +57,7 @@ class RigidRobot:
 
     @cached_property
     def fastest(self) -> float:
-        """Largest angular frequency of small motions at the start [rad/s], constraints left out."""
+        """Largest angular frequency of small motions at the start [rad/s], without constraints."""
         eqs = self.equations
         if not len(eqs.rates):
             return 0.0
@@ -68,7 +68,7 @@ class RigidRobot:
 
     @cached_property
     def rods(self) -> RodError | None:
-        """How far its links are from the rods."""
+        """Error of its links compared with the rods."""
         return rod_error(self.original, self.equations)
 
 
@@ -107,7 +107,7 @@ def heading(robot: RigidRobot, first: str, remarks: Sequence[str]) -> list[str]:
 def write(
     robot: RigidRobot, file: str | os.PathLike[str], suffix: str, document: str, remarks: Sequence[str]
 ) -> RigidExport:
-    """Write a document; raises ExportError where that cannot be done."""
+    """Write a document; raises ExportError if that is impossible."""
     target = Path(file)
     if target.suffix != suffix:
         raise ExportError(f"cannot determine the format of {str(target)!r}", f"end it in {suffix}")

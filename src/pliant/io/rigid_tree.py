@@ -1,8 +1,8 @@
-"""A robot as a tree of rigid links with single joints, as files of other programs describe it (`io.mjcf`, `io.urdf`).
+"""A robot as a tree of rigid links with single joints, as in the file formats of other programs (`io.mjcf`, `io.urdf`).
 
-It is read off the compiled system, so that every way to write a joint, a weld or a repeated part ends in the same few kinds: a
-link for each node, and on it hinges, slides, balls or a free joint in turn. Poses are 4x4 matrices. Rods must have been replaced
-by rigid links before (`io.rod_links`).
+It is derived from the compiled system, so that all joints, welds and repeated parts are reduced to the same few types: a link for
+each node, with hinges, slides, balls or a free joint in sequence. Poses are 4x4 matrices. Rods must have been replaced by rigid
+links before (`io.rod_links`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Joint:
     scale: float = 1.0
 
     def parts(self) -> list[Joint]:
-        """Slides and a ball in place of a free joint; itself otherwise."""
+        """Slides and a ball for a free joint; other joints are returned unchanged."""
         if self.kind != "free":
             return [self]
         slides = [
@@ -64,8 +64,8 @@ class Joint:
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid link: its node, that of its parent, the frame it is placed in on the parent, its joints, and where it is in that
-    frame while they are at zero. Mass [kg], centre of mass [m] and inertia about it [kg m^2] in its own axes."""
+    """A rigid link: its node, its parent's node, its frame on the parent, its joints, and its pose in that frame at zero joint
+    values. Mass [kg], centre of mass [m] and inertia about it [kg m^2] in its own axes."""
 
     name: str
     node: int
@@ -79,13 +79,13 @@ class Link:
 
     @property
     def pose(self) -> np.ndarray:
-        """In its parent while its joints are at zero."""
+        """Pose in its parent at zero joint values."""
         return self.placement @ self.end
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What a link looks like: a solid of `kind` with its sizes [m] (radius; radius and length along z; whole edges)."""
+    """Appearance of a link: a solid of `kind` with its sizes [m] (radius; radius and length along z; edge lengths)."""
 
     name: str
     node: int
@@ -106,12 +106,12 @@ class RigidTree:
 
     @cached_property
     def joints(self) -> tuple[Joint, ...]:
-        """All joints, free ones whole."""
+        """All joints, with free joints not split."""
         return tuple(joint for link in self.links for joint in link.joints)
 
     @cached_property
     def by_rate(self) -> dict[int, Joint]:
-        """Hinges and slides by the place of their rate in v."""
+        """Hinges and slides by the index of their rate in v."""
         found = (part for joint in self.joints for part in joint.parts())
         return {joint.v_at: joint for joint in found if joint.kind != "ball"}
 
@@ -120,7 +120,7 @@ class RigidTree:
         return {link.node: link.name for link in self.links}
 
     def merged(self, needed: set[int]) -> RigidTree:
-        """The same with links left out that have no mass, one child alone, and nothing on them: their joints are their child's."""
+        """The same without links that have no mass, a single child, and nothing attached: their joints are moved to the child."""
         links = {link.node: link for link in self.links}
         for link in self.links:
             children = [child for child in links.values() if child.parent == link.node]
@@ -137,8 +137,8 @@ class RigidTree:
 
 
 def rigid_tree(eqs: Equations) -> RigidTree:
-    """The links of a robot, at the values of its parameters in `eqs`. Raises ExportError, which names all joints that are no series
-    of hinges, slides, balls and free joints."""
+    """The links of a robot, at the values of its parameters in `eqs`. Raises ExportError, which names all joints that are not
+    series of hinges, slides, balls and free joints."""
     model, constants = eqs.model, eqs.binding.constants
     reader = _Reader(model, constants)
     links = tuple(reader.links())
@@ -161,7 +161,7 @@ def quaternion(R: np.ndarray) -> np.ndarray:
 
 
 def moved(p: Sequence[float] | np.ndarray, R: np.ndarray | None = None) -> np.ndarray:
-    """The pose at a place [m], with a rotation."""
+    """The pose at a position [m], with a rotation."""
     pose = np.eye(4)
     pose[:3, 3] = p
     if R is not None:
@@ -174,7 +174,7 @@ def _pose(numbers: np.ndarray) -> np.ndarray:
 
 
 class _Reader:
-    """Goes through the nodes of a system."""
+    """Traverses the nodes of a system."""
 
     def __init__(self, model: Model, constants: np.ndarray) -> None:
         self.model, self.system, self.constants = model, model.system, constants
@@ -183,7 +183,7 @@ class _Reader:
             station.node: (name, k)
             for name, stations in model.rod_stations.items()
             for k, station in enumerate(stations)
-            if k  # the first is what the rod stands on
+            if k  # the first is the base of the rod
         }
         self.refused: list[str] = []
 
@@ -199,7 +199,7 @@ class _Reader:
             )
 
     def _link_names(self) -> dict[int, str]:
-        """Of each node: the first body on it, the rod and its link's number, or the coordinate that moves it."""
+        """Name of each node: the first body on it, the rod and its link's number, or the coordinate that moves it."""
         names: dict[int, str] = {}
         for body in self.model.spec.bodies:
             if body in self.model.frames:
@@ -226,7 +226,7 @@ class _Reader:
         return float(mass), center, about_origin - mass * (center @ center * np.eye(3) - np.outer(center, center))
 
     def _joints(self, number: int, node: Node) -> tuple[list[Joint], np.ndarray]:
-        """The joints of a node, and its pose while they are at zero."""
+        """The joints of a node, and its pose at zero joint values."""
         element, motion = self.system.elements[node.element], node.motion
         q, v = element.q_at, element.v_at
         own = self.constants[node.constants + 12 : node.constants + 12 + motion.constants]
@@ -278,7 +278,7 @@ def _link_joints(
 
 
 def _shapes(eqs: Equations, frames: Mapping[str, tuple[int, np.ndarray]]) -> Iterator[Shape]:
-    """Of bodies as they are, of rods a capsule for each link."""
+    """Shapes of bodies, and a capsule for each link of a rod."""
     spec = eqs.model.compiled
     values = eqs.model.environment_with(eqs.given_parameters).value
     for name, body in spec.bodies.items():
@@ -312,7 +312,7 @@ def _shapes(eqs: Equations, frames: Mapping[str, tuple[int, np.ndarray]]) -> Ite
         length = float(values(rod.length)) / (len(stations) - 1)
         radius = _radius(spec, rod.section[0], values)
         for k, station in enumerate(stations[1:], start=1):
-            # a link carries the rod half-way to its neighbours
+            # a link represents the rod half-way to its neighbours
             end = length / 2 if k < len(stations) - 1 else 0.0
             middle = moved([0, 0, (end - length / 2) / 2])
             yield Shape(f"{name}[{k}]", station.node, middle, "capsule", (radius, end + length / 2))

@@ -22,26 +22,26 @@ from pliant.solve.status import AnalysisFailed
 from pliant.spec.rod_frequencies import with_rod_frequencies
 
 COMPARED = 6
-"""Natural frequencies that are compared."""
+"""Number of natural frequencies that are compared."""
 STRETCH, BENDS = 2, (3, 4)
-"""Places of strains among the six."""
+"""Indices of strains."""
 RIGID = 2e-3
-"""Share of the others below which a frequency is that of a rigid-body motion."""
+"""Fraction of the other frequencies below which a frequency belongs to a rigid-body motion."""
 SLENDER = 10.0
-"""Frequency of stretching over that of bending, of a clamped rod, from which on links do not stretch."""
+"""Ratio of the frequencies of extension and bending, of a clamped rod, above which links do not extend."""
 CLAMPED = 0.446
 """Ratio of these frequencies over `length sqrt(EA/EI)`: pi/2 over 3.52."""
 
 
 @dataclass(frozen=True)
 class RodError:
-    """How far a robot with links is from the one with rods.
+    """Difference between a robot with links and the one with rods.
 
     Attributes:
         links: in each rod, by its name.
         frequencies: the lowest natural frequencies of the robot with rods [Hz]; with_links: the same of the one with links.
-        about: what the frequencies belong to, "equilibrium" or "start".
-        distance: largest distance of a named frame at rest between the two [m]; None where one has no equilibrium.
+        about: linearization point of the frequencies, "equilibrium" or "start".
+        distance: largest distance of a named frame at rest between the two [m]; None if one has no equilibrium.
         length: of the longest rod [m].
     """
 
@@ -54,7 +54,7 @@ class RodError:
 
     @property
     def frequency_error(self) -> float:
-        """Largest relative difference of the frequencies compared [-]."""
+        """Largest relative difference of the compared frequencies [-]."""
         return float(np.max(np.abs(self.with_links / self.frequencies - 1), initial=0.0))
 
     def __str__(self) -> str:
@@ -77,8 +77,8 @@ class RodError:
 def with_links(eqs: Equations, links: int) -> Equations:
     """The robot with every rod as rigid links in series, at the same parameters and inputs.
 
-    Links bend and twist as far as the rod does, and stretch where it is stout. Shear, and stretch of slender rods, are fast motions
-    that other programs would have to follow in tiny steps; they are left to rods that have nothing else.
+    Links bend and twist like the rod, and extend if it is thick. Shear, and extension of slender rods, are fast motions
+    that would require tiny steps in other programs; they are kept only if a rod has no other strains.
     """
     if not eqs.model.spec.rods:
         return eqs
@@ -97,7 +97,7 @@ def _allowed(rod: Rod, strains: Free) -> Free:
 def _with_links(eqs: Equations, links: int, strains: Mapping[str, Free]) -> Equations:
     model, rods = eqs.model, {}
     for name, rod in model.spec.rods.items():
-        # values that the start has for coordinates of another rod model mean nothing here
+        # initial values of coordinates of another rod model have no meaning here
         changed = {"strains": tuple(LABELS[k] for k in strains[name]), "initial": {}, "rates": {}}
         rods[name] = rod.model_copy(update={**changed, "model": PseudoRigid(elements=links)})
     flat = model.spec.model_copy(update={"rods": rods, "outputs": {}, "control": {}})
@@ -106,7 +106,7 @@ def _with_links(eqs: Equations, links: int, strains: Mapping[str, Free]) -> Equa
 
 
 def _stretch_over_bending(eqs: Equations, rod: str) -> float:
-    """Lowest frequency of stretching over that of bending, of the rod alone and clamped; infinite where it has only one."""
+    """Ratio of the lowest frequencies of extension and bending, of the clamped rod alone; infinite if it has only one."""
     model, constants = eqs.model, eqs.binding.constants
     free = model.spec.rods[rod].free_strains()
     bends = [free.index(k) for k in BENDS if k in free]
@@ -122,7 +122,7 @@ def _stretch_over_bending(eqs: Equations, rod: str) -> float:
 
 
 def rod_error(eqs: Equations, linked: Equations) -> RodError | None:
-    """How far a robot with links is from that with rods; None without rods."""
+    """Difference between a robot with links and the one with rods; None without rods."""
     rods = eqs.model.spec.rods
     if not rods:
         return None
@@ -150,11 +150,11 @@ def _rest(eqs: Equations) -> Equilibrium | None:
 
 
 def _frequencies(eqs: Equations, rest: Equilibrium | None) -> np.ndarray:
-    """The lowest natural frequencies [Hz] that are oscillations."""
+    """The lowest natural frequencies [Hz] of oscillations."""
     try:
         found = modes(eqs, at="initial" if rest is None else rest, undamped=True, count=4 * COMPARED)
     except (AnalysisFailed, AssemblyError, EvaluationError, ArgumentError):
         return np.zeros(0)
     oscillating = np.sort(found.frequencies[[kind == "oscillating" for kind in found.kinds]])
-    # what moves freely but for contacts oscillates too, by their round-off
+    # free motions of a robot with contacts oscillate due to round-off
     return oscillating[oscillating > RIGID * np.max(oscillating[:COMPARED], initial=0.0)][:COMPARED]

@@ -23,18 +23,12 @@ ROOT = "world"
 def export_urdf(eqs: Equations, file: str | os.PathLike[str], *, links: int = 10) -> RigidExport:
     """Write a robot as URDF (`.urdf`), with the parameters of `eqs`; returns a description of the file and its errors.
 
-
     Inertias, joints, limits, damping and ties of coordinates (mimic joints) are exact. Every rod becomes a chain of `links`,
-
     whose error is measured; a joint with several coordinates becomes several joints with massless links between them; frames
-
     are massless links. URDF has no springs, motors, tendons, loads and loops: these are listed in `remarks` and in a comment
-
     of the file, springs with their values.
 
-
     Raises ExportError if the robot has parts that URDF cannot represent, such as free rotations, or if the file cannot be
-
     written.
     """
     robot = rigid_robot(eqs, links)
@@ -53,7 +47,7 @@ class _Writer:
         self.robot, self.tree, self.forces, self.xml = robot, robot.tree, robot.forces, XmlText()
         self.remarks = [*robot.forces.joint_remarks, *_missing(robot)]
         self.names = {WORLD: ROOT, **self.tree.link_names()}
-        # a link stands where its last joint is; what is on it moves along
+        # the frame of a link is at its last joint; everything on it is moved accordingly
         self.shift = {WORLD: np.eye(4)}
         for link in self.tree.links:
             at = link.joints[-1].at if link.joints else np.eye(4)
@@ -86,7 +80,7 @@ class _Writer:
         return xml.text()
 
     def _springs(self) -> list[str]:
-        """Springs with their numbers, which nothing else in the file has."""
+        """Springs with their values, which are not in the rest of the file."""
         names = {joint.v_at: joint.name for whole in self.tree.joints for joint in (whole, *whole.parts())}
         sprung = {names[v]: acting for v, acting in self.forces.passive.items() if acting.stiffness}
         if not sprung:
@@ -137,7 +131,7 @@ class _Writer:
     # -- joints ------------------------------------------------------------------------------------------------------
 
     def _joints(self, link: Link) -> None:
-        """The joints that lead to a link, with links without mass between them."""
+        """The joints of a link, with massless links between them."""
         parent, before = self.names[link.parent], self.shift[link.parent] @ link.placement
         if not link.joints:
             self._fixed(f"{link.name}:joint", parent, link.name, before @ link.end)
@@ -175,7 +169,7 @@ class _Writer:
         xml.close()
 
     def _effort(self, joint: Joint) -> float:
-        """The largest force or torque of the motors of a joint, where all of them are limited."""
+        """The largest force or torque of the motors of a joint, if all of them are limited."""
         motors = [motor for motor in self.forces.motors if joint.v_at in motor.gears]
         if not motors or any(motor.bounds is None for motor in motors):
             return UNLIMITED
@@ -209,8 +203,8 @@ def _missing(robot: RigidRobot) -> list[str]:
 
 
 def _origin(pose: np.ndarray) -> dict[str, Any]:
-    """Position, and the turns about x, y and z (roll, pitch, yaw) in this order, about fixed axes. Exact also where the pitch is a
-    right angle: the roll is what is left of the rotation after yaw and pitch."""
+    """Position, and the rotations about x, y and z (roll, pitch, yaw) in this order, about fixed axes. Exact also for a pitch of
+    90 degrees: the roll is the remaining rotation after yaw and pitch."""
     R = pose[:3, :3]
     yaw, pitch = np.arctan2(R[1, 0], R[0, 0]), np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
     s, c = np.sin(yaw), np.cos(yaw)

@@ -1,4 +1,4 @@
-"""XML written line by line, however deep its elements are nested."""
+"""XML written line by line, with elements nested to any depth."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class XmlText:
         self._open: list[str] = []
 
     def comment(self, lines: Iterable[str]) -> None:
-        """A comment, whatever characters are in it."""
+        """A comment with any characters."""
         text = [self._safe(line) for line in lines]
         self._line("<!--")
         self._lines += [f"{'  ' * len(self._open)}  {line}" for line in text]
@@ -29,7 +29,7 @@ class XmlText:
         self._open.append(tag)
 
     def close(self) -> None:
-        """End the element that was begun last."""
+        """End the current element."""
         tag = self._open.pop()
         self._line(f"</{tag}>")
 
@@ -47,7 +47,7 @@ class XmlText:
 
     @staticmethod
     def _safe(text: str) -> str:
-        """Text that a comment may hold: no two dashes in a row, none at its end, nothing that is no character of XML."""
+        """Text that is valid in a comment: no double dashes, no dash at its end, only valid XML characters."""
         kept = "".join(letter if letter.isprintable() else " " for letter in text)
         while "--" in kept:
             kept = kept.replace("--", "- -")
@@ -60,7 +60,7 @@ class XmlText:
 
 
 def written(value: Any) -> str:
-    """A text as it is; numbers so that they are read back as they are, several with spaces between them."""
+    """A text unchanged; numbers such that they are read back exactly, several separated by spaces."""
     if isinstance(value, str):
         return "".join(letter if letter.isprintable() else " " for letter in value)
     return " ".join(map(_number, np.atleast_1d(np.asarray(value, dtype=float))))

@@ -55,7 +55,6 @@ class ImportedRobot:
 def import_robot(file: str | os.PathLike[str], *, folders: Iterable[str | os.PathLike[str]] = ()) -> ImportedRobot:
     """The robot of a URDF or MJCF file, with notes on features that are not imported; raises SpecError with all faults.
 
-
     folders: folders of the packages and meshes that the file refers to, in addition to its own.
     """
     robot = load(file, folders=folders)
