@@ -79,16 +79,16 @@ class ControllerBase(Part):
 
     example: ClassVar[str]
     gain_fields: ClassVar[tuple[str, ...]] = ()
-    """Fields that are gains of the controller and nothing else."""
+    """Fields that are only gains of the controller."""
 
     def uses_beside_gains(self, names: Set[str]) -> bool:
-        """Whether expressions in other fields than gains name some of these parameters."""
+        """Whether expressions in fields other than gains contain some of these parameters."""
         return any(
             names & symbols(parse(text)) for text in _expressions(self.model_dump(exclude=set(self.gain_fields)))
         )
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Time goes forward."""
+        """Times must be positive."""
         yield from positive(self, value, "sample_time")
         if value(self.delay) < 0:
             yield ("delay",), "a delay cannot be negative", "use 0 for none"
@@ -106,7 +106,7 @@ class ControllerBase(Part):
         """The controller, designed for this plant."""
 
     def input_limits(self, plant: Plant) -> Limits:
-        """The limits in numbers."""
+        """The limits as numbers."""
 
         def table(which: str) -> dict[str, float]:
             values = ((x.input, getattr(x, which)) for x in self.limits)
@@ -124,7 +124,7 @@ class PointingDirection(Part):
     """The frame's axis: x, y, z, or three numbers."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Directions have a length."""
+        """Directions must not be zero."""
         for field in ("target", "axis"):
             given = getattr(self, field)
             if not isinstance(given, str) and all(value(x) == 0 for x in given):
@@ -153,7 +153,7 @@ class TaskController(ControllerBase):
 
     @property
     def placed(self) -> int:
-        """How many components of the position, or coordinates, follow the path."""
+        """Number of components of the position, or of coordinates, that follow the path."""
         return len(self.coordinates) or (len(self.components) if self.path else 0)
 
     @property
@@ -163,7 +163,7 @@ class TaskController(ControllerBase):
 
     @property
     def size(self) -> int:
-        """How many components are controlled."""
+        """Number of controlled components."""
         return self.placed + self.turned
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
@@ -191,7 +191,7 @@ class TaskController(ControllerBase):
         return [*placed, *[NUMBER] * self.turned]
 
     def dimensioned(self, known: KnownDimensions) -> Iterator[Dimensioned]:
-        """As for all controllers; the path is of what follows it."""
+        """As for all controllers; the path has the dimension of the controlled quantity."""
         yield from super().dimensioned(known)
         for index, (value, part) in enumerate(zip(self.path, self.followers(known), strict=False)):
             yield ("path", index), value, part
@@ -234,7 +234,7 @@ def expressed_path(values: Sequence[Scalar], plant: Plant) -> Reference:
 
 
 def _expressions(value: Any) -> Iterator[str]:
-    """All expressions in a part and in the parts of it."""
+    """All expressions in a part and in its parts."""
     if isinstance(value, str):
         if value.startswith("="):
             yield value

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from pliant.control.feedback import StateFeedback
 
 SPLIT = 1e-6
-"""A double pole at 1 is split by the root of round-off: growth below this is none."""
+"""Growth below this is zero: a double pole at 1 is split by the square root of round-off."""
 MARGIN = 1e-9
 """Poles closer to 1 than this neither grow nor decay, within round-off."""
 
 NEAR = 0.2
-"""A pole of the loop that is nearer to one of the robot without control belongs to the same motion."""
+"""A pole of the loop belongs to the same motion as an open-loop pole that is closer than this."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,7 +118,7 @@ def closed_loop(controller: StateFeedback, plant: StateSpace | None = None) -> C
         rows = [whole.outputs.index(name) for name in observer.linear.outputs]
         y = sampled.C[rows] @ robot
         if sampled.past == 0:
-            y = y + sampled.D[rows] @ past[:m]  # outputs are read before the new command is in force
+            y = y + sampled.D[rows] @ past[:m]  # outputs are measured before the new command takes effect
         in_force = past[:m] if remembered == 0 else np.zeros((m, size))
         state = observer.correct(np.vstack([estimate, known]), y, in_force)
         state[r:] = known
@@ -140,9 +140,9 @@ def closed_loop(controller: StateFeedback, plant: StateSpace | None = None) -> C
 
 
 def mode_of_motion(whole: StateSpace, pole: complex, vector: np.ndarray, sample_time: float) -> Mode | None:
-    """The mode of the robot that takes most part in a motion of the loop, if the loop leaves it near to where it was."""
+    """The mode of the robot that dominates a motion of the loop, if the loop hardly moves its pole."""
     modes = system_modes(whole.A, names=whole.states)
-    # a mode above half the sampling frequency is folded: its pole may be the other of the pair
+    # a mode above half the sampling frequency is aliased: its pole may be the other of the pair
     share = [
         max(abs(np.vdot(mode.left, x)) for x in (vector, vector.conj())) * np.linalg.norm(mode.right) for mode in modes
     ]

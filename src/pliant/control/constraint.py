@@ -45,7 +45,7 @@ def error_growth(feedback: Pid, size: int, sample_time: float, delay: float) -> 
     sampled = held_commands(free, sample_time, delay)
     n, largest = len(sampled.A), 0.0
     for p, d, i in zip(*gains, strict=True):
-        # states: the error, its rate, commands on their way; then the integral where it is fed back
+        # states: the error, its rate, pending commands; then the integral if it is fed back
         loop = np.zeros((n + 1, n + 1))
         loop[:n, :n], loop[n, 0], loop[n, n] = sampled.A, sample_time, 1.0
         row = np.zeros((1, n + 1))
@@ -65,7 +65,7 @@ class ConstraintControl:
         task, path: the task and the path that it follows.
         feedback: of the error.
         inputs: those to use; by default all but those of `loads`. If there are more than the task needs, the smallest solution
-            is used, or with `damping` [1/s] the one nearest to inputs that damp all motions, so that motions outside the task
+            is used, or with `damping` [1/s] the one closest to inputs that damp all motions, so that motions outside the task
             stay bounded. If there are fewer, an error is raised unless `least_squares` is set.
         limits: of the inputs.
         warnings: problems of the design, repeated in the warnings of a run.
@@ -116,7 +116,7 @@ class ConstraintControl:
             )
 
     def _effect(self, now: Now) -> tuple[np.ndarray, np.ndarray]:
-        """Accelerations of the task per input (k x m), and those with the last command in force (k)."""
+        """Accelerations of the task per input (k x m), and those with the last command (k)."""
         eqs = self.equations
         inputs = now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True))
         values = eqs.at(inputs=inputs, parameters=self.parameters).binding
@@ -133,7 +133,7 @@ class ConstraintControl:
         return self.task.jacobian(eqs, now.q, self.parameters) @ change, here
 
     def _braking(self, now: Now) -> np.ndarray | None:
-        """The inputs that come nearest to slowing all motions down."""
+        """The inputs that best approximate damping of all motions."""
         if not self.damping:
             return None
         eqs = self.equations
@@ -150,7 +150,7 @@ class ConstraintControl:
         return motion.acceleration
 
     def command(self, now: Now) -> dict[str, float]:
-        """The inputs that give the task its prescribed acceleration."""
+        """The inputs that produce the prescribed acceleration of the task."""
         effect, here = self._effect(now)
         motion = self.task.motion(self.equations, now.q, now.v, None, self.parameters)
         error, slip = self._path.value(now.t) - motion.value, self._path.rate(now.t) - motion.rate
@@ -160,7 +160,7 @@ class ConstraintControl:
         found = allocate(effect, target, lower, upper, preferred=self._braking(now), regularization=1e-12)
         self._samples += 1
         if self._shortfalls.add(now.t, found.inputs, found.binding, found.cut):
-            pass  # at its limits: the integral waits
+            pass  # saturated: the integral is held
         elif found.missed > SHORT:
             self._missed += 1
             self._worst = max(self._worst, found.missed)

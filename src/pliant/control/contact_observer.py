@@ -19,14 +19,14 @@ from pliant.solve.motion.integrator import Method
 from pliant.solve.statics.equilibrium import equilibrium
 
 LEAST_SAMPLES = 3
-"""Samples on a surface from which its stiffness is estimated."""
+"""Number of samples on a surface after which its stiffness is estimated."""
 
 
 @dataclass
 class StiffnessEstimate:
-    """The stiffness k [N/m] and the place x0 [m] of a surface by recursive least squares: force = k (x - x0) while it is touched.
+    """The stiffness k [N/m] and the position x0 [m] of a surface by recursive least squares: force = k (x - x0) during contact.
 
-    x: displacement of the frame into the surface. threshold: force above which the surface counts as touched [N]. forgetting:
+    x: displacement of the frame into the surface. threshold: force above which there is contact [N]. forgetting:
     forgetting factor; below 1 the estimate follows surfaces that change.
     """
 
@@ -39,14 +39,14 @@ class StiffnessEstimate:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all samples."""
+        """Discard all samples."""
         self.samples = 0
         self._weight = 0.0
         self._mean = np.zeros(2)
         self._spread = np.zeros((2, 2))
 
     def update(self, x: float, force: float) -> bool:
-        """Process a sample; returns whether the surface is touched."""
+        """Process a sample; returns whether there is contact."""
         if not force > self.threshold:
             return False
         self.samples += 1
@@ -58,14 +58,14 @@ class StiffnessEstimate:
 
     @property
     def stiffness(self) -> float:
-        """k [N/m]; NaN before the surface was pressed at different depths."""
+        """k [N/m]; NaN until the surface has been pressed at different depths."""
         if self.samples < LEAST_SAMPLES or not self._spread[0, 0] > 0:
             return float("nan")
         return float(self._spread[0, 1] / self._spread[0, 0])
 
     @property
     def place(self) -> float:
-        """x0 [m]: where the surface begins."""
+        """x0 [m]: the position of the undeformed surface."""
         return float(self._mean[0] - self._mean[1] / self.stiffness)
 
     @property
@@ -88,16 +88,17 @@ class ContactObserver:
     Attributes:
         equations: the model, without the contact; its `parameters` may differ from the robot's.
         frame: the frame that is touched. forces: the three inputs of the model that are the force on it, along x, y and z.
-        outputs: what is measured; noise: standard deviations of the outputs by name, which a simulation adds to them (`seed`).
+        outputs: measured outputs; noise: standard deviations of the outputs by name, which a simulation adds to them (`seed`).
         normal: outward normal of the surface, world axes: the stiffness is the force along it over the penetration. drift:
-        standard deviation that each force gains in a second [N]; large for fast forces, small for smooth estimates.
-        process: variance that each state gains per second.
+        standard deviation of the change of each force in a second [N]; large for fast forces, small for smooth estimates.
+        process: variance of the change of each state per second.
         threshold, forgetting: of the `StiffnessEstimate`. Choose a threshold well above the error of the force, otherwise
             samples without contact are included. free_until: time [s] of a run up to which the robot is known to be free of
             contact. Until then the estimated force is model error; its mean over the second half of that time is the `offset`,
             which is subtracted from the estimates.
-        time, force, deviation, stiffness: of each sample: when [s], the force [n x 3, N], its standard deviation, and the stiffness
-            [N/m] known by then.
+        time, force, deviation, stiffness: of each sample: time [s], force [n x 3, N], its standard deviation, and the estimated
+        stiffness
+            [N/m].
     """
 
     equations: Equations
@@ -175,7 +176,7 @@ class ContactObserver:
             record.clear()
 
     def _known(self, now: Now, t: float) -> dict[str, float]:
-        """The robot's inputs at a time [s] that the model has too."""
+        """The inputs of the robot at a time [s] that are also inputs of the model."""
         values = now.equations.at(inputs=now.inputs, parameters=now.parameters).binding.with_series(now.motions)
         numbers = dict(zip(now.equations.inputs, values.signals(t)[0].tolist(), strict=False))
         return {x: numbers[x] for x in self.equations.inputs if x in numbers and x not in self.forces}

@@ -1,4 +1,4 @@
-"""Tasks at a surface: how hard it is pressed, and where on it a frame is. Both together: hybrid control of force and position."""
+"""Tasks at a surface: contact force, and position of a frame along it. Both together: hybrid force and position control."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pliant.output.base import CONTACT_SUMS, ContactQuery
 LEAST_SLOPE = 0.5
 """Fraction of the stiffness that a search uses if the contact is open or has just closed, so that it finds the surface."""
 UNIT_FORCE = 1.0
-"""Force at which a stiffness that grows with the depth is taken for a search [N]."""
+"""Force at which a stiffness that depends on the depth is evaluated for a search [N]."""
 
 
 def _law(eqs: Equations, contact: str) -> ContactLaw:
@@ -44,36 +44,36 @@ class ContactForce:
 
     @property
     def size(self) -> int:
-        """One."""
+        """Number of components."""
         return 1
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What its number is."""
+        """Description of its component."""
         return (f"force of {self.contact}",)
 
     def check(self, eqs: Equations) -> None:
-        """Reject contacts that do not exist."""
+        """Reject unknown contacts."""
         _check_contact(eqs, self.contact)
 
     def motion(
         self, eqs: Equations, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, parameters: Values | None
     ) -> TaskState:
-        """The force in a state with its rate, without that of the surface's own damping."""
+        """The force in a state with its rate, without the damping of the surface."""
         bound = eqs.at(parameters=parameters).binding
         force = self._force_and_gap(eqs, bound, q[None], v[None])[0, :1]
         return TaskState(force, self._derivatives(eqs, bound, q)[:1] @ v, None)
 
     def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
-        """Its change at rest per increment of the robot, 1 x nv."""
+        """Its derivative at rest with respect to increments of the robot, 1 x nv."""
         return self._derivatives(eqs, eqs.at(parameters=parameters).binding, q)[:1]
 
     def searched(
         self, eqs: Equations, q: np.ndarray, parameters: Values | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Value, derivative (1 x nv) and weight (1) for a search at rest, extended outside of the surface as if it pulled.
+        """Value, derivative (1 x nv) and weight (1) for a search at rest, extended outside of the surface as if it were adhesive.
 
-        The weight makes it comparable with lengths: a depth for a force.
+        The weight converts a force to a depth, which is comparable with lengths.
         """
         bound = eqs.at(parameters=parameters).binding
         force, gap = self._force_and_gap(eqs, bound, q[None], np.zeros((1, bound.nv)))[0]
@@ -88,7 +88,7 @@ class ContactForce:
         return np.array([value]), by_force[None], np.array([1 / stiffness])
 
     def _stiffness(self, eqs: Equations, bound: Binding) -> float:
-        """Force per depth [N/m], at a force of one newton where it is not constant."""
+        """Force per depth [N/m], at a force of one newton if it is not constant."""
         at = _law(eqs, self.contact).constants
         k, p = (float(bound.constants[at + LawNumbers.place(x)]) for x in ("stiffness", "exponent"))
         return p * k * (UNIT_FORCE / k) ** ((p - 1) / p)
@@ -100,7 +100,7 @@ class ContactForce:
         return found[:, [CONTACT_SUMS["normal_force"][0], CONTACT_SUMS["gap"][0]]]
 
     def _derivatives(self, eqs: Equations, bound: Binding, q: np.ndarray) -> np.ndarray:
-        """Derivatives of force and gap at rest by increments of the robot, 2 x nv, by central differences."""
+        """Derivatives of force and gap at rest with respect to increments of the robot, 2 x nv, by central differences."""
         n = bound.nv
         steps = STEP * np.eye(n)
         moved = np.array([bound.increment(q, x) for x in (*steps, *-steps)])
@@ -110,10 +110,10 @@ class ContactForce:
 
 @dataclass(frozen=True)
 class PlanePosition:
-    """Where a frame's origin is along a plane: two components [m] from the plane's place, in its own axes.
+    """Position of a frame's origin along a plane: two components [m] relative to the plane's origin, in its axes.
 
-    contact: a contact with a plane. The first axis is the x axis of the plane's `parent` (y where the normal is near x) along the
-    plane, the second follows by the right-hand rule around the normal; both move with the plane.
+    contact: a contact with a plane. The first axis is the x axis of the plane's `parent` (y if the normal is close to x) along the
+    plane, the second completes a right-handed system with the normal; both move with the plane.
     """
 
     frame: str
@@ -121,16 +121,16 @@ class PlanePosition:
 
     @property
     def size(self) -> int:
-        """Two."""
+        """Number of components."""
         return 2
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What its numbers are."""
+        """Descriptions of its components."""
         return tuple(f"place {k} of {self.frame} on {self.contact}" for k in (1, 2))
 
     def check(self, eqs: Equations) -> None:
-        """Reject frames and contacts that do not exist, and contacts without a plane, or with several."""
+        """Reject unknown frames and contacts, and contacts without a plane, or with several."""
         check_names("frame", [self.frame], eqs.frame_names)
         _check_contact(eqs, self.contact)
         planes = self._planes(eqs)
@@ -177,13 +177,13 @@ class PlanePosition:
                 frame.position,
                 frame.velocity - twist[:3] - np.cross(twist[3:], frame.position),
             )
-            # of the plane's own point there, and Coriolis'
+            # of the plane's point there, and the Coriolis term
             drag = moving[:3] + np.cross(moving[3:], at) + np.cross(w, twist[:3] + np.cross(w, at))
             acceleration = E @ (frame.acceleration - drag - 2 * np.cross(w, relative))
         return TaskState(E @ away, rate, acceleration)
 
     def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
-        """Its rate per rate of the robot, 2 x nv."""
+        """Its Jacobian, 2 x nv."""
         bound = eqs.at(parameters=parameters).binding
         base, _, axes = self._place(eqs, bound)
         at = eqs.frame(self.frame, q, parameters=parameters).position

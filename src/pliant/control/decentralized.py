@@ -1,9 +1,9 @@
 """Decentralized regulators: each group of inputs is computed from its own measurements.
 
-The gain is zero outside of the groups, so the Riccati equation does not give it. Its nonzero entries minimize the same cost,
-averaged over starts. With the cost matrix P of the loop and the covariance L that the starts lead to, the gradient by the gain K of
-u = -K S x is 2 ((R + B'PB) K S - B'PA - N') L S' on these entries (Levine and Athans). The first step goes towards where it would
-vanish, were P and L to stay (Anderson and Moore); quasi-Newton steps follow.
+The gain is zero outside of the groups, so it does not follow from the Riccati equation. Its nonzero entries minimize the same
+cost, averaged over initial deviations. With the cost matrix P of the loop and the covariance L of its states, the gradient with
+respect to the gain K of u = -K S x is 2 ((R + B'PB) K S - B'PA - N') L S' on these entries (Levine and Athans). The first step
+goes toward the zero of this gradient at constant P and L (Anderson and Moore); quasi-Newton steps follow.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ ITERATIONS = 500
 GOOD_ENOUGH = 1e-7
 """The search ends when a step reduces the cost by less than this fraction."""
 TINY = 1e-20
-"""Variances below this fraction of the largest count as zero."""
+"""Variances below this fraction of the largest are zero."""
 PATIENCE = 5
-"""Times in a row that it may do so."""
+"""Number of successive steps that may do so."""
 SHORTEST = 1e-8
 """Step lengths relative to the Newton step."""
 DECAY = 1e-6
@@ -41,9 +41,9 @@ class Group:
         inputs: names of its inputs.
         states: measured states, by the name of a coordinate (its value and its rate) or of a rate (`d(hinge)/dt`); a name that
         ends
-            with a slash, `leg1/`, is all of an attached model. In robots with closed loops only independent coordinates are states.
-        outputs: what it measures, by name; all components of vectors.
-        priority: divides the cost of its effort, so that it does a larger part of the work [-].
+                states: measured states, by the name of a coordinate (its value and its rate) or of a rate (`d(hinge)/dt`); a name
+                    that ends with a slash, `leg1/`, is all of an attached model. In robots with closed loops only independent
+                    coordinates are states.
     """
 
     inputs: tuple[str, ...]
@@ -104,8 +104,8 @@ def decentralized_lqr(
 def _measurements(
     linear: Linear, groups: Mapping[str, Group], reduction: Reduction | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Measurements of all groups, as rows on the full states and past commands, and the inputs that each row may
-    affect (m x rows)."""
+    """Measurements of all groups, as rows on the full states and past commands, and the inputs that each row may affect (m x
+    rows)."""
     plant = (
         reduction.full
         if reduction is not None
@@ -152,14 +152,14 @@ def _coordinate(state: str) -> str:
 
 
 def _on_modes(seen: np.ndarray, linear: Linear, reduction: Reduction) -> np.ndarray:
-    """What the groups see of the modes of the design, as rows on them and past commands."""
+    """Measurements of the groups as rows on the modes of the design and past commands."""
     n = len(reduction.full.A)
     return np.hstack([seen[:, :n] @ reduction.back, seen[:, n:]])
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """Minimize the mean cost over the entries of K that the mask allows."""
+    """Minimization of the mean cost over the entries of K allowed by the mask."""
 
     A: np.ndarray
     B: np.ndarray
@@ -171,8 +171,8 @@ class _Problem:
     discrete: bool
 
     def solve(self, central: Regulator, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gain and cost matrix, for starts of covariance X."""
-        # the cost has several minima: the better one of two
+        """Gain and cost matrix, for initial deviations of covariance X."""
+        # the cost has several minima: take the better one of two
         starts = (self._nearest(central.gain, X), np.zeros(self.mask.shape))
         found = [pair for K in starts if (pair := self._from(K, X)) is not None]
         if not found:
@@ -182,7 +182,7 @@ class _Problem:
         return min(found, key=lambda pair: float(np.sum(pair[1] * X)))
 
     def _from(self, K: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """The minimum that the search from K on leads to; None where it finds no loop that decays."""
+        """The minimum found from K; None if no decaying loop is found."""
         ease = self._ease(K)
         while ease > 0:  # continuation: start with additional damping of the plant, then reduce it
             K, _ = self._descend(K, X, ease)
@@ -193,7 +193,7 @@ class _Problem:
         return self._descend(K, X, 0.0)
 
     def _ease(self, K: np.ndarray) -> float:
-        """Least help with which the loop decays: a factor exp(-help) on A and B, or a shift of A."""
+        """Smallest additional damping with which the loop decays: a factor exp(-help) on A and B, or a shift of A."""
         values = scipy.linalg.eigvals(self.A - self.B @ K @ self.S)
         if self.discrete:
             worst = float(np.log(max(np.abs(values).max(), 1e-300)))
@@ -209,7 +209,7 @@ class _Problem:
         return closed - 1.01 * ease * np.eye(len(closed))
 
     def _cost(self, K: np.ndarray, X: np.ndarray, ease: float) -> tuple[float, np.ndarray, np.ndarray] | None:
-        """Mean cost, cost matrix, and the covariance that the starts lead to; None where the loop does not decay."""
+        """Mean cost, cost matrix, and covariance of the states; None if the loop does not decay."""
         closed = self._loop(K, ease)
         values = scipy.linalg.eigvals(closed)
         if np.abs(values).max() >= 1 - 0.5 * DECAY if self.discrete else values.real.max() >= 0:
@@ -227,7 +227,7 @@ class _Problem:
         return (value, 0.5 * (P + P.T), 0.5 * (L + L.T)) if np.isfinite(value) else None
 
     def _slope(self, K: np.ndarray, P: np.ndarray, L: np.ndarray, ease: float) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient of the mean cost by the allowed entries of K, and its derivative by them were P and L to stay."""
+        """Gradient of the mean cost with respect to the allowed entries of K, and its derivative at constant P and L."""
         if self.discrete:
             shrink = np.exp(-1.01 * ease)
             H, G = self.R + shrink**2 * self.B.T @ P @ self.B, shrink**2 * self.B.T @ P @ self.A + self.N.T
@@ -240,7 +240,7 @@ class _Problem:
     def _masked(self, H: np.ndarray, Y: np.ndarray, Z: np.ndarray) -> np.ndarray:
         """K with zeros outside of the mask, and H K Y = Z within it."""
         at = np.argwhere(self.mask)
-        size = np.sqrt(np.maximum(np.diag(Y), TINY * np.diag(Y).max() + 1e-300))  # measurements of unit size
+        size = np.sqrt(np.maximum(np.diag(Y), TINY * np.diag(Y).max() + 1e-300))  # measurements scaled to unit size
         scaled = Y / np.outer(size, size)
         matrix = H[np.ix_(at[:, 0], at[:, 0])] * scaled[np.ix_(at[:, 1], at[:, 1])]
         found = scipy.linalg.lstsq(matrix, (Z / size)[at[:, 0], at[:, 1]], cond=1e-12)[0]
@@ -249,13 +249,14 @@ class _Problem:
         return np.asarray(K / size)
 
     def _nearest(self, gain: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """The allowed gain whose inputs are nearest to those of the central one in the states that starts lead to there."""
+        """The allowed gain whose inputs are closest to those of the centralized one, in the states reached from the initial
+        deviations."""
         closed = self.A - self.B @ gain
         L = _sum(closed, X) if self.discrete else scipy.linalg.solve_continuous_lyapunov(closed, -X)
         return self._masked(self.R, self.S @ L @ self.S.T, self.R @ gain @ L @ self.S.T)
 
     def _descend(self, K: np.ndarray, X: np.ndarray, ease: float) -> tuple[np.ndarray, np.ndarray]:
-        """A gain of locally least mean cost from K on, and its cost matrix."""
+        """A gain of locally minimal mean cost from K on, and its cost matrix."""
         here = self._cost(K, X, ease)
         assert here is not None, "the help makes it decay"
         gradient, curvature = self._slope(K, here[1], here[2], ease)
@@ -281,7 +282,8 @@ class _Problem:
     def _along(
         self, K: np.ndarray, way: np.ndarray, slope: float, value: float, X: np.ndarray, ease: float
     ) -> tuple[tuple[float, np.ndarray, np.ndarray] | None, float]:
-        """The cost after the largest of halved steps along a way that lowers it enough, and that step; None if there is none."""
+        """The cost after the largest of successively halved steps with sufficient decrease, and that step; None if there is
+        none."""
         step = 1.0
         while slope < 0 and step > SHORTEST:
             other = K.copy()
@@ -299,7 +301,7 @@ def _sum(A: np.ndarray, W: np.ndarray) -> np.ndarray:
 
 
 def _inverse(matrix: np.ndarray) -> np.ndarray:
-    """Inverse of a matrix that is nearly symmetric and not negative, as far as numbers allow."""
+    """Pseudo-inverse of a nearly symmetric, positive semidefinite matrix."""
     size = np.sqrt(np.maximum(np.diag(matrix), TINY * np.diag(matrix).max() + 1e-300))
     values, vectors = scipy.linalg.eigh(0.5 * (matrix + matrix.T) / np.outer(size, size))
     told = values > 1e-8 * values[-1]  # along the others measurements are redundant or zero
@@ -307,7 +309,7 @@ def _inverse(matrix: np.ndarray) -> np.ndarray:
 
 
 def _updated(inverse: np.ndarray, step: np.ndarray, change: np.ndarray) -> np.ndarray:
-    """The inverse of the curvature after a step over which the gradient changed so (Broyden, Fletcher, Goldfarb and Shanno)."""
+    """The inverse Hessian after a step with this change of the gradient (Broyden, Fletcher, Goldfarb and Shanno)."""
     along = float(step @ change)
     if along <= 1e-12 * float(np.linalg.norm(step) * np.linalg.norm(change)):
         return inverse
@@ -316,7 +318,7 @@ def _updated(inverse: np.ndarray, step: np.ndarray, change: np.ndarray) -> np.nd
 
 
 def _starts(linear: Linear, reduction: Reduction | None, disturbances: np.ndarray | None) -> np.ndarray:
-    """Covariance of the states that the cost is averaged over."""
+    """Covariance of the initial states over which the cost is averaged."""
     plant = linear.continuous if isinstance(linear, DiscreteStateSpace) else linear
     if disturbances is None:
         given = plant.B

@@ -27,7 +27,7 @@ class TooSlow(ValueError):
 class DiscreteStateSpace:
     """x[k+1] = A x[k] + B u[k], y[k] = C x[k] + D u[k] for commands u[k] computed at sample k.
 
-    x = (states of `continuous`, then the past commands that still matter where commands are delayed, latest first).
+    x = (states of `continuous`, then, for delayed commands, the past commands that have not taken effect yet, latest first).
 
     Attributes:
         sample_time: time between samples [s].
@@ -111,7 +111,7 @@ def held_commands(linear: StateSpace, sample_time: float, delay: float) -> Discr
     late = 0.0 if late < 1e-9 * sample_time else late
     A, early_part = held(linear.A, linear.B, sample_time - late)
     if late:
-        # the command before acts for the first `late` seconds, the new one for the rest
+        # the previous command acts for the first `late` seconds, the new one for the rest
         first_A, first_B = held(linear.A, linear.B, late)
         blocks = [early_part, A @ first_B]
         A = A @ first_A
@@ -133,7 +133,7 @@ def held_commands(linear: StateSpace, sample_time: float, delay: float) -> Discr
     C = np.hstack([linear.C, np.zeros((len(linear.C), m * past))])
     D = linear.D if past == 0 else np.zeros_like(linear.D)
     if past and np.any(linear.D):
-        # what an output shows of the input at the sample itself is the command then in force
+        # direct feedthrough at the sample is that of the command active then
         in_force = whole + (1 if late else 0)
         C[:, n + m * (in_force - 1) : n + m * in_force] = linear.D
     return DiscreteStateSpace(big_A, big_B, C, D, sample_time, delay, past, linear)

@@ -19,7 +19,7 @@ from pliant.solve.motion.method_choice import choose_method
 from pliant.solve.motion.simulate import simulate
 
 MOST_STEPS = 100_000
-"""Of a prediction over one sample."""
+"""Maximum number of steps of a prediction over one sample."""
 
 
 @dataclass
@@ -31,11 +31,11 @@ class ExtendedKalman:
         outputs: names of the measured outputs; vectors with all components.
         start: the initial estimate.
         deviation: standard deviation of that state, one for all or one per state (increments of q, then v).
-        process: variance that each state gains per second; inputs: variance of what acts like a change of each input.
+        process: variance of the change of each state per second; inputs: variance of a disturbance of each input.
         noise: variance of the outputs.
-        method: integrator between samples; chosen by stiffness when None.
+        method: integrator between samples; None: chosen by stiffness.
         disturbances: unknown inputs of the model (such as contact forces). They are estimated along with the state, as random
-            walks: `drift` is the variance that each gains per second, `disturbance_deviation` its initial standard deviation.
+            walks: `drift` is the variance of the change of each per second, `disturbance_deviation` its initial standard deviation.
             The estimate is `disturbance`, in the order of the names; in the covariance they follow the states.
     """
 
@@ -70,7 +70,7 @@ class ExtendedKalman:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all measurements."""
+        """Discard all measurements."""
         self.state = self.start
         n, k = len(self._labels), len(self.disturbances)
         self.disturbance = np.zeros(k)
@@ -84,7 +84,7 @@ class ExtendedKalman:
         return dict(inputs) | dict(zip(self.disturbances, self.disturbance.tolist(), strict=True))
 
     def correct(self, y: np.ndarray, t: float, inputs: Values) -> State:
-        """The estimate after a measurement y, taken under these inputs."""
+        """The estimate after a measurement y with these inputs."""
         q, v = self.state.q, self.state.v
         inputs = self._in_force(inputs)
         about = self._about(t, inputs)
@@ -97,7 +97,7 @@ class ExtendedKalman:
         P = self.covariance
         gain = np.linalg.solve(C @ P @ C.T + R, C @ P).T
         x = gain @ (y - expected)
-        # Joseph's form keeps the covariance positive whatever round-off does to the gain
+        # Joseph's form keeps the covariance positive despite round-off of the gain
         keep = np.eye(len(P)) - gain @ C
         self.covariance = keep @ P @ keep.T + gain @ R @ gain.T
         n = len(v)

@@ -1,4 +1,4 @@
-"""Feedback of states or of their estimates about a state of rest, as controllers a simulation can run."""
+"""Feedback of states or of their estimates about an equilibrium, as controllers for simulations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pliant.solve.motion.events import Now
 NOTHING = 1e-12
 """Changes of inputs below this are round-off [SI units]."""
 SHARED = 1e-8
-"""Weight of staying near to the inputs at rest where inputs share what bounds cut."""
+"""Weight of the deviation from the equilibrium inputs when inputs redistribute saturated commands."""
 
 
 class Actuation:
@@ -54,13 +54,13 @@ class Actuation:
         self.reset(np.zeros(len(names)))
 
     def reset(self, rest: np.ndarray) -> None:
-        """Begin with the inputs `rest` in force."""
+        """Begin with the inputs `rest`."""
         self.rest, self.last = rest, rest
         self.shortfalls.reset()
         self.short = False
 
     def __call__(self, t: float, wanted: np.ndarray) -> np.ndarray:
-        """The command for wanted inputs at time t [s]."""
+        """The command for requested inputs at time t [s]."""
         lower, upper = self.limits.within(self.names, self.last, self.sample_time)
         command, cut = np.clip(wanted, lower, upper), 0.0
         binding = command != wanted
@@ -81,7 +81,7 @@ class Actuation:
     def undo(
         self, wanted: np.ndarray, last: np.ndarray, command: np.ndarray, by: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Cotangents of a command as those of the wanted inputs and of the command before it."""
+        """Convert cotangents of a command to those of the requested inputs and of the previous command."""
         bounds, within = self.limits.bounds(self.names), self.limits.within(self.names, last, self.sample_time)
         clamped = (command <= within[0]) | (command >= within[1])
         if np.array_equal(command, wanted):
@@ -95,14 +95,14 @@ class Actuation:
 
 @dataclass(frozen=True)
 class Matrices:
-    """A controller in numbers: at each sample
+    """The matrices of a controller: at each sample
 
         x = state + L (y - zero - C state - D (last - rest))        with an observer; else x = L (y - zero) for the plant's
                                                                     states and the remembered commands after them
         command = rest - K x, within [lower, upper] and `reach` of the command before
         state = A x + B (command - rest)
 
-    The first `plant` states are the robot's (or its modes), the others past commands; `guess` is what the former start from.
+    The first `plant` states are the robot's (or its modes), the others past commands; `guess` is the initial value of the former.
     """
 
     A: np.ndarray
@@ -204,7 +204,7 @@ class StateFeedback:
             )
 
     def start(self, now: Now) -> None:
-        """Forget the last run."""
+        """Reset the internal state."""
         m = len(self._linear.inputs)
         at = self._linear.state
         self._rest = self._linear.input_values
@@ -221,7 +221,7 @@ class StateFeedback:
         self.estimates: list[np.ndarray] = []
 
     def _rest_outputs(self, eqs: Equations, inputs: Values, parameters: Values, t: float) -> dict[str, Any]:
-        """Outputs in the state that the design is about."""
+        """Outputs at the linearization point of the design."""
         at, values = self._linear.state, eqs.at(inputs=inputs, parameters=parameters).binding
         bound = with_independent_rows(values, t, at.q, at.v)
         a, multipliers = bound.forward(t, at.q, at.v)
@@ -241,7 +241,7 @@ class StateFeedback:
         return dict(zip(self._linear.inputs, (self._rest + applied).tolist(), strict=True))
 
     def _states(self, now: Now, y: np.ndarray, memory: np.ndarray) -> np.ndarray:
-        """States of the design and commands on their way, from the state or from outputs y."""
+        """States of the design and pending commands, from the state or from outputs y."""
         estimate, past, in_force, _ = self._remembered(memory)
         past = past[: self._past * len(self._linear.inputs)]
         if self.observer is None:
@@ -255,7 +255,7 @@ class StateFeedback:
 
     @property
     def gain_values(self) -> dict[str, np.ndarray]:
-        """The regulator's gain (inputs x states), and that of the observer (states x outputs) where there is one."""
+        """The regulator's gain (inputs x states), and that of the observer (states x outputs) if there is one."""
         found = {"gain": np.array(self.regulator.gain)}
         return found if self.observer is None else found | {"observer_gain": np.array(self.observer.gain)}
 
@@ -267,12 +267,12 @@ class StateFeedback:
 
     @property
     def measured(self) -> tuple[str, ...]:
-        """Outputs that the observer reads."""
+        """Outputs used by the observer."""
         return () if self.observer is None else self._outputs
 
     @property
     def design(self) -> np.ndarray:
-        """Outputs at rest."""
+        """Outputs at the equilibrium."""
         return np.zeros(0) if self.observer is None else self._zero
 
     @property
@@ -353,7 +353,7 @@ class StateFeedback:
             A, B, C, D, L = linear.A, linear.B, seen.C, seen.D, self.observer.gain
             measured = seen.outputs
         else:
-            # measured are all positions and rates; the deviation takes the independent ones, then the modes of the design
+            # all positions and rates are measured; the deviation selects the independent ones, then the modes of the design
             whole = self._deviation
             take = np.zeros((2 * len(whole.rows), 2 * len(eqs.rates)))
             for i, row in enumerate(whole.rows):
@@ -404,7 +404,7 @@ class Deviation:
         return np.concatenate([self.group.difference(self.q0, q)[self.rows], (v - self.v0)[self.rows]])
 
     def undo(self, q: np.ndarray, by: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives by the states as those by increments of q and by v."""
+        """Convert derivatives with respect to the states to those with respect to increments of q and to v."""
         n = len(self.rows)
         by_difference, by_v = np.zeros(len(self.v0)), np.zeros(len(self.v0))
         by_difference[self.rows], by_v[self.rows] = by[:n], by[n:]
@@ -416,7 +416,7 @@ def _few(names: tuple[str, ...]) -> str:
 
 
 def _whole_names(parts: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
-    """Outputs by name from the names of their parts (`tip.x`, `tip.y`, `tip.z` are `tip`)."""
+    """Names of outputs from the names of their components (`tip.x`, `tip.y`, `tip.z` are `tip`)."""
     out: list[str] = []
     for part in parts:
         name = part if part in known else part.rsplit(".", 1)[0]

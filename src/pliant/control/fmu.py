@@ -25,9 +25,9 @@ from pliant.solve.motion.events import Now
 
 Measured: TypeAlias = str | Callable[[Now], float]
 LARGEST, MOST_FILES, DESCRIPTION = 2_000_000_000, 20_000, 50_000_000
-"""Bytes of an unpacked FMU, files in it, and bytes of its description that are accepted."""
+"""Maximum size of an unpacked FMU [bytes], number of files, and size of its description [bytes]."""
 BOMB, RATIO = 50_000_000, 200
-"""Bytes from which on an unpacked FMU may be no more than this many times as large as the file."""
+"""Size [bytes] above which the compression ratio of an FMU is limited to this value."""
 NUMBERS = {"Float64", "Float32", "Real"}
 
 
@@ -40,8 +40,8 @@ class Fmu:
 
     Attributes:
         file: the `.fmu` file.
-        inputs: what each input of the FMU is set to: an output of the robot (a component as `tip.x`), or a function of `now`.
-        commands: which output of the FMU each input of the robot takes its value from.
+        inputs: source of each input of the FMU: an output of the robot (a component as `tip.x`), or a function of `now`.
+        commands: the output of the FMU that each input of the robot is set to.
         sample_time: of the loop [s].
         parameters: values of the FMU's parameters and start values by name, in the FMU's own units.
     """
@@ -81,7 +81,7 @@ class Fmu:
                 raise ArgumentError(f"the FMU {self.file} has no {what} '{name}' that is a number", hint)
 
     def start(self, now: Now) -> None:
-        """A fresh instance of the FMU at the time of the run's start."""
+        """Create a new instance of the FMU at the initial time of the run."""
         model = now.equations.model
         check_names("input", self.commands, now.equations.inputs)
         parts = {name: output_parts(model, name) for name in output_names(model)} if model.spec.outputs else {}

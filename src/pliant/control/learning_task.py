@@ -24,7 +24,7 @@ class RandomParameter(Part):
     """Largest value [unit of the parameter]."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Bounds in order."""
+        """Bounds must be in order."""
         if value(self.minimum) > value(self.maximum):
             yield ("minimum",), f"`minimum` is above `maximum` for '{self.parameter}'", "exchange them"
 
@@ -38,7 +38,7 @@ class RandomStart(Part):
     """Largest distance from its value at the start, to both sides [unit of the coordinate]."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Distances above zero."""
+        """Distances must be positive."""
         yield from positive(self, value, "spread")
 
 
@@ -99,7 +99,7 @@ task:
     """What a reader should know about it."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Times above zero that fit into each other."""
+        """Times must be positive multiples of each other."""
         yield from positive(self, value, "sample_time", "step", "duration")
         for inner, outer in (("step", "sample_time"), ("sample_time", "duration")):
             short, long = value(getattr(self, inner)), value(getattr(self, outer))
@@ -108,7 +108,7 @@ task:
                 yield (outer,), message, "change one of them"
 
     def dimensioned(self, known: KnownDimensions) -> Iterator[Dimensioned]:
-        """Bounds have the dimensions of what they bound."""
+        """Bounds must have the dimensions of the bounded quantities."""
         for index, drawn in enumerate(self.randomize):
             for bound in ("minimum", "maximum"):
                 yield ("randomize", index, bound), getattr(drawn, bound), known.inputs.get(drawn.parameter)

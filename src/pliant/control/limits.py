@@ -17,7 +17,7 @@ from pliant.tendon import TensionTendon
 SHORT = 1e-3
 """Saturation below this fraction of the request is not reported."""
 NAMED = 3
-"""How many inputs a message names."""
+"""Number of inputs that a message names."""
 SHARE = (
     "Hold another state, for example with other inputs that share the load (a pretension of the tendons on the other side), or "
     "widen the limits"
@@ -26,14 +26,15 @@ SHARE = (
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of inputs by name: `lower`, `upper` [unit of the input] and `rate` [unit per second]; none where unnamed."""
+    """Bounds of inputs by name: `lower`, `upper` [unit of the input] and `rate` [unit per second]; inputs that are not named have
+    none."""
 
     lower: Mapping[str, float] = field(default_factory=dict)
     upper: Mapping[str, float] = field(default_factory=dict)
     rate: Mapping[str, float] = field(default_factory=dict)
 
     def bounds(self, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper bounds in the order of `names`, infinite where there is none."""
+        """Lower and upper bounds in the order of `names`, infinite if there is none."""
         for table in (self.lower, self.upper, self.rate):
             check_names("input", table, names)
         lower = np.array([float(self.lower.get(name, -np.inf)) for name in names])
@@ -48,7 +49,7 @@ class Limits:
         lower, upper = self.bounds(names)
         if before is not None and self.rate:
             reach = np.array([float(self.rate.get(name, np.inf)) * time for name in names])
-            # a command outside its bounds comes back as fast as it may
+            # a command outside its bounds returns at the rate limit
             lower, upper = (np.clip(bound, before - reach, before + reach) for bound in (lower, upper))
         return lower, upper
 
@@ -63,7 +64,7 @@ def declared_limits(eqs: Equations, names: Sequence[str]) -> Limits:
 
 
 def actuator_limits(eqs: Equations, names: tuple[str, ...], limits: Limits | None) -> Limits:
-    """The limits that a controller of these inputs keeps to: its own, and what the model declares where it has none."""
+    """The limits of a controller of these inputs: its own, and otherwise those declared by the model."""
     check_names("input", names, eqs.inputs)
     given, declared = limits or Limits(), declared_limits(eqs, names)
     given.bounds(names)
@@ -110,9 +111,9 @@ def allocate(
     preferred: np.ndarray | None = None,
     regularization: float = 1e-8,
 ) -> Allocation:
-    """Inputs u (m) within bounds whose effect (k x m) u is nearest to `wanted` (k).
+    """Inputs u (m) within bounds whose effect (k x m) u is closest to `wanted` (k).
 
-    If there are many solutions, the one nearest to `preferred` is returned, by default the smallest; a pretension keeps
+    If there are many solutions, the one closest to `preferred` is returned, by default the smallest; a pretension keeps
     antagonistic tendons from going slack.
     """
     if preferred is None:
@@ -134,7 +135,7 @@ def allocate(
                 best = scipy.optimize.lsq_linear(rows[:, ~fixed], rest, bounds, method="bvls", tol=1e-14).x
             u[~fixed] = best
     size = float(np.linalg.norm(wanted))
-    # which way each input would have to go to come nearer
+    # direction in which each input would have to change to come closer
     pull = effect.T @ (wanted - effect @ u)
     pull = np.where(np.abs(pull) > 1e-6 * np.linalg.norm(effect, axis=0) * size, pull, 0.0)
     binding = ((u >= upper) & (pull > 0)) | ((u <= lower) & (pull < 0))
@@ -162,7 +163,7 @@ def check_holding(
     room = 1e-6 * (1e-9 + np.abs(values))
     outside = [k for k in range(len(names)) if not lower[k] - room[k] <= values[k] <= upper[k] + room[k]]
     if outside:
-        # the furthest outside first
+        # largest violation first
         outside.sort(key=lambda k: -max(lower[k] - values[k], values[k] - upper[k]))
         raise OutOfReach(f"{where} needs {_listed(eqs, names, values, lower, upper, outside)}. {hint}")
 
@@ -207,7 +208,7 @@ class Shortfalls:
         self.reset()
 
     def reset(self) -> None:
-        """Begin a run."""
+        """Reset at the beginning of a run."""
         self.samples = self.short = 0
         self.worst: tuple[float, float, np.ndarray, np.ndarray] | None = None
 
@@ -236,7 +237,7 @@ class Shortfalls:
             else:
                 where = f"changing at its rate of {_quantity(self.eqs, name, self.limits.rate.get(name, np.inf))}/s"
             parts.append(f"{_spoken(self.eqs, name)} {where}")
-        # an upper limit is the one to think about: lines cannot push anyway
+        # mention the upper limit: lines cannot push anyway
         parts.sort(key=lambda text: "lower limit" in text)
         more = len(parts) - NAMED
         return "; ".join(parts[:NAMED]) + (f"; and {more} more" if more > 0 else "")
@@ -265,5 +266,5 @@ class Shortfalls:
 
 
 def named(controller: Any) -> str:
-    """A controller as messages name it."""
+    """Name of a controller in messages."""
     return f"controller '{getattr(controller, 'name', '') or type(controller).__name__}'"

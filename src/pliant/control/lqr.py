@@ -40,12 +40,12 @@ class Regulator:
 
     @property
     def plant(self) -> StateSpace:
-        """The continuous system under the design."""
+        """The continuous system of the design."""
         return self.linear.continuous if isinstance(self.linear, DiscreteStateSpace) else self.linear
 
     @property
     def modes(self) -> list[Mode]:
-        """Modes of the closed loop in continuous terms."""
+        """Modes of the closed loop in continuous time."""
         A = self.linear.A - self.linear.B @ self.gain
         if isinstance(self.linear, DiscreteStateSpace):
             values = [mode.eigenvalue for mode in system_modes(A)]
@@ -59,7 +59,7 @@ class Regulator:
 def lqr(linear: Linear, *, states: Weights = 1.0, inputs: Weights = 1.0, outputs: Weights | None = None) -> Regulator:
     """The regulator for weights on states (Q), inputs (R) and, where given, outputs (their square is added to Q).
 
-    Weights are matrices, vectors (diagonals), one number for all, or numbers by name (unnamed states weigh nothing,
+    Weights are matrices, vectors (diagonals), one number for all, or numbers by name (unnamed states have weight 0,
     unnamed inputs 1). `linear` from `linearize` gives a continuous regulator, from `discretize` a sampled one.
     """
     need_linear("lqr", linear, StateSpace, DiscreteStateSpace)
@@ -91,7 +91,7 @@ def lqr(linear: Linear, *, states: Weights = 1.0, inputs: Weights = 1.0, outputs
 
 
 def poles_in_words(linear: Linear, poles: np.ndarray) -> str:
-    """How slow the slowest pole of a design is, per sample or per second."""
+    """Decay of the slowest pole of a design, per sample or per second."""
     if not len(poles):
         return "no poles"
     if isinstance(linear, DiscreteStateSpace):
@@ -125,12 +125,12 @@ def _scale(Q: np.ndarray) -> np.ndarray:
 
 
 def plant_states(linear: Linear) -> tuple[str, ...]:
-    """The states of the robot itself: all except past commands, which are known."""
+    """The states of the robot: all except past commands, which are known."""
     return linear.continuous.states if isinstance(linear, DiscreteStateSpace) else linear.states
 
 
 def state_weights(weights: Weights, linear: Linear) -> np.ndarray:
-    """Weights on the robot's states, none on past commands (n x n)."""
+    """Weights on the robot's states, zero on past commands (n x n)."""
     names = plant_states(linear)
     out = np.zeros_like(linear.A)
     out[: len(names), : len(names)] = weight_matrix(weights, names, "state", 0.0)

@@ -1,4 +1,4 @@
-"""Modes of a linear system, and which of them its inputs reach and its outputs show."""
+"""Modes of a linear system, and their controllability and observability."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 import scipy
 
 REACH = 1e-9
-"""A mode that inputs reach less than this, against what the best input could do, counts as not reached."""
+"""A mode is uncontrollable if its controllability, relative to the best possible input, is below this."""
 ALIKE = 1e-7
-"""Relative difference below which eigenvalues count as equal."""
+"""Relative difference below which eigenvalues are equal."""
 SAME_DIRECTION = 1e-5
-"""Eigenvectors that differ less than this are one; those of a double eigenvalue differ by the root of round-off."""
+"""Eigenvectors with a smaller difference are equal; those of a double eigenvalue differ by the square root of round-off."""
 
 SLOW = 1e-6
 """Eigenvalues below this are those of free motions [1/s]."""
 
 
 ROUND_OFF = 1e-9
-"""Damping ratios below this are none."""
+"""Damping ratios below this are zero."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,7 +31,7 @@ class Mode:
         eigenvalue: [1/s].
         right, left: eigenvectors (n), scaled so that left^H right = 1.
         states: names of its dominant states.
-        controllability, observability: cosine of the angle to the inputs' and outputs' reach, 0 to 1.
+        controllability, observability: cosine of the angle to the range of the inputs and outputs, 0 to 1.
     """
 
     eigenvalue: complex
@@ -99,13 +99,13 @@ def system_modes(
 
 
 def _plain(name: str) -> str:
-    """The coordinate behind a state's name."""
+    """The coordinate of a state, by its name."""
     return name[2:-4] if name.startswith("d(") and name.endswith(")/dt") else name
 
 
 def _reach(vectors: np.ndarray, columns: np.ndarray) -> float:
-    """How well the columns reach every combination of some eigenvectors: the smallest singular value of their products,
-    all taken with unit length. Modes of one frequency are combined: one input cannot stabilize two of them."""
+    """Controllability of all combinations of some eigenvectors by these columns: the smallest singular value of their products,
+    with unit lengths. Modes of equal frequency are combined: one input cannot stabilize two of them."""
     length = np.linalg.norm(columns, axis=0)
     used = columns[:, length > 0] / length[length > 0]
     # equal eigenvalues may have only one eigenvector (a free mass): then that one is used
@@ -124,7 +124,7 @@ def check_stabilizable(A: np.ndarray, B: np.ndarray, names: tuple[str, ...], *, 
     """Check that the inputs can stabilize every mode that does not decay by itself."""
     lost = [m for m in system_modes(A, B, None, names) if m.controllability < REACH and not _decays(m, sample_time)]
     if lost:
-        # w' [A - value, B] = 0: what no input reaches (Popov, Belevitch and Hautus)
+        # w' [A - value, B] = 0: uncontrollable directions (Popov, Belevitch and Hautus)
         said = _spoken(
             lost, lambda value: np.hstack([A - value * np.eye(len(A)), _unit(B)]).T.conj(), names, sample_time
         )
@@ -164,7 +164,7 @@ def _spoken(
     """Modes as text, each with the coordinates of its uncontrollable or unobservable part, which distinguishes modes
     of one frequency.
 
-    The matrix `test(eigenvalue)` takes to zero what is lost.
+    The null space of the matrix `test(eigenvalue)` is the uncontrollable or unobservable part.
     """
     said: list[str] = []
     for mode in lost:

@@ -33,7 +33,7 @@ class Observer:
         return f"Observer: {' x '.join(map(str, self.gain.shape))} gain, {poles_in_words(self.linear, self.poles)}"
 
     def correct(self, x: np.ndarray, y: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """The estimate (n) after a measurement y, taken under the input u."""
+        """The estimate (n) after a measurement y with the input u."""
         return np.asarray(x + self.gain @ (y - self.linear.C @ x - self.linear.D @ u))
 
     def predict(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -45,10 +45,10 @@ class Observer:
 def kalman(
     linear: Linear, *, process: Weights = 1.0, inputs: Weights | None = None, outputs: Weights = 1.0
 ) -> Observer:
-    """The observer of least error variance.
+    """The observer with the smallest error variance.
 
     Variances of noise: `process` on the states' rates (continuous) or per sample (discrete), `inputs` of a disturbance
-    that enters as the inputs do, `outputs` of the sensors; matrices, vectors, one number, or by name.
+    that acts like the inputs, `outputs` of the sensors; matrices, vectors, one number, or by name.
     """
     Q, n = state_weights(process, linear), len(plant_states(linear))
     if inputs is not None:

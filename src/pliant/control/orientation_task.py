@@ -1,7 +1,7 @@
-"""Tasks of orientation: how a frame is turned, or where one of its axes points.
+"""Tasks of orientation: the rotation of a frame, or the direction of one of its axes.
 
-The value of such a task are two or three coordinates around the orientation that is wanted, zero there: a task "this way" has the
-path zero, and errors, rates and accelerations are those of ordinary numbers. Each is exact, also far from the target.
+The value of such a task is two or three coordinates around the target orientation, zero at the target: a constant target is a
+path of zeros, and errors, rates and accelerations are ordinary numbers. They are exact, also far from the target.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NO_ROTATION = (
 
 
 def rotation_matrix(where: str, given: Any) -> np.ndarray:
-    """A rotation (3x3, frame to world) as callers give it: quaternion, matrix, motion of a frame, or rotations in turn."""
+    """A rotation (3x3, frame to world) from a quaternion, a matrix, the motion of a frame, or a sequence of rotations."""
     if isinstance(given, FrameMotion):
         return np.asarray(given.rotation)
     if isinstance(given, Mapping) or (isinstance(given, Sequence) and any(isinstance(x, Mapping) for x in given)):
@@ -59,7 +59,7 @@ def rotation_matrix(where: str, given: Any) -> np.ndarray:
 
 @cache
 def _turning() -> ca.Function:
-    """Rotation vector of R R_target' with its first two derivatives in time, and its derivative by increments of R."""
+    """Rotation vector of R R_target' with its first two time derivatives, and its derivative with respect to increments of R."""
     R, target, w, a = ca.SX.sym("R", 3, 3), ca.SX.sym("target", 3, 3), ca.SX.sym("w", 3), ca.SX.sym("a", 3)
     x = ca.SX.sym("x", 3)
     slope = so3.inverse_left_jacobian(x)
@@ -72,7 +72,8 @@ def _turning() -> ca.Function:
 
 @cache
 def _pointing() -> ca.Function:
-    """Coordinates of a direction d around a target (its axes across are the rows of E), likewise, by increments that turn d."""
+    """Coordinates of a direction d around a target (the rows of E are the axes normal to it), with the same derivatives, for
+    rotations of d."""
     d, target, E = ca.SX.sym("d", 3), ca.SX.sym("target", 3), ca.SX.sym("E", 2, 3)
     w, a = ca.SX.sym("w", 3), ca.SX.sym("a", 3)
     aside = E @ d

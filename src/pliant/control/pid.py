@@ -33,7 +33,7 @@ Compensation: TypeAlias = Literal["none", "measured", "reference"]
 
 GAINS = ("proportional", "derivative", "integral")
 SOFT = 1e-9
-"""A robot whose smallest stiffness is below this fraction of its largest counts as free in some direction."""
+"""A robot whose smallest stiffness is below this fraction of its largest is free in some direction."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Pid:
 
     @classmethod
     def critical(cls, time: float, *, integral: bool = False) -> Pid:
-        """Poles of accelerations that all lie at -1/time: errors decay without oscillation within a few times `time` [s]."""
+        """Gains for accelerations with all poles at -1/time: errors decay without oscillation within a few times `time` [s]."""
         w = 1 / time
         return cls(3 * w * w, 3 * w, w**3) if integral else cls(w * w, 2 * w)
 
@@ -141,7 +141,7 @@ class PidControl:
             self._statics.enter(self._path.value(now.t), nearest=self.least_squares, title=named(self))
 
     def _stiffness(self, now: Now) -> np.ndarray | None:
-        """The stiffness of the robot (nv x nv) where all that it can do has some; None otherwise."""
+        """The stiffness of the robot (nv x nv) if it is positive in all directions; None otherwise."""
         values = self.equations.at(inputs=now.inputs, parameters=self.parameters).binding
         zero = np.zeros(values.nv)
         bound = with_independent_rows(values, now.t, now.q, zero)
@@ -152,7 +152,7 @@ class PidControl:
         values = scipy.linalg.eigvalsh(Z.T @ K @ Z)
         if not len(values) or values[0] <= SOFT * values[-1]:
             return None
-        # where constraints forbid to move here they may not later on
+        # directions that constraints forbid here may be allowed later
         allowed = Z @ Z.T
         return np.asarray(allowed @ K @ allowed + values[-1] * (np.eye(bound.nv) - allowed))
 
@@ -193,7 +193,7 @@ class PidControl:
         try:
             found = self._found(now, forces)
         except InputsNotConverged:
-            self._lost += 1  # inputs with a kink here (a line that goes slack): the last command stays
+            self._lost += 1  # inputs with a kink here (a line that goes slack): keep the last command
             return dict(zip(self._inputs, self._last.tolist(), strict=True))
         self._last = np.array(list(found.inputs.values()))
         binding = np.array([name in found.binding for name in self._inputs])
@@ -262,7 +262,7 @@ class PidControl:
         return np.zeros(0) if self._metric is None else self._metric.ravel()
 
     def bounds(self, last: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Of the inputs; after a command, within what rates allow."""
+        """Limits of the inputs; after a command, within the rate limits."""
         return self._limits.within(self._inputs, last, self.sample_time)
 
     def command_cotangents(

@@ -1,7 +1,7 @@
-"""Derivatives of the commands of `PidControl`: cotangents go back through the feedback and the inputs that come nearest to it.
+"""Derivatives of the commands of `PidControl`: cotangents are propagated through the feedback and the least-squares inputs.
 
-Inputs u are those for which B u comes nearest to c = T'f + r, generalized forces that the feedback f requires and those that the
-pose needs: A = P'B, b = P'c, with W = P P' the inverse of the metric on the motions that constraints allow. All derivatives by the
+The inputs u minimize the distance of B u from c = T'f + r, the generalized forces required by the feedback f and by the pose: A =
+P'B, b = P'c, with W = P P' the inverse of the metric on the motions allowed by constraints. All derivatives with respect to the
 configuration are products with the tangent K of the equations at rest, which is linear in inputs, accelerations and multipliers.
 """
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from pliant.control.pid import PidControl
 
 OFFSETS, WEIGHTS = np.array([1.0, -1.0, 2.0, -2.0]), np.array([8.0, -8.0, -1.0, 1.0]) / 12.0
-"""Differences of fourth order: where a function is evaluated, in steps, and how its values add up to derivative times step."""
+"""Fourth-order differences: offsets of evaluations, in steps, and the weights of their values in derivative times step."""
 STEP = 2e-3
-"""Steps of differences: of configurations [m or rad], and of inputs as a share of their values."""
+"""Steps of differences: of configurations [m or rad], and of inputs relative to their values."""
 LINEAR, SETTLED = 1e-7, 1e-6
-"""Shares by which forces may differ from those of inputs that act linearly, and inputs from those that come nearest."""
+"""Relative tolerances for the linearity of forces in the inputs, and for the optimality of the inputs."""
 
 
 def refuse_task(task: Task, title: str) -> None:
-    """Raise ArgumentError for tasks whose second derivatives are not known here."""
+    """Raise ArgumentError for tasks without implemented second derivatives."""
     for part in parts(task):
         if not isinstance(part, FramePosition | Coordinates):
             raise ArgumentError(
@@ -45,14 +45,14 @@ def refuse_task(task: Task, title: str) -> None:
 
 @dataclass(frozen=True)
 class SampleModel:
-    """The model of a controller around a sample: at rest in its configuration, with any inputs, accelerations and multipliers."""
+    """The model of a controller at a sample: at rest in its configuration, with any inputs, accelerations and multipliers."""
 
     control: PidControl
     sample: Sample
     u: np.ndarray
 
     def bound(self, u: np.ndarray, others: dict[str, float] | None = None) -> Binding:
-        """With own inputs u, and others than those in force."""
+        """With the inputs u of the controller, and other values of the remaining inputs."""
         own = dict(zip(self.control.used, u.tolist(), strict=True))
         values = self.sample.now.inputs | (others or {}) | own
         return self.control.equations.at(inputs=values, parameters=self.control.parameters).binding
@@ -66,7 +66,7 @@ class SampleModel:
         return bound.linearized(now.t, np.asarray(now.q), zero, a, multipliers).stiffness
 
     def forces(self, u: np.ndarray, others: dict[str, float] | None = None) -> np.ndarray:
-        """r(q, u): what the pose needs, nv."""
+        """r(q, u): the forces required by the pose, nv."""
         now, bound = self.sample.now, self.bound(u, others)
         zero = np.zeros(bound.nv)
         return bound.inverse(now.t, np.asarray(now.q), zero, zero)
@@ -90,14 +90,14 @@ class SampleModel:
 
     @cached_property
     def metric(self) -> np.ndarray:
-        """G, nv x nv: the stiffness at the start, or the mass here."""
+        """G, nv x nv: the stiffness at the start, or the mass in this configuration."""
         if self.control.metric is not None:
             return self.control.metric
         return np.asarray(self.bound(self.u).mass_matrix(np.asarray(self.sample.now.q)).toarray())
 
     @cached_property
     def P(self) -> np.ndarray:
-        """With which forces are weighed: P'f."""
+        """The weighting of forces: P'f."""
         w = self.weighing
         return np.asarray(w.Z @ scipy.linalg.solve_triangular(w.factor, np.eye(len(w.factor)), lower=True).T)
 
@@ -138,7 +138,7 @@ def command_cotangents(
     by_error = p * by_f + np.where(integrated, control.sample_time * by_integral, 0.0)
     by_slip = d * by_f
     q -= T.T @ by_error + _by_configuration(task, control, now.q, by_slip, np.asarray(now.v))
-    if control.compensation == "reference":  # they follow from the path, not from what was remembered
+    if control.compensation == "reference":  # they depend on the path, not on the internal state
         by_about = np.zeros_like(by_about)
     gains = {"proportional": by_f * error, "derivative": by_f * slip, "integral": by_f * integral}
     return CommandCotangents(
@@ -155,8 +155,8 @@ def _like(gain: Any, by: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class InputCotangents:
-    """Of inputs that come nearest to forces: by these forces, by the configuration through all else, by what inputs are to be near
-    to, by the command before, and by the metric where it is a given one. by_input: B; by_effect: cotangents of B."""
+    """Cotangents of least-squares inputs: of the forces, of the configuration through everything else, of the preferred inputs,
+    of the previous command, and of the metric if it is given. by_input: B; by_effect: cotangents of B."""
 
     by_forces: np.ndarray
     q: np.ndarray
@@ -170,7 +170,7 @@ class InputCotangents:
 def _undo_inputs(
     at: SampleModel, asked: np.ndarray, last: np.ndarray, about: np.ndarray, by: np.ndarray
 ) -> InputCotangents:
-    """From cotangents of the inputs to those of what they were found from. asked: forces beside those that the pose needs."""
+    """Propagate cotangents of the inputs. asked: forces in addition to those required by the pose."""
     u, P, control = at.u, at.P, at.control
     B, r = at.by_input(u), at.forces(u)
     c = asked + r + B @ u
@@ -182,7 +182,7 @@ def _undo_inputs(
     least = LeastSquares(A / scale, b, about * scale, u * scale, clamped, PREFERENCE)
     _check(at, least, B, r)
     found = undo_least_squares(least, by / scale)
-    # columns have been scaled to the same size
+    # columns were scaled to the same size
     by_scale = (
         -by * u / scale + found.preferred * about + found.bounds * u - np.sum(found.effect * A, axis=0) / scale**2
     )
@@ -191,7 +191,7 @@ def _undo_inputs(
     q, by_metric = _through_metric(at, np.column_stack([B, c]), np.column_stack([A, b]), np.column_stack([w, w_c]))
     here = at.tangent(u)
     q += here.T @ w_c
-    for j, name in enumerate(control.used):  # of c too, in which r + B u is r without inputs
+    for j, name in enumerate(control.used):  # also through c, in which r + B u is r without inputs
         step = _input_step(control, name, u[j])
         q -= (at.tangent(u + step * np.eye(len(u))[j]) - here).T @ (w[:, j] + u[j] * w_c) / step
     by_limits = by_last(*bounds, within, u, found.bounds * scale)
@@ -199,7 +199,7 @@ def _undo_inputs(
 
 
 def _input_step(control: PidControl, name: str, value: float) -> float:
-    """An input by which K changes in proportion, away from zero, where lines go slack [its unit]."""
+    """An input in which K is locally linear, away from zero, where lines go slack [its unit]."""
     eqs = control.equations
     declared = eqs.input_vector()[eqs.inputs.index(name)]
     size = max(abs(value), abs(declared)) or 1.0
@@ -207,7 +207,7 @@ def _input_step(control: PidControl, name: str, value: float) -> float:
 
 
 def _check(at: SampleModel, least: LeastSquares, B: np.ndarray, r: np.ndarray) -> None:
-    """Reject inputs that do not act linearly, and commands that are not the ones that come nearest."""
+    """Reject inputs that do not act linearly, and commands that are not optimal."""
     control, u, title = at.control, at.u, named(at.control)
     more = np.array([_input_step(control, name, x) for name, x in zip(control.used, u, strict=True)])
     linear = np.linalg.norm(at.forces(u + more) - (r - B @ more))
@@ -225,10 +225,10 @@ def _check(at: SampleModel, least: LeastSquares, B: np.ndarray, r: np.ndarray) -
 
 
 def _through_metric(at: SampleModel, X: np.ndarray, Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """By the configuration, and by the metric where it is a given one, through the weighing Y = P'X of forces.
+    """Cotangents of the configuration, and of the metric if it is given, through the weighting Y = P'X of forces.
 
-    With s = W x and l the multipliers that go with it, G s - J'l = x, the cotangent w = P Y_bar of each x changes a number by
-    -w.dG s / 2 + w.dJ'l.
+    With s = W x and its multipliers l, G s - J'l = x, the cotangent w = P Y_bar of each x contributes
+    -w.dG s / 2 + w.dJ'l to the derivative.
     """
     S, J = at.P @ Y, at.weighing.J
     given = at.control.metric is not None
@@ -245,7 +245,7 @@ def _through_metric(at: SampleModel, X: np.ndarray, Y: np.ndarray, w: np.ndarray
 
 
 def _by_configuration(task: Task, control: PidControl, q: np.ndarray, f: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """How f.(T z) changes with the configuration: as T'f along z, and by what rotations do not commute."""
+    """Derivative of f.(T z) with respect to the configuration: that of T'f along z, and the commutator of rotations."""
     length = float(np.max(np.abs(z), initial=0.0))
     if length == 0 or not np.any(f) or all(isinstance(part, Coordinates) for part in parts(task)):
         return np.zeros(len(z))
@@ -263,7 +263,7 @@ def _by_configuration(task: Task, control: PidControl, q: np.ndarray, f: np.ndar
 
 
 def _by_others(at: SampleModel, back: InputCotangents, names: tuple[str, ...], about: np.ndarray) -> dict[str, float]:
-    """By inputs that others set, which forces and what own inputs do may depend on."""
+    """Cotangents of external inputs, on which forces and the effect of the controller's inputs may depend."""
     control, u, w = at.control, at.u, back.by_forces
     given = control.equations.input_vector(at.sample.now.inputs)
 

@@ -1,4 +1,4 @@
-"""Model predictive control: at every sample the best inputs over a horizon, of which the first is used.
+"""Model predictive control: at every sample the optimal inputs over a horizon are computed, and the first is used.
 
 The model is linearized about the current state at every sample (exact derivatives, then exact discrete equations for
 a zero-order hold), which turns the search into a quadratic program with bounds on inputs and their rates.
@@ -27,7 +27,7 @@ Reference = Callable[[float], Sequence[float]]
 
 @dataclass(frozen=True)
 class StepTimes:
-    """How long commands take to compute: `median` and `worst` of a run, and `setup` before its first sample [s]."""
+    """Computation times of commands: `median` and `worst` of a run, and `setup` before its first sample [s]."""
 
     median: float
     worst: float
@@ -45,14 +45,14 @@ class Predictive:
     Attributes:
         equations: the model; the robot may differ from it.
         outputs: names of outputs of the model; vectors with all components.
-        reference: their values at a time [s], vectors part by part in a row.
-        horizon: samples to look ahead.
+        reference: their values at a time [s], with the components of vectors concatenated.
+        horizon: number of samples.
         output_weight, effort, change: weights on errors, on inputs against `preferred`, and on their changes; per square
             of their units.
         correction: fraction of each prediction error that is added to later predictions, 0 to 1; removes the steady-state error
             of an inexact model.
-        parameters: the model's own, where they differ from the robot's.
-        seconds: how long each command of the last run took to compute [s]; see `step_times`.
+        parameters: those of the model that differ from the robot's.
+        seconds: computation time of each command of the last run [s]; see `step_times`.
     """
 
     equations: Equations
@@ -102,7 +102,7 @@ class Predictive:
         return StepTimes(float(np.median(self.seconds)), max(self.seconds), self.setup_seconds)
 
     def command(self, now: Now) -> dict[str, float]:
-        """The first of the best inputs over the horizon."""
+        """The first of the optimal inputs over the horizon."""
         begin = time.perf_counter()
         N, T = self.horizon, self.sample_time
         response, free, y0 = self._predicted(now)
@@ -111,7 +111,7 @@ class Predictive:
         u = self._program(response.reshape(free.size, -1), (wanted - y0 - free).ravel())
         first = response[0, :, 0]
         lost, size = (float(np.linalg.norm(first @ x)) for x in (self._beyond, u + self._beyond - self._last))
-        # inputs that change their mind because a later sample or another input meets its limit are not cut themselves
+        # inputs that change because a later sample or another input is limited are not saturated themselves
         cut = lost / size if size and np.any(self._binding) else 0.0
         self._shortfalls.add(now.t, u, self._binding, cut)
         self._expected = y0 + free[0] + response[0, :, 0] @ (u - self._last)
@@ -120,7 +120,8 @@ class Predictive:
         return dict(zip(self._inputs, u.tolist(), strict=True))
 
     def _predicted(self, now: Now) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Changes of the outputs over the horizon by each sample's inputs (N x k x N x m) and without (N x k); outputs now (k)."""
+        """Derivatives of the outputs over the horizon with respect to the inputs of each sample (N x k x N x m), and their change
+        with constant inputs (N x k); current outputs (k)."""
         m, N, T = len(self._inputs), self.horizon, self.sample_time
         present = now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True))
         linear = linearize(
@@ -143,7 +144,7 @@ class Predictive:
         return response, free, now.measure(self.outputs)
 
     def _learn(self, y: np.ndarray) -> np.ndarray:
-        """What the model misses in one sample, from the last prediction."""
+        """Prediction error of the model over one sample."""
         if self._missing is None or self._expected is None:
             self._missing = np.zeros(len(y))
         else:
@@ -151,13 +152,13 @@ class Predictive:
         return self._missing
 
     def _drift(self, now: Now, present: Values, independent: tuple[str, ...]) -> np.ndarray:
-        """Rate of the states (v, a) that the present state has with the inputs as they are."""
+        """Rate of the states (v, a) in the current state with the current inputs."""
         a, _ = self.equations.forward_dynamics(now.q, now.v, t=now.t, inputs=present, parameters=self.parameters)
         rows = [self.equations.rates.index(name) for name in independent]
         return np.concatenate([now.v[rows], a[rows]])
 
     def _program(self, response: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """The first input of the best sequence; unknowns are the inputs minus those in force."""
+        """The first input of the optimal sequence; unknowns are the differences from the current inputs."""
         m, N, u0 = len(self._inputs), self.horizon, self._last
         lower, upper = self._limits.bounds(self._inputs)
         rows, targets = [np.sqrt(self.output_weight) * response], [np.sqrt(self.output_weight) * wanted]
@@ -169,7 +170,7 @@ class Predictive:
         rows.append(np.sqrt(self.change) * changes)
         targets.append(np.zeros(N * m))
         low, high = np.tile(lower - u0, N), np.tile(upper - u0, N)
-        # rates bind the first change; later ones follow from it at the next sample
+        # rate limits apply to the first change; later ones are limited at the next sample
         first_low, first_high = self._limits.within(self._inputs, u0, self.sample_time)
         low[:m], high[:m] = np.maximum(low[:m], first_low - u0), np.minimum(high[:m], first_high - u0)
         low, high = np.minimum(low, high), np.maximum(low, high) + 1e-300

@@ -1,7 +1,8 @@
 """Quasi-static control of soft robots: equilibrium inputs for the reference of the task, with feedback of the error.
 
 The model's equilibrium follows the reference: gravity and elasticity are compensated at the reference pose, damping and
-inertia of the motion along it as loads, and errors are fed back through the derivative of the task by the inputs at rest.
+inertia of the motion along it as loads, and errors are fed back through the derivative of the task with respect to the inputs at
+equilibrium.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class StaticControl:
         self._path = self.path.checked(self.task.size, named(self))
 
     def start(self, now: Now) -> None:
-        """Forget the last run; the model starts from its own equilibrium."""
+        """Reset the internal state; the model starts from its own equilibrium."""
         self._model.reset(now.inputs)
         self._model.enter(self._path.value(now.t), nearest=self.least_squares, title=named(self))
         self._sum = np.zeros(self.task.size)
@@ -147,12 +148,12 @@ control:
 
     @property
     def placed(self) -> int:
-        """Two on a surface; otherwise as for all that follow paths."""
+        """Two on a surface; otherwise as for all path-following controllers."""
         return 2 if self.contact is not None and self.path and not self.coordinates else super().placed
 
     @property
     def size(self) -> int:
-        """How many components are controlled."""
+        """Number of controlled components."""
         return super().size + (self.force is not None)
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:

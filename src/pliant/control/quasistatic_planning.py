@@ -1,6 +1,6 @@
 """Quasi-static motion planning: a sequence of equilibria to a goal, within the bounds of the inputs and around obstacles.
 
-Soft arms have many states and few inputs, and rest in one pose for given inputs. A plan for them is a curve of inputs (a cubic
+Soft arms have many states and few inputs, and one equilibrium for given inputs. A plan for them is a curve of inputs (a cubic
 B-spline, so that bounds on its coefficients bound the curve), found by sequential quadratic programming on the robot's exact
 equilibria and their derivatives; it costs little more for a fine model than for a coarse one.
 """
@@ -23,11 +23,11 @@ from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.status import Status
 
 DEGREE = 3
-# Distances are weighed against each other over this length [m]; it decides no more than when the search is content.
+# Distances are scaled by this length [m]; it affects only the tolerance of the search.
 LENGTH = 0.1
-# Stages in which the goal is approached for a first guess.
+# Number of steps towards the goal for an initial guess.
 APPROACH = 12
-# Weight of the inputs themselves against that of their changes along the path.
+# Weight of the inputs themselves relative to that of their changes along the path.
 SIZE = 0.1
 
 
@@ -50,11 +50,11 @@ def plan_slow(
 ) -> Trajectory:
     """A path of equilibria to a goal in `duration` [s], with smooth ends and minimal change of the inputs.
 
-    start: the inputs at whose equilibrium it begins (the model's own where unnamed). inputs: those to use, all but
+    start: the inputs of the initial equilibrium (unnamed ones: those of the model). inputs: those to use, all but
     those of `loads` by default.
-    knots: how many sets of inputs shape the path; stations: poses along it that are held against the obstacles; intervals: those
-    of the trajectory. limits: of the inputs; default: those of the model. A dynamic robot stays near it as
-    far as it moves slowly; follow it with `Tracking`.
+    knots: number of sets of inputs that define the path; stations: number of poses checked for obstacles; intervals: those
+    of the trajectory. limits: of the inputs; default: those of the model. A dynamic robot stays close to it
+    if it moves slowly; follow it with `Tracking`.
     """
     names = tuple(inputs) if inputs is not None else eqs.model.actuators
     check_plan(eqs, duration, goal, intervals, obstacles)
@@ -73,7 +73,7 @@ def plan_slow(
 
 
 def _check_rates(found: Trajectory, limits: Limits) -> None:
-    """Reject a plan that exceeds the rate limit of an actuator; the path itself may be taken in any time."""
+    """Reject a plan that exceeds the rate limit of an actuator; the path itself is independent of its duration."""
     for name, rate in limits.rate.items():
         used = np.abs(np.diff(found.inputs[:, found.input_names.index(name)]) / np.diff(found.time)).max()
         if used > (1 + 1e-6) * rate:
@@ -84,7 +84,8 @@ def _check_rates(found: Trajectory, limits: Limits) -> None:
 
 
 class _Search:
-    """The program: unknown are the coefficients of the B-spline after the first, k x m, over the scale of each input."""
+    """The program: the unknowns are the coefficients of the B-spline after the first, k x m, in units of the scale of each
+    input."""
 
     def __init__(
         self,
@@ -112,11 +113,11 @@ class _Search:
         self.known: tuple[bytes, Any] = (b"", None)
 
     def _basis(self, s: np.ndarray) -> np.ndarray:
-        """Weights of the coefficients at places s along the path, n x (knots + 1)."""
+        """Weights of the coefficients at positions s along the path, n x (knots + 1)."""
         return np.asarray(scipy.interpolate.BSpline.design_matrix(s, self.breaks, self.degree).toarray())
 
     def begin(self, start: Values, guess: Trajectory | None) -> None:
-        """First poses: along a guess, or straight towards the goal."""
+        """Initial poses: along a guess, or straight toward the goal."""
         model = self.model
         model.reset(start)
         self.u0, self.first = model.u, (model.q, model.multipliers, model.values)
@@ -147,9 +148,9 @@ class _Search:
         return self.task.motion(model.eqs, model.q, np.zeros(len(model.eqs.rates)), None, self.parameters).value
 
     def solve(self, iterations: int) -> tuple[np.ndarray, str, int]:
-        """Coefficients (knots + 1) x m, what went wrong (nothing: empty), and the iterations it took."""
+        """Coefficients (knots + 1) x m, the reason for a failure (empty if none), and the number of iterations."""
         m = len(self.names)
-        # changes from station to station, and a little of the inputs themselves
+        # changes between stations, and with a small weight the inputs themselves
         rows = np.vstack([self._basis(np.zeros(1)), self.basis])
         changes = np.sqrt(self.stations) * np.diff(rows, axis=0)
         weigh = np.vstack([changes, np.sqrt(SIZE / self.stations) * rows])
@@ -194,7 +195,7 @@ class _Search:
         return self.known[1]
 
     def _gaps(self, sphere: Sphere, by_input: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Distances from the obstacle [m] of its frames in the present pose, and their changes per input."""
+        """Distances from the obstacle [m] of its frames in the current pose, and their derivatives with respect to the inputs."""
         model, least = self.model, sphere.distances
         found = model.eqs.frames(model.q, names=tuple(least), parameters=self.parameters)
         gaps, slopes = np.zeros(len(least)), np.zeros((len(least), by_input.shape[1]))
@@ -208,7 +209,7 @@ class _Search:
     def trajectory(
         self, coefficients: np.ndarray, duration: float, intervals: int, message: str, count: int
     ) -> Trajectory:
-        """The path in time: it starts and ends without rate and acceleration."""
+        """The path over time: it starts and ends with zero rate and acceleration."""
         time = np.linspace(0.0, duration, intervals + 1)
         x = time / duration
         inputs = self._basis(10 * x**3 - 15 * x**4 + 6 * x**5) @ coefficients

@@ -13,7 +13,7 @@ from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.linear.state_space import StateSpace
 
 SAME = 1e-6
-"""Relative difference below which eigenvalues are of one mode, split by round-off."""
+"""Relative difference below which eigenvalues belong to one mode, split by round-off."""
 DUAL = 1e-6
 """Left and right eigenvectors of separate modes are orthogonal to within this."""
 
@@ -23,7 +23,7 @@ class Reduction:
     """A linear system on some of its modes.
 
     Attributes:
-        full: the system before.
+        full: the original system.
         kept, neglected: modes, slowest first.
         onto: r x n, modal states from full states. If modes coincide (a free cart) they share an eigenvector, and the states
             are an orthonormal basis of their joint subspace.
@@ -39,7 +39,7 @@ class Reduction:
     linear: StateSpace
 
     def __repr__(self) -> str:
-        """How many modes are kept, and between which two the cut lies."""
+        """Number of kept modes, and the two modes at the cut."""
         head = f"Reduction: {len(self.kept)} of {len(self.kept) + len(self.neglected)} modes, {len(self.linear.states)} states"
         lines = [f"fastest kept: {self.kept[-1]}"]
         lines += [f"slowest left out: {self.neglected[0]}"] if self.neglected else []
@@ -79,7 +79,7 @@ class Spillover:
         return all(mode.eigenvalue.real < 0 for mode in self.closed)
 
     def shifts(self) -> list[tuple[Mode, Mode]]:
-        """Each neglected mode with the mode of the loop nearest to it."""
+        """Each neglected mode with the closest mode of the loop."""
         near = [min(self.closed, key=lambda c: abs(c.eigenvalue - mode.eigenvalue)) for mode in self.neglected]
         return list(zip(self.neglected, near, strict=True))
 
@@ -135,12 +135,12 @@ def _bases(modes: list[Mode]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _dual(onto: np.ndarray, back: np.ndarray) -> bool:
-    """Whether onto @ back = 1; not so where eigenvectors coincide."""
+    """Whether onto @ back = 1; false if eigenvectors coincide."""
     return bool(np.all(np.abs(onto @ back - np.eye(len(onto))) < DUAL))
 
 
 def _invariant(A: np.ndarray, kept: list[Mode], neglected: list[Mode]) -> tuple[np.ndarray, ...]:
-    """Bases (onto, back) of what the kept modes move, then of what the others do, without their eigenvectors."""
+    """Bases (onto, back) of the subspaces of the kept modes and of the others, without their eigenvectors."""
 
     def distance(value: complex, modes: list[Mode]) -> float:
         return min((abs(complex(value.real, abs(value.imag)) - mode.eigenvalue) for mode in modes), default=np.inf)

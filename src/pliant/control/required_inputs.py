@@ -22,10 +22,10 @@ MAX_ITERATIONS = 40
 PATIENCE, SHORTEST = 6, 0.1
 # Inputs have converged when a step changes their effect by less than this fraction of the acting forces.
 SETTLED = 1e-11
-# A residual is what round-off leaves of forces that balance each other where it is below this share of the forces in play, or
-# below what a change of the pose by the second number makes [m or rad].
+# A residual is round-off if it is below this fraction of the acting forces, or
+# below the effect of a change of the pose by the second number [m or rad].
 BALANCED, SAME_POSE = 1e-9, 1e-12
-# Weight of the wish for small inputs against that for the right forces: it decides only where the latter leaves a choice.
+# Weight of small inputs relative to that of the required forces: it matters only if solutions are not unique.
 PREFERENCE = 1e-12
 
 
@@ -35,14 +35,14 @@ class Actuation:
 
     Attributes:
         inputs: values by name, in the unit of each input (N, N m, Pa, ...).
-        multipliers: constraint forces that go with them.
-        residual: generalized forces [N or N m per coordinate] that the motion lacks and the inputs cannot produce.
-        missing: size of the residual over that of the forces that the inputs were requested, both as accelerations in the mass
-            metric (Gauss's measure); 0 for a motion that the inputs can make, up to round-off of the forces in play.
-        at_limits: inputs that stand on a bound.
-        rank: independent directions that the inputs push in.
-        binding: inputs that a bound keeps from coming nearer to the motion.
-        cut: the share of the forces requested that bounds took away.
+        multipliers: the corresponding constraint forces.
+        residual: required generalized forces [N or N m per coordinate] that the inputs cannot produce.
+        missing: size of the residual relative to that of the requested forces, both as accelerations in the mass
+            metric (Gauss's measure); 0 for a motion that the inputs can produce, up to round-off of the acting forces.
+        at_limits: inputs on a bound.
+        rank: number of independent directions of the inputs' forces.
+        binding: inputs limited by an active bound.
+        cut: the fraction of the requested forces that is lost to bounds.
         cut_forces: that part as generalized forces.
     """
 
@@ -62,10 +62,10 @@ class InputsNotConverged(ValueError):
 
 
 class ForceMetric:
-    """Generalized forces in a pose as accelerations of unit mass of the allowed motions: their sizes can be compared.
+    """Generalized forces in a pose as accelerations of unit mass of the allowed motions, whose sizes are comparable.
 
-    metric: a positive definite matrix (nv x nv) in place of the mass matrix. With a stiffness, forces count by the elastic
-    energy of what they do to the robot at rest, not by how they accelerate it.
+    metric: a positive definite matrix (nv x nv) in place of the mass matrix. With a stiffness, forces are measured by the elastic
+    energy of the deformation that they cause, not by the acceleration.
     """
 
     def __init__(self, bound: Any, t: float, q: np.ndarray, metric: np.ndarray | None = None) -> None:
@@ -80,13 +80,13 @@ class ForceMetric:
             raise ValueError("some allowed motion has no mass: give every moving body mass and inertia") from None
 
     def __call__(self, forces: np.ndarray) -> np.ndarray:
-        """Forces (nv, or nv x m) weighed."""
+        """Weighted forces (nv, or nv x m)."""
         return np.asarray(scipy.linalg.solve_triangular(self.factor, self.Z.T @ forces, lower=True))
 
 
 @dataclass(frozen=True)
 class _RequiredMotion:
-    """A motion (q, v, a) at time t [s] with `extra` generalized forces, and the inputs `names` that are to produce it."""
+    """A motion (q, v, a) at time t [s] with `extra` generalized forces, and the inputs `names` that produce it."""
 
     eqs: Equations
     q: np.ndarray
@@ -107,7 +107,7 @@ class _RequiredMotion:
         return self.given | dict(zip(self.names, u.tolist(), strict=True))
 
     def lacking(self, u: np.ndarray) -> np.ndarray:
-        """Generalized forces (nv) that the motion lacks with inputs u, those of constraints among them."""
+        """Missing generalized forces (nv) of the motion with inputs u, including those of constraints."""
         inputs = self._values(u)
         found = self.eqs.inverse_dynamics(self.q, self.v, self.a, t=self.t, inputs=inputs, parameters=self.parameters)
         return self.extra + found
@@ -131,8 +131,8 @@ class _RequiredMotion:
 
 @dataclass(frozen=True)
 class _IterationEnd:
-    """Inputs that an iteration has settled on, and its last step: `found` are scaled inputs, `effect` weighed forces per scaled
-    input, `wanted` the weighed forces requested."""
+    """Converged inputs of an iteration, and its last step: `found` are scaled inputs, `effect` weighted forces per scaled input,
+    `wanted` the requested weighted forces."""
 
     inputs: np.ndarray
     by_input: np.ndarray
@@ -150,7 +150,7 @@ def _settle(
     upper: np.ndarray,
     liked: np.ndarray | None,
 ) -> _IterationEnd:
-    """Gauss-Newton steps on the inputs; one is enough where they act linearly. Raises InputsNotConverged."""
+    """Gauss-Newton steps on the inputs; one is enough if they act linearly. Raises InputsNotConverged."""
     before = np.full((len(demand.extra), len(u)), np.inf)
     share, last = 1.0, np.inf
     for count in range(MAX_ITERATIONS):
@@ -172,7 +172,7 @@ def _settle(
         last = step
         u = u + share * change
         in_play = np.linalg.norm(wanted) + np.linalg.norm(effect @ u) + 1e-300
-        # inputs that act linearly are found in one step; forces that balance each other leave their round-off
+        # inputs that act linearly are found in one step, up to the round-off of large forces that cancel
         linear = np.linalg.norm(by_input - before) <= SETTLED * np.linalg.norm(by_input)
         if step <= SETTLED * in_play or linear:
             return _IterationEnd(u, by_input, effect / scale, scale, wanted, found)
@@ -201,9 +201,9 @@ def required_inputs(
     """The inputs that produce the accelerations a in the state (q, v), or in a State: least squares in the mass metric, and the
     smallest inputs if there are many solutions.
 
-    use: the inputs to solve for, by default all but those that prescribe motions and
-    those of `loads`, which are disturbances; the others keep their values. limits: bounds of
-    inputs; by default the `minimum` and `maximum` of the model's parameters, and nonnegative tensions of tendons. forces:
+    use: the inputs to solve for, by default all but those that prescribe motions and those of `loads`, which are disturbances;
+    the others keep their values. limits: bounds of inputs; by default the `minimum` and `maximum` of the model's parameters, and
+    nonnegative tensions of tendons. forces:
     additional generalized forces (nv) that the inputs must produce. metric: metric of forces, by default the mass (`ForceMetric`).
     preferred: if there are many solutions, the one nearest to these inputs is returned instead of the smallest. Inputs that do
     not act linearly are found by iteration. Constraint forces are computed along with them.

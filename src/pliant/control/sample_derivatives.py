@@ -15,9 +15,9 @@ from pliant.solve.motion.events import Now
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample of a controller: the present that it saw, what it remembered before and after, and the inputs that it commanded.
+    """A sample of a controller: the state that it measured, its internal state before and after, and its commands.
 
-    measured: the outputs that it read, with their noise, in a row.
+    measured: the values of its outputs, with their noise, concatenated.
     """
 
     now: Now
@@ -29,10 +29,10 @@ class Sample:
 
 @dataclass
 class CommandCotangents:
-    """What a number changes by with everything that a sample was computed from.
+    """Cotangents of everything that a sample was computed from.
 
-    q, v: by increments and rates of the state; memory: what the controller remembered; gains: by name; outputs: those measured, in
-    a row; design: what was computed at the start of the run; inputs: those that were asked about, by name.
+    q, v: of increments and rates of the state; memory: of the internal state; gains: by name; outputs: of the measured values,
+    concatenated; design: of values computed at the start of the run; inputs: of the requested ones, by name.
     """
 
     q: np.ndarray
@@ -45,10 +45,10 @@ class CommandCotangents:
 
 
 class SmoothController(Protocol):
-    """A controller whose commands have derivatives; beside what `Controller` requires.
+    """A controller whose commands have derivatives; in addition to the requirements of `Controller`.
 
-    A command is a function of the state, of what the controller measures and remembers, of its gains, and of its design: numbers
-    that `start` computes and that stay.
+    A command is a function of the state, of the measurements and the internal state of the controller, of its gains, and of its
+    design: constants computed by `start`.
     """
 
     sample_time: float
@@ -59,35 +59,35 @@ class SmoothController(Protocol):
         """Gains by name."""
 
     def with_gains(self, values: Mapping[str, Any]) -> Self:
-        """Another controller with other gains by name, and no run behind it."""
+        """A new controller with other gains by name, without a run."""
 
     @property
     def measured(self) -> tuple[str, ...]:
-        """Outputs that commands depend on; after `start`."""
+        """Outputs on which commands depend; available after `start`."""
 
     @property
     def memory(self) -> np.ndarray:
-        """What lasts from one sample to the next, in a row. It may be set."""
+        """The internal state between samples, as a vector. It may be set."""
 
     @memory.setter
     def memory(self, values: np.ndarray) -> None: ...
 
     @property
     def design(self) -> np.ndarray:
-        """What `start` has computed, in a row."""
+        """The values computed by `start`, as a vector."""
 
     def start(self, now: Now) -> None:
-        """As of every controller."""
+        """As for every controller."""
 
     def command(self, now: Now) -> dict[str, float]:
-        """As of every controller."""
+        """As for every controller."""
 
     def command_cotangents(
         self, sample: Sample, by_command: np.ndarray, by_memory: np.ndarray, inputs: tuple[str, ...]
     ) -> CommandCotangents:
-        """From cotangents of a sample's command and of the memory after it to those of what they were computed from.
+        """Propagate cotangents of a sample's command and of the internal state after it.
 
-        inputs: those that the command may depend on through `now.inputs`, and that are asked about.
+        inputs: those with requested cotangents on which the command may depend through `now.inputs`.
         """
 
 
@@ -97,7 +97,7 @@ def is_smooth(controller: Any) -> TypeGuard[SmoothController]:
 
 
 def new_gains(controller: Any, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """All gains of a controller, some of them replaced. Raises ArgumentError where one is unknown or has another shape."""
+    """All gains of a controller, some of them replaced. Raises ArgumentError if one is unknown or has another shape."""
     found = dict(controller.gain_values)
     for name, value in values.items():
         if name not in found:
@@ -113,9 +113,10 @@ def new_gains(controller: Any, values: Mapping[str, Any]) -> dict[str, np.ndarra
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """Inputs u within bounds for which effect u is nearest to `wanted`, and among those nearest to `preferred`; see `allocate`.
+    """Inputs u within bounds that minimize the distance of effect u from `wanted`, and from `preferred` if not unique; see
+    `allocate`.
 
-    clamped: inputs that stand at a bound (m, booleans).
+    clamped: inputs at a bound (m, booleans).
     """
 
     effect: np.ndarray
@@ -128,7 +129,7 @@ class LeastSquares:
 
 @dataclass(frozen=True)
 class LeastSquaresCotangents:
-    """By effect (k x m), wanted (k), preferred (m), and the bounds that inputs stand at (m)."""
+    """Cotangents of effect (k x m), wanted (k), preferred (m), and the active bounds (m)."""
 
     effect: np.ndarray
     wanted: np.ndarray
@@ -137,14 +138,14 @@ class LeastSquaresCotangents:
 
 
 NOTHING = 1e-8
-"""Singular values below this share of the largest are zero: what inputs do along them is up to the preference alone."""
+"""Singular values below this fraction of the largest are zero: along them inputs are determined by the preference alone."""
 
 
 def undo_least_squares(at: LeastSquares, by_inputs: np.ndarray) -> LeastSquaresCotangents:
-    """Cotangents of the inputs as those of what they were found from.
+    """Propagate cotangents of the inputs.
 
-    With A of the free inputs, (A'A + e) u = A'b + e p for a small e. Where inputs can do the same in several ways, y = (A'A + e)^-1
-    of a cotangent is as large as 1/e, and the residual b - A u in their range as small as e: both are used times or over e.
+    With A of the free inputs, (A'A + e) u = A'b + e p for a small e. If inputs are redundant, y = (A'A + e)^-1 times a cotangent
+    is of order 1/e, and the residual b - A u in their range of order e: both are scaled accordingly.
     """
     e = at.regularization
     size = float(np.linalg.norm(at.effect)) or 1.0
@@ -172,7 +173,7 @@ def undo_least_squares(at: LeastSquares, by_inputs: np.ndarray) -> LeastSquaresC
 def by_last(
     lower: np.ndarray, upper: np.ndarray, within: tuple[np.ndarray, np.ndarray], inputs: np.ndarray, by: np.ndarray
 ) -> np.ndarray:
-    """Cotangents of the bounds that inputs stand at as those of the command before: bounds follow it where rates are limited.
+    """Propagate cotangents of active bounds to the previous command, on which bounds depend if rates are limited.
 
     lower, upper: bounds without rates; within: with them.
     """

@@ -1,4 +1,4 @@
-"""Equilibria with given values of a task, by varying the inputs: the basis of quasi-static control and planning."""
+"""Equilibria with given values of a task, found by varying the inputs: the basis of quasi-static control and planning."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from pliant.solve.statics.stability import judge
 from pliant.solve.status import Status
 
 SETTLED = 1e-9
-"""An equilibrium is found when a step changes it by less than this [m or rad]."""
+"""An equilibrium has converged when a step changes it by less than this [m or rad]."""
 REACHED = 1e-6
-"""A target that is missed by more than this is out of reach [m or rad]."""
+"""A target with a larger remaining error is out of reach [m or rad]."""
 
 SHORTEST_STAGE = 1 / 64
-"""Smallest stage of a change of inputs: if it cannot be followed, there is no equilibrium nearby."""
+"""Smallest fraction of a change of inputs: if it fails, there is no equilibrium nearby."""
 
 PATIENCE = 6
-"""Newton's steps after which a search stays near to the inputs that it has."""
+"""Number of Newton steps after which a search keeps close to its current inputs."""
 
 PIECES = 1, 5, 25
-"""A target that Newton's steps do not reach at once is approached in so many."""
+"""Number of steps to approach a target that Newton's method does not reach at once."""
 
 SOFTEST = 1e-6
-"""Stiffness over the size of the forces that act, below which a robot counts as one without."""
+"""Stiffness relative to the acting forces below which a robot is treated as having none."""
 
 HINT = "Choose another target, widen the limits, add inputs, or use the nearest (`least_squares`)"
 
 
 class StaticModel:
-    """An equilibrium of a model that is moved by its inputs so that a task takes given values."""
+    """An equilibrium of a model that is moved by its inputs such that a task has given values."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class StaticModel:
         self.weights = np.ones(task.size)
 
     def reset(self, inputs: Values, near: np.ndarray | None = None) -> None:
-        """Begin from the equilibrium with these inputs (the model's own where unnamed), or else from the pose `near` itself."""
+        """Begin from the equilibrium with these inputs (unnamed ones: those of the model), or else from the pose `near` itself."""
         self._take(inputs)
         rest = equilibrium(self.eqs, start=near, inputs=self.values, parameters=self.parameters, on_failure="return")
         if rest.status == "converged":
@@ -67,7 +67,7 @@ class StaticModel:
             self.begin(near, inputs)
 
     def begin(self, q: np.ndarray, inputs: Values) -> None:
-        """Begin from a pose and the inputs that come nearest to holding it."""
+        """Begin from a pose and the inputs that best balance it."""
         self._take(inputs)
         bound = self.eqs.at(inputs=self.values, parameters=self.parameters).binding
         zero = np.zeros(bound.nv)
@@ -90,16 +90,17 @@ class StaticModel:
         return np.array([self.values[name] for name in self.inputs])
 
     def sensitivity(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Change of the pose per input at rest (nv x m), of the task (k x m), and what the pose lacks to equilibrium (nv)."""
+        """Derivative of the pose with respect to the inputs at equilibrium (nv x m), of the task (k x m), and the imbalance of
+        the pose (nv)."""
         here = self._searched()
         solved = self._solve(here, np.zeros(0), pinned=False)
         self._by_input, self.weights = solved[:, :-1], here.weights
         return self._by_input, here.jacobian @ self._by_input, solved[:, -1]
 
     def lag(self, rate: np.ndarray, acceleration: np.ndarray) -> np.ndarray:
-        """How far the task (k) stays behind its place at rest when it moves with this rate and acceleration (k each).
+        """Lag of the task (k) behind its equilibrium when it moves with this rate and acceleration (k each).
 
-        Damping and inertia of that motion bend the pose as loads do; at the pose of the last `sensitivity`.
+        Damping and inertia of that motion deform the robot like loads; at the pose of the last `sensitivity`.
         """
         (kkt, damping, mass), T, by_input = self._moving, self._searched().jacobian, self._by_input
         motion = by_input @ np.linalg.lstsq(T @ by_input, np.column_stack([rate, acceleration]), rcond=None)[0]
@@ -110,10 +111,10 @@ class StaticModel:
         return searched(self.task, self.eqs, self.q, self.parameters)
 
     def _solve(self, here: SearchTask, ahead: np.ndarray, *, pinned: bool) -> np.ndarray:
-        """Newton's step of the pose per input, and its part without them in the last column (nv x (m + 1)).
+        """Newton's step of the pose per input, and without inputs in the last column (nv x (m + 1)).
 
-        Pinned, the task is drawn to where it goes, `ahead` of here (weighed), by springs that come to rest there. They do not
-        change where a target in reach is held, but a robot without stiffness of its own keeps to the task too.
+        If `pinned`, springs without force at the target, `ahead` of the current value (weighted), pull the task toward it. They
+        do not change the equilibrium at a reachable target, but keep a robot without stiffness close to the task.
         """
         eqs, T = self.eqs, here.weights[:, None] * here.jacobian
         values = eqs.at(inputs=self.values, parameters=self.parameters).binding
@@ -125,7 +126,7 @@ class StaticModel:
         columns = [eqs.inputs.index(name) for name in self.inputs]
         force = -eqs.input_derivative(self.q, zero, inputs=self.values, parameters=self.parameters)[:, columns]
         if pinned:
-            # stiffer than the robot may be unstable, and never so soft that rounding of the forces moves it
+            # stiffer than any instability of the robot, and stiff enough that round-off of the forces does not move it
             forces = max(float(np.linalg.norm(drive)), float(np.linalg.norm(force @ self.u)))
             stiffness = float(np.linalg.norm(K))
             stiffness = (stiffness if stiffness > SOFTEST * forces else forces) or 1.0
@@ -148,7 +149,7 @@ class StaticModel:
         return np.asarray(solved[: bound.nv])
 
     def settle(self, u: np.ndarray) -> None:
-        """The equilibrium with the inputs u (m), reached from the present one in as many stages as it takes."""
+        """The equilibrium with the inputs u (m), reached from the current one in as many steps as necessary."""
         first, done, stage = self.u, 0.0, 1.0
         while done < 1.0:
             before = self.q, self.multipliers, dict(self.values)
@@ -165,7 +166,7 @@ class StaticModel:
                 )
 
     def _newton(self, u: np.ndarray) -> bool:
-        """Newton's steps to the equilibrium with the inputs u; whether they got there."""
+        """Newton's method for the equilibrium with the inputs u; returns whether it converged."""
         for _ in range(12):
             du = u - self.u
             by_input, _, lack = self.sensitivity()
@@ -173,7 +174,7 @@ class StaticModel:
             if not np.all(np.isfinite(change)):
                 return False
             self._step(du, change)
-            # the error left is of the order of this step's square
+            # the remaining error is of the order of the square of this step
             if np.linalg.norm(change) < 1e-7 * (1 + np.linalg.norm(self.q)):
                 return True
         return False
@@ -188,8 +189,8 @@ class StaticModel:
         self.values = self.values | dict(zip(self.inputs, (self.u + du).tolist(), strict=True))
 
     def move(self, target: np.ndarray, *, steps: int = 20) -> float:
-        """Newton's steps towards the equilibrium whose task is nearest to `target`; returns what is missed [m or rad; of a force
-        the depth that makes it]."""
+        """Newton steps toward the equilibrium whose task is closest to `target`; returns the remaining error [m or rad; for a
+        force the equivalent depth]."""
         lower, upper = self.limits.bounds(self.inputs)
         missed = np.inf
         here = self._searched()
@@ -202,15 +203,15 @@ class StaticModel:
                 except ValueError:
                     if pinned:
                         raise
-                    break  # out of reach, and without stiffness the nearest pose is undefined
+                    break  # out of reach, and without stiffness the closest pose is undefined
                 gain, own = T @ solved[:, :-1], T @ solved[:, -1]
-                # of many inputs that reach the target those nearest to the ones that it began with
+                # if many inputs reach the target, those closest to the initial ones
                 wish = ahead - own + gain @ u
-                # (or, where lines go slack and taut in turn, to the last ones)
+                # (or, if lines alternate between slack and taut, to the last ones)
                 near = self.preferred if count < PATIENCE else u
                 found = allocate(gain, wish, lower, upper, preferred=near, regularization=1e-12)
                 if np.linalg.norm(gain @ found.inputs - wish) <= 1e-6 * np.linalg.norm(ahead) + SETTLED:
-                    break  # otherwise out of reach: nothing may draw the task but the inputs
+                    break  # otherwise out of reach: only the inputs may move the task
             change = solved[:, :-1] @ (found.inputs - u) + solved[:, -1]
             self._step(found.inputs - u, change)
             self.binding = found.binding
@@ -222,7 +223,7 @@ class StaticModel:
         return missed
 
     def enter(self, target: np.ndarray, *, nearest: bool, title: str) -> None:
-        """Go to where a path begins, or come nearest to it; from there on inputs stay near to those there."""
+        """Move to the beginning of a path, or as close as possible; afterwards inputs stay close to those there."""
         if nearest:
             self.move(target)
         else:

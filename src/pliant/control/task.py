@@ -25,7 +25,7 @@ class Reference:
 
     @classmethod
     def constant(cls, value: Sequence[float]) -> Reference:
-        """A point to stay at."""
+        """A constant point."""
         point = np.asarray(value, dtype=float)
         zero = np.zeros_like(point)
         return cls(*(partial(_held, x) for x in (point, zero, zero)))
@@ -81,7 +81,7 @@ class CheckedValues:
         return found
 
 
-# Functions of time are these and not lambdas, so that paths, and controllers that follow them, can be pickled.
+# Functions of time are classes, not lambdas, so that paths, and controllers that follow them, can be pickled.
 
 
 def _held(value: np.ndarray, t: float) -> np.ndarray:
@@ -101,7 +101,7 @@ def _on_spline(spline: scipy.interpolate.CubicSpline, derivative: int, t: float)
 
 @dataclass(frozen=True)
 class TaskState:
-    """A quantity in a state: its value, rate, and acceleration (None where accelerations were not given)."""
+    """A quantity in a state: its value, rate, and acceleration (None if accelerations were not given)."""
 
     value: np.ndarray
     rate: np.ndarray
@@ -109,7 +109,7 @@ class TaskState:
 
 
 class Task(Protocol):
-    """A quantity that a controller makes follow a path: `size` numbers, functions of the state."""
+    """A quantity that a controller makes follow a path: `size` components, functions of the state."""
 
     @property
     def size(self) -> int:
@@ -120,7 +120,7 @@ class Task(Protocol):
         """Descriptions of its components."""
 
     def check(self, eqs: Equations) -> None:
-        """Reject names that these equations do not have."""
+        """Reject unknown names."""
 
     def motion(
         self, eqs: Equations, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, parameters: Values | None
@@ -128,7 +128,7 @@ class Task(Protocol):
         """Its motion in a state."""
 
     def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
-        """Its rate per rate of the robot, k x nv."""
+        """Its Jacobian, k x nv."""
 
 
 @dataclass(frozen=True)
@@ -140,16 +140,16 @@ class FramePosition:
 
     @property
     def size(self) -> int:
-        """How many numbers it is."""
+        """Number of components."""
         return len(self.components)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What its numbers are."""
+        """Descriptions of its components."""
         return tuple(f"{c} of {self.frame}" for c in self.components)
 
     def check(self, eqs: Equations) -> None:
-        """Reject frames and components that do not exist."""
+        """Reject unknown frames and components."""
         check_names("frame", [self.frame], eqs.frame_names)
         if not self.components or any(c not in "xyz" for c in self.components):
             raise ValueError(f"components of a position are x, y and z, not '{self.components}'")
@@ -165,7 +165,7 @@ class FramePosition:
         return TaskState(frame.position[rows], frame.velocity[rows], acceleration)
 
     def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
-        """Its rate per rate of the robot, k x nv."""
+        """Its Jacobian, k x nv."""
         return eqs.frame_jacobian(self.frame, q, parameters=parameters)[["xyz".index(c) for c in self.components]]
 
 
@@ -182,7 +182,7 @@ class Coordinates:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What its numbers are."""
+        """Descriptions of its components."""
         return self.names
 
     def check(self, eqs: Equations) -> None:
@@ -199,7 +199,7 @@ class Coordinates:
         return TaskState(q[at], v[rows], None if a is None else a[rows])
 
     def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
-        """Its rate per rate of the robot, k x nv."""
+        """Its Jacobian, k x nv."""
         return np.eye(len(eqs.rates))[[eqs.rates.index(x) for x in self.names]]
 
 
@@ -216,7 +216,7 @@ class Several:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What its numbers are."""
+        """Descriptions of its components."""
         return tuple(label for task in self.tasks for label in task.labels)
 
     def check(self, eqs: Equations) -> None:
@@ -237,7 +237,7 @@ class Several:
         )
 
     def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
-        """Their rates per rate of the robot, k x nv."""
+        """Their Jacobian, k x nv."""
         return np.vstack([task.jacobian(eqs, q, parameters) for task in self.tasks])
 
 
@@ -255,7 +255,7 @@ def refuse_at_rest_only(task: Task, title: str) -> None:
 
 @dataclass(frozen=True)
 class SearchTask:
-    """A task for a search among equilibria: its value (k), derivative (k x nv), and weights that make its parts comparable."""
+    """A task for a search among equilibria: its value (k), derivative (k x nv), and weights that make its components comparable."""
 
     value: np.ndarray
     jacobian: np.ndarray
@@ -263,7 +263,7 @@ class SearchTask:
 
 
 def searched(task: Task, eqs: Equations, q: np.ndarray, parameters: Values | None) -> SearchTask:
-    """A task in a pose, as a search sees it; a part may say it for itself (`searched`), to be found from where it has no slope."""
+    """A task in a pose for a search; a part may define a variant (`searched`) with a nonzero derivative everywhere."""
     found = []
     for part in parts(task):
         if hasattr(part, "searched"):
@@ -276,5 +276,5 @@ def searched(task: Task, eqs: Equations, q: np.ndarray, parameters: Values | Non
 
 
 def typical_size(task: Task) -> float:
-    """What counts as much of a task whose target is zero: a radian of orientations [rad], nothing of others."""
+    """Scale of a task whose target is zero: a radian for orientations [rad], zero for others."""
     return max(float(getattr(part, "typical", 0.0)) for part in parts(task))

@@ -57,7 +57,7 @@ class Tracking:
         labels = rates + tuple(f"d({x})/dt" for x in rates)
         Q = weight_matrix(self.states, labels, "state", 0.0) * self.sample_time
         R = weight_matrix(self.inputs, names, "input", 1.0) * self.sample_time
-        # the cost of a sampled regulator is a sum over samples, here it is an integral over time
+        # the cost of a sampled regulator is a sum over samples, here an integral over time
         design = self.hold.linear
         P = self.hold.cost * (design.sample_time if isinstance(design, DiscreteStateSpace) else 1.0)
         self.gains = [self.hold.gain] * count
@@ -81,7 +81,7 @@ class Tracking:
             self.gains[k], self._push[k] = gain, self._through(q, A, B, gain)
 
     def _through(self, q: np.ndarray, A: np.ndarray, B: np.ndarray, gain: np.ndarray) -> np.ndarray:
-        """The least lasting change of the inputs per lasting change of the task (m x k), against the feedback."""
+        """The smallest steady change of the inputs per steady change of the task (m x k), including the feedback."""
         if self.task is None or not self.integral:
             return np.zeros((B.shape[1], 0))
         J = self.task.jacobian(self.equations, q, self.parameters)
@@ -89,7 +89,7 @@ class Tracking:
         return np.linalg.pinv(J @ states[: J.shape[1]], rcond=1e-6)
 
     def start(self, now: Now) -> None:
-        """Forget the last run."""
+        """Reset the internal state."""
         self._begin = now.t
         self._actuation.reset(self.trajectory.inputs[0])
         self._sum: np.ndarray | float = 0.0
@@ -115,7 +115,7 @@ class Tracking:
         return dict(zip(self.trajectory.input_names, command.tolist(), strict=True))
 
     def _learn(self, q: np.ndarray, v: np.ndarray, now: Now) -> np.ndarray:
-        """Integral of the task's error; it waits while commands are cut to their limits."""
+        """Integral of the task's error; it is held while commands are saturated."""
         assert self.task is not None
         wanted = self.task.motion(self.equations, q, v, None, self.parameters).value
         error = wanted - self.task.motion(now.equations, now.q, now.v, None, now.parameters).value

@@ -1,4 +1,4 @@
-"""Trajectory optimization: motions from here to there within the bounds of the inputs and around obstacles.
+"""Trajectory optimization: motions to a goal within the bounds of the inputs and around obstacles.
 
 Direct collocation (Hermite-Simpson, order 4) on `M a + h = 0` itself: positions, rates, accelerations and inputs on a grid
 and at the middles of its intervals are the unknowns of one sparse nonlinear program, solved by IPOPT.
@@ -30,8 +30,8 @@ from pliant.solve.status import Status
 class Goal:
     """Goal of a motion: coordinates by name [rad or m], positions of frames [m], and whether it ends at rest.
 
-    orientations: of frames in the world, as `FrameOrientation` takes them (quaternions, matrices, rotations in turn).
-    directions: where the z axes of frames point in the world, three numbers of any length.
+    orientations: of frames in the world, as for `FrameOrientation` (quaternions, matrices, sequences of rotations).
+    directions: of the z axes of frames in the world, three numbers of any length.
     """
 
     coordinates: Mapping[str, float] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class Sphere:
 
     @property
     def distances(self) -> dict[str, float]:
-        """Least distance [m] of each frame's origin from the centre."""
+        """Smallest allowed distance [m] of each frame's origin from the centre."""
         around = self.frames if isinstance(self.frames, Mapping) else dict.fromkeys(self.frames, 0.0)
         return {name: float(self.radius + x) for name, x in around.items()}
 
@@ -97,7 +97,7 @@ class Sphere:
 class Trajectory:
     """A planned motion on a grid: times n [s], q n x nq, v and a n x nv, inputs n x m by the order of `input_names`.
 
-    Inputs are linear between the times. `status` is converged or failed, `message` suggests what to do then.
+    Inputs are linear between the times. `status` is converged or failed, `message` then suggests a fix.
     """
 
     status: Status
@@ -125,7 +125,7 @@ class Trajectory:
 
     @property
     def final(self) -> State:
-        """Where it ends."""
+        """The final state."""
         return State(self.q[-1], self.v[-1], float(self.time[-1]))
 
 
@@ -147,7 +147,7 @@ def plan(
 ) -> Trajectory:
     """The motion of least effort (integral of weight * input^2, plus `time_weight` * duration) to a goal.
 
-    start: the state it begins in, as for `simulate`. duration: [s], or its least and largest value to be chosen between.
+    start: the initial state, as for `simulate`. duration: [s], or its minimum and maximum.
     effort: weight of each input by name, or one for all, per square of its unit.
     limits: of the inputs; by default those of the model. Inputs of `loads` keep the model's values.
     """
@@ -181,7 +181,7 @@ def check_plan(
 
 
 class _Problem:
-    """The nonlinear program, collected part by part. Column 2k of the unknowns is grid point k, the odd ones middles."""
+    """The nonlinear program, assembled step by step. Column 2k of the unknowns is grid point k, odd columns are midpoints."""
 
     def __init__(self, eqs: Equations, intervals: int, parameters: Values | None) -> None:
         self.eqs, self.n = eqs, intervals
@@ -230,7 +230,7 @@ class _Problem:
     def bounds(self, limits: Limits) -> None:
         lower, upper = limits.bounds(self.eqs.inputs)
         for index, name in enumerate(self.eqs.inputs):
-            if name not in self.eqs.model.actuators:  # a load is no means of control
+            if name not in self.eqs.model.actuators:  # loads are not actuators
                 lower[index] = upper[index] = self.eqs.input_vector()[index]
         self.lower["u"], self.upper["u"] = (np.tile(x, self.n + 1) for x in (lower, upper))
         for name, rate in limits.rate.items():
