@@ -1,7 +1,7 @@
 """Imported robots beside Pinocchio (URDF) and MuJoCo (MJCF): mass matrix, bias, accelerations and poses of all links.
 
     python benchmarks/imports.py                      a table
-    python benchmarks/imports.py --json               one JSON object
+    python benchmarks/imports.py --json               one JSON object, and the table on standard error as it grows
     python benchmarks/imports.py --folder ~/robots    further folders with .urdf and .xml files, besides installed packages
 
 Robots are those of installed packages (example-robot-data, pybullet_data, gymnasium, MuJoCo) and of the folders given, and those
@@ -87,14 +87,17 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="Print one JSON object.")
     options = parser.parse_args()
     os.environ.setdefault("PLIANT_COMPILE", "never")  # a hundred robots, ten evaluations each
-    rows = [row(file, folder) for file, folder in robots(options.folder)]
+    rows = []
+    for file, folder in robots(options.folder):
+        one = row(file, folder)
+        rows.append(one)
+        error = "-" if one["largest_error"] is None else f"{one['largest_error']:.1e}"
+        said = one.get("fault", f"{one.get('bodies', '')} bodies, {one.get('rates', '')} rates")
+        line = f"{one['robot']:<50} {one['source']:<10} {'ok' if one['ok'] else '--'} {error:>8}  {said}"
+        print(line, file=sys.stderr if options.json else sys.stdout, flush=True)
     if options.json:
         print(json.dumps({"rows": rows}))
         return
-    for one in rows:
-        error = "-" if one["largest_error"] is None else f"{one['largest_error']:.1e}"
-        said = one.get("fault", f"{one.get('bodies', '')} bodies, {one.get('rates', '')} rates")
-        print(f"{one['robot']:<50} {one['source']:<10} {'ok' if one['ok'] else '--'} {error:>8}  {said}")
     compared = [one for one in rows if one["largest_error"] is not None]
     print(
         f"{sum(one['ok'] for one in rows)} of {len(compared)} compared agree; {len(rows) - len(compared)} were refused"

@@ -167,6 +167,47 @@ def test_directional_derivatives_are_those_of_the_accelerations(kite, files, ver
             assert np.allclose(found, ahead - behind, rtol=1e-6, atol=1e-8)
 
 
+SMALL = """
+pliant: 1
+name: small
+world: {gravity: [0, 0, 0]}
+bodies: {block: {mass: 1e-12 kg, shape: {type: sphere, radius: 1 um}}, bar: {mass: 1e-12 kg, center_of_mass: [2 um, 0, 0]}}
+joints:
+  slide: {type: prismatic, child: block, axis: x, displacement: {initial: 1 um, spring: 1e-6 N/m, damper: 1e-12 N*s/m}}
+  turn: {type: revolute, parent: block, child: bar, axis: z, angle: {initial: 0.3 rad, spring: 1e-18 N*m/rad}}
+"""
+
+
+@needs_compiler
+@pytest.mark.parametrize("version", ["3.0", "2.0"])
+def test_nominal_values_make_tolerances_shares_of_a_small_robot(version, tmp_path):
+    eqs = pliant.derive(pliant.load_text(SMALL))
+    file = pliant.export_fmu(eqs, tmp_path / "small.fmu", version=version)
+    assert validation.validate_fmu(str(file)) == []
+    slide = next(x for x in fmpy.read_model_description(str(file)).modelVariables if x.name == "slide")
+    assert 1e-6 < float(slide.nominal) < 1e-5  # as far as the robot reaches
+    rows = fmpy.simulate_fmu(
+        str(file), fmi_type="ModelExchange", stop_time=0.02, output_interval=0.001, relative_tolerance=1e-7,
+        output=names_of_states(eqs), record_events=False,
+    )  # fmt: skip
+    run = pliant.simulate(eqs, 0.02, rtol=1e-10, save_every=0.001)
+    found, right = states(eqs, rows), np.hstack([run.q, run.v])
+    assert np.all(np.max(np.abs(found - right), axis=0) < 1e-4 * np.max(np.abs(right), axis=0))
+    listed = [x.name for x in variables(eqs.model)]
+    knowns, unknowns = [listed.index(x) for x in ("slide", "slide.rate")], [listed.index("der(slide.rate)")]
+    with instance(file, version, "ModelExchange") as fmu:
+        begin(fmu, version)
+        fmu.enterContinuousTimeMode()
+        for i, at in enumerate(knowns):
+            found = fmu.getDirectionalDerivative(unknowns, [at], [1.0])[0]
+            moved = [np.array([run.q[0], run.v[0]]) for _ in range(2)]
+            step = 1e-9
+            moved[0][i, 0] += step
+            moved[1][i, 0] -= step
+            ahead, behind = (eqs.forward_dynamics(*x)[0][0] for x in moved)
+            assert found == pytest.approx((ahead - behind) / (2 * step), rel=1e-5)
+
+
 @needs_compiler
 def test_contacts_are_for_co_simulation_alone(tmp_path):
     eqs = pliant.derive(pliant.load_text(TOUCHING))

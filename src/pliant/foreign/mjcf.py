@@ -13,7 +13,7 @@ import numpy as np
 
 from pliant.foreign.document import Document, angle, axis, number, placement, quaternion_rotation, vector
 from pliant.foreign.mjcf_actuators import add_actuators
-from pliant.foreign.mjcf_cables import add_cable
+from pliant.foreign.mjcf_cable_loops import add_cables
 from pliant.foreign.mjcf_compiled import CompiledMjcf, compile_model
 from pliant.foreign.mjcf_equalities import add_equalities
 from pliant.foreign.mjcf_keys import add_keys
@@ -129,11 +129,7 @@ class Reader:
             document.add("bodies", self.bodies[i], entry, self.line(model.name("body", i), "body"))
         add_surfaces(self)
         add_flexes(self)
-        for s in range(model.nsite):
-            cable = self.prepared.cables.get(model.name("site", s))
-            if cable is not None:
-                frame = self.bodies[int(model.site_bodyid[s])]
-                add_cable(document, cable, frame, model.site_pos[s], model.site_quat[s])
+        add_cables(self)
         return document.finish()
 
     def body_name(self, i: int) -> str:

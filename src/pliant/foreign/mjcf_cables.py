@@ -33,7 +33,8 @@ class Cable:
 
     name: of the rod. points: vertices in the frame of its offset (n x 3) [m]. section: of the rod. moduli: Young's and shear
     modulus [Pa]. density: with the rounded ends of its capsules [kg/m^3]. damping: of each ball joint [N m s/rad]. initial: how
-    its first link is held: none, ball or free. is_flat: whether it is free of stress when straight. line: of the file.
+    its first link is held: none, ball or free. is_flat: whether it is free of stress when straight. line: of the file. prefix: of
+    the names of its parts in the file.
     """
 
     name: str
@@ -45,6 +46,14 @@ class Cable:
     initial: str
     is_flat: bool
     line: int
+    prefix: str = ""
+
+    def part_names(self) -> dict[str, int]:
+        """MuJoCo's names of its bodies, joints and sites with the number of their link, from 0 on."""
+        last = len(self.points) - 2
+        links = [("first", 0), *((str(k), k) for k in range(1, last)), ("last", last)]
+        found = {f"{self.prefix}{letter}_{word}": k for letter in "BJS" for word, k in links}
+        return found | {f"{self.prefix}G{k}": k for k in range(last + 1)}
 
     @property
     def length(self) -> float:
@@ -110,7 +119,7 @@ def _read(element: Element, classes: Classes, class_name: str, document: Documen
     found = Cable(
         plain_name(element.get("prefix"), "cable"), points, section, (moduli[0], moduli[1]), 0.0,
         read_number(joint.get("damping", "0")) or 0.0, element.get("initial") or "free",
-        config.get("flat", "false") == "true", element.line,
+        config.get("flat", "false") == "true", element.line, element.get("prefix"),
     )  # fmt: skip
     if "width" in section and not found.is_straight:
         raise _CableNotImported("its section is not round, and it is curved")
@@ -176,8 +185,8 @@ def _section(form: dict[str, str]) -> tuple[dict[str, Any], float, float]:
     raise _CableNotImported("its geoms are not capsules, cylinders or boxes with a size")
 
 
-def add_cable(document: Document, cable: Cable, frame: str, place: np.ndarray, turned: np.ndarray) -> None:
-    """Add a cable as a rod.
+def add_cable(document: Document, cable: Cable, frame: str, place: np.ndarray, turned: np.ndarray) -> str:
+    """Add a cable as a rod; returns its name.
 
     frame: what its offset is given in. place, turned: position [m] and quaternion of its offset there.
     """
@@ -203,6 +212,7 @@ def add_cable(document: Document, cable: Cable, frame: str, place: np.ndarray, t
     rod |= {"damping": [0, 0, 0, damping, damping, damping]} if damping else {}
     rod["model"] = {"kind": "pcs", "elements": len(points) - 1}
     document.add("rods", name, rod, cable.line)
+    return name
 
 
 def _material(cable: Cable) -> dict[str, Any]:

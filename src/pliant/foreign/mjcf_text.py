@@ -16,6 +16,7 @@ from xml.sax.saxutils import quoteattr
 
 from pliant.foreign.document import Document, read_number
 from pliant.foreign.markup import Element, read_markup
+from pliant.foreign.mjcf_cable_loops import CableLoop, read_loop
 from pliant.foreign.mjcf_cables import ELASTICITY, Cable, default_classes, read_cable
 from pliant.foreign.surfaces import find_file
 from pliant.language.limits import limits, most
@@ -34,6 +35,11 @@ NAMED = ("body", "joint", "freejoint", "geom", "site", "flexcomp")
 DRIVEN = ("joint", "jointinparent", "tendon", "site", "body", "cranksite")
 COUNTED = ("replicate", "composite", "flexcomp")
 MESHES = (".stl", ".obj", ".msh")
+REFERRING = ("equality", "contact", "tendon", "actuator", "sensor")
+"""Sections of a model that refer to bodies, joints and sites."""
+REFERENCES = tuple(
+    "body body1 body2 joint joint1 joint2 jointinparent site site1 site2 geom geom1 geom2 objname refname cranksite slidersite".split()
+)
 SOFT = "pliant_soft_"
 """How the names of sites begin that stand for cables."""
 TEXTS = (
@@ -62,7 +68,7 @@ class MjcfText:
 
     text: the XML. assets: files by the names that the text has for them. meshes: files of meshes by the name of the mesh, relative
     to the folder of the robot. lines: where things are named in the file, by tag and name. unnamed: names that were given here.
-    cables: cables by the names of the sites that stand for them.
+    cables: cables by the names of the sites that stand for them. loops: equality constraints of cables.
     """
 
     text: str = ""
@@ -71,6 +77,7 @@ class MjcfText:
     lines: dict[tuple[str, str], int] = field(default_factory=dict)
     unnamed: set[tuple[str, str]] = field(default_factory=set)
     cables: dict[str, Cable] = field(default_factory=dict)
+    loops: list[CableLoop] = field(default_factory=list)
 
     def line(self, name: str, *tags: str) -> int | None:
         """The line of a thing of one of these tags."""
@@ -260,6 +267,28 @@ def _take_out_cables(document: Document, root: Element, found: MjcfText) -> None
             if cable is not None:
                 found.cables[site] = cable
             _drop_keys(document, root)
+    _take_out_references(document, root, found)
+
+
+def _take_out_references(document: Document, root: Element, found: Prepared) -> None:
+    """What refers to the links of cables by MuJoCo's names for them: equality constraints are read, the rest is noted."""
+    parts = {name: site for site, cable in found.cables.items() for name in cable.part_names()}
+    if not parts:
+        return
+    for section in root.children:
+        kept: list[Element] = []
+        for child in section.children if section.tag in REFERRING else ():
+            named = [x.get(key) for x in child.walk() for key in REFERENCES if x.get(key) in parts]
+            loop = read_loop(child, found.cables, parts, document) if section.tag == "equality" and named else None
+            if loop is not None:
+                found.loops.append(loop)
+            elif not named:
+                kept.append(child)
+            elif child.tag != "exclude":  # contacts of cables are not imported anyway
+                message = f"<{child.tag}> is not imported: it refers to {describe(named[0])}, a part of a cable"
+                document.note(message, "write it in the model, with the frames of the rod", line=child.line)
+        if section.tag in REFERRING:
+            section.children = kept
 
 
 def _name_things(root: Element, found: MjcfText) -> None:

@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import numpy as np
+
 from pliant._version import __version__
 from pliant.equations.cache_folder import cache_folder, writable_cache
 from pliant.equations.compiling import AT_ONCE, SUFFIX, digest, find_compiler, is_sound
@@ -53,7 +55,8 @@ class Variable:
     """A variable of an FMU; its number (value reference) is its index in the list of all.
 
     causality: as defined by FMI. unit: SI unit, empty if unknown. start: value at the start of a simulation, None for computed
-    variables. derivative_of: number of the state whose time derivative this is.
+    variables. derivative_of: number of the state whose time derivative this is. nominal: of a state, the change that turns a part
+    of the robot by a radian or moves it by the robot's size; importers scale absolute tolerances by it.
     """
 
     name: str
@@ -63,7 +66,12 @@ class Variable:
     start: float | None
     description: str
     derivative_of: int | None = None
-    is_state: bool = False
+    nominal: float | None = None
+
+    @property
+    def is_state(self) -> bool:
+        """Whether this is a continuous state."""
+        return self.nominal is not None
 
 
 def export_fmu(
@@ -131,13 +139,12 @@ def variables(model: Model) -> list[Variable]:
         unit = units.get(part, "") or units.get(part.rpartition(".")[0], "")
         listed.append(Variable(names.new(part), "output", "continuous", unit, None, "output"))
     first = len(listed)
-    of_q = [(name, c.unit) for c in model.coordinates for name in c.q_names]
-    of_v = [(name, _per_second(c.unit)) for c in model.coordinates for name in c.v_names]
+    of_q, of_v = _states(equations, begin.q)
     for states, start, what in ((of_q, begin.q, "position"), (of_v, begin.v, "rate")):
-        for (name, unit), value in zip(states, start, strict=True):
+        for (name, unit, nominal), value in zip(states, start, strict=True):
             named = names.new(name if what == "position" else f"{name}.rate", "state")
-            listed.append(Variable(named, "local", "continuous", unit, float(value), what, is_state=True))
-    for i, (_, unit) in enumerate([*of_q, *of_v]):
+            listed.append(Variable(named, "local", "continuous", unit, float(value), what, nominal=nominal))
+    for i, (_, unit, _) in enumerate([*of_q, *of_v]):
         state = listed[first + i].name
         what = f"time derivative of {state}"
         listed.append(
@@ -152,6 +159,20 @@ def variables(model: Model) -> list[Variable]:
             )
         )
     return listed
+
+
+def _states(equations: Equations, q: np.ndarray) -> tuple[list[tuple[str, str, float]], list[tuple[str, str, float]]]:
+    """Name, unit and nominal value of all positions and of all rates. Rates are nominal per second."""
+    of_q: list[tuple[str, str, float]] = []
+    of_v: list[tuple[str, str, float]] = []
+    sizes = equations.binding.sizes(q)[1]
+    for c in equations.model.coordinates:
+        own = [float(x) for x in sizes[len(of_v) : len(of_v) + len(c.v_names)]]
+        is_quaternion = len(c.q_names) != len(c.v_names)
+        of_q += [(name, "", 1.0) if is_quaternion else (name, c.unit, own[i]) for i, name in enumerate(c.q_names)]
+        unit = "rad/s" if is_quaternion else _per_second(c.unit)
+        of_v += [(name, unit, own[i]) for i, name in enumerate(c.v_names)]
+    return of_q, of_v
 
 
 class _Names:
@@ -188,7 +209,8 @@ def _sources(model: Model, version: str, method: str, step: float) -> tuple[dict
     name, short = _identifier(model), version[0]
     files = {file: text for file, text in c_files(model, method=method, step=step).items() if file not in NOT_IN_AN_FMU}
     token = _token(files, version)
-    words = {"name": name, "exchange": str(int(is_for_exchange(model))), "token": token}
+    nominals = ", ".join(_number(x.nominal) for x in variables(model) if x.nominal is not None) or "1"
+    words = {"name": name, "exchange": str(int(is_for_exchange(model))), "token": token, "nominals": nominals}
     files |= {
         f"{name}_fmu.h": filled("fmu.h", words),
         f"{name}_fmu.c": filled("fmu.c", words),
@@ -353,7 +375,8 @@ def _base_unit(text: str) -> dict[str, str] | None:
 
 
 def _start(variable: Variable) -> dict[str, str]:
-    return {} if variable.start is None else {"start": _number(variable.start)}
+    values = {"nominal": variable.nominal, "start": variable.start}
+    return {name: _number(x) for name, x in values.items() if x is not None}
 
 
 def _typed(variable: Variable) -> dict[str, str]:

@@ -241,7 +241,7 @@ fmi2Status fmi2GetContinuousStates(fmi2Component c, fmi2Real x[], size_t nx) {
 
 fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component c, fmi2Real x_nominal[], size_t nx) {
   if (!all_states(c, nx)) return fmi2Error;
-  for (size_t i = 0; i < nx; ++i) x_nominal[i] = 1;
+  memcpy(x_nominal, robot_nominals, nx * sizeof(double));
   return fmi2OK;
 }
 

@@ -427,7 +427,7 @@ fmi3Status fmi3GetContinuousStates(fmi3Instance instance, fmi3Float64 continuous
 
 fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance instance, fmi3Float64 nominals[], size_t nContinuousStates) {
   if (all_states(instance, nContinuousStates)) return fmi3Error;
-  for (size_t i = 0; i < nContinuousStates; ++i) nominals[i] = 1;
+  memcpy(nominals, robot_nominals, nContinuousStates * sizeof(double));
   return fmi3OK;
 }
 

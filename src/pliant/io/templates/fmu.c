@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DRIFT 1e-9       /* of constraints [m or rad] and of quaternions' length, from which the state is moved back */
-#define DIFFERENCE 1e-6  /* relative to a variable, or to one, in directional derivatives */
+#define DRIFT 1e-9       /* of constraints, as a share of their sizes, and of quaternions' length, from which the state is moved back */
+#define DIFFERENCE 1e-6  /* in directional derivatives, relative to a variable and, of states, to its nominal value */
 
 const char *const robot_token = "@token@";
 const int robot_model_exchange = @exchange@;
+const double robot_nominals[] = {@nominals@};
 
 static int forget(robot_fmu *f, int status) {
   f->derivatives_known = f->outputs_known = 0;
@@ -193,7 +194,9 @@ static int shift(robot_fmu *f, const unsigned *knowns, int count, const double *
 
 /* Parameters are as small or large as they are; states and inputs may pass through zero. */
 static double scale(unsigned known, double value) {
-  return known < FMU_INPUTS && value != 0 ? fabs(value) : fmax(1, fabs(value));
+  if (known < FMU_INPUTS && value != 0) return fabs(value);
+  const int is_state = known >= FMU_POSITIONS && known < FMU_POSITION_RATES;
+  return fmax(is_state ? robot_nominals[known - FMU_POSITIONS] : 1, fabs(value));
 }
 
 static int read_all(robot_fmu *f, const unsigned *variables, int count, double *values) {

@@ -21,6 +21,8 @@ enum {
 extern const char *const robot_token;
 /* Whether accelerations follow from state, inputs and parameters alone, so that others can integrate the robot. */
 extern const int robot_model_exchange;
+/* Changes of the states that turn a part of the robot by a radian or move it by the robot's size; of rates per second. */
+extern const double robot_nominals[];
 
 typedef enum { FMU_INSTANTIATED, FMU_INITIALIZING, FMU_EVENT, FMU_CONTINUOUS, FMU_STEPPING, FMU_TERMINATED } robot_fmu_mode;
 

@@ -252,9 +252,7 @@ double robot_drift(robot_robot *robot, double t, const double *q) {
   pl_signals(w, t);
   pl_kinematics(w, q, robot->zero_rates);
   pl_constraints(w, q, robot->zero_rates);
-  for (int i = 0; i < ROBOT_CONSTRAINTS; ++i)
-    if (robot_binding.row_active[i]) largest = fmax(largest, fabs(w->phi[i]));
-  return largest;
+  return fmax(largest, pl_constraint_gap(w));
 }
 
 /* y = R x + p, or R x without p; R is column-major */

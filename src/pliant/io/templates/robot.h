@@ -79,7 +79,8 @@ int robot_mass_matrix(robot_robot *, const double *q, double *M);
  * (ROBOT_CONSTRAINTS x ROBOT_RATES); any of the three may be null. */
 int robot_constraints(robot_robot *, double t, const double *q, const double *v, double *value, double *rate,
                       double *jacobian);
-/* How far the positions are from satisfying the constraints [m or rad], and quaternions from unit length: the largest of all. */
+/* How far the positions are from satisfying the constraints, as shares of angles of 1 rad and of lengths as far as the robot
+ * reaches, and quaternions from unit length: the largest of all. */
 double robot_drift(robot_robot *, double t, const double *q);
 /* Position [m] and unit quaternion (w, x, y, z) of a frame in the world. */
 int robot_frame_pose(robot_robot *, const double *q, int frame, double position[3], double quaternion[4]);

@@ -1,0 +1,106 @@
+"""Equality constraints of the links of cables as constraints of the frames of rods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from pliant.foreign.document import Document, number, read_number
+from pliant.foreign.markup import Element
+from pliant.foreign.mjcf_cables import Cable, add_cable
+from pliant.language.words import describe
+from pliant.rod.spline import PIECES, frames_along
+
+if TYPE_CHECKING:
+    from pliant.foreign.mjcf import Reader
+
+End: TypeAlias = str | tuple[str, int]
+"""A body by its name in the file (empty for the world), or a cable by its site and the number of a vertex, from 0 on."""
+NEAR = 1e-3
+"""Distance between an anchor and a vertex, as a share of a link, from which it is noted."""
+
+
+@dataclass
+class CableLoop:
+    """An equality constraint of one or two cables.
+
+    components: that are held. line: of the file.
+    """
+
+    name: str
+    ends: tuple[End, End]
+    components: str
+    line: int
+
+
+def read_loop(
+    element: Element, cables: Mapping[str, Cable], parts: Mapping[str, str], document: Document
+) -> CableLoop | None:
+    """A <connect> or <weld> of links of cables; None of other constraints.
+
+    parts: sites of cables by the names of their parts.
+    """
+    if element.tag not in ("connect", "weld") or "site1" in element.attributes:
+        return None
+    first, second = (
+        (parts[given], _vertex(element, cables[parts[given]], key, document)) if given in parts else given
+        for key, given in ((key, element.get(key)) for key in ("body1", "body2"))
+    )
+    components = "position" if element.tag == "connect" else "all"
+    if element.get("relpose"):
+        document.note("a cable is welded as it is at the start, whatever `relpose` says", line=element.line)
+    return CableLoop(element.get("name"), (first, second), components, element.line)
+
+
+def _vertex(element: Element, cable: Cable, key: str, document: Document) -> int:
+    """Where a cable is held: at the vertex nearest to the anchor in the frame of its link, or else at its end."""
+    link = cable.part_names()[element.get(key)]
+    words = [read_number(word) for word in element.get("anchor").split()]
+    if element.tag == "weld" or key == "body2" or len(words) != 3:
+        if element.tag == "connect":
+            document.note("a cable is connected at the end of its link, not at the anchor", line=element.line)
+        return link + 1 if link == len(cable.points) - 2 else link
+    length = float(np.linalg.norm(cable.points[link + 1] - cable.points[link]))
+    x, y, z = (word or 0.0 for word in words)
+    is_end = x > length / 2
+    if float(np.linalg.norm([x - is_end * length, y, z])) > NEAR * length:
+        document.note("a cable is connected at its nearest vertex, not at the anchor", line=element.line)
+    return link + is_end
+
+
+def add_cables(reader: Reader) -> None:
+    """Cables as rods, and the constraints that hold them."""
+    model, document, rods = reader.model, reader.document, dict[str, str]()
+    for s in range(model.nsite):
+        site = model.name("site", s)
+        if site in reader.prepared.cables:
+            frame = reader.bodies[int(model.site_bodyid[s])]
+            cable = reader.prepared.cables[site]
+            rods[site] = add_cable(document, cable, frame, model.site_pos[s], model.site_quat[s])
+    bodies = {model.name("body", i): reader.bodies[i] for i in range(1, model.nbody)} | {"": "world", "world": "world"}
+    for loop in reader.prepared.loops:
+        frames = []
+        for end in loop.ends:
+            if not isinstance(end, str):
+                frames.append(_frame(document, reader.prepared.cables[end[0]], rods[end[0]], end[1]))
+            elif end in bodies:
+                frames.append(bodies[end])
+            else:
+                document.fault(f"there is no body {describe(end)} that a cable is held by", line=loop.line)
+        # the first frame is the one in whose axes the second stays
+        between = frames if isinstance(loop.ends[0], str) else frames[::-1]
+        name = document.name("constraints", loop.name, line=loop.line, kind="loop")
+        entry = {"between": between, "components": loop.components, "holds": "as at start"}
+        document.add("constraints", name, entry, loop.line)
+
+
+def _frame(document: Document, cable: Cable, rod: str, vertex: int) -> str:
+    """The frame of a rod at a vertex of its cable, which is added to the rod."""
+    if vertex in (0, len(cable.points) - 1):
+        return rod if vertex == 0 else f"{rod}.tip"
+    frames = document.parts["rods"][rod].setdefault("frames", {})
+    frames[f"vertex{vertex + 1}"] = number(float(frames_along(cable.points)[0][PIECES * vertex]))
+    return f"{rod}.vertex{vertex + 1}"
