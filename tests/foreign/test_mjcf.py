@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy
 
 import pliant
 from pliant.cli import run
@@ -66,8 +67,7 @@ def test_what_is_left_out_is_listed_with_its_line() -> None:
     assert notes[54, "joint curve"] == "a nonlinear equality constraint of joints is not imported"
     assert notes[53, "weld bond"] == "an inactive equality constraint is not imported"
     assert notes[71, "muscle muscle"].startswith("an actuator whose force is not linear")
-    assert notes[73, ""] == "<sensor> has no counterpart"
-    assert notes[38, "geom geom_1"] == "an ellipsoid is not imported: there is no such surface"
+    assert notes[38, "geom geom_1"] == "an ellipsoid is a convex solid of 162 points, within 1 % of its radii"
 
 
 LOOPS = """\
@@ -273,6 +273,99 @@ def test_flexes_of_springs_are_meshes(tmp_path: Path) -> None:
     assert eqs.forward_dynamics(q, v)[0] == pytest.approx(a, rel=1e-9, abs=1e-9)
     cloth = written(tmp_path, STRING.replace('dim="1"', 'dim="2"').replace("5 1 1", "5 5 1"))
     assert any(note.message.startswith("<flexcomp> is not imported") for note in pliant.import_robot(cloth).notes)
+
+
+HELD = """\
+<mujoco model="held">
+  <extension><plugin plugin="mujoco.elasticity.cable"/></extension>
+  <worldbody>
+    <body name="slider" pos=".5 0 0">
+      <joint name="slide" type="slide" axis="1 0 0"/><geom type="sphere" size=".02" mass=".1" contype="0" conaffinity="0"/>
+    </body>
+    <composite prefix="a" type="cable" curve="s" count="11 1 1" size=".5" initial="none">
+      <plugin plugin="mujoco.elasticity.cable"><config key="twist" value="1e7"/><config key="bend" value="4e6"/></plugin>
+      <joint kind="main" damping=".01"/>
+      <geom type="capsule" size=".005"/>
+    </composite>
+  </worldbody>
+  <contact><exclude body1="aB_first" body2="slider"/></contact>
+  <equality><weld name="end" body1="aB_last" body2="slider"/><connect name="pin" body1="aB_4" anchor="0.05 0 0"/></equality>
+  <sensor><framepos objtype="body" objname="aB_last"/></sensor>
+</mujoco>
+"""
+
+
+def test_constraints_of_the_links_of_cables_hold_the_rod(tmp_path: Path) -> None:
+    found = pliant.import_robot(written(tmp_path, HELD))
+    assert [(note.line, note.message) for note in found.notes] == [
+        (15, "<framepos> is not imported: it refers to 'aB_last', a part of a cable")
+    ]
+    eqs = pliant.derive(found.robot)
+    run = pliant.simulate(eqs, 0.05)
+    assert np.abs(run["a.vertex6"].position[:, 2]).max() < 1e-9  # a straight rod that cannot stretch holds x by itself
+    assert np.abs(run["a.tip"].position - run["slider"].position).max() < 1e-9
+    assert run["slide"].values[-1] < -1e-6  # the sagging cable pulls the slider
+    moved = written(tmp_path, HELD.replace("0.05 0 0", "0.03 0.01 0"), "moved.xml")
+    assert "nearest vertex" in str(pliant.import_robot(moved).notes)
+    lost = written(tmp_path, HELD.replace('body2="slider"/><connect', 'body2="tray"/><connect'), "lost.xml")
+    assert "no body 'tray'" in str(faults(lost)[0])
+
+
+TERRAIN = """\
+<mujoco model="terrain">
+  <asset><hfield name="hills" nrow="3" ncol="4" size="2 1 .3 .1" elevation="0 0 .3 0  0 1 .5 0  .7 .2 0 .1"/></asset>
+  <worldbody>
+    <geom name="ground" type="hfield" hfield="hills" pos=".1 .2 .3"/>
+    <body name="egg" pos="0 0 1">
+      <freejoint/><geom name="egg" type="ellipsoid" size=".1 .2 .3" mass="1"/>
+      <body name="flag" pos="0 0 .3">
+        <joint name="wave" axis="1 0 0"/><geom type="capsule" size=".01 .1" pos="0 0 .05" mass=".1"/>
+        <site name="top" pos="0 0.1 .1" euler="10 20 30"/>
+      </body>
+    </body>
+  </worldbody>
+  <sensor>
+    <jointpos name="angle" joint="wave"/><jointvel name="rate" joint="wave"/>
+    <framepos name="place" objtype="site" objname="top"/><framequat name="turn" objtype="xbody" objname="flag"/>
+    <framepos name="seen" objtype="xbody" objname="egg" reftype="site" refname="top"/>
+    <framelinvel name="speed" objtype="site" objname="top"/><frameangvel name="spin" objtype="site" objname="top"/>
+    <accelerometer name="acc" site="top"/><framepos name="centre" objtype="body" objname="flag"/>
+  </sensor>
+</mujoco>
+"""
+
+
+def test_sensors_are_outputs(tmp_path: Path) -> None:
+    found = pliant.import_robot(written(tmp_path, TERRAIN))
+    assert [note.path for note in found.notes if "sensor" in note.message] == ["acc", "centre"]
+    model = mujoco.MjModel.from_xml_string(TERRAIN)
+    data, eqs = mujoco.MjData(model), pliant.derive(found.robot)
+    data.qpos[:] = [0.1, 0.2, 2.0, *(np.array([0.8, 0.2, -0.4, 0.4])), 0.7]
+    data.qvel[:] = [0.1, -0.2, 0.3, 0.5, -0.6, 0.7, 0.8]
+    mujoco.mj_forward(model, data)
+    start = pliant.State(data.qpos.copy(), data.qvel.copy())
+    start.v[:3] = data.qvel[:3]
+    run = pliant.simulate(eqs, 1e-6, start=start)
+    for name in ("angle", "rate", "place", "turn", "seen", "speed", "spin"):
+        assert run[name].values[0] == pytest.approx(np.squeeze(data.sensor(name).data), abs=1e-12), name
+
+
+def test_height_fields_and_ellipsoids_are_surfaces(tmp_path: Path) -> None:
+    robot = pliant.load(written(tmp_path, TERRAIN))
+    ground, egg = robot.surfaces["ground"], robot.surfaces["egg_geom"]
+    model = mujoco.MjModel.from_xml_string(TERRAIN)
+    data, hit = mujoco.MjData(model), np.zeros(1, dtype=np.int32)
+    data.qpos[:3] = 50.0  # the egg is out of the way
+    mujoco.mj_forward(model, data)
+    for i, y in enumerate((-1, 0, 1)):
+        for j, x in enumerate((-2, -2 / 3, 2 / 3, 2)):
+            at = np.array([0.1 + (1 - 1e-9) * x, 0.2 + (1 - 1e-9) * y, 5.0])
+            depth = mujoco.mj_ray(model, data, at, np.array([0, 0, -1.0]), None, 1, -1, hit)
+            assert 5.0 - depth - 0.3 == pytest.approx(float(ground.heights[i][j]), abs=1e-6)
+    points = np.array([[float(x) for x in point] for point in egg.points]) / [0.1, 0.2, 0.3]
+    assert np.linalg.norm(points, axis=1).max() < 1.01
+    nearest = -scipy.spatial.ConvexHull(points).equations[:, 3].max()
+    assert 0.99 < nearest < 1
 
 
 def test_models_are_attached(tmp_path: Path) -> None:

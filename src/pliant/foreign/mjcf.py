@@ -17,6 +17,7 @@ from pliant.foreign.mjcf_cable_loops import add_cables
 from pliant.foreign.mjcf_compiled import CompiledMjcf, compile_model
 from pliant.foreign.mjcf_equalities import add_equalities
 from pliant.foreign.mjcf_keys import add_keys
+from pliant.foreign.mjcf_sensors import add_sensors
 from pliant.foreign.mjcf_strings import add_flexes, name_nodes
 from pliant.foreign.mjcf_surfaces import add_surfaces
 from pliant.foreign.mjcf_tendons import add_tendons, or_zero
@@ -130,6 +131,7 @@ class Reader:
         add_surfaces(self)
         add_flexes(self)
         add_cables(self)
+        add_sensors(self)
         return document.finish()
 
     def body_name(self, i: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import scipy
 from pliant.foreign.document import number, placement, quaternion_rotation, vector
 from pliant.foreign.mjcf_compiled import CompiledMjcf
 from pliant.foreign.mjcf_tendons import or_zero
+from pliant.language.limits import limits
 from pliant.surface.triangles import hull
 
 if TYPE_CHECKING:
@@ -64,9 +67,50 @@ def _surface(reader: Reader, g: int) -> dict[str, Any]:
         return {"type": "box", **place, "size": vector(2 * size)}
     if kind == MESH:
         return _mesh(reader, g)
-    form = "an ellipsoid" if kind == ELLIPSOID else "a geom of this shape"
-    reader.note(f"{form} is not imported: there is no such surface", given, "geom")
+    if kind == ELLIPSOID:
+        reader.note(f"an ellipsoid is a convex solid of {len(_ball())} points, within 1 % of its radii", given, "geom")
+        return {"type": "convex", **place, "points": [vector(point) for point in _ball() * size]}
+    if kind == HFIELD:
+        return _height_field(reader, g)
+    reader.note("a geom of this shape is not imported: there is no such surface", given, "geom")
     return {}
+
+
+def _height_field(reader: Reader, g: int) -> dict[str, Any]:
+    """Terrain over a rectangle; the block below it, which MuJoCo adds, is left out."""
+    model, given = reader.model, reader.model.name("geom", g)
+    h = int(model.geom_dataid[g])
+    rows, columns, first = (int(x[h]) for x in (model.hfield_nrow, model.hfield_ncol, model.hfield_adr))
+    if 2 * rows * columns > limits().triangles:
+        reader.note(f"a height field is not imported: it has too many heights ({rows * columns})", given, "geom")
+        return {}
+    half_x, half_y, top, _ = (float(x) for x in model.hfield_size[h])
+    heights = top * np.asarray(model.hfield_data[first : first + rows * columns], dtype=float).reshape(rows, columns)
+    place = placement(model.geom_pos[g], quaternion_rotation(model.geom_quat[g]))
+    size = vector([2 * half_x, 2 * half_y])
+    # heights are stored in single precision
+    return {
+        "type": "height_field",
+        **place,
+        "size": size,
+        "heights": [[float(f"{x:.7g}") for x in row] for row in heights],
+    }
+
+
+@lru_cache(maxsize=1)
+def _ball() -> np.ndarray:
+    """Directions from the centre of a ball to the corners of an icosahedron and, twice, to the middles of edges (n x 3), a little
+    longer than one, so that the solid between them is as far outside a ball as inside."""
+    golden = (1 + math.sqrt(5)) / 2
+    corners = [(0.0, a, b * golden) for a in (-1, 1) for b in (-1, 1)]
+    points = np.array([np.roll(corner, k) for corner in corners for k in range(3)]) / math.hypot(1, golden)
+    for _ in range(2):
+        faces = scipy.spatial.ConvexHull(points).simplices
+        edges = np.unique(np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])), axis=0)
+        middles = points[edges].sum(axis=1)
+        points = np.concatenate([points, middles / np.linalg.norm(middles, axis=1)[:, None]])
+    nearest = -scipy.spatial.ConvexHull(points).equations[:, 3].max()
+    return np.asarray(2 / (1 + nearest) * points)
 
 
 def _mesh(reader: Reader, g: int) -> dict[str, Any]:

@@ -26,8 +26,8 @@ from pliant.mesh.formats import BINARY, TEXT
 
 ONLY_DRAWN = ("visual", "statistic", "size", "custom", "sensor", "extension", "skin", "deformable")
 """Sections of a model that are not imported; those that say something about the robot are noted."""
-QUIET = ("visual", "statistic", "size", "custom")
-ASSETS = ("texture", "material", "hfield", "skin")
+QUIET = ("visual", "statistic", "size", "custom", "sensor")
+ASSETS = ("texture", "material", "skin")
 """Assets that no surface is made of."""
 DRAWN = ("material", "texture", "matplane", "rgba")
 """Attributes that only draw."""
@@ -35,10 +35,13 @@ NAMED = ("body", "joint", "freejoint", "geom", "site", "flexcomp")
 DRIVEN = ("joint", "jointinparent", "tendon", "site", "body", "cranksite")
 COUNTED = ("replicate", "composite", "flexcomp")
 MESHES = (".stl", ".obj", ".msh")
+HEIGHTS = (".png", ".bin", ".hf")
+"""Files of height fields; those that are not PNG are MuJoCo's own."""
 REFERRING = ("equality", "contact", "tendon", "actuator", "sensor")
 """Sections of a model that refer to bodies, joints and sites."""
-REFERENCES = tuple(
-    "body body1 body2 joint joint1 joint2 jointinparent site site1 site2 geom geom1 geom2 objname refname cranksite slidersite".split()
+REFERENCES = (
+    *("body", "body1", "body2", "joint", "joint1", "joint2", "jointinparent", "site", "site1", "site2"),
+    *("geom", "geom1", "geom2", "objname", "refname", "cranksite", "slidersite"),
 )
 SOFT = "pliant_soft_"
 """How the names of sites begin that stand for cables."""
@@ -68,7 +71,8 @@ class MjcfText:
 
     text: the XML. assets: files by the names that the text has for them. meshes: files of meshes by the name of the mesh, relative
     to the folder of the robot. lines: where things are named in the file, by tag and name. unnamed: names that were given here.
-    cables: cables by the names of the sites that stand for them. loops: equality constraints of cables.
+    cables: cables by the names of the sites that stand for them. loops: equality constraints of cables. sensors: as they are
+    written.
     """
 
     text: str = ""
@@ -78,6 +82,7 @@ class MjcfText:
     unnamed: set[tuple[str, str]] = field(default_factory=set)
     cables: dict[str, Cable] = field(default_factory=dict)
     loops: list[CableLoop] = field(default_factory=list)
+    sensors: list[Element] = field(default_factory=list)
 
     def line(self, name: str, *tags: str) -> int | None:
         """The line of a thing of one of these tags."""
@@ -95,6 +100,7 @@ def prepare(data: bytes, document: Document) -> MjcfText:
     if document.faults:
         return found
     _take_out_cables(document, root, found)
+    found.sensors = [sensor for section in root.all("sensor") for sensor in section.children]
     _take_out(document, root)
     _name_things(root, found)
     _find_meshes(document, root, found)
@@ -221,9 +227,6 @@ def _take_out(document: Document, root: Element) -> None:
         ]
         for key in DRAWN:
             element.attributes.pop(key, None)
-        for shape in [child for child in element.children if child.get("type") == "hfield"]:
-            document.note("height fields are not imported", "write them under `surfaces`", line=shape.line)
-            element.children.remove(shape)
 
 
 def _is_string(flex: Element) -> bool:
@@ -335,6 +338,7 @@ def _find_meshes(document: Document, root: Element, found: MjcfText, beside: Fil
             compiler.attributes.pop(key, None)
     folder = posixpath.join(str(beside) if beside is not None else "", given_folder)
     missing: dict[str, str] = {}
+    flat: dict[str, str] = {}
     for asset in [element for element in root.walk() if element.tag == "asset"]:
         for mesh in asset.all("mesh"):
             given = mesh.get("file")
@@ -345,8 +349,20 @@ def _find_meshes(document: Document, root: Element, found: MjcfText, beside: Fil
             if problem is not None:
                 missing[name] = f"{given or name}: {problem}"
                 asset.children.remove(mesh)
+        for heights in asset.all("hfield"):
+            given = heights.get("file")
+            heights.attributes.setdefault("name", FilePath(given).stem)
+            inside = posixpath.basename(given) if strip else given
+            problem = _read_heights(document, heights, posixpath.join(folder, inside), found)
+            if problem is not None:
+                flat[heights.get("name")] = f"{given or heights.get('name')}: {problem}"
+                asset.children.remove(heights)
     if missing:
         _without_meshes(document, root, missing)
+    for element in root.walk() if flat else ():
+        for shape in [child for child in element.children if child.get("hfield") in flat]:
+            document.note(f"the height field {flat[shape.get('hfield')]}; it is not imported", line=shape.line)
+            element.children.remove(shape)
 
 
 def _read_mesh(document: Document, mesh: Element, name: str, given: str, found: MjcfText) -> FileProblem | None:
@@ -369,6 +385,29 @@ def _read_mesh(document: Document, mesh: Element, name: str, given: str, found: 
         if path.suffix.lower() in (*TEXT, *BINARY):
             found.meshes[name] = file
         mesh.attributes["file"] = inner
+    except FileProblem as problem:
+        return problem
+    return None
+
+
+def _read_heights(document: Document, heights: Element, given: str, found: Prepared) -> FileProblem | None:
+    """Read the file of a height field; what is wrong with it."""
+    try:
+        counts = [read_number(heights.get(key) or "0") or 0.0 for key in ("nrow", "ncol")]
+        if 2 * math.prod(counts) > limits().triangles:
+            raise FileProblem("it has too many heights", most("triangles"))
+        if not heights.get("file"):  # its heights stand in the text
+            return None
+        suffix = FilePath(given).suffix.lower()
+        if suffix not in HEIGHTS:
+            raise FileProblem(f"height fields of the format {suffix} are not supported", "convert it to PNG")
+        file = find_file(document, given)
+        assert document.source.folder is not None
+        path = document.source.folder / file
+        check_file(path, "the file", "table")
+        inner = f"heights{len(found.assets)}{suffix}"
+        found.assets[inner] = path.read_bytes()
+        heights.attributes["file"] = inner
     except FileProblem as problem:
         return problem
     return None
