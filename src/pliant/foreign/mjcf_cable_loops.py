@@ -11,7 +11,7 @@ import numpy as np
 from pliant.foreign.document import Document, number, read_number
 from pliant.foreign.markup import Element
 from pliant.foreign.mjcf_cables import Cable, add_cable
-from pliant.language.words import describe
+from pliant.language.message_text import describe
 from pliant.rod.spline import PIECES, frames_along
 
 if TYPE_CHECKING:

@@ -273,7 +273,7 @@ def _take_out_cables(document: Document, root: Element, found: MjcfText) -> None
     _take_out_references(document, root, found)
 
 
-def _take_out_references(document: Document, root: Element, found: Prepared) -> None:
+def _take_out_references(document: Document, root: Element, found: MjcfText) -> None:
     """What refers to the links of cables by MuJoCo's names for them: equality constraints are read, the rest is noted."""
     parts = {name: site for site, cable in found.cables.items() for name in cable.part_names()}
     if not parts:
@@ -390,7 +390,7 @@ def _read_mesh(document: Document, mesh: Element, name: str, given: str, found: 
     return None
 
 
-def _read_heights(document: Document, heights: Element, given: str, found: Prepared) -> FileProblem | None:
+def _read_heights(document: Document, heights: Element, given: str, found: MjcfText) -> FileProblem | None:
     """Read the file of a height field; what is wrong with it."""
     try:
         counts = [read_number(heights.get(key) or "0") or 0.0 for key in ("nrow", "ncol")]
