@@ -1,4 +1,4 @@
-"""Meshes: nodes and edges from a drawing, one kind per file. A new kind is one more file and one more name here."""
+"""Meshes: nodes and edges from a drawing, one type per file. A new type is one file and one name here."""
 
 from typing import Annotated, TypeAlias
 

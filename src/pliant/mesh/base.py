@@ -73,7 +73,7 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
     _members: Mapping[str, np.ndarray] = PrivateAttr(default_factory=dict)
     _edge_sets: tuple[int, ...] = PrivateAttr(default=())
 
-    # -- what the files say ------------------------------------------------------------------------------------------
+    # -- contents of files ------------------------------------------------------------------------------------------
 
     def with_files(self, source: Source, value: Callable[[Scalar], float]) -> Self:
         """The mesh with its nodes and edges read, and the members of its sets."""
@@ -122,7 +122,7 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
         return self.model_copy(update=changed)
 
     def _sets_of_edges(self, lattice: Lattice, members: Mapping[str, np.ndarray]) -> np.ndarray:
-        """For each edge the number of the entry of `edges` that it belongs to, counted from 1; 0 for none, or for `all` alone."""
+        """For each edge the index of its entry of `edges`, counted from 1; 0 for none, or for `all` alone."""
         found = np.zeros(len(lattice.edges), dtype=int)
         names = list(self.own_edges)
         for number, name in enumerate(names, start=1):
@@ -146,16 +146,17 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
         """Values of edges by the name of their set of nodes."""
 
     def edge_values(self, number: int) -> EdgesBase:
-        """The values of the edges of an entry of `edges`, counted from 1, over those of `all`; of the others for 0."""
+        """The values of the edges of an entry of `edges`, counted from 1, merged with those of `all`; 0 for the others."""
         common = self.own_edges.get(ALL, self.no_edges())
         return common if number == 0 else list(self.own_edges.values())[number - 1].over(common)
 
     @abstractmethod
     def no_edges(self) -> EdgesBase:
-        """Values of edges that say nothing."""
+        """Empty values of edges."""
 
     def _check_holders(self, members: Mapping[str, np.ndarray]) -> None:
-        """No node is held by two frames; sets that are held go before the ends, which the parent holds otherwise."""
+        """Check that no node is fixed to two frames; sets that are fixed take precedence over the ends, which are otherwise fixed
+        to the parent."""
         holder: dict[int, str] = {}
         for name, frame in self.held.items():
             for i in members[name].tolist():
@@ -179,12 +180,12 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
 
     @property
     def holders(self) -> dict[str, str]:
-        """Frames that hold sets of nodes, by the name of the set; the set of ends is among them unless it is free."""
+        """Frames to which sets of nodes are fixed, by the name of the set, including the ends unless they are free."""
         return {**({ENDS: self.parent} if self.ends == "held" else {}), **self.held}
 
     @property
     def held_nodes(self) -> np.ndarray:
-        """Indices of all nodes that are held, in rising order."""
+        """Indices of all fixed nodes, ascending."""
         return distinct(np.concatenate([np.zeros(0, dtype=int), *(self.members[name] for name in self.holders)]))
 
     def frame_names(self) -> tuple[str, ...]:
@@ -203,7 +204,7 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
         return found
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Masses above zero, given once, and enough said of the edges."""
+        """Masses must be positive and unique, and the edges must be completely defined."""
         yield from positive(self, value, "mass", "node_mass")
         if self.mass is not None and self.node_mass is not None:
             yield ("node_mass",), "`mass` and `node_mass` are redundant", "keep one of them"
@@ -219,13 +220,13 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
             yield (), "the mesh has no mass", "give `mass`, `node_mass`, or `section` and `material`"
 
     def material_needs(self) -> tuple[tuple[str, ...], ...]:
-        """Properties of the material that the mesh needs: of each group one."""
+        """Properties of the material that the mesh needs: one of each group."""
         return () if self.mass is not None or self.node_mass is not None else (("density",),)
 
     # -- physics -----------------------------------------------------------------------------------------------------
 
     def apply(self, build: Build, name: str) -> None:
-        """Add nodes, their mass, and what is on the edges to the system."""
+        """Add nodes, their mass, and the forces of edges to the system."""
         placed = place(self, build)
         frames = self.add_nodes(build, name, placed)
         build.name_frame(name, *placed.base)
@@ -239,11 +240,11 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
 
     @abstractmethod
     def add_nodes(self, build: Build, name: str, placed: PlacedMesh) -> list[tuple[int, Pose]]:
-        """Add the nodes with their mass; returns node of the system and placement there of each."""
+        """Add the nodes with their mass; returns for each its node of the system and its placement on it."""
 
     @abstractmethod
     def add_edges(self, build: Build, name: str, placed: PlacedMesh, frames: list[tuple[int, Pose]]) -> None:
-        """Add what is on the edges."""
+        """Add the forces of edges."""
 
 
 @dataclass(frozen=True)
@@ -251,15 +252,15 @@ class PlacedMesh:
     """A mesh in numbers or expressions of parameters (CasADi matrices, one column per node or edge).
 
     Attributes:
-        base: node and placement of the drawing's own frame.
+        base: node and placement of the frame of the drawing.
         local: 3 x n, nodes in the drawing's axes [m].
-        rotation, world: the drawing's axes, and the nodes (3 x n) in the world at the start [m].
-        first, second, kind: nodes of each edge, and which of k kinds it is: edges of one kind are alike and parallel.
-        vectors, lengths: 3 x k and 1 x k, edges of each kind in the drawing's axes [m].
-        sets: number of the entry of `edges` that each kind has its values from, or 0.
-        edge_mass: 1 x k [kg], or None where nodes are given theirs.
-        held: for nodes that are points of a frame: that frame's node, and the placement there.
-        carrier: node that the free ones move with at the start: what holds the mesh where that is one body, the parent otherwise.
+        rotation, world: the axes of the drawing, and the initial positions of the nodes (3 x n) in the world [m].
+        first, second, kind: nodes of each edge, and its type out of k: edges of one type are equal and parallel.
+        vectors, lengths: 3 x k and 1 x k, edges of each type in the drawing's axes [m].
+        sets: index of the entry of `edges` with the values of each type, or 0.
+        edge_mass: 1 x k [kg], or None if the mass of nodes is given.
+        held: for nodes fixed to a frame: the node of the frame, and the placement on it.
+        carrier: node that initially carries the free nodes: the support of the mesh if it is a single body, else the parent.
     """
 
     base: tuple[int, Pose]
@@ -283,7 +284,7 @@ class PlacedMesh:
 
     @cached_property
     def _kinds_of_nodes(self) -> tuple[list[int], list[int]]:
-        """Nodes of which each stands for those with edges of the same kinds, and for every node which of them does."""
+        """Representative nodes with edges of the same types, and the index of the representative of every node."""
         ends = np.concatenate([self.first, self.second])
         kinds = np.concatenate([self.kind, self.kind + int(self.lengths.shape[1])])
         order = np.lexsort((kinds, ends))
@@ -300,8 +301,8 @@ class PlacedMesh:
         return examples, found
 
     def node_sum(self, first: Any, second: Any) -> Any:
-        """Sum over the edges at a node: columns of `first` (one per kind) for their first nodes, of `second` for their second
-        ones. One column for all nodes with edges of the same kinds; see `node_columns`."""
+        """Sum over the edges at a node: columns of `first` (one per type) for their first nodes, of `second` for their second
+        ones. One column for all nodes with edges of the same types; see `node_columns`."""
         shape = (int(self.lengths.shape[1]), self.count)
         examples, _ = self._kinds_of_nodes
         total = 0
@@ -316,18 +317,18 @@ class PlacedMesh:
         return total
 
     def node_columns(self, matrix: Any) -> list[list[Any]]:
-        """Columns of a matrix that `node_sum` gave, for every node; nodes with edges of the same kinds share theirs."""
+        """Columns of a result of `node_sum` for every node; nodes with edges of the same types share theirs."""
         found = columns(matrix)
         return [found[k] for k in self._kinds_of_nodes[1]]
 
     def kind_columns(self, matrix: Any) -> list[list[Any]]:
-        """Columns of a matrix with one per kind, for every edge; edges of one kind share theirs."""
+        """Columns of a matrix with one per type, for every edge; edges of one type share theirs."""
         found = columns(matrix)
         return [found[k] for k in self.kind.tolist()]
 
 
 def place(mesh: MeshBase, build: Build) -> PlacedMesh:
-    """Where everything stands at the start."""
+    """The initial positions of all nodes."""
     lattice = mesh.lattice
     size = [x if isinstance(x, ca.SX | ca.DM) else float(x) for x in mesh.drawing.size(build.value)]
     local = ca.vertcat(*[size[k] * ca.DM(lattice.shares[:, k]).T for k in range(3)])
@@ -366,11 +367,11 @@ def _edge_mass(mesh: MeshBase, build: Build, lengths: Any, counts: np.ndarray) -
 
 
 def section_properties(mesh: MeshBase, build: Build) -> SectionProperties:
-    """Stiffness and inertia per length of the edges. What a material lacks and a mesh of this kind does not need is one."""
+    """Stiffness and inertia per length of the edges. Properties that a material lacks and this type of mesh does not need are 1."""
     assert mesh.section is not None, "checked when the model was read"
     value, section = build.value, build.robot.sections[mesh.section]
     assert isinstance(section, OneSection), "no table: checked when the model was read"
-    if mesh.material is None:  # its stiffness is given
+    if mesh.material is None:  # with given stiffness
         return section.properties(value, None)
     material = build.robot.materials[mesh.material]
     E = 1.0 if material.youngs_modulus is None else value(material.youngs_modulus)

@@ -22,10 +22,10 @@ NodeNumber: TypeAlias = Annotated[int, Field(ge=1, strict=True)]
 
 @dataclass(frozen=True)
 class Lattice:
-    """Nodes as shares of a size (n x 3), so that the size may be an expression, and edges (m x 2).
+    """Nodes as multiples of a size (n x 3), so that the size may be an expression, and edges (m x 2).
 
-    `wireframe` is what was read, where the mesh comes from a file. `faces` (k x 3) are the triangles of its surface, where it has
-    one; those of a `solid` show outwards.
+    `wireframe` is the imported data if the mesh comes from a file. `faces` (k x 3) are the triangles of its surface, if it has
+    one; those of a `solid` are oriented outward.
     """
 
     shares: np.ndarray
@@ -41,24 +41,24 @@ class Lattice:
 
     @property
     def labels(self) -> dict[str, np.ndarray]:
-        """Indices of nodes by the names that the file gives them."""
+        """Indices of nodes by their labels in the file."""
         return {} if self.wireframe is None else self.wireframe.labels
 
 
 class DrawingBase(Part):
-    """What every source of a mesh can tell."""
+    """Base of the sources of a mesh."""
 
     @abstractmethod
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
-        """Nodes and edges; raises FileProblem that says what is wrong. `value` evaluates a field."""
+        """Nodes and edges; raises FileProblem with the reason. `value` evaluates a field."""
 
     def without_files(self, found: Lattice) -> DrawingBase:
-        """A drawing that needs no file, of the nodes and edges that this one has."""
+        """A drawing without a file, with the same nodes and edges."""
         return self
 
     @abstractmethod
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
-        """What the shares of nodes are multiplied with, along x, y and z [m], as numbers or expressions."""
+        """Factors of the nodes along x, y and z [m], as numbers or expressions."""
 
 
 class FileDrawing(DrawingBase):
@@ -94,7 +94,7 @@ class FileDrawing(DrawingBase):
         return (value(self.scale),) * 3
 
     def without_files(self, found: Lattice) -> DrawingBase:
-        """The list of what the file contains."""
+        """The contents of the file as a list."""
         return ListedDrawing.model_construct(
             nodes=tuple(map(tuple, found.shares.tolist())),
             edges=tuple(map(tuple, (found.edges + 1).tolist())),
@@ -165,7 +165,7 @@ class RectangleDrawing(DrawingBase):
     """Whether every mesh has its two diagonals as edges too."""
 
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
-        """Nodes along x first, then along y."""
+        """Grid of nodes, with x running faster than y."""
         return grid((int(self.cells[0]), int(self.cells[1]), 0), diagonals=self.diagonals)
 
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
@@ -188,7 +188,7 @@ class BlockDrawing(DrawingBase):
     """Whether every face of a cell has its two diagonals as edges too."""
 
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
-        """Nodes along x first, then y, then z."""
+        """Grid of nodes, with x running fastest, then y, then z."""
         return grid((int(self.cells[0]), int(self.cells[1]), int(self.cells[2])), diagonals=self.diagonals)
 
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
@@ -262,7 +262,7 @@ def grid(cells: tuple[int, int, int], *, diagonals: bool) -> Lattice:
 
 
 def _outside(index: np.ndarray) -> np.ndarray:
-    """Triangles of a sheet of nodes, or around a block of them, k x 3; those of a block show outwards."""
+    """Triangles of a sheet of nodes, or around a block of them, k x 3; those of a block are oriented outward."""
     if index.shape[0] == 1:
         return _cells(index[0])
     sheets = []
@@ -279,7 +279,7 @@ def _cells(index: np.ndarray) -> np.ndarray:
 
 
 def _pairs(index: np.ndarray, way: tuple[int, int, int]) -> np.ndarray:
-    """All pairs of nodes that lie a step (x, y, z) apart."""
+    """All pairs of nodes at an offset of (x, y, z) steps."""
     first, second = [], []
     for step in reversed(way):
         first.append(slice(0, None) if step == 0 else slice(None, -1) if step > 0 else slice(1, None))
@@ -288,7 +288,7 @@ def _pairs(index: np.ndarray, way: tuple[int, int, int]) -> np.ndarray:
 
 
 def check_size(nodes: int) -> None:
-    """Reject what would take too long to build."""
+    """Reject drawings that would take too long to build."""
     if nodes > limits().elements:
         raise FileProblem(f"the mesh has {nodes} nodes", f"use fewer cells; {most('elements')}")
 

@@ -46,13 +46,13 @@ class EdgesBase(Part):
             yield ("tightness",), "`rest` and `tightness` are redundant", "keep one of them"
 
     def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> dim.Dimension | None:
-        """The viscosity's dimension depends on the power."""
+        """The dimension of the viscosity depends on the power."""
         if path != ("viscosity",) or self.damping_power is None:
             return None
         return dim.FORCE * dim.TIME ** Fraction(value(self.damping_power)).limit_denominator(1000)
 
     def over(self, others: Self) -> Self:
-        """These values, and those of `others` where there are none."""
+        """These values, with missing ones from `others`."""
         own = {name: getattr(self, name) for name in self.model_fields_set}
         if "rest" in own or "tightness" in own:
             own = {"rest": None, "tightness": None} | own
@@ -64,7 +64,7 @@ class EdgesBase(Part):
         return self.input is not None and self.input != 0
 
     def rest_length(self, build: Build, length: Any, tightness: Any) -> Any:
-        """Length without tension [m] of an edge that is this long in the drawing [m]; `tightness`: of the mesh."""
+        """Length without tension [m] of an edge with this length in the drawing [m]; `tightness`: of the mesh."""
         if self.rest is not None:
             return build.value(self.rest)
         return (tightness if self.tightness is None else build.value(self.tightness)) * length
@@ -106,7 +106,7 @@ meshes:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A stiffness above zero."""
+        """The stiffness must be positive."""
         yield from super().problems(value)
         yield from positive(self, value, "stiffness")
 

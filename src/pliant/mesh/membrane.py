@@ -1,4 +1,4 @@
-"""Membrane: point masses joined by ropes. It resists being stretched, and nothing else."""
+"""Membrane: point masses connected by ropes. It resists stretching only."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ outputs:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The edges have a stiffness, and numbers are in their ranges."""
+        """The edges must have a stiffness, and numbers must be in their ranges."""
         yield from super().problems(value)
         yield from positive(self, value, "stiffness", "tightness", "fading")
         if self.stiffness is None and self.section is None and self._common_stiffness is None:
@@ -76,15 +76,15 @@ outputs:
         return self.edges
 
     def no_edges(self) -> MembraneEdges:
-        """Values of edges that say nothing."""
+        """Empty values of edges."""
         return MembraneEdges()
 
     def material_needs(self) -> tuple[tuple[str, ...], ...]:
-        """Besides density, stiffness where it is not given."""
+        """Besides density, stiffness if it is not given."""
         return (*super().material_needs(), *((("youngs_modulus",),) if self.stiffness is None else ()))
 
     def add_nodes(self, build: Build, name: str, placed: PlacedMesh) -> list[tuple[int, Pose]]:
-        """Three coordinates per node: its place in the world."""
+        """Three coordinates per node: its position in the world."""
         masses = self._node_masses(build, placed)
         free = [i for i in range(placed.count) if i not in placed.held]
         names = [f"{name}.n{i + 1}" for i in free]
@@ -107,12 +107,12 @@ outputs:
         return [column[0] for column in placed.node_columns(placed.node_sum(half, half))]
 
     def add_edges(self, build: Build, name: str, placed: PlacedMesh, frames: list[tuple[int, Pose]]) -> None:
-        """A rope per edge; between two points of one body there is none."""
+        """A rope per edge, except between two points of one body."""
         way = 1.0 if self.direction == "tension" else 0.0
         laws, kinds, signals = self._edge_laws(build, placed)
         points = {i: scalars(pose[1]) for i, (_, pose) in placed.held.items()}
         at_origin = [0.0, 0.0, 0.0]
-        shared: dict[int, int] = {}  # where the constants of each kind of edge between free nodes are
+        shared: dict[int, int] = {}  # index of the constants of each type of edge between free nodes
         for a, b, k in zip(placed.first.tolist(), placed.second.tolist(), placed.kind.tolist(), strict=True):
             nodes, number = (frames[a][0], frames[b][0]), int(placed.sets[k])
             if nodes[0] == nodes[1]:
@@ -138,8 +138,8 @@ outputs:
     def _edge_laws(
         self, build: Build, placed: PlacedMesh
     ) -> tuple[dict[int, list[Any]], dict[int, FrameForce], dict[int, int]]:
-        """Of each kind of edge: stiffness [N/m], rest length [m], time of damping [s], width of fading [m], coefficient and power
-        of the damper. Of each entry of `edges`: the kind of force, and its signal."""
+        """For each type of edge: stiffness [N/m], rest length [m], time of damping [s], transition width [m], coefficient and
+        power of the damper. For each entry of `edges`: the type of force, and its signal."""
         laws: dict[int, list[Any]] = {}
         kinds: dict[int, FrameForce] = {}
         signals: dict[int, int] = {}

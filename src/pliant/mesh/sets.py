@@ -1,4 +1,4 @@
-"""Sets of nodes of a mesh, chosen by place or by number. Places are in the drawing's own axes."""
+"""Sets of nodes of a mesh, selected by position or by number. Positions are in the axes of the drawing."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Value: TypeAlias = Callable[[Scalar], float]
 Labels: TypeAlias = Mapping[str, np.ndarray]
 UNIT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 SLACK = 1e-9
-"""Nodes within this share of the mesh's size outside a box or off a plane count as being there."""
+"""Tolerance of boxes and planes, relative to the size of the mesh."""
 
 
 class NodeSetBase(Part):
-    """What every set can tell."""
+    """Base of sets of nodes."""
 
     @abstractmethod
     def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
-        """Indices of the nodes among `points` (n x 3) [m]; raises FileProblem if that makes no sense.
+        """Indices of the nodes among `points` (n x 3) [m]; raises FileProblem if the set is invalid.
 
-        `labels`: indices of nodes by the names that the drawing's file gives them.
+        `labels`: indices of nodes by their labels in the file of the drawing.
         """
 
 

@@ -1,4 +1,4 @@
-"""Shell: rigid little bodies joined by beams. It resists stretching, bending, shearing and twisting."""
+"""Shell: small rigid bodies connected by beams. It resists stretching, bending, shearing and twisting."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Inertia = Annotated[Scalar, Quantity(dim.INERTIA)]
 PARALLEL = 1e-6
-"""An edge whose direction has a smaller sine to the normal counts as parallel to it."""
+"""An edge with a smaller sine of the angle to the normal is parallel to it."""
 
 
 class Shell(MeshBase):
@@ -94,7 +94,7 @@ meshes:
         return self.edges
 
     def no_edges(self) -> ShellEdges:
-        """Values of edges that say nothing."""
+        """Empty values of edges."""
         return ShellEdges()
 
     def _edges_of(self, number: int) -> ShellEdges:
@@ -107,7 +107,7 @@ meshes:
         return (*super().material_needs(), ("youngs_modulus",), ("poissons_ratio", "shear_modulus"))
 
     def add_nodes(self, build: Build, name: str, placed: PlacedMesh) -> list[tuple[int, Pose]]:
-        """Six coordinates per node; it carries the half of every edge at it as a rigid piece."""
+        """Six coordinates per node; half of each of its edges is rigidly attached to it."""
         inertias = self._node_inertias(build, placed)
         free = [i for i in range(placed.count) if i not in placed.held]
         names = [f"{name}.n{i + 1}" for i in free]
@@ -130,10 +130,10 @@ meshes:
         if edge_mass is None:
             assert self.node_mass is not None
             shares = placed.node_sum(placed.lengths / 2, placed.lengths / 2)
-            # half edges of one density first; every node's are then scaled to its mass
+            # half edges of unit density first; those of every node are then scaled to its mass
             scale, edge_mass = build.value(self.node_mass) / shares, placed.lengths
         beams = np.array([self._edges_of(int(number)).model is None for number in placed.sets], dtype=float)
-        half = edge_mass / 2 * ca.DM(beams).T  # rods carry their own mass
+        half = edge_mass / 2 * ca.DM(beams).T  # rods have their own mass
         gyration = [r / section.mass for r in section.rotary]
         parts = []
         for sign in (1, -1):
@@ -157,7 +157,7 @@ meshes:
         return placed.node_columns(total)
 
     def add_edges(self, build: Build, name: str, placed: PlacedMesh, frames: list[tuple[int, Pose]]) -> None:
-        """A beam per edge; between two points of one body there is none."""
+        """A beam per edge, except between two points of one body."""
         properties = section_properties(self, build)
         turn = principal_turn(properties)
         x, y, z = self._axes(build, placed)
@@ -168,11 +168,11 @@ meshes:
         forces = {
             number: beam_force(map="midpoint", with_input=number in signals) for number in set(placed.sets.tolist())
         }
-        shared: dict[int, int] = {}  # where the constants of each kind of edge between free nodes are
+        shared: dict[int, int] = {}  # index of the constants of each type of edge between free nodes
         points = {i: scalars(pose[1]) for i, (_, pose) in placed.held.items()}
         axes: dict[
             tuple[int, int], list[Any]
-        ] = {}  # of sections at held nodes, by how these are turned and the kind of edge
+        ] = {}  # of sections at fixed nodes, by their orientation and the type of edge
         for edge, (a, b, k) in enumerate(
             zip(placed.first.tolist(), placed.second.tolist(), placed.kind.tolist(), strict=True)
         ):
@@ -217,8 +217,8 @@ meshes:
     def _edge_laws(
         self, build: Build, placed: PlacedMesh, stiffness: Any
     ) -> tuple[dict[int, list[Any]], dict[int, int]]:
-        """Of each kind of edge: rest length [m], six stiffnesses and dampings, power along it. Of driven entries of `edges`: where
-        their six signals begin."""
+        """For each type of edge: rest length [m], six stiffnesses and dampings, power along it. For driven entries of `edges`:
+        the index of the first of their six signals."""
         laws: dict[int, list[Any]] = {}
         signals: dict[int, int] = {}
         for number in map(int, distinct(placed.sets)):
@@ -243,7 +243,7 @@ meshes:
         ends: Sequence[tuple[int, list[Any]]],
         driven: int | None,
     ) -> None:
-        """A rod from the first end to the second, where a constraint closes it."""
+        """A rod from the first end to the second, connected there by a constraint."""
         own, length = self._edges_of(int(placed.sets[k])), placed.lengths[k]
         assert own.model is not None
         assert placed.edge_mass is not None, "checked when the model was read"
@@ -288,7 +288,7 @@ meshes:
 
 
 def principal_turn(section: SectionProperties) -> Any:
-    """Angle from the section's axes to its principal axes of bending [rad]; zero where they are that already."""
+    """Angle from the section's axes to its principal axes of bending [rad]; zero if they coincide."""
     bend_x, bend_y, coupling = section.stiffness[3], section.stiffness[4], section.coupling[1]
     if ca.SX(coupling).is_zero():
         return 0.0
@@ -296,7 +296,7 @@ def principal_turn(section: SectionProperties) -> Any:
 
 
 def turned(section: SectionProperties, angle: Any) -> SectionProperties:
-    """The stiffness of a section along axes that are turned by an angle [rad]; its inertia is left as it was."""
+    """The stiffness of a section along axes rotated by an angle [rad]; its inertia is unchanged."""
     cosine, sine = ca.cos(angle), ca.sin(angle)
     stiffness, coupling = list(section.stiffness), list(section.coupling)
     for first, between in ((0, 0), (3, 1)):
@@ -308,11 +308,12 @@ def turned(section: SectionProperties, angle: Any) -> SectionProperties:
 
 
 def beam_stiffness(section: SectionProperties, length: Any) -> Any:
-    """Six stiffnesses (6 x m) of straight beams of these lengths [m] for displacements seen from half-way between the ends.
+    """Six stiffnesses (6 x m) of straight beams of these lengths [m] for displacements relative to the frame half-way between the
+    ends.
 
-    Bent by a constant moment a beam shows no displacement there; a transverse force adds `L^3 / (12 EI)` and `L / (kGA)`. The
-    section's axes are its principal ones of bending. A force along one of them that shears a little along the other too does
-    so without effect here: it is a small part of a small part, except in stubby beams.
+    Bending by a constant moment causes no displacement there; a transverse force adds `L^3 / (12 EI)` and `L / (kGA)`. The
+    section's axes are its principal axes of bending. Coupling of the shears along these axes is neglected, which is small except
+    in very short beams.
     """
     shear_x, shear_y, stretch, bend_x, bend_y, twist = section.stiffness
     both = shear_x * shear_y - section.coupling[0] ** 2
@@ -332,5 +333,5 @@ def _pose(numbers: list[Any]) -> Pose:
 
 
 def _turned_axes(R: Any, axes: list[Any]) -> list[Any]:
-    """Axes of a section, nine numbers, as a rotation turns them."""
+    """Axes of a section, nine numbers, after a rotation."""
     return scalars(R @ ca.reshape(ca.vertcat(*axes), 3, 3))

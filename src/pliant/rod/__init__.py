@@ -1,4 +1,4 @@
-"""Rods: soft parts, each in one of several models. A new model is one more file and one more name here."""
+"""Rods: soft parts, each in one of several models. A new model is one file and one name here."""
 
 from typing import Annotated, TypeAlias, get_args
 

@@ -32,7 +32,7 @@ ROUND_OFF = 1e-9
 """Relative tolerance of geometric comparisons."""
 
 ANEW = "load the model with these values instead: load(..., set={...})"
-"""Way out where other values of parameters would change which part of a rod carries a frame."""
+"""Hint for errors where other values of parameters would change which section a frame is on."""
 
 Place = tuple[int, Pose]
 """A node, and a placement on it."""
@@ -44,9 +44,9 @@ class Mesh:
 
     Attributes:
         arc_lengths: of all sections, as numbers or expressions [m].
-        lengths: of the elements between them [m]; equal ones are one and the same object.
-        fractions: of the rod's length that they are at the model's own parameter values.
-        frames: which section each named frame is.
+        lengths: of the elements between them [m]; equal lengths are the same object.
+        fractions: of the rod's length, at the model's own parameter values.
+        frames: index of the section of each named frame.
     """
 
     arc_lengths: tuple[Any, ...]
@@ -55,12 +55,12 @@ class Mesh:
     frames: dict[str, int]
 
     def fraction(self, k: int, x: float) -> float:
-        """Fraction of the rod that is at fraction x of the element from section k to the next."""
+        """Fraction of the rod at fraction x of the element from section k to the next."""
         return self.fractions[k] + x * (self.fractions[k + 1] - self.fractions[k])
 
 
 def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
-    """Sections with at least that many elements between them; every named frame is a section.
+    """Sections with at least this number of elements between them; every named frame is a section.
 
     Elements are equal between neighbouring frames and as equal as possible overall; their distribution is determined
     at the model's own parameter values.
@@ -93,7 +93,7 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
         text = "its frames change their order, which determines the placement of its elements"
         build.require(stops[b] - stops[a], f"rods.{rod.name}.frames", text, ANEW)
         shares = [j / count for j in range(1, count + 1)]
-        # as a column: hundreds of expressions take long to write down one by one
+        # as a column: creating hundreds of expressions individually is slow
         arc_lengths += se3.scalars(stops[a] + (stops[b] - stops[a]) * ca.DM(shares))
         lengths += [(stops[b] - stops[a]) / count] * count
         fractions += [a + (b - a) * share for share in shares]
@@ -118,7 +118,7 @@ def plane_problems(rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Probl
 
 
 def sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]) -> list[Place]:
-    """Frames of the rod's sections, base included: free on the world, or moving in a plane where its strains lie in one."""
+    """Frames of the rod's sections, including the base: free on the world, or moving in a plane if its strains are planar."""
     plane = plane_of(rod.free)
     if plane is None:
         return free_sections(build, rod, arc_lengths)
@@ -126,7 +126,7 @@ def sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]) -> li
 
 
 def free_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]) -> list[Place]:
-    """Free frames on the world, one per section but the first, which is the rod's base; they start in the rod's shape."""
+    """Free frames on the world, one per section except the first, which is the rod's base; they start in the rod's shape."""
     base, twist = se3.compose(build.initial_pose(rod.node), rod.placement), build.initial_twist(rod.node)
     places: list[Place] = [(rod.node, rod.placement)]
     turned, positions = _started_sections(build, rod, base, twist, arc_lengths[1:])
@@ -147,7 +147,7 @@ def free_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]) 
 def _started_sections(
     build: Build, rod: RodProperties, base: Pose, twist: Any, arc_lengths: Sequence[Any]
 ) -> tuple[list[tuple[list[Any], list[Any]]], Any]:
-    """Orientation of each section at the start as a quaternion and its rates in its own axes, and all positions (3 x n) [m]."""
+    """Initial orientation of each section as a quaternion and its rates in its own axes, and all positions (3 x n) [m]."""
 
     def turned(R: Any) -> tuple[list[Any], list[Any]]:
         return build.quaternion(R), build.entries(R.T @ twist[3:6])
@@ -161,7 +161,7 @@ def _started_sections(
 
 
 def planar_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any], plane: Plane) -> list[Place]:
-    """Frames on the world that move in a plane, the one of the base's own axes as they are at the start.
+    """Frames on the world that move in a plane of the initial axes of the base.
 
     Their coordinates are displacements along these axes and the angle about the plane's normal.
     """
@@ -176,7 +176,7 @@ def planar_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]
         slide = base[0].T @ se3.point_velocity(twist, base[1] + base[0] @ p)
         rates = (slide[along], slide[2], (base[0].T @ twist[3:6])[1 - along])
         _refuse_shape_out_of_plane(build, rod, (R, p), 1 - along, plane)
-        # about the normal z turns towards x, but away from y
+        # about the normal z rotates towards x, but away from y
         angle = ca.atan2(R[along, 2], R[2, 2]) * (1 if along == 0 else -1)
         for j, (label, start) in enumerate(((plane[0], p[along]), ("z", p[2]), ("angle", angle))):
             name, unit = f"{rod.name}.section[{k}].{label}", "rad" if label == "angle" else "m"
@@ -187,7 +187,7 @@ def planar_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]
 
 
 def _refuse_base_out_of_plane(build: Build, rod: RodProperties, base: Pose, normal: int, plane: Plane) -> None:
-    """What carries the base may move it in the plane only: then every twist of it is one of the plane."""
+    """Check that the carrier of the base moves it in the plane only: all its twists are then in the plane."""
     R, p = base
     twists = build.initial_twists(rod.node)
     turns = R.T @ twists[3:6, :]
@@ -222,9 +222,10 @@ def add_elements(
     constants: Sequence[Sequence[Any]],
     force: Callable[..., FrameForce],
 ) -> list[tuple[int, int, int]]:
-    """Add the elements between neighbouring sections, each with its constants; `force(elements=n)` is that of n in a row.
+    """Add the elements between neighbouring sections, each with its constants; `force(elements=n)` is the force of n successive
+    ones.
 
-    Returns of each element the index of its force in the system, its place among those of this force, and their number.
+    Returns for each element the index of its force in the system, its index among those of this force, and their number.
     """
     nodes = [node for node, _ in places]
     together = len(constants) if joins_pieces(rod.law) else 1
@@ -239,8 +240,8 @@ def add_elements(
 
 @dataclass(frozen=True)
 class ElementState:
-    """An element between two sections: its mean strain (6), the rate of it, its change per relative increment (6 x 6), its
-    constants, and of a law that joins all elements their mean stretch and its rate."""
+    """An element between two sections: its mean strain (6), its rate, its derivative with respect to relative increments (6 x 6),
+    its constants, and, for a law that couples all elements, their mean stretch and its rate."""
 
     strain: Any
     rate: Any
@@ -252,7 +253,7 @@ class ElementState:
 def element_state(
     poses: Sequence[Pose], twists: Sequence[Any], c: Any, fields: Fields, strain: Any, index: int, elements: int
 ) -> ElementState:
-    """State of one of several elements in a row, with `fields` of each in the constants c; `strain` as in `element_or_chain`."""
+    """State of one of several successive elements, with `fields` of each in the constants c; `strain` as in `element_or_chain`."""
     found = []
     for k in range(elements):
         own = c[fields.size * k : fields.size * (k + 1)]
@@ -267,9 +268,9 @@ def element_state(
 def element_or_chain(
     name: str, fields: Fields, law: Law, signals: int, elements: int, strain: Any, answer: Callable[..., Effect]
 ) -> FrameForce:
-    """Force of an element by its strain and the answer to it, or of all elements of a rod that the law joins.
+    """Force of an element from its strain and the section law, or of all elements of a rod that the law couples.
 
-    `answer(strain, rate, constants, signals, mean)` takes the mean stretch and its rate, where the law needs it.
+    `answer(strain, rate, constants, signals, mean)` has the mean stretch and its rate as arguments if the law needs them.
     """
     if not joins_pieces(law):
         return relative_force(name, constants=fields.size, signals=signals, deformation=strain, law=answer)

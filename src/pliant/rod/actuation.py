@@ -1,10 +1,10 @@
 """Forces along the strains of a rod from its chambers: signals, and their effect at the current strains.
 
-A chamber at (x, y) in the section is stretched by `m = n.z` with n = (1, y, -x) and z = (1 + stretch, bend_x, bend_y). What its
-pressure does follows from a potential per length of rod, a polynomial in m: its volume times the pressure if its wall does not
-give. All chambers of a rod together then make the force `w + Q z + C(z, z)` on z, with Q the sum of n n' and C that of
-n n n, each times a coefficient. The signals are w, as a force along the six strains, and the distinct entries of Q and C,
-so that a rod has the same kernels however many chambers it has.
+A chamber at (x, y) in the section is stretched by `m = n.z` with n = (1, y, -x) and z = (1 + stretch, bend_x, bend_y). The effect
+of its pressure follows from a potential per length of rod, a polynomial in m: its volume times the pressure if its wall is
+inextensible. All chambers of a rod together exert the force `w + Q z + C(z, z)` on z, where Q is the sum of n n' and C that of n
+n n, each times a coefficient. The signals are w, as a force along the six strains, and the distinct entries of Q and C, so that
+the kernels of a rod do not depend on the number of its chambers.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import casadi as ca
 PAIRS = tuple(combinations_with_replacement(range(3), 2))
 TRIPLES = tuple(combinations_with_replacement(range(3), 3))
 STEADY = 6
-"""Signals of chambers whose force does not depend on strains: that force."""
+"""Number of signals of chambers whose force is independent of the strains: that force."""
 VARYING = STEADY + len(PAIRS) + len(TRIPLES)
-"""Signals of chambers whose force does: also the distinct entries of Q and C."""
+"""Number of signals of chambers whose force depends on the strains: also the distinct entries of Q and C."""
 
 
 def chamber_signals(x: Any, y: Any, coefficients: Sequence[Any]) -> list[Any]:
-    """Signals of a chamber at (x, y) [m] that pushes with `c0 + c1 m + c2 m^2` [N] where it is stretched by m: six if c1 and c2
-    are left out."""
+    """Signals of a chamber at (x, y) [m] that pushes with `c0 + c1 m + c2 m^2` [N] when stretched by m: six if c1 and c2 are
+    omitted."""
     n = (1, y, -x)
     out = [0, 0, *(coefficients[0] * entry for entry in n), 0]
     if len(coefficients) > 1:

@@ -1,7 +1,7 @@
 """Circular arcs without a singularity at the straight pose: their shape, and integrals along them in closed form.
 
 A section bends with the rotation vector `w = (w_x, w_y, 0)` [rad] from its base to its end and has the length L [m]. With
-`b = (w_y, -w_x, 0)`, the way it leans, `s = |w|^2`, and x from 0 to 1 along it,
+`b = (w_y, -w_x, 0)`, the direction of bending, `s = |w|^2`, and x from 0 to 1 along it,
 
     p(x) = L (alpha b + beta e3),   alpha = x^2 c2(x^2 s),   beta = x c1(x^2 s),   R(x) = exp(x hat(w))
 
@@ -36,7 +36,7 @@ class ArcIntegrals:
     beta_beta: Any
     gamma_gamma: Any
     alpha_beta_s: Any
-    """Of alpha beta_s - beta alpha_s, which is -alpha gamma / 2; with derivatives by s."""
+    """Of alpha beta_s - beta alpha_s = -alpha gamma / 2; with derivatives with respect to s."""
     kappa: Any
     """Of (x^2 - 2 alpha) / (2 s)."""
     c_c: Any
@@ -65,12 +65,12 @@ def arc_integrals(s: Any, c: Sequence[Any]) -> ArcIntegrals:
 
 
 ORDERS = 8
-"""Stumpff's functions that a section's motion needs, with the derivatives of its tangents."""
+"""Number of Stumpff functions for the motion of a section, with the derivatives of its tangents."""
 
 
 @cache
 def arc_motion(coordinates: ArcCoordinates) -> Motion:
-    """A section of an arc at a fraction of its length. Constants: the fraction x, those of the coordinates."""
+    """A section of an arc at a fraction of its length. Constants: the fraction x, and those of the coordinates."""
 
     def functions(z: Any, c: Any) -> Any:
         return ca.vertcat(*stumpff(c[0] ** 2 * ca.dot(z[0:2], z[0:2]), ORDERS))
@@ -112,8 +112,8 @@ def arc_motion(coordinates: ArcCoordinates) -> Motion:
 
 
 def stumpff_slopes(y: Any, w: Any) -> tuple[Any, Any]:
-    """Derivatives of Stumpff's functions y by `s = |w|^2`, of which those of the two highest orders are not known, and of s by
-    `(w_x, w_y, L)`."""
+    """Derivatives of Stumpff functions y with respect to `s = |w|^2`, which are unknown for the two highest orders, and of s with
+    respect to `(w_x, w_y, L)`."""
     return ca.vertcat(*slopes(ca.vertsplit(y)), ca.SX.nan(2)), ca.horzcat(2 * w.T, 0)
 
 

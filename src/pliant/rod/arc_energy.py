@@ -1,17 +1,17 @@
-"""Kinetic energy of an arc on a moving base: mass matrix and forces of the velocities from a few functions of its bend.
+"""Kinetic energy of an arc on a moving base: mass matrix and velocity forces from a few functions of its bend.
 
-Nothing about an arc tells one direction across its axis from another. So with u the rate of its bend w, omega the angular
+An arc is symmetric about its axis: all transverse directions are equivalent. With u the rate of its bend w, omega the angular
 velocity of its base, and
 
     b = (w_y, -w_x, 0),   n = (-w_y, w_x),   B = b.omega,   sigma = w.u,   nu = n.u,
 
-its energy of turning and bending is, with ten functions of `s = |w|^2` (`FORM`),
+its energy of rotation and bending is, with ten functions of `s = |w|^2` (`FORM`),
 
     1/2 (t0 |omega|^2 + t1 B^2 + 2 t2 B omega_z + t3 omega_z^2)
     + k1 nu omega_z + k2 u.omega + k3 sigma w.omega - k4 nu B + 1/2 (f1 |u|^2 + f2 sigma^2),
 
-for its mass in units of mass times length squared, for the turning of its slices as it stands. With L' the rate of its
-length, `mass (e L'^2 / 2 + L e_s sigma L')` is what a change of length adds; the velocity V of the base meets the momentum of
+for its mass in units of mass times length squared, for the rotation of its slices directly. With L' the rate of its length, `mass
+(e L'^2 / 2 + L e_s sigma L')` is the contribution of a change of length; the velocity V of the base couples with the momentum of
 the centre `p = L (alpha b + beta e3)`.
 
 The forces that the velocities require follow from this energy by Lagrange's equations. What contains V is the mass matrix times the
@@ -34,16 +34,16 @@ from pliant.rod.arc import LEAN, PLANE, UP, across, in_plane
 from pliant.rod.stumpff import slopes
 
 FORM = Fields("t0", "t1", "t2", "t3", "k1", "k2", "k3", "k4", "f1", "f2")
-"""Functions of s that make the energy of turning and bending."""
+"""Functions of s in the energy of rotation and bending."""
 
 ORDERS = 11
-"""Stumpff's functions that energies of arcs need, with the derivatives of their tangents."""
+"""Number of Stumpff functions in energies of arcs, with the derivatives of their tangents."""
 
 
 @dataclass(frozen=True)
 class ArcEnergy:
-    """An energy as functions of s. mass, slices: `FORM` of the mass and of the turning of slices; alpha, beta: of the centre;
-    e: mean square of the distance from the base over the length, as it counts for changes of length."""
+    """An energy as functions of s. mass, slices: `FORM` of the mass and of the rotation of slices; alpha, beta: of the centre; e:
+    mean square of the distance from the base over the length, for changes of length."""
 
     mass: list[Any]
     slices: list[Any]
@@ -53,13 +53,14 @@ class ArcEnergy:
 
 
 Energy = Callable[[Any, list[Any], Any], ArcEnergy]
-"""`(s, c, inertia) -> energy`, with c Stumpff's functions of s and the inertia of all slices about a diameter and about the
+"""`(s, c, inertia) -> energy`, with c the Stumpff functions of s and the inertia of all slices about a diameter and about the
 tangent [kg m^2]."""
 
 
 @cache
 def _functions(energy: Energy) -> ca.Function:
-    """`(s, c, inertia)` -> forms of mass and slices, (alpha, beta, e); the same by s; and the last three by s again."""
+    """`(s, c, inertia)` -> forms of mass and slices, (alpha, beta, e); their derivatives with respect to s; and second
+    derivatives of the last three."""
     s, c, inertia = ca.SX.sym("s"), ca.SX.sym("c", ORDERS + 1), ca.SX.sym("i", 2)
     along = ca.vertcat(1, *slopes(ca.vertsplit(c)), ca.SX.nan(2))
 
@@ -74,7 +75,7 @@ def _functions(energy: Energy) -> ca.Function:
 
 @dataclass(frozen=True)
 class Arc:
-    """An arc of bend w [rad], length [m], mass [kg] and an energy; c: Stumpff's functions of |w|^2, as symbols or numbers."""
+    """An arc with bend w [rad], length [m], mass [kg] and an energy; c: Stumpff functions of |w|^2, as symbols or numbers."""
 
     energy: Energy
     w: Any
@@ -84,7 +85,7 @@ class Arc:
     c: Any
 
     def mass_matrix(self) -> Any:
-        """9 x 9, by the twist of its base and the rates of `(w_x, w_y, L)`."""
+        """9 x 9, for the twist of its base and the rates of `(w_x, w_y, L)`."""
         mass, slices, (alpha, beta, e), _, _, (alpha_s, beta_s, e_s), _ = self.functions()
         w, length, m = self.w, self.length, self.mass
         b, n = LEAN @ w, across(w)
@@ -115,13 +116,13 @@ class Arc:
         )
 
     def functions(self) -> list[Any]:
-        """What `_functions` gives, the triples as lists."""
+        """Result of `_functions`, with the triples as lists."""
         values = _functions(self.energy).call([ca.dot(self.w, self.w), self.c, ca.vertcat(*self.inertia)])
         return [ca.vertsplit(x) if x.numel() == 3 else x for x in values]
 
 
 class _ArcMotion:
-    """An arc and its velocities: products of the vectors, the form, and its derivatives by s, by the length and by time."""
+    """An arc and its velocities: products of the vectors, the form, and its derivatives with respect to s, the length and time."""
 
     def __init__(self, arc: Arc, W: Any) -> None:
         self.arc, self.omega, self.u, self.pull = arc, W[3:6], W[6:8], W[8]
@@ -142,7 +143,7 @@ class _ArcMotion:
         self.on_w = self.form.k3 * self.sigma
 
     def turning_forces(self) -> Any:
-        """Of the angular momentum `t0 omega + on_b b + k2 u + on_w w + on_z e3` about the base."""
+        """Rate of the angular momentum `t0 omega + on_b b + k2 u + on_w w + on_z e3` about the base."""
         at, rate, w, u, z = self.form, self.rate, self.arc.w, self.u, self.omega[2]
         on_z = at.t2 * self.B + at.t3 * z + at.k1 * self.nu
         b_rate = rate.t1 * self.B + rate.t2 * z - rate.k4 * self.nu + at.t1 * self.B_dot
@@ -153,7 +154,7 @@ class _ArcMotion:
         return along_axes + in_plane((rate.k2 + self.on_w) * u + w_rate * w) + ca.cross(self.omega, momentum)
 
     def bending_forces(self) -> tuple[Any, Any]:
-        """Of the momentum `on_n n + k2 omega + f1 u + along w` on the bend, and on the length, without those of the centre."""
+        """Rates of the momenta `on_n n + k2 omega + f1 u + along w` of the bend, and of the length, without those of the centre."""
         at, rate, w, flat, z = self.form, self.rate, self.arc.w, self.omega[0:2], self.omega[2]
         m, length, pull, e_s, e_ss = self.arc.mass, self.arc.length, self.pull, self.means_s[2], self.means_ss[2]
         on_n = at.k1 * z - at.k4 * self.B
@@ -167,7 +168,8 @@ class _ArcMotion:
         return bending, pulling - ca.dot(self.products, self.by_length)
 
     def centre(self) -> tuple[Any, Callable[[Any], Any], Any, Any]:
-        """Its position; the force on the bend from one on it; its derivative by the length; its acceleration."""
+        """Position of the centre; the force on the bend from a force on it; its derivative with respect to the length; its
+        acceleration."""
         w, length, sigma, omega = self.arc.w, self.arc.length, self.sigma, self.omega
         straight, leaning = (x[0] * self.b + x[1] * UP for x in (self.means, self.means_s))
         changing = self.means[0] * self.lean + 2 * sigma * leaning

@@ -46,7 +46,7 @@ ARC_MASS = ARC + Fields("mass", "diameter", "tangent")
 
 
 class ArcModel(RodModelBase):
-    """Circular arcs in a row that stretch and bend but neither shear nor twist. Final classes add `kind` and the mass."""
+    """Circular arcs in series that stretch and bend but neither shear nor twist. Final classes add `kind` and the mass."""
 
     fineness: ClassVar[str] = "sections"
     renamed: ClassVar[Mapping[str, str]] = {"extensible": "`strains: inextensible` in the rod, next to its `model`"}
@@ -77,7 +77,7 @@ class ArcModel(RodModelBase):
         return tuple(k for k in free if k in FREE)
 
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Muscles need a place and a length that changes; lists have an entry per coordinate; no shear, no twist."""
+        """Muscles need a position and a variable length; lists have one entry per coordinate; no shear, no twist."""
         here, free = "model", rod.free_strains()
         size = ArcCoordinates(self.coordinates, free).size
         if self.coordinates == "muscles":
@@ -122,7 +122,7 @@ class ArcModel(RodModelBase):
 
     @abstractmethod
     def inertia(self, coordinates: ArcCoordinates) -> Inertia:
-        """Kind of the mass of an arc, with the constants `ARC_MASS`."""
+        """Type of the mass of an arc, with the constants `ARC_MASS`."""
 
     def apply(self, build: Build, rod: RodProperties) -> None:
         """Add the arcs to the system."""
@@ -178,7 +178,7 @@ class ArcModel(RodModelBase):
 
 @dataclass(frozen=True)
 class _Arc:
-    """An arc in numbers or expressions: its coordinates, their constants, their values without stress and at the start."""
+    """An arc in numbers or expressions: its coordinates, their constants, their stress-free and initial values."""
 
     kind: ArcCoordinates
     constants: list[Any]
@@ -187,7 +187,7 @@ class _Arc:
 
 
 def energy_inertia(name: str, coordinates: ArcCoordinates, energy: Energy) -> Inertia:
-    """Inertia of an arc with that energy; the constants are `ARC_MASS`."""
+    """Inertia of an arc with this energy; the constants are `ARC_MASS`."""
 
     def arc(z: Any, c: Any, y: Any) -> Arc:
         at = ARC_MASS.read(c)
@@ -211,7 +211,7 @@ def _is_viscous(rod: RodProperties) -> bool:
 
 
 def _strain_map(coordinates: ArcCoordinates, c: Any) -> Any:
-    """Derivative of the six strains by the coordinates, 6 x size."""
+    """Derivative of the six strains with respect to the coordinates, 6 x size."""
     A = coordinates.matrix(c) / ARC.read(c).undeformed
     return ca.vertcat(ca.SX(2, coordinates.size), A[2, :], A[0:2, :], ca.SX(1, coordinates.size))
 
@@ -237,8 +237,8 @@ def arc_piece(coordinates: ArcCoordinates) -> PieceKind:
 
 @cache
 def direct_state(coordinates: ArcCoordinates) -> Callable[[Any, Any, Any, Any], SectionState]:
-    """State of the middle section of an arc with springs and dampers on its coordinates: forces that do the same work on the
-    strains."""
+    """State of the middle section of an arc with springs and dampers on its coordinates: the forces along the strains that do the
+    same work."""
     fields = _direct_fields(coordinates.size)
 
     def state(q: Any, v: Any, c: Any, signal: Any) -> SectionState:

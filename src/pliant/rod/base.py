@@ -23,7 +23,7 @@ class RodModelBase(Part):
     """The field of the resolution: the N of `KIND:N`."""
 
     most_joined: ClassVar[int] = 40
-    """How many pieces it may have for laws that join all pieces of a rod, which then make one force."""
+    """Maximum number of pieces for laws that couple all pieces of a rod, which then form one force."""
 
     is_linear: ClassVar[bool] = False
     """Whether it is valid for small deflections only."""
@@ -38,11 +38,11 @@ class RodModelBase(Part):
 
     @property
     def has_own_drag(self) -> bool:
-        """Whether `apply` adds the drag of `rod.mass_damping` itself, by its own mass; otherwise it acts on its pieces."""
+        """Whether `apply` adds the drag of `rod.mass_damping` itself, from its own mass; otherwise it acts on its pieces."""
         return False
 
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """What this model cannot do for a rod; paths start at the rod."""
+        """Faults if this model does not support a rod; paths start at the rod."""
         yield from ()
 
     def pieces(self) -> int:

@@ -72,7 +72,7 @@ class Chamber(Repeated):
         return self
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Sizes above zero, threads that are neither along the chamber nor beyond a right angle to it."""
+        """Sizes must be positive, and the braid angle between 0 and 90 degrees."""
         yield from positive(self, value, "radius", "area")
         if self.braid_angle is not None and not 0 < value(self.braid_angle) <= math.pi / 2 + 1e-12:
             found = f"{math.degrees(value(self.braid_angle)):g} deg"
@@ -84,7 +84,7 @@ class Chamber(Repeated):
 
     @property
     def depends_on_strains(self) -> bool:
-        """Whether its force changes with the rod's strains."""
+        """Whether its force depends on the rod's strains."""
         return self.braid_angle is not None or self.area_growth is not None
 
     def signals(self, build: Build) -> list[Any]:
@@ -94,7 +94,7 @@ class Chamber(Repeated):
         return [sum(parts) for parts in zip(*each, strict=True)]
 
     def area_at_rest(self, value: Callable[[Scalar], Any]) -> Any:
-        """Area of each of them in the undeformed rod without pressure [m^2]; a chamber with a force has none."""
+        """Area of each chamber in the undeformed rod without pressure [m^2]; zero for a chamber with a force."""
         assert self.area is not None or self.radius is not None, "checked when the model was read"
         return value(self.area) if self.area is not None else math.pi * value(self.radius) ** 2  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""A stretch of rod with constant strains: the exponential of a twist, and its derivatives in few operations."""
+"""A piece of rod with constant strains: the exponential of a twist, and its derivatives in few operations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def exponential() -> ca.Function:
 
 @cache
 def load_slope() -> ca.Function:
-    """Of a twist x and a wrench (6 each): derivative by x of the wrench's work per unit of each entry of x (6 x 6)."""
+    """For a twist x and a wrench (6 each): derivative with respect to x of the wrench's work per unit of each entry of x (6 x
+    6)."""
     x, wrench = ca.SX.sym("x", 6), ca.SX.sym("f", 6)
     slope = _along(lambda x, at: se3.left_jacobian(x, at).T @ wrench, x, ca.SX.eye(6))
     return ca.Function("load_slope", [x, wrench], [ca.densify(slope)], {"cse": True})
@@ -29,7 +30,7 @@ def load_slope() -> ca.Function:
 
 @cache
 def twist_slope() -> ca.Function:
-    """Of a twist x and its rate y (6 each): derivative of the end's twist `left_jacobian(x) y` along y, at constant y (6)."""
+    """For a twist x and its rate y (6 each): derivative of the end's twist `left_jacobian(x) y` along y, at constant y (6)."""
     x, y = ca.SX.sym("x", 6), ca.SX.sym("y", 6)
     slope = _along(lambda x, at: se3.left_jacobian(x, at) @ y, x, y)
     return ca.Function("twist_slope", [x, y], [ca.densify(slope)], {"cse": True})
@@ -38,7 +39,7 @@ def twist_slope() -> ca.Function:
 def _along(expression: Callable[[Any, so3.AngleFunctions], Any], x: Any, directions: Any) -> Any:
     """Derivatives of an expression of a twist x and of the functions of its angle, one column per direction (6 x n).
 
-    The functions are taken for variables of their own, with the derivatives that they have.
+    The functions are treated as independent variables with known derivatives.
     """
     values, slopes = so3.angle_functions(ca.dot(x[3:6], x[3:6]))
     symbols = ca.SX.sym("f", len(values))

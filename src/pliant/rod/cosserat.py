@@ -1,6 +1,6 @@
 """Rod model `cosserat`: a discrete Cosserat rod, sections with absolute poses and elastic elements between neighbours.
 
-Every section is a free frame, so the equations are sparse and cost grows linearly; strains follow from the
+Every section is a free frame, so the equations are sparse and the cost is linear in their number; strains follow from the
 relative pose of neighbours, equation (2) of the reference or better.
 """
 
@@ -97,7 +97,7 @@ rods:
         name_frames(build, rod, places, stations.frames)
 
     def _started(self, rod: RodProperties, begin: Any, end: Any) -> Sequence[Any]:
-        """Strains of an element in the rod's shape, as its map measures them."""
+        """Strains of an element in the rod's shape, as measured by its map."""
         if self.map == "logarithm":
             return rod.curve.strains(begin, end)
         return rod.curve.measured(begin, end, self._measure)
@@ -109,8 +109,8 @@ rods:
 
 @cache
 def element_force(map: Map, law: Law, *, signals: int = 0, elements: int = 1) -> FrameForce:
-    """Section law on the strains of an element between two sections, or of all elements of a rod that the law joins. Constants of
-    each: placements of both ends, those of the law."""
+    """Section law on the strains of an element between two sections, or of all elements of a rod that the law couples. Constants
+    of each: placements of both ends, those of the law."""
     fields = ENDS + constants_of(law)
 
     def answer(strain: Any, rate: Any, c: Any, signal: Any, mean: Any = None) -> Effect:
@@ -133,7 +133,7 @@ def middle_state(map: Map, law: Law, index: int, elements: int) -> Callable[[Any
 
 
 def _strain(fields: Fields, map: Map) -> Callable[[Any, Any, Any], Any]:
-    """The strain of an element from the far end's position and rotation vector, seen from the near end, and its constants."""
+    """The strain of an element from the far end's position and rotation vector relative to the near end, and its constants."""
 
     def strain(p: Any, alpha: Any, c: Any) -> Any:
         return ca.vertcat(*_deformation(p, alpha, map)) / fields.read(c).length - ca.DM([0, 0, 1, 0, 0, 0])
@@ -142,7 +142,7 @@ def _strain(fields: Fields, map: Map) -> Callable[[Any, Any, Any], Any]:
 
 
 def _deformation(p: Any, alpha: Any, map: Map) -> tuple[Any, Any]:
-    """Strains times length from the far end's position and rotation vector seen from the near end."""
+    """Strains times length from the far end's position and rotation vector relative to the near end."""
     if map == "logarithm":
         return so3.inverse_left_jacobian(alpha) @ p, alpha
     if map == "midpoint":

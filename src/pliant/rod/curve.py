@@ -1,4 +1,4 @@
-"""The shape in which a rod starts: pieces of constant strain in a row, as numbers or expressions of parameters."""
+"""The initial shape of a rod: pieces of constant strain in series, as numbers or expressions of parameters."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Six = tuple[Any, Any, Any, Any, Any, Any]
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of a rod with the same six strains all along.
+    """A piece of a rod with constant strains.
 
-    begin: arc length of its first section [m]; pose: of that section, seen from the rod's base; quaternion: the same
+    begin: arc length of its first section [m]; pose: of that section relative to the rod's base; quaternion: the same
     orientation, with the sign that makes it continuous along the rod.
     """
 
@@ -31,38 +31,38 @@ class Piece:
 
     @property
     def is_straight(self) -> bool:
-        """Whether it has no bend and no twist, whatever the parameters."""
+        """Whether it has no bend and no twist for all parameters."""
         return all(isinstance(bend, int | float) and bend == 0 for bend in self.strain[3:])
 
     def relative(self, arc_length: Any) -> Pose:
-        """Pose of the section an arc length [m] further on (or back, if negative) along the same strains."""
+        """Pose of the section at an arc length [m] further along the same strains (negative: backward)."""
         along = arc_length * ca.vertcat(self.strain[0], self.strain[1], 1 + self.strain[2])
         if self.is_straight:
-            return ca.DM.eye(3), along  # straight rods are many, and the exponential is long to write down
+            return ca.DM.eye(3), along  # straight rods are common, and the exponential is a long expression
         return cached_functions.exp(ca.vertcat(along, arc_length * ca.vertcat(*self.strain[3:])))
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Pieces from base to tip. `nominal` gives the value of an expression at the model's own parameter values, where it
-    is settled which piece a section belongs to."""
+    """Pieces from base to tip. `nominal` returns the value of an expression at the model's own parameter values, which determine
+    the piece of a section."""
 
     pieces: tuple[Piece, ...]
     nominal: Callable[[Any], float]
 
     def pose(self, arc_length: Any) -> Pose:
-        """Pose of the section at that arc length [m], seen from the rod's base."""
+        """Pose of the section at this arc length [m] relative to the rod's base."""
         piece = self.pieces[self._piece(arc_length)]
         return se3.compose(piece.pose, piece.relative(arc_length - piece.begin))
 
     def quaternion(self, arc_length: Any) -> Any:
-        """Its orientation as a unit quaternion that is continuous along the rod, however often that turns."""
+        """Its orientation as a unit quaternion that is continuous along the rod for any number of turns."""
         piece = self.pieces[self._piece(arc_length)]
         turn = (arc_length - piece.begin) * ca.vertcat(*piece.strain[3:])
         return so3.quaternion_product(piece.quaternion, cached_functions.quaternion_exp(turn))
 
     def relative(self, a: Any, b: Any) -> Pose:
-        """Pose of the section at arc length b seen from the one at a [m]."""
+        """Pose of the section at arc length b relative to the one at a [m]."""
         if len(self.pieces) == 1:
             return self.pieces[0].relative(b - a)
         return se3.compose(se3.inverse(self.pose(a)), self.pose(b))
@@ -78,7 +78,7 @@ class Curve:
         return twist[0], twist[1], twist[2] - 1, twist[3], twist[4], twist[5]
 
     def shares(self, a: Any, b: Any) -> list[tuple[float, float, Six]]:
-        """The strains between arc lengths a and b [m], piece by piece: from and to which fraction of that length each holds."""
+        """The strains between arc lengths a and b [m], piece by piece, with the range of each as fractions of that length."""
         if len(self.pieces) == 1:
             return [(0.0, 1.0, self.pieces[0].strain)]
         begin, length = self.nominal(a), self.nominal(b - a)
@@ -91,7 +91,7 @@ class Curve:
         ]
 
     def turn(self, a: Any, b: Any) -> float:
-        """How far sections turn from arc length a to b [rad] at the model's own parameter values, piece by piece."""
+        """Rotation of sections from arc length a to b [rad] at the model's own parameter values, piece by piece."""
         if self.straight is not None:
             return 0.0
         begin, end = self.nominal(a), self.nominal(b)
@@ -104,12 +104,12 @@ class Curve:
 
     @property
     def straight(self) -> Six | None:
-        """The strains of a rod without any turn; None for other rods."""
+        """The strains of a rod without rotation; None for other rods."""
         piece = self.pieces[0]
         return piece.strain if len(self.pieces) == 1 and piece.is_straight else None
 
     def measured(self, a: Any, b: Any, measure: Callable[[Pose, Any], Sequence[Any]]) -> Sequence[Any]:
-        """The strains from arc length a to b [m] that a model finds from the relative pose and the distance by its map.
+        """The strains from arc length a to b [m] that the map of a model returns for the relative pose and the distance.
 
         All maps agree on a straight rod.
         """
@@ -123,12 +123,12 @@ class Curve:
 
     @cached_property
     def _bends(self) -> list[float]:
-        """How much the pieces turn per length [rad/m], at the model's own parameter values."""
+        """Rotation of the pieces per length [rad/m], at the model's own parameter values."""
         return [self.nominal(ca.norm_2(ca.vertcat(*piece.strain[3:]))) for piece in self.pieces]
 
     @cached_property
     def _begins(self) -> list[float]:
-        """Where the pieces begin [m], at the model's own parameter values."""
+        """Arc lengths at which the pieces begin [m], at the model's own parameter values."""
         return [self.nominal(piece.begin) for piece in self.pieces]
 
 
@@ -139,9 +139,9 @@ def constant_strain(strain: Sequence[Any], nominal: Callable[[Any], float]) -> C
 
 
 def through_poses(places: Sequence[tuple[Any, Pose]], nominal: Callable[[Any], float]) -> Curve:
-    """A rod through poses (arc length [m], pose seen from the base), the first at 0; strains are constant in between.
+    """A rod through poses (arc length [m], pose relative to the base), the first at 0; strains are constant in between.
 
-    Neighbouring poses must be turned by less than pi against each other.
+    Neighbouring poses must be rotated by less than pi relative to each other.
     """
     pieces = []
     quaternion: Any = ca.DM([1, 0, 0, 0])

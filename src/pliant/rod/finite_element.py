@@ -2,27 +2,27 @@
 
 Sections have absolute poses. Between two of them, strains vary as equilibrium requires: with `e` the mean strain of the
 helix through both ends (the logarithm of their relative pose over the length h) and no load inside the element, the
-section wrench turns along,  lambda' = ad(e)' lambda, so that at the Gauss points s = +-h / (2 sqrt 3) from the middle
+section wrench satisfies  lambda' = ad(e)' lambda, so that at the Gauss points s = +-h / (2 sqrt 3) from the middle
 
     lambda_g = lambda + s_g ad(e)' lambda,          strain_g = C_g^-1 lambda_g,
 
-and the logarithm of the product of exponentials (Magnus 1954, to fourth order) demands for the middle's wrench
+and the logarithm of the product of exponentials (Magnus 1954, to fourth order) requires for the wrench at the midpoint
 
     e - rest = F lambda,    F = 1/2 sum_g (1 + s_g ad(e)) C_g^-1 (1 + s_g ad(e))'.
 
 So the stored energy is h/2 (e - rest)' F^-1 (e - rest). It depends on the relative pose alone (objective, path
-independent), vanishes for constant rest strain, locks in nothing, and for small displacements is the element that is
-exact at its nodes. A curvature that varies linearly costs no further unknowns.
+independent), vanishes for constant rest strain, does not lock, and for small displacements is the element that is
+exact at its nodes. A linearly varying curvature needs no additional unknowns.
 
-With actuators a(e) (forces along the strains, of a potential A) and any section law w(e), the wrench that turns along is that of
-the loads alone, lambda = w(e) - a(e): under actuation alone the strain is the same all along the rod. With y = C^-1 lambda the
+With actuators a(e) (forces along the strains, of a potential A) and any section law w(e), the wrench in this equation is that of
+the loads alone, lambda = w(e) - a(e): under actuation alone the strain is constant along the rod. With y = C^-1 lambda the
 potential is
 
     h (W(e) - A(e)) + h/2 y' (F^-1 - C) y,
 
-which is the one above for a linear law without actuators. C is the stiffness at the strain e, so that y stays small where a law
-stiffens without bound. Of the second term the part that changes with `a` alone is not
-counted as supplied: where actuation varies in time, energies balance up to the square of the element's length.
+which is the one above for a linear law without actuators. C is the stiffness at the strain e, so that y stays small if a law
+stiffens without bound. The part of the second term that depends on `a` alone is not
+counted as supplied: if actuation varies in time, energies balance up to the square of the element's length.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ STRAIGHT = ca.DM([0, 0, 1, 0, 0, 0])
 """Derivative of position and orientation along a straight rod, in its axes."""
 
 SHEAR_WITH_BEND = ((0, 4, -1), (1, 3, 1))
-"""Each shear, the bend in the same plane, and the sign of the bend's slope under a positive shear force."""
+"""Each shear, the bend in the same plane, and the sign of the bend's slope due to a positive shear force."""
 
 
 class FiniteElement(RodModelBase):
@@ -111,7 +111,7 @@ rods:
 
     @property
     def has_own_drag(self) -> bool:
-        """Drag by mass acts where consistent mass is."""
+        """Whether mass-proportional drag acts on the consistent mass."""
         return self.mass == "consistent"
 
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
@@ -160,7 +160,7 @@ def element_constants(law: Law) -> Fields:
 
 @cache
 def element_force(law: Law, *, signals: int = 0, elements: int = 1) -> FrameForce:
-    """The element between two sections, or all elements of a rod that the law joins."""
+    """The element between two sections, or all elements of a rod that the law couples."""
     fields, name = element_constants(law), f"rod_fe_{law}{signal_word(signals)}"
     if joins_pieces(law):
 
@@ -186,10 +186,11 @@ def element_force(law: Law, *, signals: int = 0, elements: int = 1) -> FrameForc
 
 @cache
 def _slopes(law: Law, constants: int, signals: int) -> ca.Function:
-    """Of mean strain, its rate, constants and signals: the force along the strain, and its derivatives by strain, rate and signal.
+    """For mean strain, its rate, constants and signals: the force along the strain, and its derivatives with respect to strain,
+    rate and signal.
 
-    The wrench of the middle is defined by F wrench = y, so that its derivatives are F^-1 (dy - dF wrench): F is factorized
-    once, and nothing is differentiated through the elimination.
+    The wrench at the midpoint is defined by F wrench = y, so that its derivatives are F^-1 (dy - dF wrench): F is factorized
+    once, and the elimination is not differentiated.
     """
     strain, rate, wrench = ca.SX.sym("e", 6), ca.SX.sym("rate", 6), ca.SX.sym("wrench", 6)
     c, signal = ca.SX.sym("c", constants), ca.SX.sym("s", signals)
@@ -213,7 +214,7 @@ def _slopes(law: Law, constants: int, signals: int) -> ca.Function:
 
 
 def _mean_strain(fields: Fields) -> Callable[[Any, Any, Any], Any]:
-    """The mean strain of an element from the far end's position and rotation vector, seen from the near end, and its constants."""
+    """The mean strain of an element from the far end's position and rotation vector relative to the near end, and its constants."""
 
     def strain(p: Any, alpha: Any, c: Any) -> Any:
         helix = ca.vertcat(so3.inverse_left_jacobian(alpha) @ p, alpha)
@@ -234,7 +235,7 @@ def point_state(law: Law, side: int, index: int, elements: int) -> Callable[[Any
         at = fields.read(element.constants)
         near, far = ca.vertcat(at.stiffness, at.coupling), at.far_stiffness
         middle = (near + far) / 2
-        # the strain that actuators, and the law's own curve, have made without any load
+        # the strain due to actuators and the rest shape of the law, without load
         elastic = material_wrench(e, ca.DM.zeros(6), _undamped(at, middle), law, mean)
         softened = _SectionCompliance(law, e, (1.0 if mean is None else mean[0], element.constants, signal), ())
         unloaded = e - softened.of(compliance(middle)) @ (elastic - actuation(e, signal))
@@ -265,8 +266,8 @@ def _undamped(at: Any, stiffness: Any) -> SimpleNamespace:
 
 
 def _along_element(wrench: Any, strain: Callable[[Any, float], Any], length: Any, end: float) -> Any:
-    """The wrench of an element's near end at a fraction of its length, where no load acts in between, for strains as functions of
-    the wrench and of the fraction: one step of the classical Runge-Kutta method for lambda' = ad(e)' lambda."""
+    """The wrench of an element's near end at a fraction of its length, without loads in between, for strains as functions of the
+    wrench and of the fraction: one step of the classical Runge-Kutta method for lambda' = ad(e)' lambda."""
 
     def slope(here: Any, x: float) -> Any:
         return turning_of(here) @ (strain(here, x) + STRAIGHT)
@@ -286,15 +287,15 @@ def turning_of(wrench: Any) -> Any:
 
 
 Solve = Callable[["_Flexibility", Any], Any]
-"""What gives F^-1 y from F and y (6)."""
+"""Function that returns F^-1 y from F and y (6)."""
 
 
 def element_effect(
     strain: Any, rate: Any, c: Any, signal: Any, law: Law, mean: Any = None, solve: Solve | None = None
 ) -> Effect:
-    """The element's answer to its mean strain (6): force conjugate to it, energy and powers. `c`: `element_constants`.
+    """The response of the element to its mean strain (6): conjugate force, energy and powers. `c`: `element_constants`.
 
-    mean: of a law that joins all elements, the mean stretch of the rod and its rate. solve: in place of elimination.
+    mean: for a law that couples all elements, the mean stretch of the rod and its rate. solve: replaces elimination.
     """
     at = element_constants(law).read(c)
     length, stiffness = at.length, (ca.vertcat(at.stiffness, at.coupling), at.far_stiffness)
@@ -314,7 +315,7 @@ def element_effect(
     varied, turned, energy = _varied(strain + STRAIGHT, y, length, (near, far), solve or _solved)
     if (
         is_linear
-    ):  # the derivative of the wrench is the stiffness, which leaves nothing of the two compliances' difference
+    ):  # the derivative of the wrench is the stiffness, so that the difference of the two compliances vanishes
         force = -length * (varied - turned)
     else:
         correction = answer(strain, middle @ varied - y, *others)[1]
@@ -329,8 +330,8 @@ def element_effect(
 
 @cache
 def _loads(law: Law, constants: int, signals: int, *, is_joined: bool) -> ca.Function:
-    """Of a strain, a direction, the mean stretch of a rod that the law joins, `element_constants` and signals: the wrench of loads
-    that the strain stands for, and its derivative, transposed, along the direction."""
+    """For a strain, a direction, the mean stretch of a rod that the law couples, `element_constants` and signals: the
+    corresponding wrench of the loads, and its transposed derivative along the direction."""
     x, way, stretch = ca.SX.sym("x", 6), ca.SX.sym("way", 6), ca.SX.sym("mean")
     c, signal = ca.SX.sym("c", constants), ca.SX.sym("s", signals)
     section = _middle_section(law, c)
@@ -342,8 +343,8 @@ def _loads(law: Law, constants: int, signals: int, *, is_joined: bool) -> ca.Fun
 
 @cache
 def _softening(law: Law, constants: int, signals: int) -> ca.Function | None:
-    """Of the same: rho = 1 / sqrt(stiffness over that at rest), per strain, and its derivative, transposed, along the direction;
-    None of a law whose stiffness does not change."""
+    """For the same arguments: rho = 1 / sqrt(stiffness relative to that at rest), per strain, and its transposed derivative along
+    the direction; None for a law with constant stiffness."""
     x, way, stretch = ca.SX.sym("x", 6), ca.SX.sym("way", 6), ca.SX.sym("mean")
     c, signal = ca.SX.sym("c", constants), ca.SX.sym("s", signals)
     share = relative_stiffness(x, _middle_section(law, c), law)
@@ -359,7 +360,7 @@ def _middle_section(law: Law, c: Any) -> SimpleNamespace:
 
 
 class _SectionCompliance:
-    """Compliances of a section whose law is not linear, at a strain, in the middle and at both Gauss points.
+    """Compliances of a section with a nonlinear law, at a strain, at the midpoint and at both Gauss points.
 
     With rho (`_softening`) they are rho (compliance at rest) rho.
     """
@@ -378,9 +379,10 @@ class _SectionCompliance:
         return [self.of(C) for C in self.at_rest]
 
     def change(self, wrench: Any, varied: Any, length: Any) -> Any:
-        """Derivative of the potential's second term over the length by the strain, through the compliances alone.
+        """Derivative of the second term of the potential per length with respect to the strain, through the compliances alone.
 
-        With g = 2 varied - wrench it is, by rho, half of g (C rho wrench) + wrench (C rho g) - sum_g l_g (C_g rho l_g).
+        With g = 2 varied - wrench its derivative with respect to rho is half of g (C rho wrench) + wrench (C rho g) - sum_g l_g
+        (C_g rho l_g).
         """
         if self._function is None:
             return ca.DM.zeros(6)
@@ -394,8 +396,8 @@ class _SectionCompliance:
 
 
 def _varied(e: Any, y: Any, length: Any, compliances: tuple[Any, Any], solve: Solve) -> tuple[Any, Any, Any]:
-    """The wrench F^-1 y, half the change of y' F^-1 y with the mean strain e through F (6, with the sign of a force), and
-    half of y' F^-1 y itself; the module's text has the equations."""
+    """The wrench F^-1 y, half the derivative of y' F^-1 y with respect to the mean strain e through F (6, with the sign of a
+    force), and half of y' F^-1 y itself; see the equations in the module's docstring."""
     F = _Flexibility(e, length, compliances)
     wrench = solve(F, y)
     # the wrench makes the energy stationary, so only F is differentiated
@@ -403,7 +405,7 @@ def _varied(e: Any, y: Any, length: Any, compliances: tuple[Any, Any], solve: So
 
 
 class _Flexibility:
-    """F of the module's text, for a mean strain that includes the straight rod's: with the mean C of the compliances at the
+    """F of the module's docstring, for a mean strain that includes the straight rod's: with the mean C of the compliances at the
     Gauss points s = -+d from the middle, and half their difference B times d,
 
     F = C + ad(e) B + B ad(e)' + d^2 ad(e) C ad(e)'.
@@ -423,7 +425,7 @@ class _Flexibility:
         return self._mean + half + half.T
 
     def slope(self, wrench: Any) -> Any:
-        """Half the derivative of wrench' F wrench by ad(e)' wrench."""
+        """Half the derivative of wrench' F wrench with respect to ad(e)' wrench."""
         return self._difference @ wrench + self._square * (self._mean @ (turning_of(wrench) @ self._e))
 
     def times(self, wrench: Any) -> Any:
@@ -435,12 +437,12 @@ class _Flexibility:
 
 
 def straight_compliance(length: Any, stiffness: Any) -> Any:
-    """F of a straight element with the same stiffness (six, and two couplings) all along."""
+    """F of a straight element with constant stiffness (six, and two couplings)."""
     return _Flexibility(STRAIGHT, length, (compliance(stiffness),) * 2).matrix()
 
 
 def compliance(stiffness: Any) -> Any:
-    """Strains per force of a section, 6x6, from six stiffnesses and the coupling of the shears and of the bends."""
+    """Compliance matrix of a section, 6x6, from six stiffnesses and the coupling of the shears and of the bends."""
     out = ca.SX(6, 6)
     for at, coupling in ((0, stiffness[6]), (3, stiffness[7])):
         a, b = stiffness[at], stiffness[at + 1]
@@ -484,10 +486,10 @@ def _eliminated(factors: tuple[Any, list[Any]], x: Any) -> Any:
 
 
 def strain_friction(rate: Any, length: Any, stiffness: Any, damping: Any, power: Any) -> Any:
-    """Friction of the strain rates at the Gauss points, as a force against the rate of the mean strain.
+    """Damping of the strain rates at the Gauss points, as a force against the rate of the mean strain.
 
-    A curvature that varies linearly shows in the mean shear; these are the rates of the straight element, for small
-    displacements, with it set apart. Otherwise friction of shear would brake bending.
+    A linearly varying curvature appears in the mean shear; these are the rates of the straight element, for small displacements,
+    with it separated. Otherwise damping of shear would act on bending.
     """
     total = 0
     for side in (-GAUSS, GAUSS):
@@ -498,7 +500,7 @@ def strain_friction(rate: Any, length: Any, stiffness: Any, damping: Any, power:
 
 
 def gauss_rates(length: Any, stiffness: Any, side: float) -> Any:
-    """Strain rates at a Gauss point, at `side` times half the element from its middle, per rate of the mean strain, 6 x 6."""
+    """Strain rates at a Gauss point, at `side` times half the element from its midpoint, per rate of the mean strain, 6 x 6."""
     rows = ca.SX.eye(6)
     for shear, bend, sign in SHEAR_WITH_BEND:
         # phi / (1 + phi) and 1 / (1 + phi), phi = 12 EI / (GA length^2)

@@ -1,14 +1,14 @@
-"""Consistent mass of geometrically exact elements: mass along the curve that the poses of both ends stand for.
+"""Consistent mass of geometrically exact elements: mass along the curve defined by the poses of both ends.
 
-Between ends at pA and pB, a length h apart, with tangents tA and tB that turn with the sections,
+Between ends at pA and pB, a length h apart, with tangents tA and tB that rotate with the sections,
 
     p(x) = (1 - x) pA + x pB + h x (1 - x) (tA - tB) / 2,
 
-a parabola where the bend is constant. So the velocity is linear in the ends' velocities and in the tangents' rates, with
+a parabola for constant bending. So the velocity is linear in the ends' velocities and in the tangents' rates, with
 constant coefficients in world axes: rigid motions are exact, a common translation moves the mass and nothing else, and
-the mass matrix depends on nothing but the relative rotation. What the parabola lacks is odd about the middle, which
-costs bending modes and weight an error of fourth order only. Sections turn as half of lumped and half of linear
-interpolation would have it, which makes torsion of fourth order too.
+the mass matrix depends only on the relative rotation. The error of the parabola is odd about the middle, which
+causes a fourth-order error of bending modes and weight only. The rotation of sections is half lumped, half linear
+interpolation, which makes torsion fourth-order too.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _mass(pose: Any, q: Any, c: Any) -> tuple[Any, Any]:
 
 
 def _along(at: Any) -> Any:
-    """Mass of both ends' positions and of both tangents among each other, 4 x 4."""
+    """Mass matrix of both ends' positions and both tangents, 4 x 4."""
     along = ca.SX(4, 4)
     for k, x in enumerate(POINTS):
         bubble = at.length * x * (1 - x) / 2
@@ -79,7 +79,8 @@ def _rotary(at: Any) -> Any:
 
 
 def _velocity_forces(pose: Any, q: Any, W: Any, c: Any) -> Any:
-    """Forces at dW/dt = 0: of positions and tangents as they then accelerate, and of the sections' momenta that turn."""
+    """Forces at dW/dt = 0: of the resulting accelerations of positions and tangents, and of the rotating momenta of the
+    sections."""
     (R, _), at = pose, MASS.read(c)
     speeds, turns = (W[0:3], W[6:9]), (W[3:6], W[9:12])
     axes = (ca.SX.eye(3), R)
@@ -108,7 +109,7 @@ def _drag(poses: Sequence[Pose], twists: Sequence[Any], c: Any, signal: Any) -> 
     for k, x in enumerate(POINTS):
         bubble = at.length * x * (1 - x) / 2
         arms = ((1 - x) * near[1] + bubble * t_near, x * far[1] - bubble * t_far)
-        # what each frame's twist (v, w) moves the point by: share v + w x arm; the base's is taken away
+        # velocity of the point from each frame's twist (v, w): share v + w x arm; that of the base is subtracted
         moved = ((-arms[0] - arms[1], -1), (arms[0], 1 - x), (arms[1], x))
         velocity = sum(share * V[0:3] + ca.cross(V[3:6], arm) for (arm, share), V in zip(moved, twists, strict=True))
         force = -at.drag[k] * velocity
@@ -119,18 +120,19 @@ def _drag(poses: Sequence[Pose], twists: Sequence[Any], c: Any, signal: Any) -> 
 
 
 DRAG = FrameForce("rod_fe_drag", 3, DRAGGED.size, 0, _drag)
-"""Drag of the element's mass against velocities seen from the rod's base section, the first frame."""
+"""Drag on the element's mass from velocities relative to the rod's base section, the first frame."""
 
 
 def add_consistent_masses(build: Build, rod: RodProperties, stations: Mesh, places: Sequence[Place]) -> None:
-    """Mass of every element between neighbouring sections, and where loads along the rod act."""
+    """Mass of every element between neighbouring sections, and the points of application of loads along the rod."""
     written: dict[tuple[int, ...], tuple[Any, dict[str, Any]]] = {}
     for k, length in enumerate(stations.lengths):
         started = rod.curve.strains(*stations.arc_lengths[k : k + 2])
         inside = [rod.section(stations.fraction(k, x)) for x in (*POINTS.tolist(), 0.5)]
-        key = tuple(map(id, (length, started, *inside)))  # elements of a uniform rod are equal, and written down once
+        key = tuple(map(id, (length, started, *inside)))  # elements of a uniform rod are equal, and created once
         if key not in written:
-            written[key] = (started, inside), _mass_numbers(length, started, inside)  # with what the key names
+            # stored with the objects of the key, whose ids stay valid
+            written[key] = (started, inside), _mass_numbers(length, started, inside)
         numbers = written[key][1]
         build.inertia(ELEMENT, places[k : k + 2], (), MASS.write(**numbers))
         if rod.has_drag:
@@ -143,13 +145,13 @@ def add_consistent_masses(build: Build, rod: RodProperties, stations: Mesh, plac
                 drag=[rod.mass_damping * mass for mass in numbers["mass"]],
             )
             build.system.frame_force(DRAG, [rod.node, near, far], constants, 0, rod.name)
-    # loads that are spread along the rod act at the nodes
+    # distributed loads act at the nodes
     build.later_rod_pieces(rod.name, partial(lumped_pieces, rod, places, stations.arc_lengths, stations.fractions))
 
 
 def _mass_numbers(length: Any, started: Sequence[Any], inside: Sequence[SectionProperties]) -> dict[str, Any]:
-    """Numbers of an element of that length [m] with these strains at the start, from its sections at the Gauss points and in its
-    middle; by the names of `MASS`."""
+    """Constants of an element of this length [m] with these initial strains, from its sections at the Gauss points and at its
+    midpoint; by the names of `MASS`."""
     masses = [weight * length * at.mass for at, weight in zip(inside[:-1], WEIGHTS.tolist(), strict=True)]
     rotary = [length * x for x in inside[-1].rotary]
     return {"length": length, "tangent": (started[0], started[1], 1 + started[2]), "mass": masses, "rotary": rotary}

@@ -47,7 +47,7 @@ class StrainOrders(Part):
     """Of the twist."""
 
     def given(self) -> dict[str, int]:
-        """The strains that have an order, with it."""
+        """The strains with an order, and their orders."""
         orders = {label: getattr(self, label) for label in LABELS}
         return {label: order for label, order in orders.items() if order is not None}
 
@@ -165,7 +165,7 @@ rods:
     def _name(
         self, build: Build, rod: RodProperties, element: Element, basis: StrainBasis, held: _FixedStrains, number: int
     ) -> list[Any]:
-        """Name the coordinates of an element and start them on the rod's shape; returns their values there."""
+        """Name the coordinates of an element and initialize them from the rod's shape; returns their initial values."""
         started: list[Any] = []
         for strain, order in zip(basis.free, basis.orders, strict=True):
             unit = "-" if strain < 3 else "1/m"
@@ -185,7 +185,7 @@ rods:
         started: list[Any],
         number: int,
     ) -> Iterator[Piece]:
-        """Points of an element: one more than would do for a uniform rod with a linear law."""
+        """Points of an element: one more than required for a uniform rod with a linear law."""
         length = rod.length / self.elements
         for x, weight in zip(*gauss(max(basis.orders) + 2), strict=True):
             strain = rod.curve.straight or _strain(basis, started, x, held)
@@ -194,7 +194,7 @@ rods:
 
 
 class _FixedStrains:
-    """Strains along an element in the rod's shape, which those that are not free keep."""
+    """Initial strains along an element; fixed strains keep these values."""
 
     def __init__(self, rod: RodProperties, shares: list[tuple[float, float, Any]]) -> None:
         self._shares, self._held = shares, held_strains(rod.free)
@@ -202,7 +202,7 @@ class _FixedStrains:
 
     @property
     def is_zero(self) -> bool:
-        """Whether those that are not free are zero, whatever the parameters."""
+        """Whether the fixed strains are zero for all parameters."""
         return all(is_zero(six[k]) for _, _, six in self._shares for k in self._held)
 
     def strain(self, x: Any) -> Any:
@@ -211,15 +211,15 @@ class _FixedStrains:
         return next((six for _, last, six in self._shares if place <= last), self._shares[-1][2])
 
     def at(self, x: Any) -> list[Any]:
-        """Values at fraction x of those that are not free."""
+        """Values of the fixed strains at fraction x."""
         return [self.strain(x)[k] for k in self._held]
 
     def nearest(self, strain: int, order: int, j: int) -> Any:
-        """Value at the j-th Gauss point of the polynomial nearest to a strain (least squares along the element)."""
+        """Value at the j-th Gauss point of the least-squares polynomial of a strain along the element."""
         if len(self._shares) == 1:
             return self._shares[0][2][strain]
         points, weights = gauss(order + 1)
-        inner, inner_weights = gauss(order // 2 + 1)  # exact for the polynomial on each share
+        inner, inner_weights = gauss(order // 2 + 1)  # exact for the polynomial on each part
         total: Any = 0.0
         for first, last, six in self._shares:
             mean = sum(

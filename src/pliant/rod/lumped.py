@@ -1,4 +1,4 @@
-"""Mass of a rod lumped at sections along it: each carries the rod half-way to its neighbours as a rigid piece."""
+"""Mass of a rod lumped at sections along it: each represents the rod half-way to its neighbours as a rigid piece."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 WORLD = 0
 GAUSS = 3**-0.5
-"""Gauss points at +-GAUSS of a half piece give its mass, centre and inertia exactly, also where it tapers linearly."""
+"""Gauss points at +-GAUSS of a half piece give its exact mass, centre and inertia, also for linear taper."""
 
 
 def add_lumped_masses(

@@ -1,4 +1,4 @@
-"""Rod model `pcc`: piecewise constant curvature. Arcs in a row with their exact mass, integrated in closed form."""
+"""Rod model `pcc`: piecewise constant curvature. Arcs in series with their exact mass, integrated in closed form."""
 
 from __future__ import annotations
 
@@ -65,5 +65,5 @@ def exact_energy(s: Any, c: Sequence[Any], inertia: Any) -> ArcEnergy:
 
 
 def exact_energy_of_points(s: Any, c: Sequence[Any], inertia: Any) -> ArcEnergy:
-    """The same without the turning of slices."""
+    """The same without the rotation of slices."""
     return replace(exact_energy(s, c, inertia), slices=[0.0] * FORM.size)

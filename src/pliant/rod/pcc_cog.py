@@ -1,14 +1,14 @@
 """Rod model `pcc_cog`: piecewise constant curvature with the mass of each arc lumped at its centre of gravity.
 
-Where the exact energy of an arc has the integral of a product, this model has a constant times the product of means: of
-positions `int p dx`, and of the columns of `int R dx` for the turning of the slices. With V and w the velocity and angular
-velocity of the base, and the dot the change by the arc's own coordinates,
+Where the exact energy of an arc contains the integral of a product, this model contains a constant times the product of means: of
+positions `int p dx`, and of the columns of `int R dx` for the rotation of the slices. With V and w the velocity and angular
+velocity of the base, and the prime the derivative due to the arc's own coordinates,
 
     T = m/2 (|V|^2 + 2 V.(w x p + p') + k1 |w x p|^2 + 2 k2 (w x p).p' + k3 |p'|^2)
         + I/2 sum_i (k4 |w x r_i|^2 + 2 k5 (w x r_i).r_i' + k6 |r_i'|^2),      i = 1, 2.
 
-The six constants serve all arms. `tools/fit_pcc_cog_constants.py` finds them; they are kept in `pcc_cog_constants.json`.
-Terms that are linear in a mean need none, so gravity is exact.
+The six constants apply to all arms. `tools/fit_pcc_cog_constants.py` computes them; they are stored in `pcc_cog_constants.json`.
+Terms that are linear in a mean need no constant, so gravity is exact.
 """
 
 from __future__ import annotations

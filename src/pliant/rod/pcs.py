@@ -1,6 +1,7 @@
-"""Rod model `pcs`: piecewise constant strain, a row of segments each of which has the same strains all along.
+"""Rod model `pcs`: piecewise constant strain, a series of segments with constant strains each.
 
-Each segment's coordinates are its free strains, up to six; its end follows by the exponential map, exact for constant strain.
+The coordinates of each segment are its free strains, up to six; its end follows from the exponential map, exact for constant
+strain.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def frames_on_segment(build: Build, rod: RodProperties, segment: int, segments: 
     """
     found = {}
     for name, at in rod.attachments.items():
-        # the ends of the rod are reached up to round-off
+        # the ends of the rod are within round-off
         if min(max(math.ceil(rod.places[name] * segments), 1), segments) == segment + 1:
             fraction = at / rod.length * segments
             found[name] = fraction - segment
@@ -129,7 +130,7 @@ def _published_strains(relative: Pose, length: Any) -> Sequence[Any]:
 
 @cache
 def strain_segment(map: Map, free: Free = ALL, held: int = 0) -> Motion:
-    """A section of a segment. Constants: its arc length from the segment's base [m], `held` strains that are not free."""
+    """A section of a segment. Constants: its arc length from the segment's base [m], `held` fixed strains."""
     if map == "exponential":
         return segment_motion("strain_segment", _segment_pose, free, held, _segment_twists, _segment_acceleration)
     return segment_motion("published_segment", _published_pose, free, held)

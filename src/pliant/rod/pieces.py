@@ -1,8 +1,8 @@
-"""Pieces of a rod on coordinates: the section law on their strains, and the state of their sections.
+"""Pieces of a rod with coordinates: the section law applied to their strains, and the state of their sections.
 
-A model that has strains as functions of coordinates (`pcs`, `pseudo_rigid`, `gvs`, `polynomial`, arcs) says what a piece of it is
-by a `PieceKind`: a segment, or a point of a polynomial that stands for a share of the length. Most laws act on each piece by
-itself; one that joins all pieces of a rod (`section_law.joins_pieces`) makes one force of them.
+A model with strains as functions of coordinates (`pcs`, `pseudo_rigid`, `gvs`, `polynomial`, arcs) defines its pieces by a
+`PieceKind`: a segment, or a point of a polynomial that represents a part of the length. Most laws act on each piece separately; a
+law that couples all pieces of a rod (`section_law.joins_pieces`) combines them in one force.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class PieceState:
 
 @dataclass(frozen=True)
 class PieceKind:
-    """How strains follow from coordinates.
+    """Dependence of strains on coordinates.
 
     Attributes:
-        name: distinguishes kinds of kernels.
+        name: distinguishes types of kernels.
         parts: the coordinates.
-        shape: constants that come before those of the law.
+        shape: constants that precede those of the law.
         state: `(q, constants)` to the state of a piece.
-        section: the state of the middle section from that along the strains and the length [m], where the strains are not in the
+        section: the state of the middle section from that along the strains and the length [m], if the strains are not in the
             axes of that section.
     """
 
@@ -72,8 +72,9 @@ def add_pieces(
 ) -> None:  # fmt: skip
     """Add the section law of all pieces of a rod, in order.
 
-    points: how many of them in a row have the same coordinates; order: how many samples in a row give the order of the model;
-    smooth: those with the same coordinates have one formula, which nothing interrupts; viscous: all damping has the power one.
+    points: number of successive pieces with the same coordinates; order: number of successive samples whose polynomial has the
+    order of the model; smooth: pieces with the same coordinates have one formula without jumps; viscous: all damping has power
+    one.
     """
     together = len(pieces) if joins_pieces(rod.law) else 1
     row = (points, len(pieces) // points) if joins_pieces(rod.law) else (1, 1)
@@ -89,7 +90,7 @@ def add_pieces(
 
 
 Row = tuple[int, int]
-"""How many pieces in a row have the same coordinates, and how many such sets of coordinates there are."""
+"""Number of successive pieces with the same coordinates, and number of such sets of coordinates."""
 
 
 @cache
@@ -116,7 +117,7 @@ def piece_force(
 
 @cache
 def piece_state(kind: PieceKind, law: Law, index: int, row: Row) -> Callable[[Any, Any, Any, Any], SectionState]:
-    """State of the middle section of a piece, by its place in the row of `piece_force`."""
+    """State of the middle section of a piece, by its index in `piece_force`."""
 
     def state(q: Any, v: Any, c: Any, signal: Any) -> SectionState:
         found, mean = _states(kind, law, row, q, v, c)
@@ -130,7 +131,7 @@ def piece_state(kind: PieceKind, law: Law, index: int, row: Row) -> Callable[[An
 def _states(
     kind: PieceKind, law: Law, row: Row, q: Any, v: Any, c: Any
 ) -> tuple[list[tuple[PieceState, Any, Any]], Any]:
-    """State, strain rates and constants by name of each piece; the mean stretch of all and its rate, where the law needs it."""
+    """State, strain rates and constants by name of each piece; the mean stretch of all and its rate, if the law needs it."""
     fields, (points, sets) = kind.shape + constants_of(law), row
     n_q, n_v = sum(part.q_size for part in kind.parts), sum(part.v_size for part in kind.parts)
     found = []

@@ -3,7 +3,7 @@
     p(s) = (0, 0, s) + sum_k phi_k(s) d_k,        Q(s) = polynomial through Q_1 ... Q_n and the clamped base, normalized
 
 The coefficients d_k (displacements) and Q_k (orientations) are the values at sections along the rod, the Radau points
-of Legendre's polynomials: as well conditioned as an orthogonal basis, and every coordinate means something. The condition
+of Legendre's polynomials: as well conditioned as an orthogonal basis, and every coordinate has a meaning. The condition
 at the base is built into the basis. Strains are `xi = R' p' - e3` and `zeta = 2 vec(Q^-1 Q')`; their energy is summed
 over Gauss points.
 """
@@ -83,7 +83,7 @@ class Polynomial(RodModelBase):
             build.name_frame(f"{rod.name}.{name}", node, se3.identity())
 
     def _name_coordinates(self, build: Build, rod: RodProperties, element: Element, basis: Basis) -> Any:
-        """Name the coordinates and start them on the rod's shape; returns their values there."""
+        """Name the coordinates and initialize them from the rod's shape; returns their initial values."""
         q, v = element.q_at, element.v_at
         started: list[Any] = []
         for k, x in enumerate(basis.displacement_points):
@@ -111,7 +111,7 @@ class Polynomial(RodModelBase):
         return self.order + 1
 
     def _add_elasticity(self, build: Build, rod: RodProperties, element: Element, basis: Basis, started: Any) -> None:
-        # As many points as displacement polynomials: at these p' can follow any orientation, so nothing locks.
+        # As many points as displacement polynomials: at these p' can follow any orientation, which avoids locking.
         points = basis.displacements
         pieces = []
         for x, weight in zip(*gauss(points), strict=True):
@@ -137,7 +137,7 @@ def radau(count: int) -> np.ndarray:
 
 
 class Basis:
-    """Polynomials of x = s / length with given values at sections; zero at the base where it is clamped.
+    """Polynomials of x = s / length with given values at sections; zero at a clamped base.
 
     Displacement: `displacements` polynomials of degree order + 1 with value 0 at the base; slope 0 if perpendicular.
     Orientation: one polynomial of degree `order` per section and, first, that of the base itself.
@@ -155,7 +155,7 @@ class Basis:
         return [*displacement, *orientation]
 
     def slopes(self, x: Any) -> list[Any]:
-        """Their derivatives by x, in the same order."""
+        """Their derivatives with respect to x, in the same order."""
         t = ca.SX.sym("x")
         functions = ca.vertcat(*self.values(t))
         slopes = ca.Function("slopes", [t], [ca.densify(ca.jacobian(functions, t))])(x)
@@ -212,7 +212,7 @@ def polynomial_motion(displacements: int, order: int, orientation: Orientation) 
         return so3.quaternion_matrix(ca.vertcat(ca.sqrt(1 - ca.dot(Q, Q)), Q)), p
 
     def subspace(q: Any, c: Any) -> Any:
-        # angular velocity in base axes: 2 vec(dQ/dt Q^-1); shorter than what differentiating the matrix gives
+        # angular velocity in base axes: 2 vec(dQ/dt Q^-1); shorter than the derivative of the matrix
         at, R_p = fields.read(c), pose(q, c)
         Q = _quaternion(q[size:], at.turns, orientation)
         rates = Motion("turns", parts[1:], 0, pose).rate_matrix(q[size:])
@@ -245,7 +245,7 @@ def polynomial_point(displacements: int, order: int, orientation: Orientation) -
     def state(q: Any, c: Any) -> PieceState:
         x = ca.SX.sym("q", q.numel())
         tangent, Q, Q_slope = _local_state(x, c, displacements, order, orientation)
-        # differentiate in the few local quantities, then by the chain rule: the kernel stays small
+        # differentiate with respect to few local quantities, then apply the chain rule: the kernel stays small
         u, local = ca.SX.sym("u", 3 + 2 * Q.numel()), ca.vertcat(tangent, Q, Q_slope)
         strain = _strains(u[0:3], u[3 : 3 + Q.numel()], u[3 + Q.numel() :])
         actual, by_q = ca.substitute([local, ca.jacobian(local, x)], [x], [q])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Station:
-    """Value at a fraction of the length, which is x at the model's own parameter values."""
+    """Value at a fraction x of the length, at the model's own parameter values."""
 
     fraction: Any
     x: float
@@ -34,7 +34,7 @@ class Station:
 
 
 Stations = tuple[Station, ...]
-"""From base to tip; a single one applies everywhere, two at the same arc length make a step."""
+"""From base to tip; a single station applies everywhere, two at the same arc length define a step."""
 
 
 @dataclass(frozen=True)
@@ -43,20 +43,20 @@ class RodProperties:
 
     Attributes:
         name: the rod's name.
-        node, placement: the node it hangs on, and where its base section sits there.
+        node, placement: the node of its base, and the placement of its base section on it.
         length: undeformed length [m].
-        curve: the shape in which it starts.
-        stress_free: whether it is without stress in that shape; otherwise `rest` are the strains without stress.
-        sections, materials, dampings: along the rod. A section makes `SectionProperties` from a material's values.
+        curve: the initial shape.
+        stress_free: whether it is stress-free in that shape; otherwise `rest` are the stress-free strains.
+        sections, materials, dampings: along the rod. A section returns `SectionProperties` for a material's values.
         stiffness_factors: on the six strains; at strains of zero where they depend on them.
         damping_power: of the six strain rates.
-        law: how the section answers.
-        law_numbers: numbers of the law along the rod, from its materials; nothing where it has none.
-        free: the strains that can change; the others stay as they are at the start.
+        law: constitutive law of the section.
+        law_numbers: numbers of the law along the rod, from its materials; empty if it has none.
+        free: the free strains; the others keep their initial values.
         attachments: arc length of each frame to be placed on it [m], named by the model or reserved by tendons.
-        places: the fraction of the length that each of these is at the model's own parameter values.
+        places: the fraction of the length of each of these, at the model's own parameter values.
         actuation: index of the first of the signals of its chambers, or None.
-        signals: how many there are: 0, or those of `rod.actuation`.
+        signals: number of signals: 0, or those of `rod.actuation`.
         nominal: value of an expression at the model's own parameter values.
         mass_damping: drag against velocities relative to the base section, over the mass [1/s].
         stiffness_damping: damping of the strain rates over the stiffness of the strains [s].
@@ -87,7 +87,7 @@ class RodProperties:
 
     @property
     def has_drag(self) -> bool:
-        """Whether there is drag by mass, for some values of the parameters at least."""
+        """Whether there is mass-proportional drag for any values of the parameters."""
         return not (isinstance(self.mass_damping, int | float) and self.mass_damping == 0)
 
     def section(self, x: float) -> SectionProperties:
@@ -115,7 +115,7 @@ class RodProperties:
 
     @cached_property
     def _stations_of_one_material(self) -> Stations:
-        """The sections as numbers, where the rod is of one material or the sections bring their own."""
+        """The sections as numbers, if the rod has one material or the sections define their own."""
         material = MaterialValues(*self.materials[0].what) if self.materials else None
         return tuple(replace(station, what=station.what(material).entries()) for station in self.sections)
 
@@ -133,17 +133,17 @@ class RodProperties:
         return tuple(c + self.stiffness_damping * k for c, k in zip(own, stiffness, strict=True))
 
     def law_constants(self, length: Any, x: float, started: Sequence[Any]) -> list[Any]:
-        """Constants of the section law for a piece of rod of that length around fraction x.
+        """Constants of the section law for a piece of rod of this length around fraction x.
 
-        `started`: the six strains that the model measures on the piece at the start, by its own map. They are those
-        without stress if the rod starts so; a model is then at rest exactly, whatever its map.
+        `started`: the six initial strains of the piece as measured by the map of the model. They are the stress-free strains if
+        the rod is initially stress-free; a model is then exactly at rest for any map.
         """
         uniform = len(self.sections) == 1 and all(
             len(x) <= 1 for x in (self.materials, self.dampings, self.law_numbers)
         )
         key = (id(length), id(started), 0.0 if uniform else x)
         if key not in self._laws:
-            # with what the key names, which is then kept
+            # stored with the objects of the key, whose ids stay valid
             self._laws[key] = length, started, self._law_constants(length, x, started)
         return self._laws[key][2]
 
@@ -225,7 +225,7 @@ def rod_properties(rod: Rod, name: str, build: Build) -> RodProperties:
 
 
 def _signals(rod: Rod, build: Build) -> list[Any]:
-    """Signals of all chambers of a rod together; nothing where it has none."""
+    """Signals of all chambers of a rod; empty if it has none."""
     if not rod.chambers:
         return []
     size = VARYING if any(chamber.depends_on_strains for chamber in rod.chambers.values()) else STEADY
@@ -237,7 +237,7 @@ def _signals(rod: Rod, build: Build) -> list[Any]:
 
 
 def _stiffness_factors(rod: Rod, name: str, build: Build) -> tuple[tuple[Any, ...], Law, tuple[Any, ...]]:
-    """Factors at strains of zero, the rod's law, and the numbers of formulas where factors depend on strains."""
+    """Factors at zero strain, the rod's law, and the numbers of formulas if factors depend on strains."""
     unstrained, path = dict.fromkeys(LABELS, 0.0), f"rods.{name}.stiffness_factors"
     given = [build.coefficient(factor, unstrained, f"{path}.{k}") for k, factor in enumerate(rod.stiffness_factors)]
     formulas = tuple(factor.formula for factor in given)
@@ -252,7 +252,7 @@ def _stiffness_factors(rod: Rod, name: str, build: Build) -> tuple[tuple[Any, ..
 
 
 def _law_numbers(rod: Rod, build: Build, along: Callable[[Sequence[Any]], Stations]) -> Stations:
-    """Numbers of a rod's law from its materials; nothing where it has none."""
+    """Numbers of a rod's law from its materials; empty if it has none."""
     law = FIBRE_LAWS.get(rod.law)
     if law is None or not law.size:
         return ()
@@ -260,7 +260,7 @@ def _law_numbers(rod: Rod, build: Build, along: Callable[[Sequence[Any]], Statio
 
 
 def _sections(rod: Rod, build: Build, along: Callable[[Sequence[Any]], Stations]) -> Stations:
-    """The sections of a rod, which a table places by arc length and a list at equal distances."""
+    """The sections of a rod, at arc lengths given by a table or equidistant for a list."""
 
     def maker(name: str) -> Callable[[MaterialValues | None], SectionProperties]:
         section = build.robot.sections[name]
@@ -289,9 +289,9 @@ def _material(material: Material, build: Build) -> tuple[Any, Any, Any]:
 
 
 def add_piece_of_mass(build: Build, rod: RodProperties, node: int, placement: Pose, length: Any, x: float) -> None:
-    """Put the mass of a piece of rod on a node, with the section at fraction x of the length.
+    """Add the mass of a piece of rod to a node, with the section at fraction x of the length.
 
-    The piece is short and sits at `placement` on the node. Loads that are spread along the rod act on the same pieces.
+    The piece is short and located at `placement` on the node. Distributed loads act on the same pieces.
     """
     section = rod.section(x)
     mass, I_x, I_y, I_z, I_xy = scalars(length * ca.vertcat(section.mass, *section.rotary))

@@ -1,9 +1,9 @@
-"""Rod model `pseudo_rigid`: rigid links in series, each joint three slides and then three turns about single axes.
+"""Rod model `pseudo_rigid`: rigid links in series; each joint consists of three slides and then three rotations about single axes.
 
-Slides and turns are the strains times the segment's length; those that are not free stay as they are at the start.
+Slides and rotations are the strains times the segment's length; fixed strains keep their initial values.
 
-Turns about x, y and z in this order do not commute, so bending about both axes at once converges at first order;
-bending in a plane, twist and stretch at second order with the default map.
+Rotations about x, y and z in this order do not commute, so bending about both axes at once converges at first order; bending in a
+plane, twist and stretch at second order with the default map.
 """
 
 from __future__ import annotations
@@ -80,14 +80,14 @@ class PseudoRigid(RodModelBase):
         build.name_frame(f"{rod.name}.tip", *nodes[-1])
 
     def _stays_on_link(self, build: Build, rod: RodProperties, frame: str, place: Any, k: int) -> None:
-        """A frame is carried by the same link at all values of the parameters."""
+        """Check that a frame is on the same link for all values of the parameters."""
         text = f"the frame '{frame}' moves to another link than in the model"
         before = 0.5 if self.map == "midpoint" else 0.0
         for amount in (place - (k - before), k + 1 - before - place):
             build.require(amount + ROUND_OFF, f"rods.{rod.name}.frames.{frame}", text, ANEW)
 
     def _started(self, rod: RodProperties, begin: Any, end: Any) -> Sequence[Any]:
-        """Strains of a segment in the rod's shape: the slides and turns that lead from one section to the next."""
+        """Strains of a segment in the rod's shape: the slides and rotations from one section to the next."""
         return rod.curve.measured(begin, end, self._measure)
 
     def _measure(self, relative: Pose, length: Any) -> Sequence[Any]:
@@ -99,13 +99,13 @@ class PseudoRigid(RodModelBase):
         return slide[0], slide[1], slide[2], *(turn / length for turn in turns)
 
     def _link(self, x: float) -> int:
-        """The link, numbered from the base's 0, that carries the section at fraction x of the length."""
+        """The link, numbered from 0 at the base, of the section at fraction x of the length."""
         place = x * self.elements
         return min(int(place + (0.5 if self.map == "midpoint" else 1e-9)), self.elements)
 
 
 def at_joint(along: SectionState, length: Any) -> SectionState:
-    """State of the section at a joint: half of the joint's turn is behind it."""
+    """State of the section at a joint, after half of the joint's rotation."""
     back = so3.exp(-length / 2 * along.strain[3:6])
     strain, material, actuation = (
         ca.vertcat(back @ x[0:3], x[3:6]) for x in (along.strain, along.material, along.actuation)
@@ -131,7 +131,7 @@ def _published_pose(strain: Any, length: Any) -> Pose:
 
 @cache
 def link_joint(map: Map, free: Free = ALL, held: int = 0) -> Motion:
-    """The far end of a segment. Constants: the segment's length [m], `held` strains that are not free."""
+    """The far end of a segment. Constants: the segment's length [m], `held` fixed strains."""
     if map == "midpoint":
         return segment_motion("midpoint_link", _midpoint_pose, free, held)
     return segment_motion("published_link", _published_pose, free, held)

@@ -58,7 +58,7 @@ class Rayleigh(Part):
         return self
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Nothing below zero; frequencies above."""
+        """Values must not be negative; frequencies must be positive."""
         for key in ("ratio", "alpha", "beta"):
             given = getattr(self, key)
             if given is not None and value(given) < 0:
@@ -95,7 +95,7 @@ def add_drag(build: Build, rod: RodProperties) -> None:
 
 @cache
 def relative_drag() -> FrameForce:
-    """Drag of a point against its velocity seen from a frame; the frame feels the opposite wrench."""
+    """Drag of a point against its velocity relative to a frame, on which the opposite wrench acts."""
     fields = ENDS + Fields("drag")
 
     def law(place: Any, rate: Any, c: Any, signal: Any) -> Effect:

@@ -43,7 +43,7 @@ SixNumbers: TypeAlias = Annotated[tuple[Number, Number, Number, Number, Number, 
 
 
 class OneOrStations(OneOrList):
-    """Annotation of a list of lists of values, whose only entry may stand alone, and that too as a single value."""
+    """Annotation of a list of lists of values, whose only entry may be given without the list, and that as a single value."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         def as_stations(data: Any) -> Any:
@@ -154,7 +154,7 @@ joints:
 """
 
     def frame_names(self) -> tuple[str, ...]:
-        """Names of its frames besides its own, which is the base."""
+        """Names of its frames besides its base."""
         return ("tip", *self.frames)
 
     def state_names(self) -> Mapping[str, Dimension]:
@@ -169,11 +169,11 @@ joints:
         return self
 
     def free_strains(self) -> Free:
-        """The strains that are free, as its model has them."""
+        """The free strains, as supported by its model."""
         return self.model.takes(free_strains(self.strains))
 
     def _strain_problems(self) -> Iterator[Problem]:
-        """Some strain is free, and the model can hold the others."""
+        """Check that some strain is free, and that the model supports fixing the others."""
         if self.strains is None:
             return
         asked, found = free_strains(self.strains), self.free_strains()
@@ -196,7 +196,7 @@ joints:
             yield ("strains",), text, f"{takes}{_others(asked)}"
 
     def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
-        """Of rest strains and of damping, which differ between shear or stretch and bending or twist."""
+        """Dimensions of rest strains and of damping, which differ between shear or stretch and bending or twist."""
         turns = path[-1] in (3, 4, 5)
         if path[0] == "rest":
             return CURVATURE if turns else NUMBER
@@ -206,7 +206,7 @@ joints:
         return force / rate ** Fraction(value(self.damping_power[int(path[-1])])).limit_denominator(1000)
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Length above zero; frames on the rod; a shape of that length; what its model cannot do."""
+        """Check that the length is positive, frames are on the rod, the shape has this length, and the model supports the rod."""
         yield from positive(self, value, "length")
         of_strains = list(self._strain_problems())
         yield from of_strains
@@ -249,6 +249,6 @@ joints:
 
 
 def _others(free: Free) -> str:
-    """Which models can have just these strains free."""
+    """Models that support exactly these free strains."""
     kinds = [f"`{kind}`" for kind, model in KINDS.items() if model.takes(free) == free]
     return f"the models {', '.join(kinds)} support {named(free)} only"

@@ -1,23 +1,22 @@
-"""Section laws: how a rod's section answers its six strains, per length of rod.
+"""Section laws: the response of a rod's section to its six strains, per length of rod.
 
-Strains are (shear, shear, stretch, bend, bend, twist) against the straight, unstretched rod; forces are conjugate to
-them.
-All laws but `mean_stretch` come from a stored energy, so undamped motion conserves it exactly. `mean_stretch` is
-the published update of stiffness by the mean stretch of the rod, which does not: what the update puts in or takes out counts as
-supplied. It joins all pieces of a rod, so they are one force.
+Strains are (shear, shear, stretch, bend, bend, twist) relative to the straight, unstretched rod; forces are conjugate to them.
+All laws but `mean_stretch` derive from a stored energy, so undamped motion conserves it exactly. `mean_stretch` is the published
+update of stiffness by the mean stretch of the rod, which does not: energy added or removed by the update is counted as supplied. It
+couples all pieces of a rod, so they form one force.
 
-The hyperelastic laws are those of fibres (`section.fibre_law`): a fibre of an incompressible rod that is stretched by x stores
-E w(x), and stretched so the solid answers a small shear with G s(x). Sections become thinner by 1/sqrt(x), so a fibre at the
+The hyperelastic laws are those of fibres (`section.fibre_law`): a fibre of an incompressible rod that is stretched by x stores E
+w(x), and the shear modulus of the stretched solid is G s(x). Sections become thinner by 1/sqrt(x), so a fibre at the
 undeformed distance y from the axis is at y / sqrt(x), and with stretch x, shears, bends b and twist t the rod stores per length
 
     EA w(x) + s(x) kGA shear^2 / 2 + w''(x) / x EI b^2 / 2 + s(x) / x GJ t^2 / 2:
 
 exact in stretch, and to second order in shear, bend and twist of the stretched rod.
 
-Stiffness factors that depend on the strains (`StrainFactors`) act as they are written: the force along a strain is its factor times
-its stiffness times the strain from rest. What is stored is the work of these forces on the straight way from rest; that is the
-integral of each where it depends on its own strain alone. Where it depends on others, the forces have no potential, and
-what the difference puts in counts as supplied.
+Stiffness factors that depend on the strains (`StrainFactors`) are applied as written: the force along a strain is its factor
+times its stiffness times the strain from rest. The stored energy is the work of these forces along a straight path from rest;
+that is the integral of each if it depends on its own strain alone. If it depends on others, the forces have no potential, and the
+difference is counted as supplied.
 """
 
 from __future__ import annotations
@@ -43,17 +42,17 @@ LawName = Literal["linear", "neo_hookean", "mooney_rivlin", "gent", "ogden", "me
 class StrainFactors:
     """The linear law with stiffness factors that depend on the strains: a formula for each of the six, or None.
 
-    The stiffness among a law's constants is that at strains of zero.
+    The stiffness among a law's constants is that at zero strain.
     """
 
     formulas: tuple[StateFormula | None, ...]
 
     def __str__(self) -> str:
-        """What distinguishes it from others in names of kernels."""
+        """Key that distinguishes it from others in names of kernels."""
         return f"linear{words(self.formulas)}"
 
     def factors(self, strain: Any, numbers: Any) -> list[Any]:
-        """Factors on the stiffness at strains of zero, at these strains (6)."""
+        """Factors relative to the stiffness at zero strain, at these strains (6)."""
         state, unstrained = ({name: x[k] for k, name in enumerate(LABELS)} for x in (strain, ca.SX(6, 1)))
         out, at = [], 0
         for formula in self.formulas:
@@ -90,11 +89,11 @@ def section_effect(
     viscous: bool = False,
     mean: tuple[Any, Any] | None = None,
 ) -> Effect:
-    """The answer of a length of rod to a strain (6) that is the same all along it: forces conjugate to the strains.
+    """The response of a length of rod to a constant strain (6): forces conjugate to the strains.
 
-    `at` are the constants of the law (`constants_of`) by name; `signal` holds what actuators do (`rod.actuation`), or nothing.
-    `viscous`: damping has the power one whatever `at` says, which saves its logarithms. `mean`: of the law `mean_stretch`, the mean
-    stretch of the rod and its rate, where this is not all of it.
+    `at` are the constants of the law (`constants_of`) by name; `signal` are the signals of actuators (`rod.actuation`), or empty.
+    `viscous`: damping has power one regardless of `at`, which avoids logarithms. `mean`: for the law `mean_stretch`, the mean
+    stretch of the rod and its rate, if this is only a part of it.
     """
     length, damping = at.length, at.damping
     energy, elastic, updated = _elastic(ca.SX(strain), ca.SX(rate), at, law, mean)
@@ -108,7 +107,7 @@ def section_effect(
 
 
 def _elastic(strain: Any, rate: Any, at: Any, law: Law, mean: tuple[Any, Any] | None) -> tuple[Any, Any, Any]:
-    """Per length: what is stored [J/m], the forces along the strains, and the power that a law without potential puts in [W/m]."""
+    """Per length: stored energy [J/m], the forces along the strains, and the power supplied by a law without potential [W/m]."""
     if law == "mean_stretch":
         return _updated(strain, at, mean or (1 + strain[2] - at.rest[2], rate[2]))
     x = ca.SX.sym("strain", 6)
@@ -124,7 +123,7 @@ def _elastic(strain: Any, rate: Any, at: Any, law: Law, mean: tuple[Any, Any] | 
 
 
 def _varying_force(strain: Any, at: Any, law: StrainFactors) -> Any:
-    """Forces along the strains of a section whose stiffness changes with them; couplings follow the mean of their factors."""
+    """Forces along the strains of a section with strain-dependent stiffness; couplings are scaled by the mean of their factors."""
     e, f = strain - at.rest, law.factors(strain, at.law)
     force = [f[k] * at.stiffness[k] * e[k] for k in range(6)]
     for (i, j), coupling in (((0, 1), at.coupling[0]), ((3, 4), at.coupling[1])):
@@ -135,7 +134,7 @@ def _varying_force(strain: Any, at: Any, law: StrainFactors) -> Any:
 
 
 def _integrated(force: Callable[[Any], Any], strain: Any, rest: Any) -> Any:
-    """Work of a force on the straight way from rest to a strain: what is stored, where the force has a potential."""
+    """Work of a force along a straight path from rest to a strain: the stored energy, if the force has a potential."""
     e, total = strain - rest, 0.0
     for point, weight in zip(*gauss(), strict=True):
         total += weight * ca.dot(force(rest + point * e), e)
@@ -157,7 +156,7 @@ def _energy(strain: Any, rest: Any, stiffness: Any, coupling: Any, law: LawName,
 
 
 def fibre_factors(law: FibreLaw, x: Any, numbers: Any) -> tuple[Any, Any, Any]:
-    """w(x), s(x) and w''(x) / x of a fibre law at a stretch; not numbers where the law does not hold."""
+    """w(x), s(x) and w''(x) / x of a fibre law at a stretch; NaN outside of the law's range."""
     fibre = ca.SX.sym("x")
     energy = ca.SX(law.energy(fibre, numbers))
     curvature = ca.gradient(ca.gradient(energy, fibre), fibre)
@@ -167,7 +166,7 @@ def fibre_factors(law: FibreLaw, x: Any, numbers: Any) -> tuple[Any, Any, Any]:
 
 
 def relative_stiffness(strain: Any, at: Any, law: Law) -> Any:
-    """Stiffness of the six strains over that among the constants, at a strain (6); None where it is the same."""
+    """Stiffness of the six strains relative to that among the constants, at a strain (6); None if it is the same."""
     if isinstance(law, StrainFactors):
         return ca.vertcat(*law.factors(strain, at.law))
     if law not in FIBRE_LAWS:
@@ -180,8 +179,8 @@ def relative_stiffness(strain: Any, at: Any, law: Law) -> Any:
 def _updated(strain: Any, at: Any, mean: tuple[Any, Any]) -> tuple[Any, Any, Any]:
     """Energy, forces along the strains and power of the published update at a mean stretch x of the rod and its rate.
 
-    Radii shrink by 1/sqrt(x), E and G by 1/x, and pieces are x times as long. Per piece of undeformed length h that makes
-    of EA/h and kGA/h their x^-3, of EI/h and GJ/h their x^-4. Stored is what the springs hold as they are now.
+    Radii shrink by 1/sqrt(x), E and G by 1/x, and pieces are x times as long. For a piece of undeformed length h this multiplies
+    EA/h and kGA/h by x^-3, EI/h and GJ/h by x^-4. The stored energy is that of the current springs.
     """
     e, k = strain - at.rest, at.stiffness
     shear, bend = at.coupling[0], at.coupling[1]
@@ -194,12 +193,12 @@ def _updated(strain: Any, at: Any, mean: tuple[Any, Any]) -> tuple[Any, Any, Any
 
 
 def mean_stretch(strains: Sequence[Any], rates: Sequence[Any], pieces: Sequence[Any]) -> tuple[Any, Any]:
-    """Mean stretch of a rod against rest, and its rate, from strains, their rates and constants of its pieces."""
+    """Mean stretch of a rod relative to rest, and its rate, from strains, their rates and constants of its pieces."""
     total = sum(at.length for at in pieces)
     stretched = sum(at.length * (1 + e[2] - at.rest[2]) for e, at in zip(strains, pieces, strict=True))
     return stretched / total, sum(at.length * rate[2] for rate, at in zip(rates, pieces, strict=True)) / total
 
 
 def joins_pieces(law: Law) -> bool:
-    """Whether a law joins all pieces of a rod, so that they make one force."""
+    """Whether a law couples all pieces of a rod, so that they form one force."""
     return law == "mean_stretch"

@@ -1,7 +1,7 @@
 """Rods as segments in series with their free strains as coordinates: common base of `pcs` and `pseudo_rigid`.
 
-Strains that are not free are constants of a segment. Where they are all zero whatever the parameters, as in a straight
-rod, kinds of their own leave them out: their kernels are shorter.
+Fixed strains are constants of a segment. If they are all zero for all parameters, as in a straight rod, separate types omit them:
+their kernels are shorter.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ PoseOfStrains = Callable[[Any, Any], Pose]
 
 
 def held_values(free: Free, every: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """Values of the strains that are not free in each segment of a rod, as they are at the start; nothing if all are zero."""
+    """Initial values of the fixed strains in each segment of a rod; empty if all are zero."""
     held = [[started[k] for k in held_strains(free)] for started in every]
     return [[] for _ in every] if all(is_zero(value) for values in held for value in values) else held
 
 
 def name_strains(build: Build, rod: RodProperties, element: Element, number: int, started: Sequence[Any]) -> None:
-    """Name the free strains of a segment (numbered from 1) and start them as they are in the rod's shape."""
+    """Name the free strains of a segment (numbered from 1) and initialize them from the rod's shape."""
     for j, k in enumerate(rod.free):
         unit = "-" if k < 3 else "1/m"
         name = f"{rod.name}.{LABELS[k]}[{number}]"
@@ -46,7 +46,7 @@ def segment_piece(
 ) -> PieceKind:
     """A segment with its free strains as coordinates; the constants of its shape are `held` values of the others.
 
-    Forces along strains that are not free do no work. section: as in `PieceKind`.
+    Forces along fixed strains do no work. section: as in `PieceKind`.
     """
     shape = Fields(f"held:{held}")
 
@@ -65,7 +65,7 @@ def segment_motion(
     twists: Callable[[Any, Any], Any] | None = None,
     acceleration: Callable[[Any, Any, Any], Any] | None = None,
 ) -> Motion:
-    """A motion by the free strains. Constants: a length [m], then `held` values of the strains that are not free.
+    """A motion by the free strains. Constants: a length [m], then `held` values of the fixed strains.
 
     `twists` of the same arguments as `pose`: twist of the end in base axes per unit rate of each of the six strains;
     `acceleration` of these and the six rates: rate of the end's twist at constant rates.

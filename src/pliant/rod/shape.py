@@ -1,4 +1,4 @@
-"""Shapes in which a rod may start instead of straight: arc, helix, a curve through points, poses along its length."""
+"""Initial shapes of a rod other than straight: arc, helix, a curve through points, poses along its length."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 Value: TypeAlias = Callable[[Scalar], float]
 
 TOLERANCE = 1e-3
-"""How far the length of a curve may be off the rod's, as a share of it, where the rod is to be free of stress."""
+"""Accepted relative difference of the length of a curve from the rod's, if the rod is stress-free."""
 MOST_TURNS = 1000.0
-"""How often a rod may wind from base to tip: more than any coil spring, and few enough for the phase at its tip to be exact."""
+"""Maximum number of turns of a rod from base to tip: more than any coil spring, and few enough for an exact phase at its tip."""
 
 
 def winding_problem(turns: float) -> tuple[str, str] | None:
-    """Message and hint for a rod that winds too often from base to tip."""
+    """Message and hint for a rod with too many turns."""
     if abs(turns) <= MOST_TURNS:
         return None
     return f"the rod winds {abs(turns):.3g} times from base to tip", f"at most {MOST_TURNS:g} times; check the units"
@@ -44,10 +44,10 @@ class ShapeBase(Part):
 
     @abstractmethod
     def curve(self, build: Build, length: Any) -> tuple[Pose, Curve]:
-        """Pose of the base section where the rod is placed, and the curve from there, of that length [m]."""
+        """Pose of the base section in the frame of the rod, and the curve from there, of this length [m]."""
 
     def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
-        """What does not fit a rod of that length [m]."""
+        """Faults of the shape for a rod of this length [m]."""
         yield from ()
 
 
@@ -77,11 +77,11 @@ rods:
 """
 
     def problems(self, value: Value) -> Iterator[Problem]:
-        """Radius above zero."""
+        """The radius must be positive."""
         yield from positive(self, value, "radius")
 
     def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
-        """The rod winds a number of times that can be computed with."""
+        """The number of turns must be in the supported range."""
         turned = 0.0
         if self.angle is not None:
             turned = value(self.angle)
@@ -123,7 +123,7 @@ class Helix(ShapeBase):
         return self
 
     def problems(self, value: Value) -> Iterator[Problem]:
-        """Sizes above zero."""
+        """Sizes must be positive."""
         yield from positive(self, value, "radius", "turns")
         if self.pitch is not None and value(self.pitch) < 0:
             yield (
@@ -133,7 +133,7 @@ class Helix(ShapeBase):
             )
 
     def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
-        """The rod must be long enough for its turns, which are some but not too many."""
+        """The rod must be long enough for its turns, whose number must be in the supported range."""
         if value(self.radius) <= 0:
             return  # reported above
         if self.pitch is not None:
@@ -189,7 +189,7 @@ rods:
 """
 
     def problems(self, value: Value) -> Iterator[Problem]:
-        """Points are plain values, and each is apart from the one before it."""
+        """Points must be plain values, and distinct from their predecessors."""
         for index, point in enumerate(self.points):
             if any(symbols(to_node(entry)) for entry in point):
                 text = "a curve through points cannot depend on parameters"
@@ -202,7 +202,7 @@ rods:
                 return
 
     def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
-        """A rod that is free of stress is as long as its curve."""
+        """A stress-free rod must have the length of its curve."""
         if any(True for _ in self.problems(value)):
             return
         arcs, rotations, _ = frames_along(self._numbers(value))
@@ -241,7 +241,7 @@ class Poses(ShapeBase):
     """Sections from 0 to the rod's length, each rotated by less than half a turn relative to the previous one."""
 
     def problems(self, value: Value) -> Iterator[Problem]:
-        """In the order of arc length, from the base on."""
+        """Arc lengths must be ascending, from the base on."""
         places = [value(pose.at) for pose in self.poses]
         if places[0] != 0:
             yield ("poses", 0, "at"), f"the first pose is at {places[0]:g} m", "begin at 0, the rod's base"
@@ -251,7 +251,7 @@ class Poses(ShapeBase):
                 yield ("poses", index, "at"), text, "put the poses in the order of arc length"
 
     def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
-        """The last pose is that of the tip."""
+        """The last pose must be at the tip."""
         last = value(self.poses[-1].at)
         if abs(last - length) > 1e-9 * length:
             text = f"the last pose is at {last:g} m, but the rod's length is {length:g} m"

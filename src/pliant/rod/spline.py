@@ -1,4 +1,4 @@
-"""A smooth curve through points with frames that turn no more than they must along it."""
+"""A smooth curve through points with rotation-minimizing frames."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def frames_along(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
 def minimal_frames(positions: np.ndarray, tangents: np.ndarray) -> np.ndarray:
     """Rotation-minimizing frames along a curve by double reflection (Wang, Juettler, Zheng, Liu 2008), N x 3 x 3.
 
-    The first is the world's, turned the shortest way so that its z axis is the first tangent.
+    The first is the world's axes after the smallest rotation that aligns z with the first tangent.
     """
     x = _shortest_turn(tangents[0])[:, 0]
     frames = [np.column_stack([x, np.cross(tangents[0], x), tangents[0]])]
@@ -46,7 +46,7 @@ def minimal_frames(positions: np.ndarray, tangents: np.ndarray) -> np.ndarray:
         x_reflected = x - 2 / square * (step @ x) * step
         t_reflected = tangents[k] - 2 / square * (step @ tangents[k]) * step
         turn = tangents[k + 1] - t_reflected
-        if not turn @ turn > 0:  # from one section to the next the tangent is turned round
+        if not turn @ turn > 0:  # the tangent reverses between two sections
             frames += [np.full((3, 3), np.nan)] * (len(positions) - len(frames))
             break
         x = x_reflected - 2 / (turn @ turn) * (turn @ x_reflected) * turn
@@ -58,7 +58,7 @@ def minimal_frames(positions: np.ndarray, tangents: np.ndarray) -> np.ndarray:
 
 
 def _shortest_turn(tangent: np.ndarray) -> np.ndarray:
-    """Rotation matrix that takes z to the tangent by the smallest angle; half a turn is taken about x."""
+    """Rotation matrix that maps z to the tangent by the smallest angle; half a turn is about x."""
     if tangent[2] < -1 + 1e-12:
         return np.diag([1.0, -1.0, -1.0])
     axis = np.cross([0.0, 0.0, 1.0], tangent)

@@ -1,10 +1,10 @@
-"""Sections of a rod between those where its model knows strains best: polynomials through these.
+"""Sections of a rod between the samples of its model: interpolation by polynomials.
 
-A model knows its strains, and with them what its section carries, best at certain places: segments of constant strain in their
-middle, finite elements at their Gauss points. A polynomial through as many of them as the model has orders keeps that order
-everywhere. Under loads that are spread along them, finite elements know forces best in their middle and moments at their Gauss
-points, so there are samples for either. A polynomial does not go through places where something may jump: named frames, at which
-loads act, and steps of the section.
+The strains of a model, and the forces of its section, are most accurate at certain points: in the middle of segments of constant
+strain, at the Gauss points of finite elements. A polynomial through as many of them as the order of the model preserves this
+order everywhere. Under distributed loads, finite elements are most accurate for forces in their middle and for moments at their
+Gauss points, so there are separate samples for both. A polynomial does not extend over points at which something may jump: named
+frames, at which loads act, and steps of the section.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 
 ROUND_OFF = 1e-9
-"""How far off the rod a place may be, as a share of its length."""
+"""Accepted distance of a station beyond the ends of the rod, relative to its length."""
 
 BEYOND = 2.0
-"""A fraction of the length that no place has."""
+"""A fraction of the length that no station has."""
 
 
 @dataclass(frozen=True)
 class SectionState:
-    """A section of a rod: its six strains [-, 1/m], what its material answers, elastic and viscous together, and what chambers
-    push with, each a force and a moment in the section's axes [N, N m] conjugate to the strains."""
+    """A section of a rod: its six strains [-, 1/m], the response of its material, elastic and viscous, and the force of chambers,
+    each a force and a moment in the section's axes [N, N m] conjugate to the strains."""
 
     strain: Any
     material: Any
@@ -44,13 +44,13 @@ class SectionState:
 
 @dataclass(frozen=True)
 class StrainSample:
-    """Where the model of a rod knows its strains best, and what its section carries there.
+    """A point at which the strains and section forces of a rod model are most accurate.
 
     Attributes:
         x: fraction of the rod's length.
-        of_force, of_moment: whether it serves the first three strains and the force, and the last three and the moment.
-        span: samples of different spans have something between them at which strains or forces may jump.
-        order: how many samples in a row give the order of the model when a polynomial goes through them.
+        of_force, of_moment: whether it is used for the first three strains and the force, and for the last three and the moment.
+        span: strains or forces may jump between samples of different spans.
+        order: number of successive samples whose polynomial has the order of the model.
         force: index of the section law in the system.
         on_frames: whether that is a force between frames; otherwise one on coordinates.
         state: `(q, v, constants, signals)` of a force on coordinates or `(poses, twists, constants, signals)` of one between frames
@@ -69,20 +69,20 @@ class StrainSample:
 
 @dataclass(frozen=True)
 class Station:
-    """A section of a rod at an arc length: indices of samples, and where in the constants the arc length [m] stands and after it
-    the weight of each."""
+    """A section of a rod at an arc length: indices of samples, and the index of the arc length [m] in the constants, followed by
+    the weight of each sample."""
 
     samples: tuple[int, ...]
     constants: int
 
 
 def is_on_rod(arc_length: float, length: float) -> bool:
-    """Whether a place is between the ends of a rod, up to round-off."""
+    """Whether an arc length is between the ends of a rod, up to round-off."""
     return -ROUND_OFF * length <= arc_length <= (1 + ROUND_OFF) * length
 
 
 def span_at(rod: RodProperties, x: float) -> int:
-    """How many places at which something may jump lie before fraction x of a rod."""
+    """Number of points before fraction x of a rod at which something may jump."""
     stops = {round(place, 9) for place in rod.places.values()}
     places = [station.x for station in rod.sections]
     stops |= {round(a, 9) for a, b in pairwise(places) if a == b}
@@ -93,14 +93,14 @@ def note_sample(
     build: Build, rod: RodProperties, x: float, force: int, state: Callable[[Any, Any, Any, Any], SectionState], *,
     order: int, on_frames: bool = False, span: int | None = None, of_force: bool = True, of_moment: bool = True,
 ) -> None:  # fmt: skip
-    """Make a section known to outputs; span: of models with one formula along a stretch of rod, which nothing interrupts."""
+    """Register a section for outputs; span: for models with one formula along a piece of rod without jumps."""
     if span is None:
         span = span_at(rod, x)
     build.rod_strains(rod.name, StrainSample(float(x), of_force, of_moment, span, order, force, on_frames, state))
 
 
 def material_wrench(strain: Any, rate: Any, at: Any, law: Law, mean: tuple[Any, Any] | None = None) -> Any:
-    """Answer of a section's material to its strains and their rates: force and moment, positive as the strains are.
+    """Response of a section's material to its strains and their rates: force and moment, with the signs of the strains.
 
     mean: of a law that joins all pieces of a rod, the mean stretch and its rate.
     """
@@ -116,8 +116,8 @@ def section_state(
 
 
 def station(build: Build, rod: str, arc_length: Any, fraction: Any, path: str, *, of_force: bool) -> Station:
-    """The section of a rod at an arc length [m], a fraction of the rod's length, for its force or its moment and the strains that
-    belong to them."""
+    """The section of a rod at an arc length [m], a fraction of the rod's length, for its force or its moment and the
+    corresponding strains."""
     samples = sorted(build.strain_samples[rod], key=lambda sample: sample.x)
     able = [k for k, sample in enumerate(samples) if (sample.of_force if of_force else sample.of_moment)]
     for amount in (fraction, 1 - fraction):
@@ -129,7 +129,7 @@ def station(build: Build, rod: str, arc_length: Any, fraction: Any, path: str, *
         used = next(window for end, window in regions if x < end)
         weights = dict(zip(used, _lagrange([samples[k].x for k in used], x), strict=True))
     else:
-        # which samples serve the place depends on parameters
+        # the samples used for this station depend on parameters
         weights, begin = dict.fromkeys(able, ca.SX(0)), -BEYOND
         for end, used in regions:
             inside, begin = ca.logic_and(fraction >= begin, fraction < end), end
@@ -139,7 +139,7 @@ def station(build: Build, rod: str, arc_length: Any, fraction: Any, path: str, *
 
 
 def _regions(samples: Sequence[StrainSample], able: Sequence[int]) -> list[tuple[float, list[int]]]:
-    """Samples whose polynomial serves a place, for places in order: where each region ends, and the nearest samples there."""
+    """Samples of the interpolating polynomials, for stations in order: the end of each region, and the closest samples."""
     out: list[tuple[float, list[int]]] = []
     for _, group in groupby(able, key=lambda k: samples[k].span):
         inside = list(group)

@@ -1,4 +1,4 @@
-"""Which of the six strains of a rod are free: single strains by name, and words for common sets of them."""
+"""The free strains of a rod: single strains by name, and keywords for common sets of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LABELS = ("shear_x", "shear_y", "stretch", "bend_x", "bend_y", "twist")
 """The six strains in order; the rod's tangent is its z axis."""
 
 Free: TypeAlias = tuple[int, ...]
-"""The free strains, as places in `LABELS`, in order."""
+"""The free strains, as indices in `LABELS`, in order."""
 
 Plane = Literal["xz", "yz"]
 
@@ -31,7 +31,7 @@ SETS: dict[str, Free] = {
     "inextensible": (0, 1, 3, 4, 5),
     "kirchhoff": (3, 4, 5),
 }
-"""Words for sets of strains."""
+"""Keywords for sets of strains."""
 
 
 def _known(word: Any) -> Any:
@@ -52,11 +52,11 @@ Word: TypeAlias = Annotated[
 ]  # fmt: skip
 
 Strains: TypeAlias = Annotated[tuple[Word, ...], OneOrList()]
-"""Strains and words for sets of them; a single one may stand alone."""
+"""Strains and keywords for sets of them; a single one may be given without the list."""
 
 
 def free_strains(words: Sequence[str] | None) -> Free:
-    """The strains that are free by a list of words: those in every set that it names, and among its single ones if any."""
+    """The free strains of a list: those in every named set, and among its single strains if there are any."""
     if words is None:
         return ALL
     single = {LABELS.index(word) for word in words if word in LABELS}
@@ -65,12 +65,12 @@ def free_strains(words: Sequence[str] | None) -> Free:
 
 
 def held_strains(free: Free) -> Free:
-    """The strains that are not free."""
+    """The fixed strains."""
     return tuple(k for k in ALL if k not in free)
 
 
 def plane_of(free: Free) -> Plane | None:
-    """The plane that all of the strains lie in; None where they leave both, or bend in none."""
+    """The plane of all the strains; None if they are in neither plane, or if none of them is a bend."""
     return next((plane for plane, inside in IN_PLANE.items() if set(free) <= set(inside)), None)
 
 
@@ -81,12 +81,12 @@ def named(strains: Iterable[int]) -> str:
 
 
 def is_zero(value: Any) -> bool:
-    """Whether a strain is zero whatever the parameters."""
+    """Whether a strain is zero for all parameters."""
     return isinstance(value, int | float) and value == 0
 
 
 def all_six(free: Free, q: Any, held: Any) -> Any:
-    """The six strains from the free ones and the others (nothing in place of these: zero)."""
+    """The six strains from the free ones and the fixed ones (None: zero)."""
     six, others = [], held_strains(free)
     for k in ALL:
         if k in free:
@@ -97,5 +97,5 @@ def all_six(free: Free, q: Any, held: Any) -> Any:
 
 
 def spelled(free: Free) -> str:
-    """A set of strains as part of the name of a kind; nothing for all six."""
+    """A set of strains as part of the name of a type; empty for all six."""
     return "" if free == ALL else "_" + "".join(map(str, free))

@@ -1,10 +1,10 @@
-"""Stumpff's functions `c_n(s) = sum_k (-s)^k / (2k + n)!`: c0 = cos, c1 = sin(x)/x, c2 = (1 - cos x)/x^2, ... with s = x^2.
+"""Stumpff functions `c_n(s) = sum_k (-s)^k / (2k + n)!`: c0 = cos, c1 = sin(x)/x, c2 = (1 - cos x)/x^2, ... with s = x^2.
 
-They are entire, and closed under what circular arcs need:
+They are entire, and closed under the operations needed for circular arcs:
 
     c_n = 1/n! - s c_(n+2),    2 dc_n/ds = n c_(n+2) - c_(n+1),    integral_0^1 x^n c_n(x^2 s) dx = c_(n+1)(s).
 
-So the two of highest order give all others by products and sums, derivatives included, and nothing is singular at s = 0.
+So the two of highest order determine all others by products and sums, including derivatives, without a singularity at s = 0.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import casadi as ca
 
 SERIES_BELOW = 20.0
 SERIES_TERMS = 16
-"""Below this value of s the series with so many terms is exact to round-off, with three derivatives."""
+"""Below this value of s the series with this number of terms is exact to round-off, with three derivatives."""
 
 TURN = (6.28125, 2 * math.pi - 6.28125)
-"""A full turn in two parts: multiples of the first have few digits, so nothing is lost when they are taken from an angle."""
+"""A full turn as a sum of two numbers: multiples of the first have few digits, so subtracting them from an angle is exact."""
 
 
 def stumpff(s: Any, highest: int = 7) -> list[Any]:
     """c0 to c_highest (at least 2) as functions of s, for any s not below zero.
 
-    Beyond the range of the series, whole turns are taken from the angle: the same series then gives its sine and cosine,
+    Beyond the range of the series, full turns are subtracted from the angle: the same series then gives its sine and cosine,
     and these all orders, upward. No library is called, and all branches share the long polynomials.
     """
     near = s < SERIES_BELOW
@@ -36,7 +36,7 @@ def stumpff(s: Any, highest: int = 7) -> list[Any]:
     summed = ca.if_else(near, s, rest * rest)
     c = _downward(summed, [_series(summed, n) for n in (highest - 1, highest)], highest)
     per_angle = 1 / angle
-    inverse = per_angle * per_angle  # not 1/s: CasADi would divide by s again and again
+    inverse = per_angle * per_angle  # not 1/s: CasADi would divide by s repeatedly
     far = [c[0], c[1] * rest * per_angle]
     for n in range(highest - 1):
         far.append((1 / math.factorial(n) - far[n]) * inverse)
@@ -44,7 +44,7 @@ def stumpff(s: Any, highest: int = 7) -> list[Any]:
 
 
 def slopes(c: Sequence[Any]) -> list[Any]:
-    """Derivatives by s of c0, c1, ...: two fewer than there are functions."""
+    """Derivatives of c0, c1, ... with respect to s: two fewer than there are functions."""
     return [(n * c[n + 2] - c[n + 1]) / 2 for n in range(len(c) - 2)]
 
 
@@ -57,7 +57,7 @@ def _downward(s: Any, top: Sequence[Any], highest: int) -> list[Any]:
 
 
 def _series(s: Any, first: int) -> Any:
-    """The sum in pairs, pairs of pairs and so on: none of the products waits long for another."""
+    """The sum in pairs, pairs of pairs and so on, which shortens the dependency chain of the products."""
     sums = [(-1) ** k / math.factorial(2 * k + first) for k in range(SERIES_TERMS)]
     power = s
     while len(sums) > 1:

@@ -1,4 +1,4 @@
-"""Rod model `timoshenko`: the linear beam element of textbooks, for small displacements against the rod's base.
+"""Rod model `timoshenko`: the linear beam element of textbooks, for small displacements relative to the rod's base.
 
 Between nodes 1 and 2, a length L apart, the strains are those of linear shape functions at the middle,
 
@@ -61,7 +61,7 @@ LABELS_OF: dict[Plane | None, tuple[str, ...]] = {
 }
 MOTION_OF: dict[Plane | None, Motion] = {None: DISPLACEMENT, "xz": PLANAR_XZ, "yz": PLANAR_YZ}
 PLACES: dict[Plane | None, tuple[int, ...]] = {None: (0, 1, 2, 3, 4, 5), "xz": (0, 2, 4), "yz": (1, 2, 3)}
-"""Which of three displacements and three rotations the coordinates of a node are."""
+"""Indices of the node's coordinates among three displacements and three rotations."""
 
 GAUSS_POINTS, GAUSS_WEIGHTS = (0.5 * (x + y) for x, y in zip(np.polynomial.legendre.leggauss(4), (1, 0), strict=True))
 """On [0, 1]; four points integrate products of cubics exactly."""
@@ -110,12 +110,12 @@ rods:
 
     @classmethod
     def takes(cls, free: Free) -> Free:
-        """All strains, or those of a plane that the displacements lie in."""
+        """All strains, or those of the plane of the displacements."""
         return strains_of_sections(free)
 
     @property
     def has_own_drag(self) -> bool:
-        """Drag by mass acts on coordinates, as textbooks have it; lumped mass stands at the nodes."""
+        """Mass-proportional drag acts on coordinates, as in textbooks; lumped mass is at the nodes."""
         return self.mass != "lumped"
 
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
@@ -191,7 +191,7 @@ rods:
             if rod.has_drag:
                 drag, at = element_drag(kind), [rod.mass_damping, *constants]
                 build.system.coordinate_force(drag, moved[0].q_at, moved[0].v_at, at, 0, rod.name)
-        # loads that are spread along the rod act at the nodes
+        # distributed loads act at the nodes
         build.later_rod_pieces(rod.name, partial(lumped_pieces, rod, places, stations.arc_lengths, stations.fractions))
 
 
@@ -211,7 +211,7 @@ def _both_ends(q: Any, plane: Plane | None, *, clamped: bool) -> Any:
 
 
 def _undeformed(signal: Any) -> Any:
-    """Force along the six strains of chambers, or nothing; as all of this model, on the undeformed rod."""
+    """Force of chambers along the six strains, or nothing; like everything in this model, on the undeformed rod."""
     return actuation(ca.DM.zeros(6), signal) if signal.numel() else signal
 
 
@@ -232,7 +232,7 @@ def element_force(plane: Plane | None, shear: Shear, *, clamped: bool, signals: 
         drive = signal if signal.numel() else ca.DM.zeros(6)
         stiffness = ca.vertcat(at.stiffness, at.coupling)
         strained, actuated_strain = e - at.rest, compliance(stiffness) @ drive
-        # actuation strains the whole element alike; what loads have made is the rest (see `finite_element`)
+        # actuation strains the element uniformly; the rest is due to loads (see `finite_element`)
         loaded = strained - actuated_strain
         wrench = ca.solve(straight_compliance(at.length, stiffness), loaded)
         friction = strain_friction(rate, at.length, at.stiffness, at.damping, at.power)
@@ -249,7 +249,7 @@ def _strain(q: Any, length: Any, plane: Plane | None, *, clamped: bool) -> Any:
     """Strains (6) in the middle of an element."""
     ends = _both_ends(q, plane, clamped=clamped)
     slopes, turn = (ends[:, 1] - ends[:, 0]) / length, (ends[3:6, 0] + ends[3:6, 1]) / 2
-    # a turn about y leans the section towards x, one about x away from y
+    # a rotation about y tilts the section towards x, one about x away from y
     return slopes - ca.vertcat(turn[1], -turn[0], 0, 0, 0, 0)
 
 
@@ -297,7 +297,7 @@ def element_inertia(plane: Plane | None, shapes: Shapes, weight: Weight, *, clam
             rows.append(ca.horzcat(ca.SX(3, 3), ca.SX.eye(3), ca.jacobian(turn, q)))
             weights += [at[0] * ca.SX.eye(3), _matrix([at[1], at[2], at[3], at[4]])]
             if weight == "nodal":
-                # the nodes' own mass stays that of the shape functions
+                # the mass of the nodes remains that of the shape functions
                 rows += [ca.horzcat(ca.SX(3, 6), by_nodes), ca.horzcat(ca.SX(3, 6), by_carried)]
                 weights += [at[0] * ca.SX.eye(3), -at[0] * ca.SX.eye(3)]
         return ca.vertcat(*rows), ca.diagcat(*weights)
@@ -308,7 +308,7 @@ def element_inertia(plane: Plane | None, shapes: Shapes, weight: Weight, *, clam
 
 @cache
 def element_drag(kind: Inertia) -> CoordinateForce:
-    """Drag by mass on the coordinates of an element. Constants: factor on the mass [1/s], those of the inertia."""
+    """Mass-proportional drag on the coordinates of an element. Constants: factor on the mass [1/s], those of the inertia."""
 
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
         J, G = kind.mass(None, q, c[1:])
@@ -326,7 +326,7 @@ def _interpolated(ends: Any, x: float, length: Any, shapes: Shapes) -> tuple[Any
         return linear[0:3], linear[3:6]
     near, far = (1 + 2 * x) * (1 - x) ** 2, x**2 * (3 - 2 * x)
     slope_near, slope_far = x * (1 - x) ** 2, -(x**2) * (1 - x)
-    # slopes of the deflections along x and y, as the rotations say
+    # slopes of the deflections along x and y, from the rotations
     slopes = ca.vertcat(ends[4, :], -ends[3, :])
     across = near * ends[0:2, 0] + far * ends[0:2, 1] + length * (slope_near * slopes[:, 0] + slope_far * slopes[:, 1])
     return ca.vertcat(across, linear[2]), linear[3:6]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 NEAR = 0.95
-"""From this share of its limit on a turn is reported, and a shape rejected."""
+"""Fraction of its limit above which a rotation is reported, and a shape rejected."""
 
 
 def limit_turns(

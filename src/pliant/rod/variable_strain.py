@@ -1,7 +1,7 @@
 """A piece of a rod with polynomial strains: the poses of its sections, and its section law at a point.
 
-Each strain has an order of its own. Its coordinates are its values at the Gauss points of as many as it has, so that its
-polynomial is Lagrange's: as orthogonal as Legendre's polynomials, and every coordinate is the strain at a place.
+Each strain has its own order. Its coordinates are its values at the corresponding number of Gauss points, so that its polynomial
+is Lagrange's: as orthogonal as Legendre's polynomials, and every coordinate is the strain at a point.
 
 A section's pose follows from g' = g (straight + strain) by Magnus' expansion (Magnus 1954; Iserles and Norsett 1999): over
 each of equal steps of length h, with the strains a and b (straight rod included) at its two Gauss points,
@@ -40,9 +40,9 @@ POINTS = gauss(2)[0]
 
 @dataclass(frozen=True)
 class StrainBasis:
-    """Polynomials of the free strains along a stretch of rod.
+    """Polynomials of the free strains along a piece of rod.
 
-    free: the strains; orders: of each of them; held: whether the others have values of their own (otherwise they are zero).
+    free: the strains; orders: of each of them; held: whether the others have nonzero values.
     """
 
     free: Free
@@ -62,7 +62,7 @@ class StrainBasis:
 
     @property
     def owners(self) -> tuple[int, ...]:
-        """The strain, as its place among the free ones, that each coordinate belongs to."""
+        """The strain of each coordinate, as its index among the free ones."""
         return tuple(k for k, order in enumerate(self.orders) for _ in range(order + 1))
 
     @property
@@ -75,7 +75,7 @@ class StrainBasis:
         return sorted(set(self.orders))
 
     def at(self, x: Any, held: Sequence[Any]) -> list[Any]:
-        """The constants `fields` of the point at fraction x of the stretch."""
+        """The constants `fields` of the point at fraction x of the piece."""
         values = {f"order_{order}": lagrange(gauss(order + 1)[0], x) for order in self._distinct()}
         return self.fields.write(**values, **({"held": list(held)} if self.held else {}))
 
@@ -85,7 +85,7 @@ class StrainBasis:
         return [getattr(at, f"order_{order}")[k] for order in self.orders for k in range(order + 1)]
 
     def strain(self, q: Any, c: Any, *, rate: bool = False) -> Any:
-        """The six strains at a point with the constants `fields`; of rates of coordinates the six rates."""
+        """The six strains at a point with the constants `fields`; for rates of coordinates the six rates."""
         sums: list[Any] = [0.0] * len(self.free)
         for j, (k, value) in enumerate(zip(self.owners, self._values(c), strict=True)):
             sums[k] = sums[k] + value * q[j]
@@ -93,14 +93,14 @@ class StrainBasis:
         return all_six(self.free, sums, held)
 
     def spread(self, matrix: Any, c: Any) -> Any:
-        """A matrix with a column per strain (six), with columns of the coordinates instead, by the strains at a point."""
+        """Convert a matrix with one column per strain (six) to columns of the coordinates, at a point."""
         pairs = zip(self.owners, self._values(c), strict=True)
         return ca.horzcat(*[value * matrix[:, self.free[k]] for k, value in pairs])
 
 
 @cache
 def variable_strain_motion(basis: StrainBasis, steps: int) -> Motion:
-    """A section of the stretch. Constants: length of a step from its base to there [m], `fields` of all points of the steps."""
+    """A section of the piece. Constants: length of a step from its base to the section [m], `fields` of all points of the steps."""
     size = basis.fields.size
 
     def points(q: Any, c: Any) -> list[tuple[Any, Any]]:
@@ -128,12 +128,12 @@ def variable_strain_motion(basis: StrainBasis, steps: int) -> Motion:
         return sum(step.twist @ step.moved for step in each_step(q, c))
 
     def acceleration(q: Any, c: Any, v: Any) -> Any:
-        """d/dt of the sum of the steps' twists: they turn with the steps before them, and change with their means."""
+        """d/dt of the sum of the steps' twists: they rotate with the previous steps, and change with their means."""
         twist, total = ca.SX(6, 1), ca.SX(6, 1)
         for step in each_step(q, c):
             rate, rates = step.moved @ v, [c[0] * basis.strain(v, at, rate=True) for at in (step.first, step.second)]
             along = step.twist @ rate
-            # both strains change steadily, so the rate of the mean changes with the product of their rates
+            # both strains change at constant rates, so the rate of the mean changes with the product of their rates
             turned = twist_slope()(step.mean, rate) + exponential()(step.mean)[2] @ (
                 2 * BRACKET * se3.cross_twist(*rates)
             )
@@ -145,7 +145,7 @@ def variable_strain_motion(basis: StrainBasis, steps: int) -> Motion:
         before, total = ca.SX(6, basis.size), ca.SX(basis.size, basis.size)
         for step in each_step(q, c):
             columns = step.twist @ step.moved
-            # the twists of a step turn with the steps before it
+            # the twists of a step rotate with the previous steps
             total += columns.T @ _bracket_form(wrench) @ before
             before += columns
             # they change with its mean, and its mean with products of the two strains
@@ -164,8 +164,8 @@ def variable_strain_motion(basis: StrainBasis, steps: int) -> Motion:
 
 @dataclass(frozen=True)
 class _StepMotion:
-    """A step: the pose that it begins with; its mean strain (times length), and that per coordinate; the twist of its end in
-    base axes per unit of its mean; the constants of its two points."""
+    """A step: its initial pose; its mean strain (times length), and its derivative with respect to the coordinates; the twist of
+    its end in base axes per unit of its mean; the constants of its two points."""
 
     reached: Pose
     mean: Any
@@ -179,12 +179,12 @@ BRACKET = math.sqrt(3) / 12
 
 
 def _mean(a: Any, b: Any) -> Any:
-    """The constant strain (times length) that leads as far as the strains a and b at the Gauss points of a step."""
+    """The constant strain (times length) with the same end pose as the strains a and b at the Gauss points of a step."""
     return (a + b) / 2 + BRACKET * se3.cross_twist(a, b)
 
 
 def _mean_slopes(a: Any, b: Any) -> tuple[Any, Any]:
-    """Its derivatives by a and b."""
+    """Its derivatives with respect to a and b."""
     return ca.SX.eye(6) / 2 - BRACKET * _bracket_matrix(b), ca.SX.eye(6) / 2 + BRACKET * _bracket_matrix(a)
 
 
@@ -202,13 +202,13 @@ def _bracket_form(load: Any) -> Any:
 
 
 def step_points(steps: int) -> np.ndarray:
-    """Both Gauss points of each of equal steps, as fractions of all of them together (2 steps)."""
+    """Both Gauss points of each of equal steps, as fractions of their total length (2 steps)."""
     return ((np.arange(steps)[:, None] + POINTS) / steps).ravel()
 
 
 @cache
 def variable_strain_point(basis: StrainBasis) -> PieceKind:
-    """A point of the stretch; the constants of its shape are its `fields`."""
+    """A point of the piece; the constants of its shape are its `fields`."""
 
     def state(q: Any, c: Any) -> PieceState:
         return PieceState(

@@ -21,7 +21,7 @@ from pliant.mesh.formats.wireframe import Drawing, MeshProblem, Wireframe, check
 TEXT = {".iges": read_iges, ".igs": read_iges, ".dxf": read_dxf, ".obj": read_obj}
 BINARY = {".stl": read_stl, ".ply": read_ply}
 MESHIO = (".msh", ".vtk", ".vtu", ".inp", ".mesh", ".xdmf", ".med")
-"""Formats that meshio reads; left out are those whose readers can be made to run for ever by a broken file."""
+"""Formats read by meshio, without those whose readers can loop forever on a broken file."""
 UNIT_METRES = {"inch": 0.0254, "mile": 1609.344, "mil": 2.54e-5, "uin": 2.54e-8, "yd": 0.9144, "ft": 0.3048, "dm": 0.1}
 UNIT_HINT = "such as mm, cm, m or inch"
 
@@ -29,10 +29,10 @@ UNIT_HINT = "such as mm, cm, m or inch"
 def read_mesh(
     path: Path | str, *, tolerance: float | None = None, unit: str | None = None, split: bool = False
 ) -> Wireframe:
-    """The wireframe of a mesh file in metres; raises MeshProblem that says what is wrong with it.
+    """The wireframe of a mesh file in metres; raises MeshProblem with the reason if it is invalid.
 
-    `tolerance` [m]: ends of lines nearer than this are one node; by default a millionth of the drawing's size. `unit`: the
-    unit of the file's numbers, where the file does not say it (otherwise metres are assumed) or says it wrongly. `split`:
+    `tolerance` [m]: ends of lines closer than this are one node; by default a millionth of the drawing's size. `unit`: the
+    unit of the file's numbers, if the file does not state it (otherwise metres are assumed) or is wrong. `split`:
     whether lines that cross or touch get a node there.
     """
     path = Path(path)
@@ -88,6 +88,6 @@ def _read(path: Path) -> Drawing:
 
 
 def _text(data: bytes) -> str:
-    """Lines end where files mean it: further signs at which Python splits lines, such as 0x85, are letters of old code pages."""
+    """The text of a file. Other characters than line ends at which Python would split lines, such as 0x85, become spaces."""
     lines = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").decode("latin-1")
     return lines.translate(dict.fromkeys((0x0B, 0x0C, 0x1C, 0x1D, 0x1E, 0x85), " "))

@@ -16,13 +16,13 @@ from pliant.mesh.formats.wireframe import MAX_EDGES, Drawing, MeshProblem, check
 
 UNITS = {1: "inch", 2: "ft", 3: "mile", 4: "mm", 5: "cm", 6: "m", 7: "km", 8: "uin", 9: "mil", 10: "yd", 12: "nm",
          13: "um", 14: "dm"}  # fmt: skip
-"""Unit flags `$INSUNITS`; others say nothing of lengths used here."""
+"""Unit flags `$INSUNITS`; others do not define a length used here."""
 FLATNESS = 0.01
-"""Largest distance of a curve from its chords, over its radius or its extent."""
+"""Largest distance of a curve from its chords, relative to its radius or its extent."""
 DEEPEST = 16
-"""Levels of blocks within blocks."""
+"""Maximum nesting depth of blocks."""
 MOST_COPIES = 20_000
-"""Things that references to blocks may put into a drawing."""
+"""Maximum number of entities that references to blocks may add to a drawing."""
 
 _HEADER_UNIT = re.compile(r"^\s*\$INSUNITS\s*\n\s*70\s*\n\s*(\d{1,3})\s*$", re.MULTILINE)
 _HEADER = re.compile(r"^\s*2\s*\n\s*HEADER\s*\n", re.MULTILINE)
@@ -34,7 +34,7 @@ Chain = Iterable[Any]
 
 
 def read_dxf(text: str, what: str) -> Drawing:
-    """The lines of a DXF file; layers are labels. What is no line is left out, and counted."""
+    """The lines of a DXF file; layers are labels. Other entities are skipped, and counted."""
     if text.startswith("AutoCAD Binary DXF"):
         raise MeshProblem(f"{what} is a binary DXF file", "save it as text (ASCII) DXF")
     if not _ENTITIES.search(text):
@@ -59,14 +59,14 @@ def _document(text: str, what: str) -> Any:
     logging.getLogger("ezdxf").addHandler(logging.NullHandler())
     try:
         return ezdxf.read(io.StringIO(_with_version(text)))
-    except Exception as error:  # a reader of files from anywhere raises anything
+    except Exception as error:  # the reader may raise any exception on a broken file
         why = f": {printable(str(error)[:100])}" if isinstance(error, ezdxf.DXFError) and str(error) else ""
         raise MeshProblem(f"{what} is not a DXF file, or a broken one{why}", "export it again") from None
 
 
 def _with_version(text: str) -> str:
-    """The text with a version that has polylines in axes of their own, where it has such polylines and says none, or an older one:
-    ezdxf would place them in the axes of the drawing."""
+    """The text with a version that supports polylines in their own axes, if it contains such polylines and states no version, or
+    an older one: ezdxf would place them in the axes of the drawing."""
     if "LWPOLYLINE" not in text:
         return text
     version = "9\n$ACADVER\n1\nAC1015\n"
@@ -78,7 +78,7 @@ def _with_version(text: str) -> str:
 
 
 class _Lines:
-    """What has been read: chains of points with their layers, single points, and how often what was left out."""
+    """Imported data: chains of points with their layers, single points, and numbers of skipped entities."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -88,7 +88,7 @@ class _Lines:
         self.points = self.copies = 0
 
     def take(self, entity: Any, outer: str = "0", depth: int = 0) -> None:
-        """Read an entity; what a block has on layer 0 is on the layer `outer` of the reference to it."""
+        """Read an entity; entities of a block on layer 0 are on the layer `outer` of the reference to it."""
         kind = entity.dxftype()
         if kind not in ("INSERT", "POINT", *CHAINS):
             self.leave_out(printable(kind[:30]))
@@ -104,11 +104,11 @@ class _Lines:
                     self.add(layer, np.array([list(point) for point in chain], dtype=float).reshape(-1, 3))
         except MeshProblem:
             raise
-        except Exception:  # a number or a point that is missing shows only where it is used
+        except Exception:  # a missing number or point is detected only when it is used
             raise MeshProblem(f"{self.what} has a {kind} that cannot be read", "export it again") from None
 
     def block(self, reference: Any, layer: str, depth: int) -> None:
-        """What a block holds, in all places that a reference to it names."""
+        """The content of a block, at all positions of a reference to it."""
         if depth >= DEEPEST:
             raise MeshProblem(f"{self.what} has blocks within blocks, more than {DEEPEST} deep", "explode them")
         block = reference.block()
@@ -176,7 +176,7 @@ def _spline(entity: Any) -> Iterator[Chain]:
 
 
 def _polyline(entity: Any) -> Iterator[Chain]:
-    """Straight ones whole, others in lines and arcs; of those that stand for faces the sides of these."""
+    """Straight polylines entire, others as lines and arcs; for those that represent faces the sides of these."""
     if entity.dxftype() == "POLYLINE" and (entity.is_poly_face_mesh or entity.is_polygon_mesh):
         from ezdxf.render import MeshBuilder
 
@@ -205,7 +205,7 @@ CHAINS: dict[str, Callable[[Any], Iterator[Chain]]] = {
     "LWPOLYLINE": _polyline,
     "POLYLINE": _polyline,
 }
-"""How kinds of entities are read."""
+"""Readers of entity types."""
 
 
 def _members(layers: list[str], starts: np.ndarray) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Mesh files that name other files: they are rejected, as a model may read files of declared folders only."""
+"""Mesh files that refer to other files: they are rejected, because a model may read files of declared folders only."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 from pliant.mesh.formats.wireframe import MeshProblem
 
 _DECLARATION = re.compile(rb"<!\s*(?:DOCTYPE|ENTITY)", re.IGNORECASE)
-"""What could give another meaning to the text of an XML file, or make it grow without end."""
+"""XML constructs that could change the meaning of the text, or make it grow without limit."""
 _OTHER_FORMAT = re.compile(rb"\bFormat\s*=\s*(?!\"XML\"|'XML')", re.IGNORECASE)
-"""Data of an XDMF file that do not stand in it."""
+"""Data of an XDMF file that are stored in other files."""
 _INCLUDE = re.compile(rb"^\s*\*[\s*]*include\b", re.IGNORECASE | re.MULTILINE)
 
 
 def refuse_other_files(path: Path, what: str) -> None:
-    """Raise MeshProblem if a file leads to others when it is read, or declares words of its own; `what`: its name in messages."""
+    """Raise MeshProblem if reading a file would open others, or if it declares entities; `what`: its name in messages."""
     suffix = path.suffix.lower()
     if suffix == ".med":
         _refuse_links(path, what)
@@ -31,14 +31,14 @@ def refuse_other_files(path: Path, what: str) -> None:
 
 
 def _refuse_links(path: Path, what: str) -> None:
-    """The same of an HDF5 file: links to other files, and data that are stored in them."""
+    """The same for an HDF5 file: links to other files, and data that are stored in them."""
     import h5py
 
     seen: set[int] = set()
 
     def look(group: Any) -> None:
         place = h5py.h5o.get_info(group.id).addr
-        if place in seen:  # groups may hold each other
+        if place in seen:  # groups may contain each other
             return
         seen.add(place)
         for name in group:
@@ -46,7 +46,7 @@ def _refuse_links(path: Path, what: str) -> None:
             if isinstance(link, h5py.ExternalLink):
                 raise MeshProblem(f"{what} has its data in another file", "export it with the data in it")
             if isinstance(link, h5py.SoftLink):
-                continue  # to another place of this file, which is looked at by itself
+                continue  # to another object of this file, which is examined separately
             entry = group[name]
             if isinstance(entry, h5py.Group):
                 look(entry)

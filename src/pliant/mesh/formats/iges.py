@@ -1,4 +1,4 @@
-"""IGES wireframes: lines (entity 110) and polylines (106), wherever groups and composites mention them, placed by
+"""IGES wireframes: lines (entity 110) and polylines (106), including those in groups and composites, placed by
 transformations (124), in the units of the global section."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 from pliant.mesh.formats.wireframe import Drawing, MeshProblem
 
 UNITS = {1: "inch", 2: "mm", 4: "ft", 5: "mile", 6: "m", 7: "km", 8: "mil", 9: "um", 10: "cm", 11: "uin"}
-"""Unit flags of the global section; 3 means that the name says it."""
+"""Unit flags of the global section; 3 means that the unit is given by name."""
 NAMES = {"IN": "inch", "INCH": "inch", "MM": "mm", "FT": "ft", "MI": "mile", "M": "m", "KM": "km", "MIL": "mil",
          "UM": "um", "CM": "cm", "UIN": "uin"}  # fmt: skip
 LINE, POLYLINE, POINT, TRANSFORMATION = 110, 106, 116, 124
@@ -83,7 +83,7 @@ def _global_fields(text: str, what: str) -> tuple[str, str, list[str]]:
     fields: list[str] = ["", ""]
     while at < len(text) and len(fields) < 40:
         match = re.match(r"\s*(\d{1,6})H", text[at:])
-        if match:  # a text, which may hold separators
+        if match:  # a text, which may contain separators
             start = at + match.end()
             stop = start + int(match[1])
             fields.append(text[start:stop])
@@ -105,7 +105,7 @@ def _global_fields(text: str, what: str) -> tuple[str, str, list[str]]:
 
 
 def _unit(fields: list[str]) -> tuple[str, float]:
-    """The unit, and the factor from the model's space to the real one."""
+    """The unit, and the factor from model space to real size."""
     try:
         scale = float(fields[12].replace("D", "E")) if fields[12] else 1.0
         flag = int(fields[13]) if fields[13] else 1
@@ -121,7 +121,7 @@ def _unit(fields: list[str]) -> tuple[str, float]:
 
 
 _Entry = tuple[int, int, int, int, int]
-"""Kind, first line and number of lines of its parameters, form, and the entry of its transformation (0 for none)."""
+"""Type, first line and number of lines of its parameters, form, and the entry of its transformation (0 for none)."""
 
 
 def _directory(lines: list[str], what: str) -> dict[int, _Entry]:
@@ -139,13 +139,13 @@ def _directory(lines: list[str], what: str) -> dict[int, _Entry]:
 
 
 class _Records:
-    """Parameters of entities, by the place of their first line."""
+    """Parameters of entities, by the index of their first line."""
 
     def __init__(self, lines: list[str], separator: str, end: str, what: str) -> None:
         self.lines, self.separator, self.end, self.what = lines, separator, end, what
 
     def numbers(self, pointer: int, count: int) -> list[float]:
-        """All parameters after the entity's kind."""
+        """All parameters after the entity's type."""
         if not (1 <= pointer <= len(self.lines) and 1 <= count <= len(self.lines)):
             raise MeshProblem(f"{self.what} refers to parameters that it does not have (line {pointer})")
         text = "".join(line[:64] for line in self.lines[pointer - 1 : pointer - 1 + count])
@@ -180,7 +180,7 @@ def _polyline(numbers: list[float], form: int, what: str) -> list[np.ndarray]:
 
 
 def _placed(chain: np.ndarray, matrix: int, entries: dict[int, _Entry], records: _Records, what: str) -> np.ndarray:
-    """Points moved by the transformation, which may have one of its own."""
+    """Points moved by the transformation, which may itself have one."""
     for _ in range(MAX_NESTED):
         if matrix == 0:
             return chain

@@ -1,4 +1,4 @@
-"""Lines that cross or touch: cut where they do, so that ends meet there."""
+"""Lines that cross or touch: split at these points, so that they share nodes."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import numpy as np
 from pliant.mesh.formats.wireframe import Drawing, MeshProblem
 
 MAX_PAIRS = 50_000_000
-"""Pairs of lines side by side that are looked at before a drawing is rejected."""
+"""Maximum number of neighbouring pairs of lines that are examined before a drawing is rejected."""
 CHUNK = 500_000
 PARALLEL = 1e-12
-"""Lines whose squared sine of the angle between them is below this are parallel: they touch with their ends only."""
+"""Lines are parallel, and touch with their ends only, if the squared sine of the angle between them is below this."""
 
 Cuts = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Lines (k), shares of their lengths where they are cut (k), and the points there (k x 3)."""
+"""Lines (k), fractions of their lengths at which they are split (k), and the points there (k x 3)."""
 
 
 def split(drawing: Drawing, tolerance: float, what: str) -> Drawing:
-    """The drawing with its lines cut wherever two of them come nearer than the tolerance [unit of the drawing].
+    """The drawing with its lines split wherever two of them come closer than the tolerance [unit of the drawing].
 
-    New points have the labels that both ends of their line have.
+    New points have the labels common to both ends of their line.
     """
     ends = drawing.points[drawing.lines]
     found = [_cuts(ends, pair, tolerance) for pair in _neighbours(ends, tolerance, what)]
     line, share, place = (np.concatenate([cuts[k] for cuts in found]) for k in range(3))
-    # copies, such as from two lines that end in one place, are cut once
+    # duplicates, such as from two lines that end in one point, are split once
     order = np.lexsort((share, line))
     line, share, place = line[order], share[order], place[order]
     apart = np.linalg.norm(np.diff(place, axis=0), axis=1) > tolerance
@@ -53,12 +53,12 @@ def split(drawing: Drawing, tolerance: float, what: str) -> Drawing:
 
 
 def _neighbours(ends: np.ndarray, tolerance: float, what: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Pairs of lines whose boxes overlap, a chunk at a time; `ends` is m x 2 x 3."""
+    """Pairs of lines with overlapping bounding boxes, a chunk at a time; `ends` is m x 2 x 3."""
     low, high = ends.min(axis=1) - tolerance, ends.max(axis=1)
     axis = int(np.argmax(np.ptp(ends.reshape(-1, 3), axis=0) / np.maximum(np.mean(high - low, axis=0), 1e-300)))
     order = np.argsort(low[:, axis], kind="stable")
     low, high = low[order], high[order]
-    # the lines that begin before this one ends, and stand after it in the order
+    # the later lines in the order that begin before this one ends
     last = np.searchsorted(low[:, axis], high[:, axis], side="right")
     counts = np.maximum(last - np.arange(len(order)) - 1, 0)
     if counts.sum() > MAX_PAIRS:
@@ -77,7 +77,7 @@ def _neighbours(ends: np.ndarray, tolerance: float, what: str) -> Iterator[tuple
 
 
 def _cuts(ends: np.ndarray, pair: tuple[np.ndarray, np.ndarray], tolerance: float) -> Cuts:
-    """Where lines of these pairs are cut by each other."""
+    """Points at which lines of these pairs are split by each other."""
     found = [_touching(ends, *way, end, tolerance) for way in (pair, pair[::-1]) for end in (0, 1)]
     lines, shares, points = (
         np.concatenate(parts) for parts in zip(*found, *_crossing(ends, *pair, tolerance), strict=True)
@@ -86,7 +86,7 @@ def _cuts(ends: np.ndarray, pair: tuple[np.ndarray, np.ndarray], tolerance: floa
 
 
 def _touching(ends: np.ndarray, cut: np.ndarray, other: np.ndarray, end: int, tolerance: float) -> Cuts:
-    """Lines that an end of another lies on, away from their own ends."""
+    """Lines that contain an end of another, away from their own ends."""
     base, way = ends[cut, 0], ends[cut, 1] - ends[cut, 0]
     point = ends[other, end]
     square = np.maximum((way**2).sum(axis=1), 1e-300)
@@ -97,7 +97,7 @@ def _touching(ends: np.ndarray, cut: np.ndarray, other: np.ndarray, end: int, to
 
 
 def _crossing(ends: np.ndarray, first: np.ndarray, second: np.ndarray, tolerance: float) -> tuple[Cuts, Cuts]:
-    """Lines that pass each other nearer than the tolerance, away from the ends of both: cut half-way between them."""
+    """Lines that pass each other closer than the tolerance, away from the ends of both: split half-way between them."""
     p, q = ends[first, 0], ends[second, 0]
     u, v = ends[first, 1] - p, ends[second, 1] - q
     uu, uv, vv = (u * u).sum(axis=1), (u * v).sum(axis=1), (v * v).sum(axis=1)
@@ -114,5 +114,5 @@ def _crossing(ends: np.ndarray, first: np.ndarray, second: np.ndarray, tolerance
 
 
 def _inside(share: np.ndarray, length: np.ndarray, tolerance: float) -> np.ndarray:
-    """Whether a place on a line is farther than the tolerance from both of its ends."""
+    """Whether a point on a line is farther than the tolerance from both of its ends."""
     return np.asarray((share * length > tolerance) & ((1 - share) * length > tolerance))

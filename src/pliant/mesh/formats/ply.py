@@ -20,7 +20,7 @@ LONGEST_HEADER = 100_000
 
 @dataclass
 class _Element:
-    """A kind of records: how many there are, and name, type and type of the count (empty if it is no list) of each property."""
+    """A type of records: their number, and name, type and type of the count (empty if it is not a list) of each property."""
 
     name: str
     count: int
@@ -58,7 +58,7 @@ def read_ply(data: bytes, what: str) -> Drawing:
 
 
 def _header(data: bytes, what: str) -> tuple[str, list[_Element], int]:
-    """Order of bytes (empty for text), elements, and where their values begin."""
+    """Byte order (empty for text), elements, and the offset of their values."""
     end = data.find(b"end_header", 0, LONGEST_HEADER)
     start = data.find(b"\n", end) + 1
     if not data.startswith(b"ply") or end < 0 or start == 0:

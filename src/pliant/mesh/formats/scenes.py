@@ -1,6 +1,6 @@
-"""COLLADA (.dae) and glTF (.gltf, .glb) surfaces through trimesh: all triangles of their scene, placed as the scene has them.
+"""COLLADA (.dae) and glTF (.gltf, .glb) surfaces through trimesh: all triangles of their scene, at their positions in it.
 
-COLLADA files state their unit, those of glTF are in metres. Axes are those of the file, as other readers of robots take them.
+COLLADA files state their unit, those of glTF are in metres. Axes are those of the file, as in other readers of robots.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pliant.mesh.formats.wireframe import MAX_EDGES, Drawing, MeshProblem, sides
 
 SCENES = (".dae", ".gltf", ".glb")
 REPEATS = 16
-"""Instances of other nodes that a COLLADA file may have: nested ones multiply."""
+"""Maximum number of instances of other nodes in a COLLADA file: nested ones multiply."""
 _METRES = re.compile(r"([0-9.eE+-]+) \* meters")
 HINT = "export it again, or as STL or OBJ"
 
 
 def read_scene(data: bytes, what: str, path: Path) -> Drawing:
-    """The sides of all triangles. path: the file, beside which those that it names are."""
+    """The sides of all triangles. path: the file; files that it refers to are in its folder."""
     kind = path.suffix.lower().removeprefix(".")
     needed = "pycollada and trimesh" if kind == "dae" else "trimesh"
     _check_markup(data, what) if kind == "dae" else _check_tree(data, what, kind)
@@ -42,7 +42,7 @@ def read_scene(data: bytes, what: str, path: Path) -> Drawing:
         unit = _unit(scene)
     except FileProblem as problem:
         raise MeshProblem(str(problem), problem.hint) from None
-    except Exception:  # whatever the readers raise on damaged files, recursion included
+    except Exception:  # any exception of the readers on damaged files, including recursion errors
         raise MeshProblem(f"{what} is damaged, or has what is not read", HINT) from None
     if 3 * len(faces) > MAX_EDGES:
         raise MeshProblem(f"{what} is too large ({len(faces)} triangles)", f"at most {MAX_EDGES // 3}")
@@ -59,7 +59,7 @@ def _unit(scene: Any) -> float:
 
 
 class _SiblingFiles:
-    """Files that a scene names: those in its folder alone. trimesh requires them by `get`, or as a mapping."""
+    """Files that a scene refers to, in its folder only. trimesh requires them by `get`, or as a mapping."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -76,7 +76,7 @@ class _SiblingFiles:
 
 
 def _check_markup(data: bytes, what: str) -> None:
-    """Reject document types, archives, and nodes that repeat others without end."""
+    """Reject document types, archives, and nodes that repeat others without limit."""
     if b"\0" in data or not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         raise MeshProblem(f"{what} is not a COLLADA file: it is no text in UTF-8", HINT)
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
@@ -86,7 +86,7 @@ def _check_markup(data: bytes, what: str) -> None:
 
 
 def _check_tree(data: bytes, what: str, kind: str) -> None:
-    """Reject glTF whose sizes are not those of its data, and nodes that are no tree."""
+    """Reject glTF whose sizes do not match its data, and nodes that do not form a tree."""
     try:
         text = data if kind == "gltf" else data[20 : 20 + int.from_bytes(data[12:16], "little")]
         if kind == "glb" and data[:4] != b"glTF":

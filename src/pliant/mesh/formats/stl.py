@@ -18,7 +18,7 @@ def read_stl(data: bytes, what: str) -> Drawing:
                 f"{what} is too large ({count} triangles)", f"at most {MAX_EDGES // 3}; use a coarser mesh"
             )
         records = np.frombuffer(data, dtype=np.uint8, offset=HEADER).reshape(count, RECORD)
-        with np.errstate(invalid="ignore"):  # numbers that are none are rejected with the coordinates
+        with np.errstate(invalid="ignore"):  # NaN is rejected with the coordinates
             corners = records[:, 12:48].copy().view("<f4").reshape(-1, 3).astype(float)
     else:
         corners = _text_corners(data, what)

@@ -22,7 +22,7 @@ EDGES = {
     "wedge": [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5)],
     "hexahedron": [(0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7)],
 }
-"""Edges of each kind of cell; those of second order have the same corners first and are taken as straight."""
+"""Edges of each type of cell; second-order cells have the same corners first and are treated as straight."""
 SECOND_ORDER = {"line3": "line", "triangle6": "triangle", "quad8": "quad", "quad9": "quad", "tetra10": "tetra"}
 
 
@@ -39,8 +39,8 @@ def read_volume(path: Path, what: str) -> Drawing:
         points = np.asarray(mesh.points, dtype=float)
         blocks = [(block.type, np.asarray(block.data, dtype=int)) for block in mesh.cells]
         labels = _labels(mesh, [cells for _, cells in blocks], len(points))
-    except (Exception, SystemExit) as error:  # a reader of files from anywhere raises anything
-        # its own words help, those of Python and NumPy do not
+    except (Exception, SystemExit) as error:  # the reader may raise any exception on a broken file
+        # its own messages are helpful, those of Python and NumPy are not
         why = f": {printable(str(error)[:100])}" if isinstance(error, meshio.ReadError) and str(error) else ""
         raise MeshProblem(
             f"{what} is broken, or does not have the format of its suffix{why}", "export it again"
@@ -58,7 +58,7 @@ def read_volume(path: Path, what: str) -> Drawing:
         elif len(cells):
             lines.append(cells[:, np.array(edges)].reshape(-1, 2))
     found = np.concatenate(lines)
-    # neighbours share edges: each is taken once, as in a drawing
+    # neighbours share edges: each is used once, as in a drawing
     _, first = np.unique(np.sort(found, axis=1), axis=0, return_index=True)
     found = found[np.sort(first)]
     if len(found) and not (found.min() >= 0 and found.max() < len(points)):
@@ -67,7 +67,7 @@ def read_volume(path: Path, what: str) -> Drawing:
 
 
 def _corners(drawing: Drawing, blocks: list[tuple[str, np.ndarray]]) -> Drawing:
-    """The drawing without the points that cells of second order have between their corners."""
+    """The drawing without the mid-edge points of second-order cells."""
     between = np.zeros(len(drawing.points), dtype=bool)
     for kind, cells in blocks:
         if kind in SECOND_ORDER:

@@ -1,4 +1,4 @@
-"""Wireframes: nodes and edges as a file drew them, brought together where ends meet."""
+"""Wireframes: nodes and edges of a file, with coincident ends merged."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from pliant.language.source import FileProblem
 
 MAX_EDGES = 600_000
 DEFAULT_TOLERANCE = 1e-6
-"""Ends nearer than this share of the drawing's size are one node, unless a tolerance is given."""
+"""Ends closer than this fraction of the drawing's size are one node, unless a tolerance is given."""
 LARGEST = 1e9
-"""Larger coordinates [m] are rejected: their differences would be lost in rounding."""
+"""Larger coordinates [m] are rejected: their differences would be lost in round-off."""
 CROWDED = 50
-"""Neighbours within the tolerance that the average point may have before the tolerance is rejected."""
+"""Maximum mean number of neighbours within the tolerance; a tolerance with more is rejected."""
 ASKEW = np.sqrt([1 / 6, 2 / 6, 3 / 6])
-"""A direction in which points of a lattice are at different places."""
+"""A direction in which points of a lattice have different coordinates."""
 
 
 Corner = TypeVar("Corner", int, float)
 
 
 class MeshProblem(FileProblem):
-    """A mesh file that cannot be used; `hint` says what to do."""
+    """A mesh file that cannot be used; `hint` suggests a fix."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """What a file holds, as it stands there.
+    """The unprocessed content of a file.
 
     Attributes:
         points: k x 3, in the file's unit.
         lines: m x 2 indices of points.
         loose: j x 3, points drawn by themselves.
-        unit: the file's own unit ("mm", "inch", ...), empty where it has none.
-        ignored: kinds of things that are no lines, and how many of each.
-        labels: indices of points by the names that the file gives them: layers, groups, sets.
+        unit: the unit stated in the file ("mm", "inch", ...), empty if none.
+        ignored: types of other entities, and the number of each.
+        labels: indices of points by their labels in the file: layers, groups, sets.
         faces: k x 3 indices of points, triangles.
     """
 
@@ -55,23 +55,23 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Wireframe:
-    """Nodes and edges in metres, and what was done to the drawing to get them.
+    """Nodes and edges in metres, and a record of how they were derived from the drawing.
 
     Attributes:
         nodes: n x 3 [m], in the order in which the file first uses them.
         edges: m x 2 indices of nodes, each pair once, in the order of the file.
-        unit: what one unit of the file was taken for.
-        assumed: whether metres were assumed, because neither the file nor its reader said a unit.
-        lines: how many lines (or sides of faces) the file has.
-        merged: ends of lines that became part of a node already there.
-        repeated: lines drawn more than once; only the first counts.
-        short: lines whose two ends are one node; they are left out.
-        orphans: nodes (last in `nodes`) that no edge uses.
-        tolerance: ends nearer than this were merged [m].
-        ignored: kinds of things in the file that are no lines, and how many of each.
-        labels: indices of nodes by the names that the file gives them (layers, groups, sets), each in rising order.
+        unit: the unit used for the file's numbers.
+        assumed: whether metres were assumed, because no unit was given.
+        lines: number of lines (or sides of faces) in the file.
+        merged: number of ends of lines that were merged with an existing node.
+        repeated: number of duplicate lines, which are omitted.
+        short: number of lines whose two ends are one node, which are omitted.
+        orphans: number of nodes (last in `nodes`) without edges.
+        tolerance: ends closer than this were merged [m].
+        ignored: types of other entities in the file, and the number of each.
+        labels: indices of nodes by their labels in the file (layers, groups, sets), each ascending.
         faces: k x 3 indices of nodes, the triangles of the file, or into which its faces are cut; those of which two corners are
-            one node are left out.
+            one node are omitted.
     """
 
     nodes: np.ndarray
@@ -100,7 +100,7 @@ class Wireframe:
 
     @property
     def pieces(self) -> int:
-        """Number of parts that no edge joins; nodes without edges do not count."""
+        """Number of connected components; nodes without edges are not counted."""
         ones = np.ones(len(self.edges))
         graph = scipy.sparse.coo_matrix((ones, (self.edges[:, 0], self.edges[:, 1])), shape=(len(self.nodes),) * 2)
         return int(scipy.sparse.csgraph.connected_components(graph, directed=False)[0]) - self.orphans
@@ -119,7 +119,7 @@ def join(
     points = scale * points
     used = np.unique(drawing.lines.ravel())
     loose = np.setdiff1d(np.arange(len(points)), used)
-    # nodes are numbered as the lines come, points without lines after them
+    # nodes are numbered in the order of the lines, followed by points without lines
     order = np.concatenate([_in_order(drawing.lines.ravel()), loose])
     place = np.empty(len(points), dtype=int)
     place[order] = np.arange(len(order))
@@ -160,18 +160,18 @@ def _whole(faces: np.ndarray) -> np.ndarray:
 
 
 def merging(points: np.ndarray) -> float:
-    """Distance within which ends are one node, where no tolerance is given."""
+    """Default distance within which ends are one node."""
     return DEFAULT_TOLERANCE * float(np.linalg.norm(np.ptp(points, axis=0)))
 
 
 def check_counts(points: int, lines: int, what: str) -> None:
-    """Reject what is larger than anything the engine is made for."""
+    """Reject drawings that are too large."""
     if points > 4 * MAX_EDGES or lines > MAX_EDGES:
         raise MeshProblem(f"{what} is too large ({lines} lines)", f"at most {MAX_EDGES} lines; use a coarser mesh")
 
 
 def check_coordinates(points: np.ndarray, scale: float, what: str) -> None:
-    """Reject points (n x 3, in units of `scale` metres) that are not in any drawing that is meant."""
+    """Reject points (n x 3, in units of `scale` metres) with implausible coordinates."""
     with np.errstate(invalid="ignore"):  # infinite times zero
         meant = np.all(np.abs(points) * min(scale, 1.0) < LARGEST / max(scale, 1.0))
     if not meant:
@@ -179,14 +179,14 @@ def check_coordinates(points: np.ndarray, scale: float, what: str) -> None:
 
 
 def _in_order(values: np.ndarray) -> np.ndarray:
-    """Different values in the order of their first appearance."""
+    """Unique values in the order of their first appearance."""
     unique, first = np.unique(values, return_index=True)
     return np.asarray(unique[np.argsort(first)])
 
 
 def _clusters(points: np.ndarray, tolerance: float, what: str) -> tuple[np.ndarray, np.ndarray]:
     """Cluster of every point, numbered by first appearance, and the first point of every cluster."""
-    # exact copies are one node in any case, and must not make the pairs many
+    # exact duplicates are one node in any case, and must not increase the number of pairs
     _, representatives, copy_of = np.unique(points, axis=0, return_index=True, return_inverse=True)
     pairs = _near_pairs(points[representatives], tolerance, most=(CROWDED - 1) * len(representatives) // 2)
     if pairs is None:
@@ -211,8 +211,8 @@ def fan(corners: list[Corner]) -> list[tuple[Corner, Corner, Corner]]:
 def _near_pairs(points: np.ndarray, tolerance: float, most: int) -> np.ndarray | None:
     """Pairs of points within a tolerance [m] of each other (k x 2); None if there are more than `most`.
 
-    What is near in space is near along any line: points are sorted along one that no lattice is parallel or normal to, and each is
-    held against those that follow it there.
+    Points that are close in space are close along any line: points are sorted along a line that is neither parallel nor normal to
+    lattices, and each is compared with the following ones.
     """
     along = points @ ASKEW
     order = np.argsort(along)
@@ -230,7 +230,7 @@ def _near_pairs(points: np.ndarray, tolerance: float, most: int) -> np.ndarray |
 
 
 def _joined(count: int, pairs: np.ndarray) -> np.ndarray:
-    """A label for each of `count` points, the same for points that pairs join."""
+    """A label for each of `count` points, equal for points connected by pairs."""
     above = list(range(count))
 
     def top(point: int) -> int:
@@ -244,5 +244,5 @@ def _joined(count: int, pairs: np.ndarray) -> np.ndarray:
 
 
 def sides(faces: np.ndarray) -> np.ndarray:
-    """Sides of faces (k x corners) as lines, each face's in turn."""
+    """Sides of faces (k x corners) as lines, face by face."""
     return np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
