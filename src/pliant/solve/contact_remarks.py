@@ -33,7 +33,11 @@ def rest_remarks(bound: Binding, t: float, q: np.ndarray, contacts: Contacts | N
                 most = np.max(used[which])
                 share = f" with up to {100 * most:.3g} % of its friction" if sticks and np.isfinite(most) else ""
                 parts.append(f"'{name}' {verb} {_places(int(which.sum()))}{share}")
-    return [f"friction supports the pose: {', '.join(parts)}; without friction it would not be in equilibrium"]
+    return [
+        f"friction supports the pose: {', '.join(parts)}; without friction it would not be in equilibrium. Other poses nearby, "
+        "with other forces, may be equilibria too: `simulate` or `continuation` (pliant path) finds the one that"
+        " slow loading leads to"
+    ]
 
 
 def sliding_words(contacts: Contacts | None) -> str:

@@ -263,19 +263,22 @@ def changes(
         text = ", ".join([*([moved] if moved else []), *deformed])
         notes.append(f"the start violated the constraints by {gap:.3g}; it was moved onto them{text and f': {text}'}")
     else:
-        notes += _changed_rates(eqs, start.v, end.v, promised, size)
+        notes += _changed_rates(eqs, start, end.v, promised, size)
     return notes
 
 
 def _changed_rates(
-    eqs: Equations, before: np.ndarray, after: np.ndarray, promised: Mapping[str, float], size: Mapping[str, float]
+    eqs: Equations, start: State, after: np.ndarray, promised: Mapping[str, float], size: Mapping[str, float]
 ) -> list[str]:
     """A remark on rates that were all specified together, by a state, and violate the constraints. If some are specified by name,
-    the others are expected to follow."""
+    the others are expected to follow, and so are those that prescribed motions cause in the model's own initial state."""
+    before = start.v
     names = [rate_name(rate) for rate in eqs.rates]
     pairs = zip(names, before.tolist(), after.tolist(), strict=True)
     changed = [(name, a, b) for name, a, b in pairs if differs(a, b, size[name])]
     if not changed or not before.any() or any(name in promised for name in names):
+        return []
+    if np.array_equal(before, eqs.initial_state(t=start.t).v):
         return []
     return [f"the rates of the start contradict the constraints and were changed: {_listed(changed, size)}"]
 

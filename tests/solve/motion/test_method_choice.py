@@ -204,3 +204,17 @@ def test_a_pile_comes_to_rest_where_single_impacts_lead_it():
     assert heights[0] == pytest.approx(heights[1], rel=0.04)  # chance decides who lies where
     assert run.timing.evaluations < 0.75 * followed.timing.evaluations
     assert run.timing.evaluations < 25 * run.timing.steps  # of Newton's method, where friction sticks and slips
+
+
+def test_a_transient_that_decays_does_not_change_the_method():
+    """Steps of a platform that is loaded suddenly become longer as stiff vibrations decay."""
+    run = pliant.simulate(pliant.derive("parallel_rods"), 1.5, save_every=0.1)
+    assert "Rosenbrock" in run.method
+    assert run.warnings == ()  # neither energy nor rates of the model's own start
+    fine = pliant.simulate(pliant.derive("parallel_rods"), 1.5, save_every=0.1, rtol=1e-6)
+    assert np.abs(run["place"].values - fine["place"].values).max() < 1e-3 * np.ptp(fine["place"].values, axis=0).max()
+
+
+def test_robots_at_rest_have_no_energy_remark():
+    run = pliant.simulate(pliant.derive("leaf_spring"), 1.0)
+    assert not any("energy" in note for note in run.warnings)

@@ -86,3 +86,13 @@ def test_jaws_close_on_a_box():
     assert abs(rest.coordinates["hinge[1]"]) < 0.6
     # each jaw is held by a force of about the torque over its lever arm
     assert rest.outputs["force"] == pytest.approx(2 * 0.1 / 0.045, rel=0.2)
+
+
+def test_jaws_that_graze_a_box_do_not_sink_into_it():
+    """The tips reach 2 mm below the upper edges of the box, and are as wide as the box: in a deep overlap the shortest ways out
+    lead to both sides. Moments about a hinge, with friction up or down along the jaw, bound the force."""
+    text = JAWS.replace("20 mm, 40 mm]", "20 mm, 20 mm]").replace("z: {initial: 20 mm}", "z: {initial: 10 mm}")
+    rest = pliant.equilibrium(pliant.derive(pliant.load_text(text)), inputs={"torque": 0.1})
+    assert rest.stable
+    assert np.abs(rest.contacts["grip"].normal[:, 1]).max() < 1e-6
+    assert 3.0 < rest.outputs["force"] < 5.4

@@ -33,6 +33,8 @@ SMALL = 40
 """Maximum number of rates of a robot that is not large."""
 TRIAL = 50
 """Number of steps over which their mean is evaluated, after as many that are ignored because they are special."""
+HALF = TRIAL // 2
+"""Steps that become longer within the evaluation are recognized by its two halves."""
 LONGER = 1.5
 """Factor by which steps of one method have to be longer than those of a cheaper or more accurate one."""
 WITHOUT_END = 3000
@@ -133,7 +135,7 @@ class MethodMonitor:
         self.over = not choice.open
         self._implicit = isinstance(choice.method, Rosenbrock)
         self._next = TRIAL if self._implicit else WITHOUT_END
-        self._mark: float | None = None
+        self._marks: list[float] = []
 
     def steps_to_look(self, run: TimeLoop) -> int:
         """Number of steps until the next examination, independent of the machine."""
@@ -142,34 +144,39 @@ class MethodMonitor:
     @property
     def most_unseen(self) -> int:
         """Number of steps within which a run ends without an examination."""
-        return sys.maxsize if self.over else self._next + TRIAL - 1
+        return sys.maxsize if self.over else self._next + TRIAL - HALF * len(self._marks) - 1
 
     def look(self, bound: Binding, run: TimeLoop) -> None:
         """Called between steps."""
         if self.over or run.steps < self._next:
             return
-        if self._mark is None:
-            self._mark, self._next = run.t, self._next + TRIAL
+        if len(self._marks) < 2:
+            self._marks.append(run.t)
+            self._next += HALF
             return
-        mean = (run.t - self._mark) / TRIAL
+        first, middle = self._marks
+        mean, lengthening = (run.t - first) / TRIAL, run.t - middle > middle - first
         left = (self.end - run.t) / mean if mean > 0 else np.inf
         rate = bound.fastest_rate(run.t, run.q, run.v)
-        self._mark, self._next = None, 4 * self._next - TRIAL
+        self._marks, self._next = [], 4 * self._next - TRIAL
         if self._implicit:
-            self._after_implicit_steps(bound, run, mean, left, rate)
+            self._after_implicit_steps(bound, run, mean, left, rate, lengthening)
         elif left > WITHOUT_END and mean * rate > 0.5 * STABLE_STEP:
             # most of the run remains, and its steps are limited by stability
             why = f"automatic: stiff, an explicit method would need {_rounded(left)} more steps"
             raise MethodChange(MethodChoice(self._other(Rosenbrock), why))
 
-    def _after_implicit_steps(self, bound: Binding, run: TimeLoop, mean: float, left: float, rate: float) -> None:
+    def _after_implicit_steps(
+        self, bound: Binding, run: TimeLoop, mean: float, left: float, rate: float, lengthening: bool
+    ) -> None:
         stable = min(self.choice.stable, STABLE_STEP / max(rate, 1e-300))
         if mean < LONGER * stable and (self.end - run.t) / stable < MANY_STEPS:
             why = "automatic: not stiff, all vibrations contribute to the motion"
             raise MethodChange(MethodChoice(self._other(ExplicitRungeKutta), why))
-        # linearized steps are short if very stiff parts rotate, as steel links in absolute coordinates and in loops
+        # linearized steps are short if very stiff parts rotate, as steel links in absolute coordinates and in loops; steps that
+        # become longer are those of a transient that decays
         iterated = self._other(GeneralizedAlpha)
-        if left > 2 * TRIAL and _mean_step(bound, iterated, run, self.end) > LONGER * mean:
+        if not lengthening and left > 2 * TRIAL and _mean_step(bound, iterated, run, self.end) > LONGER * mean:
             why = f"automatic: stiff and rotating, a linearly implicit method would need {_rounded(left)} more steps"
             raise MethodChange(MethodChoice(iterated, why))
 

@@ -10,8 +10,28 @@ VIOLENT = 1000.0
 """Acceleration of a frame [m/s^2] above which an initial state is reported as unbalanced: a hundred times gravity."""
 LOST = 0.05
 """Fraction of the exchanged energy that may be missing from the balance without a remark."""
+EXAMINED = 50
+"""Number of states that are examined for motion."""
 AT_REST = 1e-12
 """Exchanged energy below this fraction of the energy itself is round-off: the robot is at rest."""
+
+
+STILL = 1e-9
+"""Motion of all nodes below this fraction of the robot's size [-], and rotation below this [rad], is round-off."""
+
+
+def is_still(bound: Binding, states: np.ndarray) -> bool:
+    """Whether the robot does not move over some states (n x q)."""
+    size, _ = bound.sizes(states[0])
+    rotations, places = bound.node_poses(states[0])
+    for k in np.unique(np.linspace(0, len(states) - 1, EXAMINED).astype(int)):
+        turned, moved = bound.node_poses(states[k])
+        if (
+            np.abs(moved - places).max(initial=0.0) > STILL * size
+            or np.abs(turned - rotations).max(initial=0.0) > STILL
+        ):
+            return False
+    return True
 
 
 def start_remarks(bound: Binding, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[str]:

@@ -14,7 +14,7 @@ from pliant.equations.time_loop import INSTANT
 from pliant.solve.contact_table import contact_variables
 from pliant.solve.labelled_arrays import LabelledArrays, Parts, Variable, named_axes
 from pliant.solve.motion.derived_quantities import ActiveBinding, DerivedQuantities, SavedStates
-from pliant.solve.motion.remarks import energy_remarks
+from pliant.solve.motion.remarks import energy_remarks, is_still
 from pliant.solve.result import ADDED, ENERGIES, FRAME_PARTS, Result, Timing, profile_axes
 from pliant.solve.status import Status
 from pliant.solve.validity import negative_tension_warnings, opened_constraints, range_warnings, undetermined_reactions
@@ -42,7 +42,8 @@ def build_result(
             *opened_constraints(model, bound, motion.time, motion.q, motion.v),
         ]
         if energy_cure and len(history) == 1:
-            found += energy_remarks(derived.energies, energy_cure, _added(motion, jumps))
+            remarks = energy_remarks(derived.energies, energy_cure, _added(motion, jumps))
+            found += remarks if remarks and not is_still(bound, motion.q) else []
         return (*notes(), *found)
 
     def attributes() -> dict[str, str]:

@@ -2,6 +2,10 @@
 
 The contacts at the end of a step do not show the surfaces that it passed through. The step is therefore sampled, at distances of a
 fraction of the thinnest shape, and shortened if it penetrates a surface more deeply than at its ends.
+
+Where two convex shapes overlap deeply, their surfaces are pushed apart along the shortest ways out, which may be on opposite
+sides; such forces can hold a pose that no motion leads to. Convex shapes that only touch have no opposite normals, so steps that
+end with them are shortened as well.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import numpy as np
 from pliant.equations.binding import Binding
 from pliant.equations.contacts import Contacts, contacts_at
 from pliant.equations.workspace import EvaluationError
+from pliant.model.contact_shapes import ContactShape
 
 # Distance of samples, and additional penetration allowed within a step, relative to the thinnest shape.
 SPACING = 0.25
@@ -24,6 +29,10 @@ MOST_SAMPLES = 300
 LEAST_THICKNESS = 1e-4
 # Maximum deviation of the path of a vertex from a straight line, relative to its length.
 BULGE = 0.5
+# Normals of a pair whose product is below this point to opposite sides.
+OPPOSITE = -0.5
+# Shapes with more vertices are not examined for convexity.
+MOST_VERTICES = 500
 
 
 class Obstacles:
@@ -33,6 +42,8 @@ class Obstacles:
         """`size`: of the robot [m]."""
         system, constants = bound.system.contacts, bound.constants
         self.met: list[tuple[str, str]] = []
+        names = [shape.name for shape in system.shapes]
+        self._convex = {s.name for s in system.shapes if names.count(s.name) == 1 and _is_convex(s, constants)}
         named = [any(k in law.first | law.second for law in system.laws) for k in range(len(system.shapes))]
         shapes = [s for s, is_named in zip(system.shapes, named, strict=True) if is_named]
         vertices = [(v, k) for k, shape in enumerate(shapes) for v in shape.vertices]
@@ -87,6 +98,9 @@ class Obstacles:
             return 1.0
         still = np.zeros(bound.nv)
         known = [contacts_at(bound, t, q, still) for q in ends]
+        if pairs := self.opposed(known[1]) - self.opposed(known[0]):
+            self.met.append(min(pairs))
+            return 0.5
         for k in range(1, count):
             try:
                 found = contacts_at(bound, t, on_way(k / count), still)
@@ -96,6 +110,14 @@ class Obstacles:
                 self.met.append(pair)
                 return k / count
         return 1.0
+
+    def opposed(self, contacts: Contacts) -> set[tuple[str, str]]:
+        """Pairs of convex shapes that overlap so deeply that their contacts push to opposite sides."""
+        sides: dict[tuple[str, str], list[np.ndarray]] = {}
+        for pair, normal in zip(contacts.pairs, contacts.normal, strict=True):
+            if self._convex.issuperset(pair):
+                sides.setdefault(pair, []).append(normal)
+        return {pair for pair, n in sides.items() if len(n) > 1 and np.min(np.array(n) @ np.array(n).T) < OPPOSITE}
 
     def _too_deep(self, found: Contacts, known: Sequence[Contacts]) -> tuple[str, str] | None:
         """The first pair with a deeper overlap than at either end, unless it stays in contact on the same side."""
@@ -114,3 +136,23 @@ class Obstacles:
             if not all(depths) and -gap > max(map(max, filter(None, depths)), default=0.0) + tolerated:
                 return pair
         return None
+
+
+def _is_convex(shape: ContactShape, constants: np.ndarray) -> bool:
+    """Whether a shape is rigid and convex: a half space, a sphere, a capsule, or a closed surface without hollows."""
+    if shape.node < 0 or len(shape.vertices) > MOST_VERTICES:
+        return False
+    if shape.form != "faces":
+        return shape.form == "plane" or len(shape.vertices) <= 2
+    if not shape.closed:
+        return False
+    at = np.array([vertex.constants for vertex in shape.vertices])
+    points = np.stack([constants[at + i] for i in range(3)], axis=1)
+    faces = np.array([item for item in shape.items if len(item) == 3], dtype=int)
+    if not len(faces):
+        return False
+    a, b, c = (points[faces[:, i]] for i in range(3))
+    normals = np.cross(b - a, c - a)
+    heights = np.einsum("fk,vk->fv", normals, points) - np.sum(normals * a, axis=1)[:, None]
+    slack = 1e-9 * np.abs(normals).max() * np.ptp(points, axis=0).max()
+    return bool(np.all((heights.max(axis=1) <= slack) | (heights.min(axis=1) >= -slack)))
