@@ -440,8 +440,8 @@ def kinds(robot: str) -> tuple[Kernels, ...]:
 
 
 def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
-    """Equal in every bit, except which NaN it is."""
-    return bool(np.all((a.view(np.int64) == b.view(np.int64)) | (np.isnan(a) & np.isnan(b))))
+    """Equal in every bit, except which NaN it is and the sign of zeros: older versions of CasADi interpret max(0, -0) as either."""
+    return bool(np.all((a == b) | (np.isnan(a) & np.isnan(b))))
 
 
 @pytest.mark.parametrize(
@@ -572,8 +572,8 @@ print(load_kernels((motion_kernels(SCREW),)).is_native)
     for file in compiled_runtime:  # where the package has none for its sources
         shutil.copy(file, folder)
     printed = run_together(script, 2, CC=compiler, PLIANT_COMPILE="background")
-    assert printed in (["False", "False"], ["True", "True"])  # prebuilt in a release
-    if "False" in printed:
+    assert set(printed) <= {"False", "True"}
+    if "False" in printed:  # else prebuilt in a release
         assert until(lambda: len(list(folder.glob("motion_screw-*.sum"))) == 1)
 
 
