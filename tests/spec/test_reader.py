@@ -99,6 +99,35 @@ def test_a_variant_is_named_with_the_model(tmp_path: Path) -> None:
     assert load("pendulum@damped").joints["hinge"].angle.damper is not None
 
 
+def test_check_looks_into_models_that_nothing_attaches(tmp_path: Path) -> None:
+    """And into variants of models that nothing selects; what is attached is checked with the values that it is given."""
+    (tmp_path / "a.yaml").write_text("""
+pliant: 1
+models:
+  finger:
+    parameters: {weight: 1 kg}
+    bodies: {bone: {mass: =nosuch}}
+    joints: {knuckle: {type: revolute, child: bone, axis: y}}
+    variants: {heavy: {parameters: {weight: 2 m}}}
+  toe:
+    parameters: {weight: 0 kg}
+    bodies: {bone: {mass: =weight}}
+    joints: {knuckle: {type: revolute, child: bone, axis: y}}
+    variants: {heavy: {bodies: {bone: {mass: =weight, center_of_mass: [0, =unknown, 0]}}}, long: {}}
+variants:
+  walking: {attach: {right: {model: toe, parameters: {weight: 1 kg}}}}
+attach:
+  left: {model: toe, variant: long, parameters: {weight: 1 kg}}
+""")
+    for model in ("a.yaml", "a.yaml@walking"):
+        faults = check(tmp_path / model)
+        assert [fault.message for fault in faults] == [
+            "in model 'finger', which is not attached: unknown parameter 'nosuch'",
+            "in model 'toe', variant 'heavy', which is not attached: unknown parameter 'unknown'",
+        ]
+        assert [fault.line for fault in faults] == [6, 13]
+
+
 def test_check_looks_into_every_variant(tmp_path: Path) -> None:
     path = tmp_path / "model.yaml"
     path.write_text(BASE + "variants:\n  wrong: {bodies: {rod: {mass: 9 s}}}\n")

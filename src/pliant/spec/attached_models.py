@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, TypeAlias
@@ -34,7 +34,7 @@ def read_attached(spec: RobotSpec, attach: Attach, path: KeyPath, flat: Flat) ->
     try:
         key = (attach.model, attach.variant, outer.file, outer.folder, outer.roots, outer.parents)
         if key not in flat.models:
-            source = _within(spec, attach.model) if attach.model in spec.models else _file(outer, attach.model)
+            source = source_within(outer, attach.model) if attach.model in spec.models else _file(outer, attach.model)
             flat.models[key] = type(spec).from_source(with_variant(source, attach.variant), whole=False)
             flat.notes.extend(source.notes if source.file != outer.file else ())
         found: RobotSpec = flat.models[key]
@@ -57,9 +57,8 @@ def _file(outer: Source, model: str) -> Source:
     return read_source(file, shown=shown_beside(file, outer), roots=roots, parents=outer.parents)
 
 
-def _within(spec: RobotSpec, model: str) -> Source:
-    """The source of a model in the same text, which may also attach other models of that text."""
-    outer = spec.source
+def source_within(outer: Source, model: str) -> Source:
+    """The source of a model under `models`, which may also attach other models of that text."""
     here = FilePath(f"{outer.file or 'the model'}: models.{model}")
     _refuse_circle(outer, here)
     assert outer.tree is not None
@@ -67,6 +66,31 @@ def _within(spec: RobotSpec, model: str) -> Source:
     own: Tree = models.value[model]
     content = {"pliant": Tree(1, own.place), "models": models, **own.value}
     return replace(outer, tree=Tree(content, own.place), parents=(*outer.parents, here))
+
+
+def unattached(source: Source) -> list[tuple[str, str | None]]:
+    """Models under `models` that nothing attaches, and those of their variants, by name and variant: no robot shows their faults."""
+    given = source.tree.value.get("models") if source.tree is not None else None
+    if given is None or not isinstance(given.value, dict):
+        return []
+    known = [(name, variant) for name, model in given.value.items() for variant in (None, *_variants_of(model))]
+    return sorted(set(known) - set(_attachments(source.all_variants or source.tree)), key=known.index)
+
+
+def _variants_of(model: Tree) -> list[str]:
+    variants = model.value.get("variants") if isinstance(model.value, dict) else None
+    return [*variants.value] if variants is not None and isinstance(variants.value, dict) else []
+
+
+def _attachments(tree: Tree | None) -> Iterator[tuple[str, str | None]]:
+    """Model and variant of every entry of an `attach` in a text, those in variants and under `models` included."""
+    for key, inner in tree.value.items() if tree is not None and isinstance(tree.value, dict) else ():
+        if key == "attach" and isinstance(inner.value, dict):
+            for entry in inner.plain().values():
+                if isinstance(entry, dict) and isinstance(entry.get("model"), str):
+                    yield entry["model"], entry.get("variant")
+        else:
+            yield from _attachments(inner)
 
 
 def _refuse_circle(outer: Source, file: FilePath) -> None:

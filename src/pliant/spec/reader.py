@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
@@ -12,6 +12,7 @@ from pliant.language.message_text import describe
 from pliant.language.settings import with_parameters
 from pliant.language.source import MODEL_FOLDER, Source, bundled, locate, read_source, with_variant
 from pliant.language.tree import parse_yaml
+from pliant.spec.attached_models import source_within, unattached
 from pliant.spec.building import sorted_faults
 from pliant.spec.robot import RobotSpec
 from pliant.spec.trial_build import building_faults
@@ -67,17 +68,29 @@ def check(
 
 
 def check_source(source: Source, *, set: Mapping[str, float | str] | None = None) -> list[Fault]:
-    """Everything that is wrong with a model, and with each of its variants."""
-    faults: list[Fault] = []
+    """Everything that is wrong with a model, with each of its variants, and with those of its `models` that nothing attaches."""
+    faults: dict[Fault, Fault] = {}
+
+    def note(found: list[Fault], where: str) -> None:
+        for fault in found:
+            faults.setdefault(fault, replace(fault, message=where + fault.message))
+
     for name in (None, *_variants(source)):
-        try:
-            found = building_faults(RobotSpec.from_source(with_parameters(with_variant(source, name), dict(set or {}))))
-        except SpecError as error:
-            found = list(error.faults)
-        new = [fault for fault in found if fault not in faults]
-        in_variant = f"in variant '{name}': " if name is not None else ""
-        faults += [replace(fault, message=in_variant + fault.message) for fault in new]
-    return sorted_faults(faults)
+        found = _faults(lambda name=name: with_parameters(with_variant(source, name), dict(set or {})))
+        note(found, f"in variant '{name}': " if name is not None else "")
+    for model, variant in unattached(source):
+        found = _faults(lambda model=model, variant=variant: with_variant(source_within(source, model), variant))
+        in_variant = f", variant '{variant}'" if variant is not None else ""
+        note(found, f"in model '{model}'{in_variant}, which is not attached: ")
+    return sorted_faults([*faults.values()])
+
+
+def _faults(make: Callable[[], Source]) -> list[Fault]:
+    """Everything that is wrong with the robot of a source."""
+    try:
+        return building_faults(RobotSpec.from_source(make()))
+    except SpecError as error:
+        return list(error.faults)
 
 
 def _source(
