@@ -69,7 +69,7 @@ def source_within(outer: Source, model: str) -> Source:
 
 
 def unattached(source: Source) -> list[tuple[str, str | None]]:
-    """Models under `models` that nothing attaches, and those of their variants, by name and variant: no robot shows their faults."""
+    """Models under `models` that nothing attaches, and variants that nothing selects: no robot shows faults of these."""
     given = source.tree.value.get("models") if source.tree is not None else None
     if given is None or not isinstance(given.value, dict):
         return []

@@ -76,10 +76,10 @@ def check_source(source: Source, *, set: Mapping[str, float | str] | None = None
             faults.setdefault(fault, replace(fault, message=where + fault.message))
 
     for name in (None, *_variants(source)):
-        found = _faults(lambda name=name: with_parameters(with_variant(source, name), dict(set or {})))
+        found = _faults(lambda: with_parameters(with_variant(source, name), dict(set or {})))  # noqa: B023
         note(found, f"in variant '{name}': " if name is not None else "")
     for model, variant in unattached(source):
-        found = _faults(lambda model=model, variant=variant: with_variant(source_within(source, model), variant))
+        found = _faults(lambda: with_variant(source_within(source, model), variant))  # noqa: B023
         in_variant = f", variant '{variant}'" if variant is not None else ""
         note(found, f"in model '{model}'{in_variant}, which is not attached: ")
     return sorted_faults([*faults.values()])

@@ -198,3 +198,42 @@ joints:
     assert np.abs(run["strut"].values).max() < 2e-4  # 1 kN / 1e7 N/m, and a thousandth of the cart's way
     # what the push did went half into the strut's spring, half into its damper: 0.05 J each
     assert run.recorded["dissipated"][-1] < 0.2
+
+
+def test_a_robot_that_stays_at_rest_exchanges_no_energy() -> None:
+    """Its energies are round-off, of which any share may be missing."""
+    assert pliant.simulate(pliant.derive("leaf_spring"), 1.0).warnings == ()
+
+
+PUSHED = """
+pliant: 1
+parameters: {push: {value: 0 m, input: true}}
+materials: {steel: {density: 7850 kg/m^3, youngs_modulus: 207 GPa, poissons_ratio: 0.3}}
+sections: {wire: {shape: circle, radius: 0.7 mm}}
+bodies: {slider: {mass: 50 g}, end: {mass: 50 g, shape: {type: box, size: [1 cm, 1 cm, 1 cm]}}}
+joints:
+  rail: {type: prismatic, child: slider, axis: x, displacement: {motion: =push}}
+  hold: {type: weld, child: end, parent: leg.tip}
+rods:
+  leg:
+    parent: slider
+    rotation: {axis: y, angle: 90 deg}
+    length: 0.4 m
+    section: wire
+    material: steel
+    rayleigh: {ratio: 0.02, modes: [1, 2]}
+    model: {kind: finite_element, elements: 6}
+inputs: {push: "=3 cm*min(1, t/(1 s))"}
+"""
+
+
+@pytest.mark.parametrize("method", ["implicit", "generalized_alpha"])
+def test_vibrations_after_a_jump_of_a_prescribed_velocity_are_damped_by_no_more_energy_than_they_have(
+    method: str,
+) -> None:
+    eqs = pliant.derive(pliant.load_text(PUSHED))
+    run = pliant.simulate(eqs, 2.0, method=method)
+    jump = np.searchsorted(run.time, 1.0)
+    dissipated = run.recorded["dissipated"]
+    assert dissipated[jump + 5] - dissipated[jump - 1] < run.recorded["kinetic"].max()
+    assert not [note for note in run.warnings if "energy exchanged" in note]

@@ -15,6 +15,8 @@
 #define TOUCH_STRICTER 100 /* than the tolerances, where surfaces meet or part: estimates take motions for smooth */
 #define GENTLE 0.05       /* of the largest speed of the run: rebounds so slow hardly matter */
 #define POSITION_JUMP 1e-8 /* of constraint values, as shares of their sizes: prescribed positions that differ by more jump */
+#define SUDDEN 4           /* times the power dissipated before a jump that it may add before the next step resolves the damping */
+#define SHARE_DAMPED 0.5   /* of a jump's energy that may be dissipated in such a step, at the power of its beginning */
 #define CALM_STEPS 16    /* steps after which a longer one is tried again */
 
 typedef struct {
@@ -280,20 +282,38 @@ static int signals_jump(pl_run *r) {
   return 0;
 }
 
+/* Energy of the change of velocity from v0 [J]. */
+static double energy_of_change(pl_run *r, double *v0) {
+  for (int i = 0; i < r->w->T->nv; ++i) v0[i] = r->v[i] - v0[i];
+  pl_kinematics(r->w, r->q, v0);
+  return pl_kinetic_energy(r->w);
+}
+
+/* A jump of prescribed velocities excites stiff vibrations that damping ends within a fraction of a step. The work of that damping is
+ * integrated from a few points of the step, so the next one ends before the vibrations do.
+ * energy: of the jump; before: power dissipated until then */
+static void resolve_damping(pl_run *r, double energy, double before) {
+  const double power = r->power[0] - before;
+  if (!r->fixed && power > SUDDEN * before) r->h = fmin(r->h, SHARE_DAMPED * energy / power);
+}
+
 int pl_run_pass_jump(pl_run *r) {
   pl_work *w = r->w;
-  if (pl_run_driven(r)) {
-    pl_signals(w, r->t_floor);
-    pl_kinematics(w, r->q, r->v);
-    pl_constraints(w, r->q, r->v);
-    if (pl_constraint_gap(w) > POSITION_JUMP) return PL_POSITION_JUMPS;
-    const double before = pl_kinetic_energy(w);
-    const int status = pl_next_project(w, r->t_floor, r->q, r->v, r->projection_tolerance);
-    if (status) return status;
-    pl_kinematics(w, r->q, r->v);
-    r->work[1] += pl_kinetic_energy(w) - before;
-  }
-  return refresh(r);
+  if (!pl_run_driven(r)) return refresh(r);
+  pl_signals(w, r->t_floor);
+  pl_kinematics(w, r->q, r->v);
+  pl_constraints(w, r->q, r->v);
+  if (pl_constraint_gap(w) > POSITION_JUMP) return PL_POSITION_JUMPS;
+  const double before = pl_kinetic_energy(w), damped = r->power[0];
+  double *v0 = r->memory.middle.v;
+  memcpy(v0, r->v, w->T->nv * sizeof(double));
+  int status = pl_next_project(w, r->t_floor, r->q, r->v, r->projection_tolerance);
+  if (status) return status;
+  pl_kinematics(w, r->q, r->v);
+  r->work[1] += pl_kinetic_energy(w) - before;
+  const double energy = energy_of_change(r, v0);
+  if (!(status = refresh(r))) resolve_damping(r, energy, damped);
+  return status;
 }
 
 /* What a jump of signals puts into springs at once, as that of a winch which winds in some line. */

@@ -34,7 +34,7 @@ from pliant.model.time_series import TimeSeries
 from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates
 from pliant.solve.motion.events import Event, EventMonitor, Now
 from pliant.solve.motion.failure_reasons import failure_reason
-from pliant.solve.motion.integrator import ExplicitRungeKutta, Method, chosen_method, make_run
+from pliant.solve.motion.integrator import ExplicitRungeKutta, GeneralizedAlpha, Method, chosen_method, make_run
 from pliant.solve.motion.kinematic_inputs import KinematicInputs, take_effect
 from pliant.solve.motion.method_choice import MethodChange, MethodChoice, MethodMonitor, after_failure, choose_method
 from pliant.solve.motion.plant import model_controllers
@@ -227,7 +227,8 @@ class Request:
             result = attempt(chosen)
         except MethodChange as better:
             result = attempt(better.choice)
-        if result.status == Status.FAILED and chosen.open and not self.events and self.mid_step is None:
+        automatic = self.method is None and not isinstance(chosen.method, GeneralizedAlpha)
+        if result.status == Status.FAILED and automatic and not self.events and self.mid_step is None:
             iterated = attempt(after_failure(chosen))
             result = result if iterated.status == Status.FAILED else iterated
         return result
