@@ -1,15 +1,15 @@
 /* Accelerations of an unconstrained tree in one sweep in and one out (articulated-body algorithm).
  *
- * An element of subspace S, articulated inertia IA and bias pA of its nodes, has U = IA S and D = S'U; w->D holds D^-1.
- * It hands IA - U D^-1 U' and pA + IA c + U D^-1 u to its base, u = tau - S'(pA + IA c), and outward its accelerations are
- * a = D^-1 (u - U'A_base). Elements that own everything but a point or all of a motion are shorter than that:
+  * An element of subspace S, articulated inertia IA and bias pA of its nodes, has U = IA S and D = S'U; w->D contains D^-1.
+  * It passes IA - U D^-1 U' and pA + IA c + U D^-1 u to its base, u = tau - S'(pA + IA c), and outward its accelerations are
+  * a = D^-1 (u - U'A_base). Elements that move freely except for a point, or entirely freely, have shorter formulas:
+  *
+ *   free rotation   relative to its centre of rotation p, force = M x + H y and moment = H'x + J y of the linear and
+ *                   angular acceleration: the base is loaded by M - H J^-1 H' at p, and by no other inertia
+ *   translation     the same with the parts exchanged: J - H' M^-1 H, for any reference point
+ *   free frame      the base is loaded by the forces on the coordinates only
  *
- *   free rotation   seen from the point p that it turns about, force = M x + H y and moment = H'x + J y of the linear and
- *                   angular acceleration: the base feels the force of M - H J^-1 H' at p, and no inertia besides
- *   translation     the same with the parts exchanged: J - H' M^-1 H, wherever it is seen from
- *   free frame      the base feels the forces on the coordinates alone
- *
- * and their accelerations do not depend on the axes in which rates are counted.
+ * and their accelerations do not depend on the axes of the rates.
  */
 #include <math.h>
 #include <string.h>
@@ -88,7 +88,7 @@ static inline void split(const double *IA, parts *x) {
   for (int i = 0; i < 3; ++i) x->H[i] = d[i], x->H[3 + i] = e[i], x->H[6 + i] = f[i];
 }
 
-/* The same seen from p: H + M p^ and J - Y - Y' - p^ M p^, Y = p^ H. */
+/* The same relative to p: H + M p^ and J - Y - Y' - p^ M p^, Y = p^ H. */
 static inline void see_from(const double *p, parts *x) {
   double X[9], Y[9], Z[9];
   symmetric_times_cross(x->M, p, X);
@@ -105,7 +105,7 @@ static inline void add_turning(const double *J, double *IA) {
   f[0] += J[4], f[1] += J[5], f[2] += J[2];
 }
 
-/* Seen from p: the linear part of an acceleration, and the moment of a wrench, which is a column. */
+/* Relative to p: the linear part of an acceleration, and the moment of a wrench, which is a column. */
 static inline void linear_at(const double *A, const double *p, double *x) {
   for (int i = 0; i < 3; ++i) x[i] = A[i];
   add_cross3(A + 3, p, x);
@@ -129,7 +129,7 @@ static inline void add_force_at(const part *f, const lever *p, double *to) {
   store_part(to, &force), store_part(to + ANGULAR, &moment);
 }
 
-/* Free rotation about p, inward. Keeps z = J^-1 (tau - moment) in u and K = H J^-1 in U for the way out. */
+/* Free rotation about p, inward. Stores z = J^-1 (tau - moment) in u and K = H J^-1 in U for the outward sweep. */
 static inline int in_rotation(pl_work *w, int e, int g, int b) {
   const int at = w->T->elem_v[e];
   const double *p = w->p + 3 * g, *pA = w->pA + COLUMN * g, *IA = w->IA + FULL * g;
@@ -143,7 +143,7 @@ static inline int in_rotation(pl_work *w, int e, int g, int b) {
   }
   part X[3], Y[3];
   times_cross(M, p, X), times_cross(Ht, p, Y);
-  for (int j = 0; j < 3; ++j) { /* seen from p */
+  for (int j = 0; j < 3; ++j) { /* relative to p */
     H[j] = PART_SUM(H[j], X[j]);
     J[j] = PART_DIFFERENCE(PART_SUM(J[j], Y[j]), cross_lever(&arm, H + j));
   }
@@ -188,10 +188,10 @@ static inline void out_rotation(pl_work *w, int e, int g, const double *Ab, doub
   transposed_times(w->R + 9 * g, relative, a + at);
 }
 
-/* Translation along the axes of S, inward. Keeps z = M^-1 (tau - force) in u and K = M^-1 H in U. */
+/* Translation along the axes of S, inward. Stores z = M^-1 (tau - force) in u and K = M^-1 H in U. */
 static inline int in_translation(pl_work *w, int e, int g, int b) {
   const int at = w->T->elem_v[e];
-  const double *pA = w->pA + COLUMN * g, *R0 = w->R + 9 * g; /* the axes do not turn */
+  const double *pA = w->pA + COLUMN * g, *R0 = w->R + 9 * g; /* the axes do not rotate */
   double inverse[SYMMETRIC], tau[3], f[3], *K = w->U + COLUMN * at, *z = w->u + at;
   parts x;
   split(w->IA + FULL * g, &x);
@@ -221,7 +221,7 @@ static inline void out_translation(pl_work *w, int e, int g, const double *Ab, d
   transposed_times(w->R + 9 * g, relative, a + at);
 }
 
-/* Free frame, inward: its acceleration, into w->A, follows from the forces on it alone. */
+/* Free frame, inward: its acceleration, into w->A, depends only on the forces on it. */
 static inline int in_free(pl_work *w, int e, int g, int b) {
   const int at = w->T->elem_v[e];
   const double *p = w->p + 3 * g, *pA = w->pA + COLUMN * g, *S = w->S + w->T->node_s[g], *tau = w->tau + at;
@@ -265,7 +265,7 @@ static inline void out_free(const pl_work *w, int e, int g, const double *Ab, do
   transposed_times(w->R + 9 * g, relative + 3, a + 3);
 }
 
-/* One coordinate, one node: the common case, free of inner loops over coordinates. */
+/* One coordinate, one node: the common case, without inner loops over coordinates. */
 static inline int in_single(pl_work *w, int e, int g, int b) {
   const double *IA = w->IA + FULL * g, *pA = w->pA + COLUMN * g, *S = w->S + w->T->node_s[g], *c = w->c + 6 * g;
   const int at = w->T->elem_v[e];
@@ -305,7 +305,7 @@ static inline int invert_block3(double *D) {
   return PL_OK;
 }
 
-/* D = D^-1 by Cholesky's factor L, whose inverse takes the lower triangle in between. */
+/* D = D^-1 by the Cholesky factor L, whose inverse temporarily occupies the lower triangle. */
 PL_INLINE int invert(double *D, const int k) {
   if (k == 3) return invert_block3(D);
   for (int j = 0; j < k; ++j) {
@@ -334,7 +334,7 @@ PL_INLINE int invert(double *D, const int k) {
   return PL_OK;
 }
 
-/* Adds one node's share to U and to the lower triangle of D. */
+/* Add the contribution of one node to U and to the lower triangle of D. */
 PL_INLINE void project(const double *IA, const double *S, const int k, double *U, double *D) {
   for (int j = 0; j < k; ++j) {
     const column x = full_times(IA, S + 6 * j), sum = SUM(load(U + COLUMN * j), x);
@@ -343,8 +343,8 @@ PL_INLINE void project(const double *IA, const double *S, const int k, double *U
   }
 }
 
-/* What the coordinates take away from the base's inertia and add to its bias: U D^-1 U' and U D^-1 u. Upper half, then lower:
- * half of the base's columns fit into registers. */
+/* Reduction of the base's inertia and contribution to its bias by the coordinates: U D^-1 U' and U D^-1 u. Upper half, then
+ * lower: half of the base's columns fit into registers. */
 PL_INLINE void pass_on(const double *U, const double *D, const double *u, const int k, double *IAb, double *pb) {
   for (int half = 0; half < COLUMN; half += ANGULAR) {
     part left[6], p = load_part(pb + half);
@@ -433,7 +433,7 @@ static void outward(pl_work *w, int e, double *a) {
 }
 
 int pl_articulated(pl_work *w, const double *v, double *a) {
-  (void)v; /* the twists of pl_kinematics hold all that depends on it */
+  (void)v; /* the twists of pl_kinematics contain all that depends on it */
   const pl_tables *T = w->T;
   pl_ground_acceleration(w);
   pl_inertias(w);
@@ -450,7 +450,7 @@ int pl_articulated(pl_work *w, const double *v, double *a) {
   return PL_OK;
 }
 
-/* U and D^-1 of the elements that the sweeps do without (after pl_articulated). */
+/* U and D^-1 of the elements that do not need them in the sweeps (after pl_articulated). */
 int pl_articulated_columns(pl_work *w) {
   const pl_tables *T = w->T;
   for (int e = 0; e < T->n_elem; ++e) {

@@ -1,23 +1,23 @@
-/* Quantities along a saved motion, many times in one call. */
+/* Quantities at many states of a saved motion in one call. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "contact.h"
 #include "pliant.h"
 
-/* Contacts at each state of a motion: where the records of each begin, and all of them; null where none are known. */
+/* Contacts at each state of a motion: index of the first record of each, and all records; null if unknown. */
 static void remember(pl_work *w, int i, const int *begin, const double *records) {
   if (w->contacts && begin) pl_contact_hold(w, begin[i + 1] - begin[i], records + (size_t)PL_CONTACT_RECORD * begin[i]);
 }
 
-/* What the binding remembers again; returns whether memory was lacking meanwhile. */
+/* Restore the contact memory of the binding; returns whether memory was insufficient. */
 static int forget(pl_work *w) {
   const int status = pl_memory_status(w);
   if (w->contacts) pl_contact_bind(w);
   return status;
 }
 
-/* For each of `count` states, with contacts as they are in it: energies (5, as pl_energies; null if they are not wanted), inputs,
+/* For each of `count` states, with its contacts: energies (5, as pl_energies; null if they are not wanted), inputs,
  * signals and their rates, and pose and twist of every node (null if they are not wanted). */
 int pl_batch(pl_work *w, int count, const double *t, const double *q, const double *v, const int *begin,
              const double *records, double *energies, double *inputs, double *signals, double *signal_rates,
@@ -71,8 +71,8 @@ int pl_batch_carried(pl_work *w, int count, const double *t, const double *q, co
   return forget(w);
 }
 
-/* A kernel's results in `count` rows. Its i-th argument of row k stands at arg[i] + arg_step[i] * k, and likewise its results;
- * sizes: of the arrays arg, res, iw and w that it works with. */
+/* Results of a kernel in `count` rows. Its i-th argument of row k is at arg[i] + arg_step[i] * k, and likewise its results;
+ * sizes: of the arrays arg, res, iw and w of the kernel. */
 int pl_rows(const pl_kernel *kernel, int count, int n_arg, const double *const *arg, const int *arg_step, int n_res,
             double *const *res, const int *res_step, const int *sizes) {
   const double **from = calloc((size_t)sizes[0] + 1, sizeof *from);

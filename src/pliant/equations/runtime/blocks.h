@@ -16,7 +16,7 @@
 #endif
 #endif
 
-#ifdef PL_GUARDED /* what stands between two arrays must not be touched */
+#ifdef PL_GUARDED /* memory between two arrays must not be accessed */
 #include <sanitizer/asan_interface.h>
 #define PL_GUARD(start, bytes) ASAN_POISON_MEMORY_REGION(start, bytes)
 #else
@@ -26,7 +26,7 @@
 enum { PL_CACHE_LINE = 64 };
 
 typedef struct pl_memory {
-  char *block; /* null while sizes are added up */
+  char *block; /* null while sizes are summed */
   size_t used;
 } pl_memory;
 
@@ -41,7 +41,7 @@ static inline void *pl_place(pl_memory *m, size_t bytes) {
 static inline double *pl_doubles(pl_memory *m, size_t n) { return (double *)pl_place(m, n * sizeof(double)); }
 static inline int *pl_ints(pl_memory *m, size_t n) { return (int *)pl_place(m, n * sizeof(int)); }
 
-/* A block of zeros for the arrays added up so far, to be freed by the caller; null without memory. */
+/* A block of zeros for the arrays placed so far, to be freed by the caller; null without memory. */
 static inline void *pl_block(pl_memory *m) {
   char *allocated = (char *)calloc(1, m->used + PL_CACHE_LINE);
   if (allocated) m->block = allocated + (PL_CACHE_LINE - (size_t)allocated % PL_CACHE_LINE) % PL_CACHE_LINE;

@@ -1,5 +1,5 @@
 /* Evaluations under one signature, for a caller that lists them in a table (equations/calls.py): arguments by name, results
- * copied into arrays of the caller. Nothing of the workspace is read once they have returned. */
+ * copied into arrays of the caller. The workspace is not read after they have returned. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,14 +56,14 @@ int pl_call_constraints(pl_work *w, const pl_arguments *x, double *const *out) {
   return PL_OK;
 }
 
-/* What constraint values are measured against. */
+/* Reference sizes of constraint values. */
 int pl_call_constraint_sizes(pl_work *w, const pl_arguments *x, double *const *out) {
   constraints(w, x);
   give(out[0], w->row_size, w->T->m);
   return PL_OK;
 }
 
-/* How large the robot is, and what changes of its coordinates are measured against. */
+/* Size of the robot, and reference sizes of changes of its coordinates. */
 int pl_call_sizes(pl_work *w, const pl_arguments *x, double *const *out) {
   pl_kinematics(w, x->q, w->zero);
   *out[0] = pl_reach(w);
@@ -71,7 +71,7 @@ int pl_call_sizes(pl_work *w, const pl_arguments *x, double *const *out) {
   return PL_OK;
 }
 
-/* four sums instead of one: none waits for the others */
+/* four independent sums, which shortens the dependency chain */
 static double dot(const double *a, const double *b, int n) {
   double x[4] = {0};
   int i = 0;
@@ -81,8 +81,8 @@ static double dot(const double *a, const double *b, int n) {
   return (x[0] + x[1]) + (x[2] + x[3]);
 }
 
-/* The smallest over the largest pivot when the rows of J are made orthogonal, each time the longest one that is left.
- * `squares` has room for a number per row. */
+/* Ratio of the smallest to the largest pivot in the orthogonalization of the rows of J, with the longest remaining row as pivot.
+ * `squares` has space for a number per row. */
 static double smallest_pivot(double *J, double *squares, int rows, int n) {
   double largest = 0, pivot = 0;
   for (int r = 0; r < rows; ++r) squares[r] = dot(J + (size_t)n * r, J + (size_t)n * r, n);
@@ -110,8 +110,7 @@ static double smallest_pivot(double *J, double *squares, int rows, int n) {
   return largest > 0 ? pivot / largest : 0;
 }
 
-/* Columns, then rows, divided by their largest entries: which unit a coordinate or a constraint has says nothing of what depends on
- * what. */
+/* Columns, then rows, divided by their largest entries: dependence must not depend on the units of coordinates and constraints. */
 static void equilibrate(double *J, int rows, int n) {
   for (int i = 0; i < n; ++i) {
     double largest = 0;
@@ -125,8 +124,8 @@ static void equilibrate(double *J, int rows, int n) {
   }
 }
 
-/* How far the constraint rows are from depending on each other in this pose: 1 at most, 0 when they do, or when one of them holds
- * nothing. */
+/* Distance of the constraint rows from linear dependence in this pose: at most 1, and 0 if they are dependent or one of them has
+ * no effect. */
 int pl_call_row_independence(pl_work *w, const pl_arguments *x, double *const *out) {
   const pl_tables *T = w->T;
   double *J = calloc((size_t)T->m * (T->nv + 1) + 1, sizeof(double));
@@ -199,7 +198,7 @@ int pl_call_node_twists(pl_work *w, const pl_arguments *x, double *const *out) {
   return PL_OK;
 }
 
-/* A carries gravity as an acceleration of the ground, node 0: it is taken out. */
+/* A contains gravity as an acceleration of the ground, node 0, which is subtracted. */
 int pl_call_node_accelerations(pl_work *w, const pl_arguments *x, double *const *out) {
   const int status = pl_inverse(w, x->t, x->q, x->v, x->a, w->rhs);
   for (int g = 0; g < w->T->n_node; ++g)
@@ -231,7 +230,7 @@ int pl_call_node_jacobian(pl_work *w, const pl_arguments *x, double *const *out)
   return PL_OK;
 }
 
-/* A frame is a pair: its node, and where the constants have its placement there. */
+/* A frame is a pair: its node, and the index of its placement among the constants. */
 static void give_place(const pl_work *w, const int *frame, double *p) {
   const double *own = w->p + 3 * frame[0];
   rotate3(w->R + 9 * frame[0], w->theta + frame[1] + 9, p);

@@ -1,4 +1,4 @@
-/* Contacts in the equations of motion: wrenches, what is remembered from step to step, tangents. */
+/* Contacts in the equations of motion: wrenches, memory from step to step, tangents. */
 #include "contact.h"
 
 #include <stdlib.h>
@@ -135,7 +135,7 @@ int pl_contacts_at(pl_work *w, double t, const double *q, const double *v, int c
   return status ? -status : pl_contact_records(w, capacity, out);
 }
 
-/* Where one law alone is in force, or none, the contacts of others do not count. */
+/* If only one law is active, or none, contacts of the others are ignored. */
 static void keep_law(pl_work *w) {
   pl_contacts *c = w->contacts;
   const int law = w->bound.contact_state[2];

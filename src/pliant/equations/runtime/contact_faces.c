@@ -1,11 +1,13 @@
 /* Contacts with surfaces made of triangles: boxes, meshes, fabrics; and with edges of nets, which belong to no triangle.
  *
- * A contact is a place where the distance is smallest among its neighbours: of a vertex from a triangle, from an edge that all its
- * triangles leave to it, or from a vertex that all its edges leave to it; of two edges that cross. Each edge and each vertex is
- * looked at with the first item that has it, so it counts once.
+ * A contact is a local minimum of the distance: of a vertex from a triangle, from an edge outside of whose triangles it is, or
+ * from a
+ * vertex outside of whose edges it is; of two crossing edges. Each edge and each vertex is assigned to the first item that contains
+ * it, so that it is counted once.
  *
- * Solids have an inside. A vertex that is in one is pushed out where the way is shortest; and it is in there if what is nearest to
- * it shows its back. Other surfaces push to the side where the vertex is. */
+ * Solids have an interior. A vertex inside of a solid is pushed out along the shortest path; it is inside if it is behind the
+ * closest
+ * surface. Other surfaces push towards the side of the vertex. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,16 +15,16 @@
 #include "contact_geometry.h"
 #include "spatial.h"
 
-#define AT_END 1e-9 /* shares of an edge or triangle from its end that count as the end */
-#define TILT 0.2    /* sine of the angle by which faces may be turned towards each other where their edges cross */
+#define AT_END 1e-9 /* fraction of an edge or triangle from its end within which a point is at the end */
+#define TILT 0.2    /* sine of the accepted angle between faces at crossing edges */
 #define RAISED 0.03 /* as in contact_search.c */
 
-/* The place of an item that is nearest to a point. */
+/* The point of an item that is closest to a given point. */
 typedef struct {
   int feature;         /* 0: within the triangle; 1 to 3: on an edge; 4 to 6: a vertex */
-  double s, r;         /* shares of the second and third vertex of the triangle; s: of the second vertex of the edge */
-  double distance;     /* never below zero */
-  double y[3];         /* from that place to the point */
+  double s, r;         /* barycentric coordinates of the second and third vertex of the triangle; s: of the second vertex of the
+  edge */ double distance;     /* never negative */
+  double y[3];         /* from the closest point to the given point */
 } spot;
 
 static const int *vertices_of(const pl_tables *T, int item) { return T->item_vertex + 3 * item; }
@@ -42,7 +44,7 @@ static void normal_of(const pl_work *w, int item, double *n) {
   for (int k = 0; k < 3; ++k) n[k] = size > 0 ? n[k] / size : 0;
 }
 
-/* Direction within a triangle from one of its edges to the vertex opposite to it, across the edge. */
+/* Direction within a triangle from one of its edges to the vertex opposite to it, normal to the edge. */
 static void inward(const pl_work *w, int edge, int item, double *out) {
   const int *end = ends_of(w->T, edge), *v = vertices_of(w->T, item);
   const int opposite = v[0] + v[1] + v[2] - end[0] - end[1];
@@ -53,7 +55,7 @@ static void inward(const pl_work *w, int edge, int item, double *out) {
   for (int k = 0; k < 3; ++k) out[k] -= along * e[k];
 }
 
-/* Share of the vertex opposite to an edge in the point of the triangle's plane below x: below zero beyond the edge. */
+/* Barycentric coordinate of the vertex opposite to an edge of the projection of x: negative beyond the edge. */
 static double share_across(const pl_work *w, int edge, int item, const double *x) {
   double t[3], to[3];
   inward(w, edge, item, t);
@@ -100,7 +102,7 @@ static void nearest(const pl_work *w, int item, const double *x, spot *best) {
   }
 }
 
-/* Whether no neighbour of a vertex lies further in the direction y than the vertex, or hardly. */
+/* Whether no neighbour of a vertex is further in the direction y than the vertex, up to a tolerance. */
 static int is_outermost(const pl_work *w, int vertex, const double *y) {
   const pl_tables *T = w->T;
   for (int k = T->around_begin[vertex]; k < T->around_begin[vertex + 1]; ++k)
@@ -112,7 +114,7 @@ static int is_outermost(const pl_work *w, int vertex, const double *y) {
   return 1;
 }
 
-/* Whether the nearest place of an item is nearer than those of its neighbours, and the item is to count it. */
+/* Whether the closest point of an item is a local minimum of the distance, and is assigned to this item. */
 static int is_smallest(const pl_work *w, int item, const double *x, const spot *at) {
   const pl_tables *T = w->T;
   if (!at->feature) return 1;
@@ -137,8 +139,8 @@ static int at_border(const pl_tables *T, int item, int vertex) {
   return 0;
 }
 
-/* Normal of a solid at a vertex, weighted by the angles of its triangles (Baerentzen and Aanaes, 2005): its sign along the way to
- * the nearest point is right. Whether the surface ends there. */
+/* Normal of a solid at a vertex, weighted by the angles of its triangles (Baerentzen and Aanaes, 2005): its sign along the
+ * direction to the closest point is correct. Also returns whether the surface ends there. */
 static int normal_at(const pl_work *w, int vertex, double *sum) {
   const pl_tables *T = w->T;
   int border = 0;
@@ -156,7 +158,7 @@ static int normal_at(const pl_work *w, int vertex, double *sum) {
   return border;
 }
 
-/* 1 outside, -1 inside, 0 beyond the border of a surface that is not closed, at its back. */
+/* 1 outside, -1 inside, 0 behind a surface that is not closed, beyond its border. */
 static int side_of(const pl_work *w, int item, const spot *at) {
   const pl_tables *T = w->T;
   double sum[3] = {0}, n[3];
@@ -177,7 +179,7 @@ static int side_of(const pl_work *w, int item, const spot *at) {
 
 /* -- contacts ---------------------------------------------------------------------------------------------------------- */
 
-/* Of a vertex on a face: the side of a cylinder rests there while it lies. */
+/* Stiffness of a vertex on a face: on the side of a lying cylinder. */
 static double share_on(const pl_work *w, int vertex, const double *n) {
   const pl_tables *T = w->T;
   const int shape = T->vertex_shape[vertex];
@@ -203,7 +205,7 @@ static void on_face(pl_work *w, int law, int vertex, int item, const spot *at, i
   pl_finish_touch(w, t);
 }
 
-/* Corners and edges of two solids: only where the vertex is the outermost of its own, towards the other. */
+/* Corners and edges of two solids: only if the vertex is the extreme one of its solid towards the other. */
 static int shows(const pl_work *w, int vertex, const spot *at) {
   const double back[3] = {-at->y[0], -at->y[1], -at->y[2]};
   const int kind = w->T->shape_kind[w->T->vertex_shape[vertex]];
@@ -250,7 +252,7 @@ static void note(pl_contacts *c, pl_near near) {
   c->near[c->n_near++] = near;
 }
 
-/* What is farther from a vertex than this does not matter to it [m]. */
+/* Distance from a vertex beyond which surfaces are irrelevant [m]. */
 static double reach_of(const pl_work *w, int vertex, int item) {
   const pl_tables *T = w->T;
   const int shape = T->item_shape[item];
@@ -260,7 +262,7 @@ static double reach_of(const pl_work *w, int vertex, int item) {
   return T->shape_closed[shape] ? fmax(both, w->theta[T->shape_theta[shape]]) : both;
 }
 
-/* Height over the plane of a triangle: none of its places is nearer. */
+/* Height over the plane of a triangle: a lower bound of the distance. */
 static double height_over(const pl_work *w, int item, const double *x) {
   const int *v = vertices_of(w->T, item);
   double a[3], b[3], to[3], n[3];
@@ -315,7 +317,7 @@ void pl_contact_solids(pl_work *w) {
 
 /* -- edges that cross -------------------------------------------------------------------------------------------------- */
 
-/* Edges that an item is to count, as their ends and number among items and edges, and the edge of a surface or -1. */
+/* Edges assigned to an item, as their ends and number among items and edges, and the edge of a surface or -1. */
 typedef struct {
   const int *end;
   int number, edge;
@@ -335,7 +337,7 @@ static int own_edges(const pl_tables *T, int item, side *out) {
   return n;
 }
 
-/* Whether the triangles of an edge leave a direction out of it to the edge, or nearly. */
+/* Whether a direction from an edge points away from all its triangles, up to a tolerance. */
 static int leaves(const pl_work *w, int edge, const double *n) {
   for (int k = 0; k < 2 && edge >= 0; ++k) {
     const int face = w->T->edge_face[2 * edge + k];
@@ -347,8 +349,8 @@ static int leaves(const pl_work *w, int edge, const double *n) {
   return 1;
 }
 
-/* Whether crossing edges touch, with y from the one to the other: 1 if their triangles leave that direction to them; -1 if they did so
- * at the beginning of the step, and have gone through each other since. */
+/* Whether crossing edges touch, with y from one to the other: 1 if this direction points away from their triangles; -1 if it did
+ * at the beginning of the step, and they have passed through each other since. */
 static int way_of(const pl_work *w, const side *a, const side *b, const double *y) {
   const pl_tables *T = w->T;
   const double size = sqrt(dot3(y, y));
@@ -366,14 +368,14 @@ static void cross_edges(pl_work *w, int law, int i, int j) {
     for (int l = 0; l < m; ++l) {
       double s, r, sine, y[3];
       if (!pl_crossing(w, a[k].end, b[l].end, &s, &r, &sine, y)) continue;
-      if (fmin(fmin(s, 1 - s), fmin(r, 1 - r)) <= AT_END) continue; /* their ends have it */
+      if (fmin(fmin(s, 1 - s), fmin(r, 1 - r)) <= AT_END) continue; /* assigned to their ends */
       const double share = a[k].edge < 0 || b[l].edge < 0 ? sine : fmin(1, 10 * sine);
       const int way = way_of(w, a + k, b + l, y);
       if (way) pl_edge_edge(w, law, a[k].end, a[k].number, b[l].end, b[l].number, s, r, share, way);
     }
 }
 
-/* Vertices that an item is to count. */
+/* Vertices assigned to an item. */
 static int own_vertices(const pl_tables *T, int item, int *out) {
   int n = 0;
   for (int k = 0; k < size_of(T, item); ++k)

@@ -1,4 +1,4 @@
-/* What the files that look for contacts share: numbers of shapes, and contacts under construction. */
+/* Shared by the files of contact detection: data of shapes, and contacts under construction. */
 #ifndef PLIANT_CONTACT_GEOMETRY_H
 #define PLIANT_CONTACT_GEOMETRY_H
 
@@ -18,7 +18,7 @@ static inline int law_between(const pl_tables *T, int a, int b) {
   return T->group_law[T->n_group * T->shape_group[a] + T->shape_group[b]];
 }
 
-/* How many vertices an item has. */
+/* Number of vertices of an item. */
 static inline int size_of(const pl_tables *T, int item) {
   const int *vertex = T->item_vertex + 3 * item;
   return vertex[1] < 0 ? 1 : vertex[2] < 0 ? 2 : 3;
@@ -35,22 +35,22 @@ static inline long long key_of(const pl_tables *T, int a, int b) {
 /* contact_tree.c */
 int pl_is_excluded(const pl_tables *, int a, int b);
 
-/* contact_search.c: a contact of a law with this key and part of the stiffness, to be given its vertices (those of side A first);
+/* contact_search.c: create a contact of a law with this key and fraction of the stiffness, whose vertices are then added (those of side A first);
  * null without memory. */
 pl_touch *pl_new_touch(pl_work *, int law, long long key, double share);
 void pl_touch_vertex(pl_touch *, int vertex, double W, double G0, double G1);
-/* Distance and normal follow, and the contact stays if its surfaces overlap. */
+/* Compute distance and normal; the contact is kept if its surfaces overlap. */
 void pl_finish_touch(pl_work *, pl_touch *);
 void pl_vertex_vertex(pl_work *, int law, int a, int b, double share);
 /* A vertex against the edge through two others, at fraction s of it. `number` is that of the edge among items and edges; `sign` is
- * -1 where the vertex is inside of a solid. */
+ * -1 if the vertex is inside of a solid. */
 void pl_vertex_edge(pl_work *, int law, int vertex, const int *end, int number, double s, double share, int sign);
 /* Edges that cross: where on each the closest points are (0 to 1 between its vertices), the squared sine of their angle, and y =
  * x_A - x_B; whether they cross between their ends. */
 int pl_crossing(const pl_work *, const int *a, const int *b, double *s, double *r, double *sine, double *y);
-/* sign: -1 where the edges have gone through each other. */
+/* sign: -1 if the edges have passed through each other. */
 void pl_edge_edge(pl_work *, int law, const int *a, int number_a, const int *b, int number_b, double s, double r, double share, int sign);
-/* Of a vertex against an edge: the part of the stiffness that it has. */
+/* Fraction of the stiffness of a vertex against an edge. */
 double pl_share_along(const pl_work *, int vertex, const int *end);
 
 #endif

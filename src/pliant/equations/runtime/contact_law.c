@@ -1,9 +1,10 @@
-/* The law of a contact: forces, and how they change with the motion of the frames that carry its vertices.
+/* The law of a contact: forces, and their derivatives with respect to the motion of the frames that carry its vertices.
  *
- * A frame i takes part with its vertex x_i and weight W_i (negative on side B). With r_i = x_i + rho, rho from the closest point of
- * its side to the place of contact, a twist (v, o) of the frame moves its surface there by W_i (v + o x r_i). Sums over the frames
- * are the sliding velocity u and, over a step, the slip z; the wrench on frame i is W_i (f, r_i x f). So action equals reaction,
- * and no moment is left over. The rate of the distance is n . u. */
+ * Frame i contributes with its vertex x_i and weight W_i (negative on side B). With r_i = x_i + rho, rho from the closest point
+ * of its
+ * side to the contact point, a twist (v, o) of the frame moves its surface there by W_i (v + o x r_i). Sums over the frames are the
+ * sliding velocity u and, over a step, the slip z; the wrench on frame i is W_i (f, r_i x f). So action equals reaction, without a
+ * remaining moment. The rate of the distance is n . u. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,9 @@
 #include "contact.h"
 #include "spatial.h"
 
-#define AT_FRICTION 1e-9 /* share of the friction below which surfaces that slid do not stick yet */
+#define AT_FRICTION 1e-9 /* margin of friction below its maximum at which sliding surfaces begin to stick */
 
-/* x without its part along n */
+/* x without its component along n */
 static inline void flatten(const double *n, double *x) {
   const double along = dot3(n, x);
   for (int k = 0; k < 3; ++k) x[k] -= along * n[k];
@@ -29,7 +30,7 @@ static inline void velocity(const double *V, const double *x, double *out) {
   add_cross3(V + 3, x, out);
 }
 
-/* Places of contact as seen from the closest points of both sides: halfway between the surfaces. */
+/* Contact point relative to the closest points of both sides: halfway between the surfaces. */
 static void find_place(const pl_work *w, pl_touch *c) {
   const double arm = c->radius[0] + 0.5 * c->gap;
   double on_a[3] = {0};
@@ -42,7 +43,7 @@ static void find_place(const pl_work *w, pl_touch *c) {
   }
 }
 
-/* Velocity of side A's surface against side B's at the place of contact, with these twists of the nodes. */
+/* Velocity of side A's surface relative to side B's at the contact point, with these twists of the nodes. */
 static void find_velocity(const pl_work *w, const pl_touch *c, const double *V, double *u) {
   memset(u, 0, 3 * sizeof(double));
   for (int i = 0; i < c->count; ++i) {
@@ -60,7 +61,7 @@ static void find_rates(const pl_work *w, pl_touch *c) {
   for (int k = 0; k < 3; ++k) u[k] -= c->rate * c->n[k];
 }
 
-/* How fast surfaces that have just met approached each other: at the beginning of the step, when they had not. */
+/* Approach velocity of surfaces that have just come into contact, at the beginning of the step. */
 static double approach(const pl_work *w, const pl_touch *c) {
   const pl_contact_memory *m = w->contacts->memory;
   double u[3];
@@ -69,7 +70,7 @@ static double approach(const pl_work *w, const pl_touch *c) {
   return fmax(0, -dot3(c->n, u));
 }
 
-/* A vector that has turned with a node since the beginning of the step. */
+/* A vector rotated with a node since the beginning of the step. */
 static void turn_along(const pl_work *w, int node, const double *x, double *out) {
   const double *R0 = w->contacts->memory->R + 9 * node;
   double local[3];
@@ -77,7 +78,7 @@ static void turn_along(const pl_work *w, int node, const double *x, double *out)
   rotate3(w->R + 9 * node, local, out);
 }
 
-/* Rotation vector of a node since the beginning of the step, as seen from another one. */
+/* Rotation vector of a node since the beginning of the step, relative to another one. */
 static void find_turn(const pl_work *w, int node, int base, double *out) {
   double P[3][3] = {{0}};
   for (int k = 0; k < 3; ++k) {
@@ -93,9 +94,9 @@ static void find_turn(const pl_work *w, int node, int base, double *out) {
   for (int k = 0; k < 3; ++k) out[k] *= scale;
 }
 
-/* Slip since the beginning of the step, as seen from side B, so that motions of both sides together are none: the ways of the
- * vertices, and the turns of their frames about the place of contact. What rolls does not slip, however far it turns in a step.
- * And the share of the step in which surfaces that were apart have touched. */
+/* Slip since the beginning of the step relative to side B, so that common motions of both sides cause none: the displacements of
+ * the vertices, and the rotations of their frames about the contact point. Rolling causes no slip for any rotation within a step.
+ * Also the fraction of the step during which surfaces that were apart have been in contact. */
 static void find_slip(const pl_work *w, pl_touch *c, double *z) {
   const pl_contact_memory *m = w->contacts->memory;
   const int base = node_of(w, c, c->first_count);
@@ -154,13 +155,13 @@ void pl_contact_find_gone(pl_work *w) {
   }
 }
 
-/* Whether a side of a contact has places next to each other: spheres and planes have not. */
+/* Whether a side of a contact has adjacent items: spheres and planes have none. */
 static int has_neighbours(const pl_tables *T, int vertex) {
   const int kind = T->shape_kind[T->vertex_shape[vertex]];
   return kind != PL_SHAPE_POINT && kind != PL_SHAPE_PLANE;
 }
 
-/* A contact that has moved on to the next edge or vertex: the nearest one of the same law that is gone. */
+/* The predecessor of a contact that has moved to the next edge or vertex: the closest vanished one of the same law. */
 static const pl_remembered *moved_on(const pl_work *w, const pl_touch *c) {
   if (!has_neighbours(w->T, c->vertex[0]) && !has_neighbours(w->T, c->vertex[c->first_count])) return NULL;
   const pl_contact_memory *m = w->contacts->memory;
@@ -193,9 +194,9 @@ static void press(pl_touch *c, const double *law) {
   c->k_t_by_gap = -(p - 1) * c->k_t / depth, c->c_t_by_gap = -p * c->k_t * loss;
 }
 
-/* Tangential force f of trial force: f itself, or on the cone; D and Dv from the stiffness and damping of both directions. With
- * `secant` they are those of a spring of this force: sliding friction itself does not change with the slip along it, so Newton's
- * method would step across the place where surfaces come to stick, and back again. */
+/* Tangential force f from the trial force: the trial force itself, or its projection on the cone; D and Dv from the stiffness and
+ * damping of both directions. With `secant` they are those of a spring with this force: sliding friction does not change with the
+ * slip along it, so Newton's method would step across the point at which surfaces begin to stick, and back again. */
 static void rub(pl_touch *c, const double *law, const double *stretch, const double *z, int slid, int secant) {
   const double mu[2] = {law[PL_LAW_FRICTION], law[PL_LAW_ACROSS]}, most = fmax(mu[0], mu[1]);
   const double *t[2] = {c->along, c->across};
@@ -215,7 +216,7 @@ static void rub(pl_touch *c, const double *law, const double *stretch, const dou
     size2 += mu[j] > 0 ? f[j] * f[j] / (mu[j] * mu[j]) : 0;
     for (int k = 0; k < 3; ++k) trial[k] += f[j] * t[j][k];
   }
-  /* what has slid and stands at its friction slides on, whatever round-off says */
+  /* sliding surfaces at the friction limit continue to slide, despite round-off */
   const double size = sqrt(size2), bears = c->pressing * (slid ? 1 - AT_FRICTION : law[PL_LAW_STATIC]);
   c->sliding = size > bears;
   const double scale = c->sliding ? c->pressing / size : 1;
@@ -223,7 +224,7 @@ static void rub(pl_touch *c, const double *law, const double *stretch, const dou
     c->force[a] += scale * trial[a];
     if (c->sliding && !secant) c->by_cap[a] = trial[a] / size;
   }
-  /* d force = scale (1 - trial (trial / mu^2)' / size^2 where it slides) d trial */
+  /* d force = scale (1 - trial (trial / mu^2)' / size^2 if sliding) d trial */
   for (int j = 0; j < 2; ++j) {
     double column[3];
     const double share = c->sliding && !secant && mu[j] > 0 ? f[j] / (mu[j] * mu[j] * size2) : 0;
@@ -240,7 +241,7 @@ static void rub(pl_touch *c, const double *law, const double *stretch, const dou
   for (int j = 0; j < 2; ++j) {
     if (!(ratio[j] > 0)) continue;
     const double reached = dot3(t[j], stretch) + dot3(t[j], z), bearing = -scale * f[j] / (ratio[j] * c->k_t);
-    /* a spring that slides bears the friction, but is never stretched beyond its way: in an impact the damper bears the rest */
+    /* a sliding spring carries the friction, but its stretch is limited by the slip: in an impact the damper carries the rest */
     const double s = c->sliding && fabs(bearing) < fabs(reached) ? bearing : reached;
     for (int k = 0; k < 3; ++k) c->stretch[k] += s * t[j][k];
     c->stored += 0.5 * ratio[j] * c->k_t * s * s;
@@ -269,11 +270,11 @@ void pl_contact_law(pl_work *w, pl_touch *c) {
     else memcpy(stretch, old->stretch, sizeof stretch);
     flatten(c->n, stretch);
     const double flat = sqrt(dot3(stretch, stretch));
-    for (int k = 0; k < 3 && flat > 0.5 * length && flat > 0; ++k) stretch[k] *= length / flat; /* turned with the surfaces */
+    for (int k = 0; k < 3 && flat > 0.5 * length && flat > 0; ++k) stretch[k] *= length / flat; /* rotated with the surfaces */
   }
   memcpy(c->held, stretch, sizeof stretch);
   if (kind == PL_MEMORY_STEP) find_slip(w, c, z);
-  /* without a memory, surfaces are taken to have slid for a while at the present velocity */
+  /* without a memory, surfaces are assumed to have been sliding at the current velocity */
   const double recent = kind == PL_MEMORY_NONE ? law[PL_LAW_RECENT] : 0;
   if (kind == PL_MEMORY_NONE)
     for (int k = 0; k < 3; ++k) z[k] = recent * c->slip_rate[k];
@@ -288,7 +289,7 @@ void pl_contact_law(pl_work *w, pl_touch *c) {
 
 /* -- tangents ------------------------------------------------------------------------------------------------------- */
 
-/* How the geometry of a contact changes with one component of the motion of frame j. */
+/* Derivative of the geometry of a contact with respect to one component of the motion of frame j. */
 typedef struct {
   double W[PL_TOUCH_VERTICES], n[3], rho[2][3];
 } variation;
@@ -306,14 +307,14 @@ static void vary(const pl_touch *c, int j, const double *moved, const double *tu
     for (int l = 0; l < c->parameters; ++l) y[k] += c->E[l][k] * s[l];
   for (int i = 0; i < c->count; ++i)
     for (int l = 0; l < c->parameters; ++l) d->W[i] += c->G[i][l] * s[l];
-  const double along = dot3(c->n, y); /* what the parameters add to y is across n */
+  const double along = dot3(c->n, y); /* the contribution of the parameters to y is normal to n */
   double nearer = along;
   if (c->flat) {
     if (j >= c->first_count) cross3(turn, c->n, d->n);
     nearer += dot3(d->n, c->y);
   } else {
     for (int k = 0; k < 3 && c->parameters < 2; ++k) d->n[k] = (y[k] - along * c->n[k]) / c->d;
-    /* across two edges the normal follows them, however small the distance */
+    /* between two edges the normal follows from their directions, for any distance */
     for (int l = 0; l < 2 && c->parameters == 2; ++l) {
       const double tilt = dot3(c->n, moved) * (c->H[l][0] * c->G[j][0] + c->H[l][1] * c->G[j][1]);
       for (int k = 0; k < 3; ++k) d->n[k] -= c->E[l][k] * tilt;
@@ -326,14 +327,14 @@ static void vary(const pl_touch *c, int j, const double *moved, const double *tu
   }
 }
 
-/* f changes by `out` when frame j moves by (shift, turn) and sliding velocity and slip change with it. */
+/* Change `out` of f for a motion (shift, turn) of frame j, including sliding velocity and slip. */
 static void vary_force(const pl_work *w, const pl_touch *c, int j, const double *moved, const double *turn, const variation *d,
                        double *out) {
   double z[3], u[3] = {0}, o[3];
   const double *rho = rho_of(c, j), *Vj = w->V + 6 * node_of(w, c, j), *xj = w->contacts->x + 3 * c->vertex[j];
   cross3(turn, rho, o);
   for (int k = 0; k < 3; ++k) z[k] = c->W[j] * (moved[k] + o[k]);
-  if (j == c->first_count) { /* the spring turns with side B about the normal */
+  if (j == c->first_count) { /* the spring rotates with side B about the normal */
     double spun[3];
     cross3(c->n, c->held, spun);
     const double spin = dot3(turn, c->n);
@@ -393,7 +394,7 @@ static void fill_column(const pl_work *w, const pl_touch *c, int j, const double
 
 void pl_contact_blocks(const pl_work *w, const pl_touch *c, double *K, double *C) {
   const int size = 6 * c->count;
-  double A[3][3]; /* force by velocity */
+  double A[3][3]; /* derivative of the force with respect to velocity */
   for (int a = 0; a < 3; ++a)
     for (int b = 0; b < 3; ++b) {
       double flat = 0;

@@ -1,8 +1,8 @@
 /* Contacts in the matrix of an implicit step.
  *
- * Contacts come and go, and couple elements that nothing else couples. Where they do, the pattern of the matrix is that of the robot
- * and the blocks of these elements; it is found again, with an order of its own, when a pair of elements meets that it does not
- * have. */
+  * Contacts appear and disappear, and couple elements that are otherwise not coupled. The pattern of the matrix is then that of the
+  * robot and the blocks of these elements; it is determined again, with its own elimination order, when a new pair of elements
+  * occurs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +10,9 @@
 #include "spatial.h"
 
 struct pl_contact_matrix {
-  int n_pair, capacity, *pair; /* pairs of elements (larger first) beyond the robot's own pattern, ascending */
+  int n_pair, capacity, *pair; /* pairs of elements (larger first) beyond the robot's pattern, ascending */
   int *memory;                 /* holds the arrays of `saddle` */
-  pl_saddle saddle, *used;     /* with these pairs; that, or the robot's own where there are none */
+  pl_saddle saddle, *used;     /* with these pairs; this one, or the robot's if there are none */
   double *K, *C;               /* of all contacts together, on the pattern in use */
 };
 
@@ -22,7 +22,7 @@ void pl_contact_matrix_free(pl_contact_matrix *m) {
   free(m->saddle.values), free(m->memory), free(m->pair), free(m->K), free(m);
 }
 
-/* Where entry (row, column) stands among those of a matrix, or -1. */
+/* Index of entry (row, column) in a matrix, or -1. */
 static int find_entry(const int *colptr, const int *rows, int row, int column) {
   int low = colptr[column], high = colptr[column + 1];
   while (low < high) {
@@ -81,7 +81,7 @@ static int is_missing(pl_contact_matrix *m, int a, int b) {
 
 /* -- the pattern ------------------------------------------------------------------------------------------------------ */
 
-/* Neighbours of every element: those with a block in the robot's pattern, and pairs. */
+/* Neighbours of every element: those with a block in the robot's pattern, and those of pairs. */
 static int element_graph(const pl_work *w, const pl_contact_matrix *m, int **begin_out, int **list_out) {
   const pl_tables *T = w->T;
   const int n = T->n_elem;
@@ -119,7 +119,7 @@ static int element_graph(const pl_work *w, const pl_contact_matrix *m, int **beg
 
 static int ascending(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-/* Where the multipliers of rows first ... first + count follow: after elements with as many coordinates as there are rows. */
+/* Position of the multipliers of rows first ... first + count: after elements with as many coordinates as there are rows. */
 static int rank_of_rows(const pl_tables *T, const int *elements, const int *rank, const int *owner, int first, int count,
                         int *touched) {
   int n = 0, size = 0;
@@ -134,7 +134,7 @@ static int rank_of_rows(const pl_tables *T, const int *elements, const int *rank
   return n ? touched[n - 1] : T->n_elem;
 }
 
-/* Columns of the entire matrix in the order in which they are eliminated. */
+/* Columns of the entire matrix in elimination order. */
 static int find_order(const pl_work *w, const pl_contact_matrix *m, int *order) {
   const pl_tables *T = w->T;
   const int n = T->n_elem, size = T->nv + T->m;
@@ -171,7 +171,7 @@ static int entries_of_pairs(const pl_tables *T, const pl_contact_matrix *m) {
   return sum;
 }
 
-/* The robot's pattern and the blocks of the pairs, and where the robot's entries stand in it. */
+/* The robot's pattern and the blocks of the pairs, and the positions of the robot's entries in it. */
 static void merge(const pl_tables *T, const pl_contact_matrix *m, int *colptr, int *row, int *where) {
   const int size = T->nv + T->m;
   int *fill = colptr; /* counts, then ends */
@@ -183,7 +183,7 @@ static void merge(const pl_tables *T, const pl_contact_matrix *m, int *colptr, i
       for (int j = 0; j < T->elem_k[b]; ++j) colptr[T->elem_v[b] + j + 1] += T->elem_k[a];
     }
   for (int c = 0; c < size; ++c) fill[c + 1] += fill[c];
-  /* entries of pairs first, at the end of each column; then the robot's are merged in from behind */
+  /* entries of pairs first, at the end of each column; then the robot's are merged from the end */
   for (int c = 0; c < size; ++c) {
     const int n = T->kkt_colptr[c + 1] - T->kkt_colptr[c];
     memcpy(row + colptr[c], T->kkt_row + T->kkt_colptr[c], n * sizeof(int));
@@ -227,7 +227,7 @@ static int rebuild(pl_work *w, pl_contact_matrix *m) {
   return s->linear ? PL_OK : PL_OUT_OF_MEMORY;
 }
 
-/* The pattern has all pairs of elements that the contacts couple. */
+/* Ensure that the pattern contains all pairs of elements coupled by contacts. */
 static int cover(pl_work *w, pl_contact_matrix *m) {
   pl_contacts *c = w->contacts;
   int missing = 0;
@@ -236,7 +236,7 @@ static int cover(pl_work *w, pl_contact_matrix *m) {
   const int before = m->n_pair;
   for (int n = 0; n < c->n; ++n)
     if (for_new_pairs(w, c->touch + n, m, add_pair)) return PL_OUT_OF_MEMORY;
-  if (before > m->n_pair - before + 32) { /* most of what it had is gone */
+  if (before > m->n_pair - before + 32) { /* most of its pairs are not needed any more */
     memmove(m->pair, m->pair + 2 * before, 2 * (size_t)(m->n_pair - before) * sizeof(int));
     m->n_pair -= before;
   }
@@ -254,7 +254,7 @@ static int cover(pl_work *w, pl_contact_matrix *m) {
 
 /* -- values ----------------------------------------------------------------------------------------------------------- */
 
-/* Y += X S, X with columns ld apart: six numbers side by side */
+/* Y += X S, X with columns ld apart: six numbers at a time */
 static inline void multiply(int ld, const double *X, int k, const double *S, double *Y) {
   for (int j = 0; j < k; ++j, S += 6, Y += 6) {
     double sum[6];
@@ -273,7 +273,7 @@ static void project(int kr, int kc, const double *S, const double *Y, int stride
     for (int i = 0; i < kr; ++i) out[stride * j + i] -= dot6(S + 6 * i, Y + 6 * j);
 }
 
-/* K of one contact with what C adds to it through the rates, and C, on the coordinates. */
+/* K of one contact, including the contribution of C through the rates, and C, in coordinates. */
 static void scatter(const pl_work *w, pl_contact_matrix *m, const pl_touch *t, const double *K, const double *C) {
   const pl_tables *T = w->T;
   const int ld = 6 * t->count;
@@ -282,7 +282,7 @@ static void scatter(const pl_work *w, pl_contact_matrix *m, const pl_touch *t, c
     for (int b = T->vertex_node[t->vertex[j]]; b; b = T->elem_base[T->node_elem[b]]) {
       const int kc = T->elem_k[T->node_elem[b]], v = T->elem_v[T->node_elem[b]];
       if (!kc) continue;
-      const int stride = m->used->colptr[v + 1] - m->used->colptr[v]; /* columns of an element are alike */
+      const int stride = m->used->colptr[v + 1] - m->used->colptr[v]; /* columns of an element have the same pattern */
       for (int i = 0; i < t->count; ++i) {
         const int at = ld * 6 * j + 6 * i, first = T->vertex_node[t->vertex[i]];
         if (!first) continue;
@@ -363,7 +363,7 @@ int pl_contact_entries(const pl_work *w, int capacity, int *row, int *column, do
 void pl_contact_begin(pl_work *w) {
   pl_contact_matrix *m = w->contacts->matrix;
   if (!m) return;
-  /* the next matrix has the pattern that its own contacts require */
+  /* the next matrix determines its own pattern */
   m->n_pair = 0;
   free(m->K);
   m->K = m->C = NULL;

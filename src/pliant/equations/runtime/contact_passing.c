@@ -1,5 +1,5 @@
-/* Whether surfaces have passed through each other within a step: thin ones that are fast may be on one side at its beginning, on the
- * other at its end, and touch at neither. */
+/* Detection of surfaces that have passed through each other within a step: thin, fast ones may be on opposite sides at its
+ * beginning and its end, without contact at either. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "contact.h"
 #include "spatial.h"
 
-#define HALFWAY 0.1  /* of both radii: axes so near have all but passed each other */
-#define HARMLESS 0.5 /* of the smallest radius: what moves less within a step passes through nothing */
+#define HALFWAY 0.1  /* fraction of both radii: closer axes have almost passed each other */
+#define HARMLESS 0.5 /* fraction of the smallest radius: smaller motions within a step cannot pass through anything */
 
 static double radius_of(const pl_work *w, int item) {
   return w->theta[w->T->vertex_theta[w->T->item_vertex[3 * item]] + 3];
@@ -16,8 +16,8 @@ static double radius_of(const pl_work *w, int item) {
 
 static double clamp(double x) { return fmin(1, fmax(0, x)); }
 
-/* From the nearest point of edge b to that of edge a (after Ericson, Real-Time Collision Detection, 2005, section 5.1.9); vertices
- * are edges whose ends are the same. */
+/* Vector from the closest point of edge b to that of edge a (after Ericson, Real-Time Collision Detection, 2005, section 5.1.9);
+ * vertices are edges with coincident ends. */
 static void nearest(const double *a0, const double *a1, const double *b0, const double *b1, double *y) {
   double e[3], f[3], r[3], s = 0, t = 0;
   for (int k = 0; k < 3; ++k) e[k] = a1[k] - a0[k], f[k] = b1[k] - b0[k], r[k] = a0[k] - b0[k];
@@ -37,24 +37,24 @@ static const double *end_of(const pl_tables *T, const double *x, int item, int e
   return x + 3 * (vertex < 0 ? T->item_vertex[3 * item] : vertex);
 }
 
-/* Whether two items are on the other side of each other at x than at x0, along a way that led through. */
+/* Whether two items have passed through each other between x0 and x. */
 static int pair_passed(const pl_work *w, const double *x0, const double *x, int i, int j) {
   const pl_tables *T = w->T;
   double before[3], after[3], way[3];
   nearest(end_of(T, x0, i, 0), end_of(T, x0, i, 1), end_of(T, x0, j, 0), end_of(T, x0, j, 1), before);
   nearest(end_of(T, x, i, 0), end_of(T, x, i, 1), end_of(T, x, j, 0), end_of(T, x, j, 1), after);
   const double inside = HALFWAY * (radius_of(w, i) + radius_of(w, j));
-  if (dot3(after, after) < inside * inside) return 1; /* one more step like this would lead out on the other side */
+  if (dot3(after, after) < inside * inside) return 1; /* another such step would end on the other side */
   if (dot3(before, after) >= 0) return 0;
   for (int k = 0; k < 3; ++k) way[k] = after[k] - before[k];
-  /* the nearest that the straight way from one to the other comes to zero, against how far it goes */
+  /* smallest distance from zero along the straight line between both, relative to its length */
   const double along = -dot3(before, way) / dot3(way, way);
   double miss[3];
   for (int k = 0; k < 3; ++k) miss[k] = before[k] + clamp(along) * way[k];
   return dot3(miss, miss) < 0.25 * fmin(dot3(before, before), dot3(after, after));
 }
 
-/* Height of a point over a triangle, and whether it is beside it. */
+/* Height of a point over a triangle, and whether its projection is outside. */
 static double height_over(const double *const *v, const double *x, int *beside) {
   double e[3], f[3], n[3], to[3];
   for (int k = 0; k < 3; ++k) e[k] = v[1][k] - v[0][k], f[k] = v[2][k] - v[0][k], to[k] = x[k] - v[0][k];
@@ -67,7 +67,7 @@ static double height_over(const double *const *v, const double *x, int *beside) 
   return dot3(to, n) / sqrt(nn);
 }
 
-/* Whether a vertex of item i went through the triangle j: it is on the other side, and over the triangle on its way. */
+/* Whether a vertex of item i went through the triangle j: it is on the other side, and its path crosses the triangle. */
 static int went_through(const pl_work *w, const double *x0, const double *x, int i, int j) {
   const int *corner = w->T->item_vertex + 3 * j;
   const double *before[3], *after[3];
@@ -81,7 +81,7 @@ static int went_through(const pl_work *w, const double *x0, const double *x, int
   return 0;
 }
 
-/* Of solids, only their backs are to be feared: they hold what is not deeper than they know. */
+/* For solids only exits through the far side matter: they repel vertices up to their known depth. */
 static int is_sheet(const pl_tables *T, int item) { return T->item_vertex[3 * item + 2] >= 0 && !T->shape_closed[T->item_shape[item]]; }
 
 int pl_contact_passed(pl_work *w, const pl_contact_memory *m) {

@@ -1,12 +1,14 @@
-/* Who touches whom, and where: single vertices, chains of edges, planes (faces: contact_faces.c), among the candidates that
- * contact_tree.c lists. Contacts are found in the order of their numbers, so the state alone says what comes out.
+/* Contact detection: single vertices, chains of edges, planes (faces: contact_faces.c), among the candidates listed by
+ * contact_tree.c.
+ * Contacts are found in the order of their numbers, so that the result depends on the state alone.
  *
- * Rods and capsules against each other: where edges cross, their closest points touch, or the vertex between two edges that do not
- * reach as far; where they run along each other, the vertices of each touch the edges of the other. The squared sine and cosine of
- * the angle between them share the stiffness.
+ * Rods and capsules in contact with each other: if edges cross, their closest points touch, or the vertex between two edges that
+ * end
+ * before the crossing; if they are parallel, the vertices of each touch the edges of the other. The squared sine and cosine of the
+ * angle between them divide the stiffness among these.
  *
- * The side of a cylinder is an edge without ends: its flat ends are faces. Lying on a plane it touches with its ends nevertheless;
- * as it is raised, the rims of its ends take over. */
+ * The side of a cylinder is an edge without ends: its flat ends are faces. Lying on a plane it nevertheless touches with its ends;
+ * when it is tilted, the rims of its ends take over. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,7 @@
 #include "contact_geometry.h"
 #include "spatial.h"
 
-#define RAISED 0.03 /* squared sine of the angle to a plane from which on a cylinder stands on a rim */
+#define RAISED 0.03 /* squared sine of the angle to a plane above which a cylinder stands on a rim */
 
 /* -- contacts under construction -------------------------------------------------------------------------------------- */
 
@@ -40,7 +42,7 @@ void pl_touch_vertex(pl_touch *t, int vertex, double W, double G0, double G1) {
   t->count++;
 }
 
-/* Direction of a rod or capsule at one of its vertices, not of unit length; nothing for others. */
+/* Direction of a rod or capsule at one of its vertices, not normalized; zero for others. */
 static int tangent_at(const pl_work *w, int vertex, double *out) {
   const pl_tables *T = w->T;
   const int shape = T->vertex_shape[vertex], first = T->shape_vertex[shape], last = T->shape_vertex[shape + 1] - 1;
@@ -54,7 +56,7 @@ static int is_tip(const pl_tables *T, int vertex) {
   return vertex == T->shape_vertex[shape] || vertex == T->shape_vertex[shape + 1] - 1;
 }
 
-/* Directions in the tangent plane: along the rod of side A, or else of side B, or anything. */
+/* Directions in the tangent plane: along the rod of side A, or else of side B, or arbitrary. */
 static void find_directions(const pl_work *w, pl_touch *t) {
   double d[3];
   int found = tangent_at(w, t->vertex[0], d);
@@ -106,7 +108,7 @@ static void invert(pl_touch *t) {
   t->H[0][0] = bb / det, t->H[1][1] = aa / det, t->H[0][1] = t->H[1][0] = -ab / det;
 }
 
-/* What is fixed to one node does not touch itself: nodes of a fabric that a body holds. */
+/* Items fixed to one node do not touch each other: nodes of a fabric fixed to a body. */
 static int is_one_piece(const pl_tables *T, const pl_touch *t) {
   for (int i = 1; i < t->count; ++i)
     if (T->vertex_node[t->vertex[i]] != T->vertex_node[t->vertex[0]]) return 0;
@@ -120,7 +122,7 @@ void pl_finish_touch(pl_work *w, pl_touch *t) {
 
 /* -- pairs of simplices ----------------------------------------------------------------------------------------------- */
 
-/* Most candidates are not in contact: this is checked first. */
+/* Most candidates are not in contact, which is checked first. */
 static int are_apart(const pl_work *w, int a, int b) {
   const double reach = number_of(w, a, VERTEX_RADIUS) + number_of(w, b, VERTEX_RADIUS) + w->contacts->reach;
   double y[3];
@@ -136,7 +138,7 @@ void pl_vertex_vertex(pl_work *w, int law, int a, int b, double share) {
   pl_finish_touch(w, t);
 }
 
-/* Where on the line through the vertices of an edge the point nearest to x is, 0 to 1 between them. */
+/* Parameter of the point closest to x on the line through the vertices of an edge, 0 to 1 between them. */
 static double nearest_on(const pl_work *w, const int *end, const double *x) {
   double e[3], to[3];
   difference(place_of(w, end[1]), place_of(w, end[0]), e);
@@ -162,9 +164,9 @@ int pl_crossing(const pl_work *w, const int *a, const int *b, double *s, double 
   return *s > 0 && *s < 1 && *r > 0 && *r < 1;
 }
 
-/* Whether a chain meets an edge at one of its inner vertices: the crossing lies beyond both edges that end there, as on the outer
- * side of a bend, so that neither of them crosses the other within. Told from the same numbers as those, so that nothing is missed
- * between them. */
+/* Whether a chain touches an edge at one of its inner vertices: the crossing is beyond both edges that end there, as on the outer
+ * side of a bend, so that neither of them crosses the other edge. Decided from the same numbers as for these, so that no contact
+ * is missed between them. */
 static int crosses_at(const pl_work *w, int vertex, const int *end) {
   const int before[2] = {vertex - 1, vertex}, after[2] = {vertex, vertex + 1};
   double last = 0, first = 1, r, sine, y[3];
@@ -191,8 +193,8 @@ void pl_vertex_edge(pl_work *w, int law, int vertex, const int *end, int number,
   pl_finish_touch(w, t);
 }
 
-/* A vertex against an edge of a chain. Where the nearest point is a vertex that two edges share, the edge that begins there has it,
- * if the one before agrees. The side of a cylinder has no ends. */
+/* A vertex against an edge of a chain. If the closest point is a vertex shared by two edges, the contact belongs to the edge that
+ * begins there, if the previous one agrees. The side of a cylinder has no ends. */
 static void vertex_chain(pl_work *w, int law, int vertex, int edge) {
   const pl_tables *T = w->T;
   const int shape = T->item_shape[edge], *end = T->item_vertex + 3 * edge, ends = T->shape_kind[shape] == PL_SHAPE_WIRE;
@@ -217,7 +219,7 @@ void pl_edge_edge(pl_work *w, int law, const int *a, int number_a, const int *b,
   pl_finish_touch(w, t);
 }
 
-/* Vertices of an edge that it answers for: its first one, and at the end of a chain the last. */
+/* Vertices assigned to an edge: its first one, and at the end of a chain the last. */
 static int own_vertices(const pl_tables *T, int edge, int *out) {
   const int last = edge == T->shape_item[T->item_shape[edge] + 1] - 1;
   out[0] = T->item_vertex[3 * edge], out[1] = T->item_vertex[3 * edge + 1];
@@ -244,7 +246,7 @@ static void item_item(pl_work *w, int i, int j) {
   else pl_vertex_vertex(w, law, T->item_vertex[3 * i], T->item_vertex[3 * j], 1);
 }
 
-/* A vertex beyond a plane. */
+/* A vertex below a plane. */
 static void vertex_plane(pl_work *w, int v, int origin) {
   const pl_tables *T = w->T;
   const int shape = T->vertex_shape[v], plane = T->vertex_shape[origin];
@@ -267,7 +269,7 @@ static int by_key(const void *a, const void *b) {
   return (x->key > y->key) - (x->key < y->key);
 }
 
-/* Contacts by key. Where they are not found in that order, each is moved once, to where it belongs. */
+/* Sort contacts by key. If they are out of order, each is moved once, to its final position. */
 static void sort_touches(pl_contacts *c) {
   int sorted = 1;
   for (int i = 1; i < c->n && sorted; ++i) sorted = c->touch[i - 1].key < c->touch[i].key;
@@ -303,7 +305,7 @@ void pl_contact_search(pl_work *w) {
   pl_contact_places(w);
   c->n = c->n_near = 0;
   const int *items = c->items.pair, *planes = c->planes.pair;
-  for (int k = 0, l = 0; k < c->items.n || l < c->planes.n;) { /* spheres come in the order of their keys */
+  for (int k = 0, l = 0; k < c->items.n || l < c->planes.n;) { /* spheres are found in the order of their keys */
     if (l == c->planes.n || (k < c->items.n && key_of_items(w->T, items + 2 * k) < key_of(w->T, planes[2 * l], planes[2 * l + 1])))
       item_item(w, items[2 * k], items[2 * k + 1]), k++;
     else
@@ -315,7 +317,7 @@ void pl_contact_search(pl_work *w) {
 
 /* -- distances ------------------------------------------------------------------------------------------------------- */
 
-/* No two vertices are further apart than that. */
+/* Upper bound of the distance of two vertices. */
 static double extent(const pl_work *w) {
   double sum = 0;
   for (int k = 0; k < 3; ++k) {
@@ -339,7 +341,7 @@ double pl_contact_gap(pl_work *w, const double *q, int law, const int *side) {
   c->only = law, c->listed = PL_NOTHING_LISTED;
   pl_contact_places(w);
   const double most = extent(w);
-  /* surfaces within a reach that grows until some are found */
+  /* surfaces within a distance that is increased until some are found */
   for (c->reach = 1e-3 * most + 1e-9 * pl_reach(w); !(gap < c->reach); c->reach *= 4) {
     c->listed = PL_NOTHING_LISTED;
     pl_contact_search(w);

@@ -1,11 +1,11 @@
-/* Contacts of one law, or between some of its shapes, in sum: what outputs are made of. */
+/* Sums over contacts of one law, or between some of its shapes, for outputs. */
 #include <math.h>
 #include <string.h>
 
 #include "contact.h"
 #include "spatial.h"
 
-/* 1 where side A of a contact is one of the first shapes, -1 where it is one of the second, 0 where it is not requested. */
+/* 1 if side A of a contact is one of the first shapes, -1 if it is one of the second, 0 if the contact is not requested. */
 static int direction(const pl_tables *T, const pl_touch *t, const int *side) {
   const int a = side[T->vertex_shape[t->vertex[0]]], b = side[T->vertex_shape[t->vertex[t->first_count]]];
   return (a & 1) && (b & 2) ? 1 : (a & 2) && (b & 1) ? -1 : 0;
@@ -33,7 +33,7 @@ void pl_contact_sums(pl_work *w, const double *q, int count, const int *law, con
       const int sign = c->touch[i].law == law[k] ? direction(w->T, c->touch + i, side + (size_t)shapes * k) : 0;
       if (sign) add(c->touch + i, sign, sum);
     }
-    for (int l = 0; l < 3; ++l) sum[PL_SUM_PLACE + l] /= sum[PL_SUM_NORMAL]; /* nowhere: not a number */
+    for (int l = 0; l < 3; ++l) sum[PL_SUM_PLACE + l] /= sum[PL_SUM_NORMAL]; /* undefined: NaN */
   }
   for (int k = 0; k < count; ++k)
     out[PL_SUM_SIZE * k + PL_SUM_GAP] = with_gap[k] ? pl_contact_gap(w, q, law[k], side + (size_t)shapes * k) : NAN;

@@ -1,12 +1,15 @@
-/* Which items are near each other: candidates for contacts.
+/* Candidates for contacts: items that are close to each other.
  *
- * Each shape has a tree of boxes over its items, whose order keeps neighbours together: halves of a run of items are the branches.
- * Boxes of shapes that overlap are found by sorting them along one axis, then their trees are compared. Boxes are larger than what
- * is in them by half a margin, and candidates are listed again when something has moved by so much. The list decides nothing:
- * the state alone says what comes out of it.
+ * Each shape has a tree of bounding boxes over its items, whose order keeps neighbours together: the halves of a run of items are
+ * its
+ * branches. Overlapping boxes of shapes are found by sorting them along one axis, then their trees are compared. Boxes are
+ * enlarged by
+ * half a margin, and candidates are listed again when something has moved by this distance. The list does not affect results, which
+ * depend on the state alone.
  *
- * A shape on one node is rigid. Where it is large, its boxes move as their outermost corners do, and only the vertices that
- * candidates need are placed. A shape on the world is placed once. */
+ * A shape on one node is rigid. If it is large, its boxes move like their extreme corners, and only the vertices needed for
+ * candidates
+ * are placed. A shape on the world is placed once. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +18,7 @@
 #include "spatial.h"
 
 enum { LEAF = 4, FEW = 8 };  /* items of a leaf; rigid shapes with more vertices are large */
-#define FAR 10.0             /* of the robot's size: items larger than that say nothing about how far things move */
+#define FAR 10.0             /* fraction of the robot's size: larger items are ignored in the choice of the margin */
 #define LEAST_MARGIN 1e-4    /* of the robot's size */
 
 static int is_static(const pl_tables *T, int shape) { return T->shape_node[shape] == 0; }
@@ -52,7 +55,7 @@ static int overlap(const double *a, const double *b) {
 
 static double *box_of(const pl_work *w, int item) { return w->contacts->box + 6 * (size_t)item; }
 
-/* Ways out of a solid are looked for so deep [m]. */
+/* Depth up to which exits of a solid are searched for [m]. */
 static double depth_of(const pl_work *w, int shape) {
   return w->T->shape_closed[shape] ? w->theta[w->T->shape_theta[shape]] : 0;
 }
@@ -103,7 +106,7 @@ static void find_boxes(pl_work *w, int shape) {
   if (T->shape_item[shape + 1] > T->shape_item[shape]) fit(w, whole(w, shape));
 }
 
-/* A quarter of the usual size of an item that moves. */
+/* A quarter of the typical size of a moving item. */
 static double find_margin(pl_work *w) {
   const pl_tables *T = w->T;
   const double robot = pl_reach(w);
@@ -138,7 +141,7 @@ static int add(pl_contacts *c, pl_pair_list *list, int i, int j) {
   return 0;
 }
 
-/* Items of one shape that are neighbours never touch: of a chain by their numbers, else those that share a vertex. */
+/* Neighbouring items of one shape never touch: consecutive ones of a chain, else those that share a vertex. */
 static int are_neighbours(const pl_tables *T, int i, int j) {
   const int shape = T->item_shape[i];
   if (is_chain(T, shape)) return abs(i - j) <= T->shape_skip[shape];
@@ -236,7 +239,7 @@ static void pair_shapes(pl_work *w) {
   }
 }
 
-/* Pairs by their numbers: first by the first ones, counted, then each among its few neighbours. */
+/* Sort pairs by their numbers: counting sort by the first ones, then among the few with the same first number. */
 static void sort_pairs(pl_work *w) {
   pl_contacts *c = w->contacts;
   const int n = c->items.n;
@@ -255,7 +258,7 @@ static void sort_pairs(pl_work *w) {
   }
 }
 
-/* Vertices near a plane; a plane that moves may meet any. */
+/* Vertices close to a plane; a moving plane may touch any. */
 static void pair_plane(pl_work *w, int plane) {
   const pl_tables *T = w->T;
   const int origin = T->shape_vertex[plane];
@@ -285,7 +288,7 @@ static void need(pl_work *w, int vertex) {
   c->is_live[vertex] = 1, c->live[c->n_live++] = vertex;
 }
 
-/* What is asked about a vertex: all items around it. */
+/* Place the vertices needed for a vertex: those of all adjacent items. */
 static void need_around(pl_work *w, int vertex) {
   const pl_tables *T = w->T;
   need(w, vertex);
@@ -302,7 +305,7 @@ static void find_live(pl_work *w) {
   for (int k = 0; k < 2 * c->planes.n; ++k) need_around(w, c->planes.pair[k]);
 }
 
-/* The box around a large rigid shape in the axes of its node, and where its corners are. */
+/* The box around a large rigid shape in the axes of its node, and the positions of its corners. */
 static void find_frame(pl_work *w, int shape) {
   const pl_tables *T = w->T;
   double *box = w->contacts->frame + 6 * (size_t)shape;
@@ -325,7 +328,7 @@ static void find_corners(const pl_work *w, int shape, const double *R, const dou
 
 /* -- the list --------------------------------------------------------------------------------------------------------- */
 
-/* How far something may come in a step without passing through anything [m]. */
+/* Largest motion within a step that cannot pass through anything [m]. */
 static double find_thinnest(const pl_work *w) {
   const pl_tables *T = w->T;
   double thinnest = INFINITY;
@@ -362,7 +365,7 @@ static void make_list(pl_work *w) {
   c->listed = c->failed ? PL_NOTHING_LISTED : PL_LISTED;
 }
 
-/* Square of the longest way of points (3 each). */
+/* Square of the largest displacement of points (3 each). */
 static double longest_way(const double *x, const double *before, int points) {
   double most = 0;
   for (int i = 0; i < points; ++i) {
@@ -401,7 +404,7 @@ void pl_contact_places(pl_work *w) {
   if (c->listed != PL_LISTED || list_is_old(w)) make_list(w);
 }
 
-/* -- ways within a step ------------------------------------------------------------------------------------------------ */
+/* -- paths within a step ------------------------------------------------------------------------------------------------ */
 
 static void place_before(const pl_work *w, const pl_contact_memory *m, int i) {
   const int node = w->T->vertex_node[i];
@@ -451,5 +454,5 @@ void pl_contact_ways(pl_work *w, const pl_contact_memory *m) {
   }
   c->items.n = 0;
   pair_shapes(w);
-  c->listed = PL_WORLD_LISTED; /* these are other pairs */
+  c->listed = PL_WORLD_LISTED; /* the list has changed */
 }

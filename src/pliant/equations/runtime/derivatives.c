@@ -1,19 +1,20 @@
 /* Derivatives of the accelerations of an unconstrained tree: the articulated-body algorithm, differentiated.
  *
  * For one coordinate of one element, q or v, the variation of every node's acceleration follows from the same two
- * sweeps as the accelerations themselves. Nodes beyond the element have one common eta_dot, so what B (tangent.c) adds
- * is carried inward once for all as articulated matrices BA, by columns for the angular part of eta_dot:
+  * sweeps as the accelerations themselves. Nodes beyond the element have a common eta_dot, so the contribution of B (tangent.c)
+  * is propagated inward once for all as articulated matrices BA, by columns for the angular part of eta_dot:
  *
  *   BA_base += BA - U D^-1 HB,  HB = S' BA.
  *
- * With x = IA Aq + BA Vq + S x* F at the element itself (IA Av + BA S for a derivative by v):
+ * With x = IA Aq + BA Vq + S x* F at the element itself (IA Av + BA S for a derivative with respect to v):
  *
  *   inward    u = -S'x - own,            p = x + U D^-1 u         at the element,
  *             u = -S'p,                  p_base = p + U D^-1 u    above it,
  *   outward   da = D^-1 (u - U'A_base - HB eta_dot),   A = A_base + S da (+ Aq at the element).
  *
- * PL_LANES columns are treated at once: all quantities of the sweeps are rows of that many numbers. What an element does in
- * a sweep is inlined once for each usual number of coordinates.
+  * PL_LANES columns are treated at once: all quantities of the sweeps are rows of that many numbers. The operations of an element
+  * in
+  * a sweep are inlined for each common number of coordinates.
  */
 #include <string.h>
 
@@ -25,9 +26,9 @@ enum { LANES = PL_LANES };
 
 /* Which derivatives are being taken. */
 typedef struct columns {
-  int first, count;                 /* coordinates that the lanes belong to */
+  int first, count;                 /* coordinates of the lanes */
   int e_first, e_last;              /* and their elements */
-  int by_q;                         /* by q or by v */
+  int by_q;                         /* with respect to q or v */
   const double *eta_dot, *eta_ddot; /* per unit of the coordinate: Vq and Aq, or S and Av */
   const double *forces;             /* K or C of the forces on the system's pattern, or null */
 } columns;
@@ -50,13 +51,13 @@ static inline some get(const double *x, int row) {
 
 static inline void put(double *x, int row, const some *y) { memcpy(x + LANES * row, y, sizeof *y); }
 
-/* two short sums instead of a long one: neither waits for the other */
+/* two independent sums, which shortens the dependency chain */
 static inline some dot_lanes(const double *linear, const double *angular, const some *X) {
   return (X[0] * linear[0] + X[1] * linear[1] + X[2] * linear[2]) +
          (X[3] * angular[0] + X[4] * angular[1] + X[5] * angular[2]);
 }
 
-/* HB of an element, and what it hands on of BA to its base. */
+/* HB of an element, and the part of BA passed to its base. */
 PL_INLINE void hand_on_rates(const int k, pl_work *w, int e) {
   const pl_tables *T = w->T;
   const int b = T->elem_base[e], at = T->elem_v[e];
@@ -93,7 +94,7 @@ static void articulate_rates(pl_work *w) {
   for (int e = T->n_elem - 1; e >= 0; --e) PL_BY_SIZE(hand_on_rates, T->elem_k[e], w, e);
 }
 
-/* Zeros at a node that no wrench has reached yet. */
+/* Zeros at a node without a wrench so far. */
 static double *reach(pl_work *w, int g) {
   double *p = w->lanes + 6 * LANES * g;
   if (!w->lanes_node[g]) memset(p, 0, 6 * LANES * sizeof(double)), w->lanes_node[g] = 1;
@@ -127,7 +128,7 @@ static void start(pl_work *w, const columns *c, int e) {
   }
 }
 
-/* What one element of a sweep reads, and room for one value per coordinate. */
+/* Inputs of one element in a sweep, and memory for one value per coordinate. */
 typedef struct swept {
   int nodes;
   const double *S, *U, *D, *HB;
@@ -249,7 +250,7 @@ static void sweep_out(pl_work *w, const columns *c, double *out) {
   }
 }
 
-/* The same from the assembled matrices: inertia that is not rigid has no place in the sweeps. */
+/* The same from the assembled matrices: the sweeps do not support non-rigid inertia. */
 static int assembled_derivatives(pl_work *w, double t, const double *q, const double *v, double *a, double *da_dq,
                                  double *da_dv) {
   const int n = w->T->nv;

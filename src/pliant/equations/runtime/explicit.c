@@ -7,7 +7,7 @@
 
 #define A EXPLICIT_WEIGHTS
 #define C EXPLICIT_TIMES
-#define STRICTER 4 /* than the estimate requires: these errors add up over the periods of an undamped oscillation */
+#define STRICTER 4 /* safety factor on the estimate: these errors accumulate over the periods of an undamped oscillation */
 
 static const double E[7] = {71.0 / 57600, 0, -71.0 / 16695, 71.0 / 1920, -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
 
@@ -32,7 +32,7 @@ int pl_step_explicit(pl_run *r, double h, double *error) {
       if (c == 0) continue;
       for (int i = 0; i < nq + nv; ++i) x[i] += c * kj[i];
     }
-    if (s == 0) { /* known from the step before */
+    if (s == 0) { /* known from the previous step */
       memcpy(ks + nq, r->a, nv * sizeof(double));
       ks[nq + nv] = r->power[0], ks[nq + nv + 1] = r->power[1];
     } else {
@@ -50,7 +50,7 @@ int pl_step_explicit(pl_run *r, double h, double *error) {
     r->work1[i] = r->work[i];
     for (int j = 0; j < 6; ++j) r->work1[i] += h * A[6][j] * k[n * j + nq + nv + i];
   }
-  if (!T->m && !T->n_quat) { /* nothing will be projected or normalized: the last stage is the new state */
+  if (!T->m && !T->n_quat) { /* without projection or normalization the last stage is the new state */
     memcpy(r->a1, k + 6 * n + nq, nv * sizeof(double));
     memcpy(r->power1, k + 6 * n + nq + nv, 2 * sizeof(double));
     r->complete = 1;

@@ -1,4 +1,4 @@
-/* The fastest vibration or decay about a state: what limits the steps of explicit methods. */
+/* The fastest vibration or decay about a state, which limits the steps of explicit methods. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 enum { ITERATIONS = 25 };
 
-/* A direction that no mode is orthogonal to; the same each time. */
+/* A direction that is not orthogonal to any mode; the same each time. */
 static void begin(double *x, int n) {
   unsigned long state = 1;
   for (int i = 0; i < n; ++i) {
@@ -36,7 +36,7 @@ static double largest(pl_work *w, const double *A, double *x, double *y) {
   return size;
 }
 
-/* Its magnitude [1/s]; infinite where mass is missing. */
+/* Its magnitude [1/s]; infinite if a coordinate has no mass. */
 int pl_call_fastest_rate(pl_work *w, const pl_arguments *x, double *const *out) {
   const pl_tables *T = w->T;
   double *a = (double *)calloc((size_t)3 * T->nv + 2 * T->m + 1, sizeof(double));
@@ -49,7 +49,7 @@ int pl_call_fastest_rate(pl_work *w, const pl_arguments *x, double *const *out) 
   }
   if (!status) status = pl_assemble(w, 1, 0, 0, NULL);
   if (!status) {
-    pl_begin(w); /* scales and pivots as if nothing had been factorized before */
+    pl_begin(w); /* scales and pivots independent of earlier factorizations */
     out[0][0] = INFINITY;
     if (!pl_factor_mass(w)) {
       const double stiff = sqrt(largest(w, w->K, direction, change)), damped = largest(w, w->C, direction, change);

@@ -1,5 +1,5 @@
-/* Elimination of fronts in one precision: included by fronts_double.c and fronts_single.c, which say what a `number` is, how many
- * of them (LANES) make a vector of 32 bytes, and how a thread is to treat them (`enter`, `leave`). See fronts.c for how a front is
+/* Elimination of fronts in one precision: included by fronts_double.c and fronts_single.c, which define the type `number`, how many
+ * of them (LANES) make a vector of 32 bytes, and the mode of a thread (`enter`, `leave`). See fronts.c for how a front is
  * stored. */
 #include <math.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 #define PANEL 8            /* columns that are eliminated one by one */
 #define STRIP (2 * LANES)  /* rows of a product that stay in registers */
 #define ROWS (12 * LANES)  /* of a product at a time ... */
-#define DEPTH 64           /* ... and columns of its left factor: together they fill most of the first cache */
-#define SHARED_FROM 1e6    /* multiplications from which a product is done in several threads ... */
-#define PARTS 6            /* ... in about so many parts */
+#define DEPTH 64           /* ... and columns of its left factor: together they fill most of the L1 cache */
+#define SHARED_FROM 1e6    /* number of multiplications above which a product uses several threads ... */
+#define PARTS 6            /* ... in about this number of parts */
 
 /* -- dense kernels ------------------------------------------------------------------------------------------------ */
 
@@ -39,7 +39,7 @@ typedef struct lane {
 static inline int smaller(int a, int b) { return a < b ? a : b; }
 static inline double larger(double a, double b) { return a > b ? a : b; }
 
-/* Four columns of C, a strip or half a strip of rows, stay in registers while all of A and B go by. */
+/* Four columns of C, a strip or half a strip of rows, stay in registers while looping over A and B. */
 static inline void subtract_strip(int k, const number *restrict A, const number *restrict B, int ldb, number *restrict C, int ldc) {
   lane c[8];
   for (int j = 0; j < 4; ++j) c[j] = LOAD(C + (size_t)ldc * j), c[4 + j] = LOAD(C + (size_t)ldc * j + LANES);
@@ -64,7 +64,7 @@ static inline void subtract_half(int k, const number *restrict A, const number *
   for (int j = 0; j < 4; ++j) STORE(C + (size_t)ldc * j, c[j]);
 }
 
-/* The same for the rows that are left at the end, which do not fill a strip: in a copy that does. */
+/* The same for the remaining rows, which do not fill a strip: in a padded copy. */
 static void subtract_part(int rows, int k, const number *A, const number *B, int ldb, number *C, int ldc) {
   number copy[4 * STRIP] = {0};
   for (int j = 0; j < 4; ++j)
@@ -96,7 +96,7 @@ static void pack(int rows, int depth, const number *restrict A, int lda, number 
   }
 }
 
-/* C -= A B for m x k and k x n matrices stored by columns: A in blocks that are packed and stay in the cache while B goes by. */
+/* C -= A B for m x k and k x n matrices stored by columns: A in packed blocks that stay in the cache while looping over B. */
 PL_NOINLINE static void subtract_columns(int m, int n, int k, const number *restrict A, int lda, const number *restrict B,
                                          int ldb, number *restrict C, int ldc) {
   number packed[ROWS * DEPTH];
@@ -143,7 +143,7 @@ static void subtract_product(int m, int n, int k, const number *A, int lda, cons
   else pl_in_parts(n, (n / PARTS + 7) / 8 * 8, some_columns_apart, &x);
 }
 
-/* Half of k columns, in whole strips of the products. */
+/* Half of k columns, rounded to full strips of the products. */
 static int half(int k) { return k > 16 ? (k / 2 + 7) / 8 * 8 : (k / 2 + 3) / 4 * 4; }
 
 /* X = L^-1 X for the unit lower triangle of k columns, n right-hand sides: first one half of the rows, then the other. */
@@ -209,7 +209,7 @@ static int factor_columns(pl_fronts *F, branch *of, const front *f, double small
 
 /* -- numbers ------------------------------------------------------------------------------------------------------ */
 
-/* Adds the rows from `begin` to `end` of a column, run by run, to where the map says. */
+/* Adds the rows from `begin` to `end` of a column, run by run, at the mapped positions. */
 static inline void add_runs(const branch *of, int begin, int end, const number *restrict x, number *restrict out) {
   for (int i = begin; i < end;) {
     number *restrict to = out + of->map[i] - i;
@@ -217,7 +217,7 @@ static inline void add_runs(const branch *of, int begin, int end, const number *
   }
 }
 
-/* Adds what a child left into its parent's front. */
+/* Add the Schur complement of a child to its parent's front. */
 PL_NOINLINE static void extend_add(pl_fronts *F, const branch *of, const front *c, const front *f) {
   const int m = c->shared, k = f->pivots, rows = k + f->shared;
   const int *index = F->index + c->index, *up = F->index + f->index;
@@ -240,7 +240,7 @@ PL_NOINLINE static void extend_add(pl_fronts *F, const branch *of, const front *
   }
 }
 
-/* A front's own numbers from the scaled matrix, and what its pivots must exceed. */
+/* A front's own numbers from the scaled matrix, and the lower bounds of its pivots. */
 static void load(pl_fronts *F, int s, const pl_scaled_matrix *matrix) {
   const front *f = F->fronts + s;
   const int end = s + 1 < F->count ? f[1].values : F->count_of_values;
@@ -337,7 +337,7 @@ static void backward(int k, const number *A, int lda, number *own) {
   }
 }
 
-/* L^-1 of the places of one branch, and what that leaves of the rows above them. */
+/* Apply L^-1 to one branch, and update the rows above it. */
 static void forward_branch(const pl_fronts *F, int number_of) {
   const branch *of = F->branches + number_of;
   number *y = (number *)F->y, *shared = (number *)of->shared;
@@ -359,7 +359,7 @@ static void forward_branch(const pl_fronts *F, int number_of) {
   }
 }
 
-/* U^-1 of the places of one branch, once those above it are solved. */
+/* Apply U^-1 to one branch, after those above it are solved. */
 static void backward_branch(const pl_fronts *F, int number_of) {
   const branch *of = F->branches + number_of;
   number *y = (number *)F->y, *shared = (number *)of->shared;

@@ -1,15 +1,15 @@
 /* LU factorization by fronts (Duff and Reid 1983) for a matrix with a fixed symmetric pattern.
  *
- * Columns with one structure are eliminated together, as one dense front: k pivots of its own above m rows that it shares
- * with fronts further up. What is left of the shared part is added into the front of its parent. All structure is found
- * once; a factorization is loops over small dense matrices. Rows are exchanged among a front's own pivots only: where
- * that is not enough the factorization is rejected, and linear.c pivots over the entire column.
+  * Columns of the same structure are eliminated together, as one dense front: k pivots above m rows that it shares with fronts
+  * further up. The Schur complement of the shared part is added to the front of its parent. The structure is determined once; a
+  * factorization consists of loops over small dense matrices. Rows are exchanged among a front's pivots only: if that is not
+  * sufficient the factorization is rejected, and linear.c pivots over the entire column.
+  *
+  * Subtrees of fronts are independent: in large matrices several are eliminated concurrently, each in a separate part of the stack,
+  * and then the trunk above them.
  *
- * Subtrees of fronts need nothing of each other: in large matrices several are eliminated at once, each in a part of the stack of its
- * own, and then the trunk above them.
- *
- * A front keeps its own columns (k + m rows) and then its own rows of the shared columns (k x m), column by column. Here the
- * structure is found; front_numbers.h has the numbers, of double precision or of single precision in the same memory.
+ * A front keeps its own columns (k + m rows) and then its own rows of the shared columns (k x m), column by column. This file
+ * determines the structure; front_numbers.h computes the numbers, in double or single precision in the same memory.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,12 +19,12 @@
 #include "front_structure.h"
 #include "pliant.h"
 
-#define BRANCHES_FROM 4e6  /* multiplications from which subtrees are eliminated in several threads ... */
-#define BALANCED 8         /* ... none of which takes more than one part in so many of the work, if possible */
+#define BRANCHES_FROM 4e6  /* number of multiplications above which subtrees are eliminated in several threads ... */
+#define BALANCED 8         /* ... none with more than this fraction of the work, if possible */
 #define MERGE_UP_TO 12     /* fronts of fewer pivots are merged with their parent in any case ... */
-#define MERGE_ZEROS 0.05   /* ... others if at most this share of the merged front is zero */
+#define MERGE_ZEROS 0.05   /* ... others if at most this fraction of the merged front is zero */
 
-/* What is needed while the structure is found. */
+/* Temporary data for the determination of the structure. */
 typedef struct structure {
   int *begin, *list, *place, *parent, *scratch[4];
   double *work; /* multiplications of each front and all below it */
@@ -49,7 +49,7 @@ static void neighbours(int n, const int *colptr, const int *row, int *begin, int
       if (row[k] != j) list[begin[j + 1]++] = row[k], list[begin[row[k] + 1]++] = j;
 }
 
-/* Parent of every place in the elimination tree (Liu 1986). */
+/* Parent of every column in the elimination tree (Liu 1986). */
 static void elimination_tree(int n, const structure *t, const int *order) {
   int *parent = t->parent, *ancestor = t->scratch[0];
   const int *begin = t->begin, *list = t->list, *place = t->place;
@@ -64,7 +64,7 @@ static void elimination_tree(int n, const structure *t, const int *order) {
   }
 }
 
-/* Reorders so that every subtree is contiguous, children before parents, and otherwise as it was. */
+/* Reorders so that every subtree is contiguous, children before parents, and otherwise unchanged. */
 static void postorder(int n, const structure *t, int *order) {
   int *head = t->scratch[0], *next = t->scratch[1], *stack = t->scratch[2], *out = t->scratch[3], count = 0;
   const int *parent = t->parent;
@@ -86,7 +86,7 @@ static void postorder(int n, const structure *t, int *order) {
 
 static int ascending(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-/* Zeros that a front has when it is merged with the one right before it, its child. */
+/* Number of zeros of a front when merged with the previous one, its child. */
 static double merged_zeros(const front *child, const front *f) {
   return child->zeros + f->zeros + 2.0 * child->pivots * (f->pivots + f->shared - child->shared);
 }
@@ -96,7 +96,7 @@ static int worth_merging(const front *child, const front *f) {
   return pivots <= MERGE_UP_TO || merged_zeros(child, f) <= MERGE_ZEROS * entries;
 }
 
-/* Fronts with their shared rows: columns of one structure together, then small ones merged. */
+/* Fronts with their shared rows: columns of the same structure together, then small ones merged. */
 static int find_fronts(pl_fronts *F, const structure *t) {
   const int n = F->n, *begin = t->begin, *list = t->list, *place = t->place;
   size_t room = 4 * (size_t)n + 16, used = 0;
@@ -141,7 +141,7 @@ static int find_fronts(pl_fronts *F, const structure *t) {
       sibling[c] = child[up], child[up] = c;
     }
   }
-  /* merge with parents that follow at once */
+  /* merge with parents that follow immediately */
   int kept = 0;
   for (int s = 0; s < count; ++s) {
     front f = fronts[s];
@@ -168,7 +168,7 @@ static void place_numbers(pl_fronts *F, pl_memory *m) {
   }
 }
 
-/* Where a value at these places of row and column goes in its front. */
+/* Position in its front of a value at these places of row and column. */
 static int slot_of(const pl_fronts *F, const front *f, int r, int c) {
   const int height = f->pivots + f->shared, other = r < c ? c : r;
   int local = other - f->first;
@@ -182,7 +182,7 @@ static int slot_of(const pl_fronts *F, const front *f, int r, int c) {
 
 /* The matrix's values front by front, in the order of the matrix within each. */
 static void place_values(pl_fronts *F, const int *colptr, const int *row, const int *place, const int *front_of) {
-  for (int pass = 0; pass < 2; ++pass) { /* count them, then put them down */
+  for (int pass = 0; pass < 2; ++pass) { /* count them, then place them */
     for (int j = 0; j < F->n; ++j)
       for (int k = colptr[j]; k < colptr[j + 1]; ++k) {
         const int r = place[row[k]], c = place[j];
@@ -214,7 +214,7 @@ static void link_fronts(pl_fronts *F, const int *front_of) {
     }
 }
 
-/* Replaces the subtree of most work by those of its children, if there is room for them; returns whether it did. */
+/* Replace the subtree with the most work by those of its children, if they fit; returns whether it did. */
 static int split(pl_fronts *F, const double *work, const int *begin) {
   int most = 0, children = 0;
   for (int b = 1; b < F->subtrees; ++b)
@@ -228,7 +228,7 @@ static int split(pl_fronts *F, const double *work, const int *begin) {
   return 1;
 }
 
-/* Subtrees of about the same work, the largest first, and the trunk. */
+/* Subtrees with similar amounts of work, the largest first, and the trunk. */
 static void find_branches(pl_fronts *F, const structure *t) {
   int *begin = t->scratch[1], roots = 0;
   double *work = t->work;
@@ -256,7 +256,7 @@ static void find_branches(pl_fronts *F, const structure *t) {
     for (int s = F->branches[b].begin; s < F->branches[b].end; ++s) F->fronts[s].branch = b;
 }
 
-/* Room for the shared parts of a branch: children that wait for a front stand right below it, the last one on top. */
+/* Memory for the shared parts of a branch: pending children of a front are directly below it, the last one on top. */
 static void lay_out_stack(pl_fronts *F, int of) {
   size_t end = F->waiting;
   for (int s = F->branches[of].begin; s < F->branches[of].end; ++s) {
@@ -271,8 +271,8 @@ static void lay_out_stack(pl_fronts *F, int of) {
   }
 }
 
-/* What a subtree adds to rows of the trunk is summed up beside them, so that subtrees do not meet in solutions. All such rows are
- * among those that its last front shares. */
+/* Contributions of a subtree to rows of the trunk are summed separately, so that solutions of subtrees are independent. All these
+ * rows are among those shared by its last front. */
 static void place_targets(pl_fronts *F) {
   for (int s = 0; s < F->count; ++s) {
     const front *f = F->fronts + s, *last = F->fronts + F->branches[f->branch].end - 1;
@@ -287,7 +287,7 @@ static void place_targets(pl_fronts *F) {
   }
 }
 
-/* Where everything stands. */
+/* Offsets of all arrays. */
 static int lay_out(pl_fronts *F, const int *colptr, const int *row, const structure *t) {
   const int n = F->n, *place = t->place;
   int *front_of = t->scratch[0];

@@ -1,9 +1,9 @@
-/* Factors in single precision: half the memory, and twice as many numbers at a time. */
+/* Factors in single precision: half the memory, and twice as many numbers per vector. */
 typedef float number;
 #define LANES 8
 
-/* What decays over a large mesh falls below the range of these numbers. On the way there are some with fewer digits, for each of
- * which x86 processors take some hundred cycles unless they are set to flush them to zero. */
+/* Values that decay over a large mesh fall below the range of these numbers. Denormal numbers take some hundred cycles each on
+ * x86 processors, unless they are flushed to zero. */
 #ifdef __SSE2__
 #include <immintrin.h>
 #define TINY_ARE_ZERO 0x8040u
@@ -27,11 +27,11 @@ int pl_factor_single(pl_fronts *F, const pl_scaled_matrix *matrix) {
   return status;
 }
 
-/* Brought near one first: numbers of single precision have a smaller range. */
+/* Scaled to about one first: single precision has a smaller range. */
 void pl_solve_single(pl_fronts *F, double *x) {
   double size = 0;
   for (int i = 0; i < F->n; ++i) size = larger(fabs(x[i]), size);
-  if (!(size > 0 && size < INFINITY)) return; /* solved, or beyond solving */
+  if (!(size > 0 && size < INFINITY)) return; /* solved, or not solvable */
   const unsigned mode = enter();
   for (int i = 0; i < F->n; ++i) x[i] /= size;
   solve(F, x);

@@ -1,7 +1,7 @@
 /* Generalized-alpha on the group of configurations with constraints at position level (Chung and Hulbert 1993; Arnold and
  * Bruels 2007), followed by a projection of the velocities and accelerations that the equations give for the new state
- * (Lunk and Simeon 2006): without it multipliers start with an error of first order that dies out slowly or, without
- * numerical damping, not at all. Newmark's method is the case alpha_m = alpha_f = 0.
+  * (Lunk and Simeon 2006): without it multipliers start with an error of first order that decays slowly or, without
+  * numerical damping, not at all. Newmark's method is the case alpha_m = alpha_f = 0.
  *
  * Newton's unknowns are increments y of the configuration reached, dx = B(x) y for the increment x of the entire step, and
  * the multipliers. With the equations scaled by s = dx/da all blocks stay of order one as the step shrinks:
@@ -14,42 +14,42 @@
 
 #define MAX_FACTORIZATIONS 25
 #define MAX_ITERATIONS 200
-#define NEWTON_TOLERANCE 1e-8 /* of the acceleration, relative to it and a share of those in play */
-#define KEPT_TOLERANCE 1e-9   /* the same with old factors, which leave what is stiff to the last */
-#define EULER_TOLERANCE 1e-4  /* the same of steps with impacts, which are of first order */
-#define IN_PLAY 0.1           /* that share: of gravity, or of what moves the robot within the step ... */
-#define STILL 1e-5            /* ... by this share of its size, or turns it by so many rad */
-#define ROUND_OFF 1e-12       /* changes, as shares of the robot's size or in rad, that may be nothing else */
-#define CONSTRAINT_TOLERANCE 1e-11 /* of constraint values, as shares of their sizes */
-#define SAME_POWER 1e-7       /* an iteration so small leaves powers as they were evaluated before it */
-#define ROUGH 1             /* change of the acceleration, as above, down to which sliding friction counts as a spring */
-#define ROUGH_ITERATIONS 12 /* and in no more iterations than these */
-#define SMALL 6             /* unknowns up to which every iteration has tangents of its own, which then cost little */
-#define RENEWAL 10          /* iterations that a new matrix and its factors are worth */
-#define USUAL 2             /* iterations of a step whose factors are good */
-#define SAME_STEP 0.1       /* change of s up to which factors of another step may serve */
-#define SMOOTH 0.1          /* rate of convergence of the first iterations up to which they serve the next step */
-#define LOST 30             /* a step so many times as long as the first one will not lead back */
-#define SEARCH_ABOVE 1e-6   /* steps that change the acceleration by less are taken as they are */
-#define OVERSHOT 0.8        /* of the work of a step at its start, what may be left of it at its end with the other sign */
-#define FOUND 0.5           /* and what a shortened step leaves at most */
+#define NEWTON_TOLERANCE 1e-8 /* of the acceleration, relative to it and to IN_PLAY of the typical ones */
+#define KEPT_TOLERANCE 1e-9   /* the same with old factors, with which stiff components converge last */
+#define EULER_TOLERANCE 1e-4  /* the same for steps with impacts, which are of first order */
+#define IN_PLAY 0.1           /* fraction of gravity, or of the acceleration that moves the robot within the step ... */
+#define STILL 1e-5            /* ... by this fraction of its size, or rotates it by this angle [rad] */
+#define ROUND_OFF 1e-12       /* changes, relative to the robot's size or in rad, that may be round-off */
+#define CONSTRAINT_TOLERANCE 1e-11 /* of constraint values, relative to their sizes */
+#define SAME_POWER 1e-7       /* powers are not evaluated again after a smaller iteration */
+#define ROUGH 1             /* change of the acceleration, as above, down to which sliding friction is treated as a spring */
+#define ROUGH_ITERATIONS 12 /* and for at most this number of iterations */
+#define SMALL 6             /* number of unknowns up to which every iteration computes new tangents, which are then cheap */
+#define RENEWAL 10          /* cost of a new matrix and its factors in iterations */
+#define USUAL 2             /* typical number of iterations of a step with good factors */
+#define SAME_STEP 0.1       /* change of s up to which factors of another step are reused */
+#define SMOOTH 0.1          /* rate of convergence of the first iterations up to which factors are reused in the next step */
+#define LOST 30             /* an iteration that is longer than the first by this factor has diverged */
+#define SEARCH_ABOVE 1e-6   /* iterations with a smaller change of the acceleration are accepted without a line search */
+#define OVERSHOT 0.8        /* fraction of the initial work of an iteration that may remain at its end with the opposite sign */
+#define FOUND 0.5           /* and the largest fraction that remains after a shortened one */
 #define SEARCHES 12
-#define STRICTER 4          /* than the estimate requires: these errors add up over a run as those of higher order do not */
-#define MARGIN 0.05         /* of an interval, searched points keep at least so far from its ends */
+#define STRICTER 4          /* safety factor on the estimate: unlike those of higher order, these errors accumulate over a run */
+#define MARGIN 0.05         /* minimum distance of searched points from the ends of an interval, relative to its length */
 
 /* The iterations of one step. */
 typedef struct newton {
   double t, h, s, to_v;               /* time reached; s = dx/da and dv/dx, as above */
-  double in_play;                     /* the share of accelerations in play [1/s^2], of coordinates as shares of their sizes */
-  double last, first_size;            /* norm of the iteration before, largest change of the first one */
+  double in_play;                     /* fraction of typical accelerations [1/s^2], of coordinates relative to their sizes */
+  double last, first_size;            /* norm of the previous iteration, largest change of the first one */
   double first_rate;                  /* of convergence, from the first iteration to the second */
-  double work;                        /* of the last iteration at its start, zero if it is not to be searched */
-  int keep, used;                     /* whether the factors at hand serve, and iterations since they were made */
-  int stayed;                         /* the last iteration was not taken: the state is still the one evaluated */
+  double work;                        /* initial work of the last iteration, zero without a line search */
+  int keep, used;                     /* whether the current factors are reused, and iterations since they were computed */
+  int stayed;                         /* the last iteration was rejected: the state is still the evaluated one */
   int iterations, factorizations;
 } newton;
 
-/* Moves the unknowns by a share of an iteration: change of x, and of the multipliers times s. */
+/* Move the unknowns by a fraction of an iteration: change of x, and of the multipliers times s. */
 static void move(pl_run *r, const newton *n, double share, const double *change, const double *multipliers) {
   double *x = r->memory.alpha.x;
   for (int i = 0; i < r->w->T->nv; ++i) {
@@ -74,8 +74,8 @@ void pl_alpha_turns(pl_run *r) {
   turn_blocks(r->w->T, r->memory.alpha.x, r->memory.alpha.blocks, r->memory.alpha.unit, r->memory.alpha.column);
 }
 
-/* Velocities that satisfy the constraints' rates (nearest in the mass metric), then accelerations and multipliers of the
- * state; one factorization serves both. */
+/* Velocities that satisfy the constraints' rates (closest in the mass metric), then accelerations and multipliers of the state,
+ * with one factorization for both. */
 static int consistent_rates(pl_run *r) {
   pl_work *w = r->w;
   const pl_tables *T = w->T;
@@ -103,7 +103,7 @@ static int consistent_rates(pl_run *r) {
 /* Local error of positions (level 0) and velocities (level 1) from differences of the acceleration. */
 static void raw_error(const pl_run *r, double h, int level, double *e) {
   const pl_tables *T = r->w->T;
-  if (r->kinked) { /* accelerations jump somewhere within the step */
+  if (r->kinked) { /* accelerations jump within the step */
     for (int i = 0; i < T->nv; ++i) {
       const double jump = r->a1[i] - r->a[i];
       e[i] = level ? 0.5 * h * jump : 0.5 * h * h * (r->euler ? r->a1[i] : jump);
@@ -119,7 +119,7 @@ static void raw_error(const pl_run *r, double h, int level, double *e) {
     const double jump = r->a1[i] - r->a[i];
     e[i] = level ? h * (c_v * jump + c_vv * curve * (jump - past * (r->a[i] - r->a_before[i]))) : c_q * h * h * jump;
   }
-  for (int i = 0; !level && i < T->n_quat; ++i) { /* the axis turns within the step */
+  for (int i = 0; !level && i < T->n_quat; ++i) { /* the axis rotates within the step */
     const double *o = r->v + T->quat_v[i], *b = r->a + T->quat_v[i], c = -h * h * h / 12;
     double *z = e + T->quat_v[i];
     z[0] += c * (o[1] * b[2] - o[2] * b[1]);
@@ -128,7 +128,7 @@ static void raw_error(const pl_run *r, double h, int level, double *e) {
   }
 }
 
-/* The part that the constraints allow. What stiffness holds back does not count: the estimate goes through Newton's last
+/* The component allowed by the constraints. Components limited by stiffness are filtered: the estimate passes through Newton's last
  * matrix, as in Hairer and Wanner, Solving ODEs II, section IV.8. */
 static void allowed_error(pl_run *r, double h, double *errors, double *raw) {
   pl_work *w = r->w;
@@ -144,7 +144,7 @@ static void allowed_error(pl_run *r, double h, double *errors, double *raw) {
   }
 }
 
-/* Adds the part against the constraints, which shows how well the step resolves a prescribed motion. */
+/* Add the component against the constraints, which measures how well the step resolves a prescribed motion. */
 static void constrained_error(pl_run *r, double h, double *errors, double *raw) {
   pl_work *w = r->w;
   const int nv = w->T->nv;
@@ -158,9 +158,9 @@ static void constrained_error(pl_run *r, double h, double *errors, double *raw) 
   }
 }
 
-/* Work of a step against what is out of balance at the state evaluated last: of its displacements y against forces (the
- * residual) and of its multipliers against constraints. Where equations are those of a minimum it grows along the step from
- * below zero. */
+/* Work of an iteration against the imbalance of the state evaluated last: of its displacements y against forces (the residual)
+ * and of its multipliers against constraints. For equations of a minimum it increases along the iteration, from a negative value.
+ * */
 static double work_along(const pl_work *w, double s, const double *step, const double *residual) {
   const int nv = w->T->nv;
   double y = 0;
@@ -170,8 +170,8 @@ static double work_along(const pl_work *w, double s, const double *step, const d
   return y;
 }
 
-/* A step went past the balance along it, as where ropes go slack or beams buckle: finds the share of it at which its work
- * is next to nothing (method of false position, Illinois variant), and goes back to there. */
+/* An iteration went past the balance along it, as if ropes go slack or beams buckle: find the fraction of it at which its work is
+ * nearly zero (method of false position, Illinois variant), and go back to it. */
 static int shorten(pl_run *r, const newton *n, double at_end) {
   const double *step = r->memory.alpha.step, at_start = n->work;
   double low = 0, high = 1, below = at_start, above = at_end, share = 1;
@@ -192,10 +192,10 @@ static int shorten(pl_run *r, const newton *n, double at_end) {
   return PL_OK;
 }
 
-/* Where Newton's method starts: with an acceleration that does not change, one that continues to change, or rates that last. */
+/* Predictors of Newton's method: a constant acceleration, one that continues to change, or constant rates. */
 enum { UNKNOWN, UNCHANGED, EXTRAPOLATED, COASTING, PREDICTIONS };
 
-/* What a prediction adds to an unchanged acceleration of a coordinate, with which its increment would be x. */
+/* Difference of a prediction from a constant acceleration of a coordinate, for which its increment would be x. */
 static double predicted(const pl_run *r, const newton *n, int prediction, int i, double x) {
   switch (prediction) {
     case EXTRAPOLATED: return r->h_before > 0 ? n->h / r->h_before * (r->a[i] - r->a_before[i]) : 0;
@@ -220,7 +220,7 @@ static void predict(pl_run *r, const newton *n, int prediction) {
   memcpy(r->multipliers1, r->multipliers, r->w->T->m * sizeof(double));
 }
 
-/* Sum of the squares of what is out of balance where a prediction leads, as work on motions of one size. */
+/* Sum of squares of the imbalance after a prediction, as work on motions of unit size. */
 static double imbalance(pl_run *r, const newton *n, int prediction) {
   const double *size = r->memory.extent.rates;
   double y = 0;
@@ -232,8 +232,8 @@ static double imbalance(pl_run *r, const newton *n, int prediction) {
   return y;
 }
 
-/* Where the steps before tell nothing, rates that last may be nearer to balance: an acceleration that lasts stretches ropes
- * which pulled for a moment only. */
+/* If previous steps give no information, constant rates may be closer to balance: a constant acceleration would stretch ropes
+ * that pulled only for a moment. */
 static void start(pl_run *r, const newton *n) {
   int prediction = r->prediction;
   if (prediction == UNKNOWN) {
@@ -244,7 +244,7 @@ static void start(pl_run *r, const newton *n) {
   r->prediction = UNKNOWN; /* until this step is solved */
 }
 
-/* The prediction that would have been best for the step just solved, measured by inertia, is that of the next one. */
+/* The prediction that would have been best for the step just solved, weighted by inertia, is used for the next one. */
 static void choose_prediction(pl_run *r, const newton *n) {
   const double *weight = r->secant->weight, *unchanged = r->memory.alpha.unchanged;
   double miss[PREDICTIONS] = {0};
@@ -258,7 +258,7 @@ static void choose_prediction(pl_run *r, const newton *n) {
   }
 }
 
-/* Tangents of friction that slides: of a spring, until it shows which surfaces stick at the end of the step. */
+/* Tangents of sliding friction: those of a spring, until it is known which surfaces stick at the end of the step. */
 static void choose_friction(pl_run *r, newton *n) {
   pl_contacts *c = r->w->contacts;
   if (!c) return;
@@ -267,8 +267,8 @@ static void choose_friction(pl_run *r, newton *n) {
   if (before != c->secant) n->keep = 0;
 }
 
-/* What is out of balance (in w->rhs, forces also in `residual`) after the last iteration, which is shortened where it went too
- * far; with the tangents there unless factors are kept. */
+/* The imbalance (in w->rhs, forces also in `residual`) after the last iteration, which is shortened if it went too far; with new
+ * tangents unless factors are kept. */
 static int evaluate(pl_run *r, newton *n) {
   pl_work *w = r->w;
   const int nv = w->T->nv;
@@ -288,7 +288,7 @@ static int evaluate(pl_run *r, newton *n) {
   n->work = 0, n->stayed = 0;
   memcpy(residual, w->rhs, nv * sizeof(double));
   for (int i = 0; i < nv; ++i)
-    if (!isfinite(residual[i])) return PL_NO_CONVERGENCE; /* beyond what a law describes: a shorter step stays within */
+    if (!isfinite(residual[i])) return PL_NO_CONVERGENCE; /* beyond the range of a law: a shorter iteration stays within */
   if (!n->keep) pl_step_tangents(w, r->q1, r->v1, r->a1, r->multipliers1);
   return PL_OK;
 }
@@ -303,8 +303,8 @@ static int factorize(pl_run *r, newton *n) {
   return status;
 }
 
-/* Whether the factors at hand are to serve the next iteration too: those that they have cost beyond the usual ones of each step,
- * and that they will cost at this rate of convergence, against what new ones are worth. */
+/* Whether the current factors are reused for the next iteration: the additional iterations that they have cost, and will cost at
+ * this rate of convergence, compared with the cost of new ones. */
 static int worth_keeping(const pl_run *r, const newton *n, double norm, double rate) {
   if (r->secant->size <= SMALL) return 0;
   if (n->last == INFINITY) return 1;
@@ -312,7 +312,7 @@ static int worth_keeping(const pl_run *r, const newton *n, double norm, double r
   return r->secant->excess + n->used - USUAL + log(NEWTON_TOLERANCE / norm) / log(rate) < RENEWAL;
 }
 
-/* One iteration from the state evaluated last; none if it shows that the factors do not serve there. */
+/* One iteration from the state evaluated last; none if the factors turn out to be unsuitable. */
 static int iterate(pl_run *r, newton *n, int *converged) {
   pl_work *w = r->w;
   const int nv = w->T->nv, m = w->T->m;
@@ -329,12 +329,12 @@ static int iterate(pl_run *r, newton *n, int *converged) {
     size = fmax(size, fabs(d) / rates[i]);
   }
   *converged = 0;
-  if (n->keep && !(norm < n->last)) return n->keep = 0, n->stayed = 1, PL_OK; /* longer than the one before */
+  if (n->keep && !(norm < n->last)) return n->keep = 0, n->stayed = 1, PL_OK; /* longer than the previous one */
   if (!isfinite(norm) || (norm > SEARCH_ABOVE && size > LOST * n->first_size)) return PL_NO_CONVERGENCE;
   n->used++;
   n->work = work_along(w, n->s, w->rhs, r->memory.alpha.residual);
   memcpy(step, w->rhs, (nv + m) * sizeof(double));
-  /* what is left is smaller by the rate of convergence; or nothing but round-off is left */
+  /* the remaining error is smaller by the rate of convergence; or only round-off is left */
   const int first = n->last == INFINITY;
   const double rate = first ? 1 : norm / n->last;
   const double left = r->euler ? EULER_TOLERANCE : n->keep ? KEPT_TOLERANCE : NEWTON_TOLERANCE;
@@ -368,7 +368,7 @@ static int solve_from_here(pl_run *r, newton *n) {
   if (!w->T->m && n->last < SAME_POWER) pl_power_here(r, r->multipliers1, r->power1), r->complete = 1;
   r->secant->excess += fmax(0.0, n->used - USUAL);
   choose_prediction(r, n);
-  /* where a step is not smooth, the first iteration of the next one needs the tangents there */
+  /* if a step is not smooth, the first iteration of the next one needs its tangents */
   if (n->first_rate > SMOOTH || r->secant->size <= SMALL) pl_secant_forget(r->secant);
   return PL_OK;
 }
@@ -379,7 +379,7 @@ static int solve(pl_run *r, newton *n) {
   return status;
 }
 
-/* Newton's iterations by the coefficients of a method. Surfaces that meet or part within a step would gain energy by
+/* Newton's iterations by the coefficients of a method. Contacts that open or close within a step would gain energy by
  * averages of accelerations before and after; there the implicit Euler method is used, which loses some. */
 static int solve_step(pl_run *r, newton *n) {
   int status = PL_OK;
@@ -400,7 +400,7 @@ static int solve_step(pl_run *r, newton *n) {
   return status;
 }
 
-/* Accelerations that changes of others are measured against, beside these themselves. */
+/* Reference size of changes of accelerations, in addition to the accelerations themselves. */
 static double in_play(const pl_run *r, double h) {
   const double *g = r->w->theta;
   return IN_PLAY * fmax(sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) / r->extent.size, STILL / (h * h));

@@ -1,4 +1,4 @@
-/* Inertia that is not rigid: kinetic energy 1/2 W'M W, W the body twist of a frame and rates of coordinates.
+/* Non-rigid inertia: kinetic energy 1/2 W'M W, W the body twist of a frame and rates of coordinates.
  * (Inertia that two frames share is in shared_inertia.c.)
  *
  * Kernels work in the frame's own axes and give forces = M dW/dt + h. A body twist is the world's seen from its frame
@@ -75,7 +75,7 @@ static void add_own(const pl_tables *T, int i, const double *x, double *r) {
   }
 }
 
-/* Several of one kind side by side: poses, W, M and h on lanes. */
+/* Several of one type at once: poses, W, M and h on lanes. */
 typedef struct inertias {
   pl_batch of;
   int k, n;
@@ -92,12 +92,12 @@ static inertias side_by_side(const pl_work *w, const pl_batch *b, int slot) {
   return x;
 }
 
-/* The element that has the n-th of the coordinates in the inertia of a lane; all lanes are of one kind. */
+/* The element of the n-th coordinate in the inertia of a lane; all lanes have one type. */
 static inline int owned(const pl_tables *T, const pl_batch *b, int lane, int n) {
   return T->mover_elem[T->inertia_begin[pl_instance(b, lane)] + n];
 }
 
-/* Calls the kernel of a batch. `W_rate` is for tangents alone. */
+/* Calls the kernel of a batch. `W_rate` is for tangents only. */
 static void call(const pl_work *w, const inertias *x, const double *q, const pl_lanes *W_rate, int results, const int *out,
                  pl_lanes *const *res) {
   const pl_tables *T = w->T;
@@ -146,7 +146,7 @@ static void take_lane(const pl_lanes *from, int lane, int count, double *out) {
   for (int i = 0; i < count; ++i) out[i] = PL_LANE(from[i], lane);
 }
 
-/* What each has of a batch, for those who treat them one by one. */
+/* Results of a batch for each inertia, for functions that process them one by one. */
 static void single_out(pl_work *w) {
   int slot = 0;
   if (w->inertia_singled) return;
@@ -203,7 +203,7 @@ static void rigid_part(const inertias *x, pl_lanes *I) {
   for (int i = 0; i < 3; ++i) I[1 + i] = h[i] + m * p[i];
 }
 
-/* Adds to each lane's node what its frame moves as a rigid body; the ground needs none of it. */
+/* Add the rigid-body part of the inertia to the node of each lane; not to the ground. */
 static void add_rigid(pl_work *w, const inertias *x) {
   pl_lanes I[RIGID], F[6];
   double *inertia[PL_WIDTH], *bias[PL_WIDTH], unused[RIGID] = {0};
@@ -216,7 +216,7 @@ static void add_rigid(pl_work *w, const inertias *x) {
   lanes_add(I, RIGID, x->of.count, inertia), lanes_add(F, 6, x->of.count, bias);
 }
 
-/* Adds to each lane's element what moves with its coordinates: forces, mass, and the coupling to the base as columns. */
+/* Add the part of its coordinates to the element of each lane: forces, mass, and the coupling to the base as columns. */
 PL_INLINE void add_moving(const int k, pl_work *w, const inertias *x) {
   double *own[PL_WIDTH], *H[PL_WIDTH], *m[PL_WIDTH];
   for (int l = 0; l < x->of.count; ++l) {
@@ -235,7 +235,7 @@ PL_INLINE void add_moving(const int k, pl_work *w, const inertias *x) {
   }
 }
 
-/* For articulated bodies: what one frame moves as a rigid body goes to its node, the rest to its element. */
+/* For articulated bodies: the rigid-body part of a frame is added to its node, the rest to its element. */
 void pl_inertia_articulated(pl_work *w) {
   const pl_tables *T = w->T;
   int slot = 0;
@@ -250,12 +250,13 @@ void pl_inertia_articulated(pl_work *w) {
   }
 }
 
-/* Some columns of the movers of one inertia side by side. */
+/* Some columns of the movers of one inertia at once. */
 typedef struct columns {
-  int count, mover[PL_WIDTH], j[PL_WIDTH]; /* which of whose; lanes beyond `count` repeat the last one */
+  int count, mover[PL_WIDTH], j[PL_WIDTH]; /* column and mover; lanes beyond `count` repeat the last one */
   int in_frame;                            /* whether any of them moves the frame */
   pl_lanes pose[12], V[6];                 /* of the frame, alike in all lanes */
-  pl_lanes *M, *C, *K;                     /* forces by accelerations, rates, coordinates: n each; K null for M alone */
+  pl_lanes *M, *C, *K;                     /* derivatives of forces with respect to accelerations, rates, coordinates: n each; K
+  null for M only */
 } columns;
 
 /* The next columns after (mover, j), which moves on; none when all are done. */
@@ -271,7 +272,7 @@ static int next_columns(const pl_tables *T, const inertia *x, int *mover, int *j
   return c->count;
 }
 
-/* What they have of X (n numbers for each rate of the inertia's own), zeros for other coordinates. */
+/* Their columns of X (n numbers for each rate of the inertia), zeros for other coordinates. */
 static void own_columns(const pl_work *w, const inertia *x, const columns *c, const double *X, pl_lanes *out) {
   const double *from[PL_WIDTH];
   for (int l = 0; l < PL_WIDTH; ++l) {
@@ -325,7 +326,7 @@ static void fill_columns(const pl_work *w, const inertia *x, const double *Y, co
   add_acceleration(x, c, rate, Vq, c->K);
 }
 
-/* values += J' X on the system's pattern; J is what all movers do to the frame, six numbers each. */
+/* values += J' X on the system's pattern; J are the twists of the frame per rate of all movers, six numbers each. */
 static void scatter(const pl_work *w, const inertia *x, const double *J, const columns *c, const pl_lanes *X, double *values) {
   const pl_tables *T = w->T;
   const int begin = T->inertia_begin[x->i], movers = T->inertia_begin[x->i + 1] - begin;
@@ -346,7 +347,7 @@ static void scatter(const pl_work *w, const inertia *x, const double *J, const c
   }
 }
 
-/* What all movers do to the frame, six numbers each. */
+/* Twists of the frame per rate of all movers, six numbers each. */
 static void jacobian(const pl_work *w, const inertia *x, double *J) {
   const pl_tables *T = w->T;
   for (int n = T->inertia_begin[x->i]; n < T->inertia_begin[x->i + 1]; ++n)
@@ -354,7 +355,7 @@ static void jacobian(const pl_work *w, const inertia *x, double *J) {
       if (T->mover_node[n]) twist_to_local(x->pose, w->S + T->node_s[T->mover_node[n]] + 6 * j, J);
 }
 
-/* Adds J' M J to M, and with Y and Z what one inertia has in K and C. */
+/* Adds J' M J to M, and with Y and Z the contribution of one inertia to K and C. */
 static void add_columns(pl_work *w, const inertia *x, const double *Y, const double *Z) {
   double *J = w->inertia_J;
   columns c;
@@ -382,7 +383,7 @@ void pl_inertia_mass(pl_work *w) {
 static void tangents(pl_work *w, const inertias *x, const double *q, const double *a, pl_lanes **res) {
   pl_lanes *rate = (pl_lanes *)w->temporary.inertia_lanes;
   const size_t n = w->T->max_inertia;
-  pl_lanes *const found[3] = {0, rate + n, rate + n + n * n}; /* nothing by the motion of a second frame */
+  pl_lanes *const found[3] = {0, rate + n, rate + n + n * n}; /* no dependence on a second frame */
   const int out[3] = {0, x->n * x->n, x->n * x->k};
   res[0] = found[1], res[1] = found[2];
   for (int l = 0; l < PL_WIDTH; ++l) {
@@ -463,7 +464,7 @@ void pl_inertia_in_world(pl_work *w, int i, const double *q, const double *a, do
   rows_to_world(&x, n, M);
 }
 
-/* Adds kinetic energy, and gravity's from what a translation of the frame moves. */
+/* Add kinetic energy, and that of gravity from the mass moved by a translation of the frame. */
 void pl_inertia_energy(pl_work *w, double *kinetic, double *gravity) {
   single_out(w);
   for (int i = 0; i < w->T->n_inertia; ++i) {

@@ -11,19 +11,19 @@
 #include "contact.h"
 
 #define MAX_HALVINGS 6   /* of a fixed step that Newton's method cannot solve */
-#define LEAST_STEP 1e-18 /* of the time to the next stop: no step is shorter */
-#define TOUCH_STRICTER 100 /* than the tolerances, where surfaces meet or part: estimates take motions for smooth */
-#define GENTLE 0.05       /* of the largest speed of the run: rebounds so slow hardly matter */
-#define POSITION_JUMP 1e-8 /* of constraint values, as shares of their sizes: prescribed positions that differ by more jump */
-#define SUDDEN 4           /* times the power dissipated before a jump that it may add before the next step resolves the damping */
-#define SHARE_DAMPED 0.5   /* of a jump's energy that may be dissipated in such a step, at the power of its beginning */
+#define LEAST_STEP 1e-18 /* smallest step, relative to the time to the next stop */
+#define TOUCH_STRICTER 100 /* factor on the tolerances if contacts open or close: estimates assume smooth motions */
+#define GENTLE 0.05       /* fraction of the largest speed of the run: slower rebounds are negligible */
+#define POSITION_JUMP 1e-8 /* of constraint values, relative to their sizes: prescribed positions that differ by more jump */
+#define SUDDEN 4           /* ratio of power dissipated after and before a jump, above which the next step resolves the damping */
+#define SHARE_DAMPED 0.5   /* fraction of a jump's energy dissipated in such a step, at the power of its beginning */
 #define CALM_STEPS 16    /* steps after which a longer one is tried again */
 
 typedef struct {
   int (*step)(pl_run *, double, double *);
   int exponent;  /* the error estimate shrinks with this power of the step */
   int projected; /* the driver restores the constraints after the step */
-  int evaluated; /* the driver takes accelerations and multipliers from the equations at the new state */
+  int evaluated; /* the driver computes accelerations and multipliers from the equations at the new state */
 } method;
 
 static const method METHODS[] = {{pl_step_explicit, 5, 1, 1},
@@ -118,12 +118,12 @@ double pl_time(const pl_run *r, double t) { return fmin(fmax(t, r->t_floor), r->
 /* A few units in the last place of times around t, the width of a jump. */
 static double instant(double t, double span) { return 0.5 * PL_INSTANT * fmax(fabs(t), fabs(span)); }
 
-/* From here on inputs are read as they are after the state's time. */
+/* From now on inputs are read after the state's time. */
 static void pass_jump(pl_run *r) {
   r->t_floor = r->t + instant(r->t, r->next_stop < r->n_stop ? r->stop[r->next_stop] - r->t : 0);
 }
 
-/* Numbers whose fourth power overflows count: forces and inertias of such a state are no longer finite. */
+/* Includes numbers whose fourth power overflows: forces and inertias of such a state are not finite. */
 int pl_check_finite(pl_run *r, const double *v) {
   r->where = -1;
   for (int i = 0; i < r->w->T->nv; ++i)
@@ -168,7 +168,7 @@ void pl_multiply(const pl_tables *T, const double *X, const double *x, double *y
 
 /* -- start and restart --------------------------------------------------------------------------------------------- */
 
-/* Factorizations build on earlier ones of this run, not of others on the same workspace. */
+/* Factorizations reuse pivots of this run, not of others in the same workspace. */
 static void resume(pl_run *r) {
   pl_run_use_contacts(r);
   if (r->beginning == r->w->beginnings) return;
@@ -177,7 +177,7 @@ static void resume(pl_run *r) {
   r->beginning = r->w->beginnings;
 }
 
-/* Accelerations and powers of the state, with nothing remembered from steps before it. */
+/* Accelerations and powers of the state, without memory of previous steps. */
 static int refresh(pl_run *r) {
   const pl_tables *T = r->w->T;
   r->t_cap = INFINITY;
@@ -193,8 +193,8 @@ static int refresh(pl_run *r) {
   return pl_check_finite(r, r->a);
 }
 
-/* A first step: a hundredth of the time in which the robot, as it moves and accelerates at the start, goes as far as it is large.
- * Error control does the rest. */
+/* First step size: a hundredth of the time in which the robot, with its initial rates and accelerations, moves by its own size.
+ * Error control adapts it. */
 static double first_step(pl_run *r) {
   const double span = r->stop[r->next_stop] - r->t, size = r->extent.size;
   double speed, spin, acceleration, angular;
@@ -228,7 +228,7 @@ int pl_run_start(pl_run *r) {
   return PL_OK;
 }
 
-/* Return to a state inside the last step (an event, say); later samples are dropped. */
+/* Return to a state inside the last step (of an event); later samples are dropped. */
 int pl_run_go_to(pl_run *r, double t, const double *q, const double *v) {
   resume(r);
   double work[2];
@@ -240,7 +240,7 @@ int pl_run_go_to(pl_run *r, double t, const double *q, const double *v) {
   memcpy(r->q, q, r->w->T->nq * sizeof(double)), memcpy(r->v, v, r->w->T->nv * sizeof(double));
   while (r->next_sample > 0 && r->sample_t[r->next_sample - 1] > t) r->next_sample--;
   while (r->next_stop > 0 && r->stop[r->next_stop - 1] > t) r->next_stop--;
-  if (r->w->contacts) { /* seen from the beginning of the step that led here */
+  if (r->w->contacts) { /* relative to the beginning of the step that led here */
     if (r->steps) r->w->contacts->memory = r->contact[1];
     pl_evaluate(r->w, pl_time(r, t), r->q, r->v);
     const int status = pl_contact_remember(r->w, r->contact[0]);
@@ -316,7 +316,7 @@ int pl_run_pass_jump(pl_run *r) {
   return status;
 }
 
-/* What a jump of signals puts into springs at once, as that of a winch which winds in some line. */
+/* Energy added to springs by a jump of signals, as of a winch that winds in some line. */
 static double stored_by_jump(pl_run *r) {
   pl_evaluate(r->w, r->t_cap, r->q, r->v);
   const double before = r->w->energy;
@@ -324,7 +324,7 @@ static double stored_by_jump(pl_run *r) {
   return r->w->energy - before;
 }
 
-/* On to the other side of a stop. Where inputs have jumped, prescribed velocities take effect at once; prescribed positions
+/* Continue on the other side of a stop. Where inputs have jumped, prescribed velocities take effect at once; prescribed positions
  * cannot. */
 static int cross_stop(pl_run *r) {
   int status = PL_OK;
@@ -378,7 +378,7 @@ static int add_work(pl_run *r, double h) {
   return PL_OK;
 }
 
-/* A step of size h to a candidate that satisfies the constraints, unless its error is too large anyway. */
+/* A step of size h to a candidate that satisfies the constraints, unless its error is too large. */
 int pl_run_attempt(pl_run *r, double h, double *error) {
   const pl_tables *T = r->w->T;
   const method *m = METHODS + r->method;
@@ -388,7 +388,7 @@ int pl_run_attempt(pl_run *r, double h, double *error) {
   *error = 0;
   int status = m->step(r, h, error);
   if (!status) status = pl_memory_status(r->w);
-  /* generalized-alpha measures kinks themselves, which is enough where one impact is one of many */
+  /* generalized-alpha measures kinks itself, which is sufficient if there are many impacts */
   const int measured = r->method == PL_GENERALIZED_ALPHA && pl_run_crowded(r);
   if (!status && !r->fixed && !measured && pl_run_impact(r) > GENTLE * r->extent.speed) *error *= TOUCH_STRICTER;
   r->evaluated = NAN;
@@ -432,8 +432,8 @@ static void accept(pl_run *r, double h, double t) {
   r->steps++;
 }
 
-/* Whether a sample lies within a step in which a polynomial would show motion and energy that were never there: where surfaces meet or
- * part, or bounce and are as before, and after a jump, where what is stiff finds its balance within the step. */
+/* Whether a sample lies within a step in which a polynomial would show spurious motion and energy: where contacts open or
+ * close, or rebound within the step, and after a jump, where stiff parts reach equilibrium within the step. */
 static int sampled_where_rough(pl_run *r, double h) {
   const int jumped = r->h_before == 0;
   if (r->fixed || !(r->w->contacts || jumped) || r->next_sample >= r->n_sample) return 0;
@@ -447,7 +447,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
   const int exponent = METHODS[r->method].exponent;
   const long last = r->steps + max_steps;
   int failures = 0;
-  double sample_ahead = 0; /* where the next step is to end instead, if not zero [s] */
+  double sample_ahead = 0; /* alternative end of the next step, if not zero [s] */
   resume(r);
   while (r->next_stop < r->n_stop) {
     const double stop = r->stop[r->next_stop], left = stop - r->t;
@@ -458,9 +458,9 @@ int pl_run_advance(pl_run *r, long max_steps) {
     if (r->steps >= last || r->t >= r->pause) return PL_MAX_STEPS;
     double h = r->h;
     int lands = 0;
-    /* the way to a stop is cut into equal steps rather than leaving a sliver, which would spoil accelerations */
+    /* the time to a stop is divided into equal steps, because a very short last step would degrade accelerations */
     if (r->fixed) {
-      /* the sum of many steps is off by its round-off, which needs no further step */
+      /* round-off of the sum of many steps needs no further step */
       const double slack = fmin(0.5, 1e-6 + ldexp(DBL_EPSILON * r->steps * fabs(r->t) / h, r->halvings));
       const double parts = fmax(1, ceil(ldexp(left / h, r->halvings) - slack));
       h = left / parts, lands = parts == 1;
@@ -469,7 +469,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
     else if (2 * h > left)
       h = 0.5 * left;
     if (sample_ahead > 0 && sample_ahead < h) h = sample_ahead, lands = 0;
-    if (!lands && !(r->t + h > r->t)) return PL_STEP_TOO_SMALL; /* time would stand still */
+    if (!lands && !(r->t + h > r->t)) return PL_STEP_TOO_SMALL; /* the time would not advance */
     r->t_cap = lands ? stop - instant(stop, left) : INFINITY;
     const double missed = r->fixed ? 0 : pl_signal_error(r, h);
     double error = missed;
@@ -478,7 +478,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
     if (status == PL_OUT_OF_MEMORY) return status; /* shorter steps need as much */
     if (status || (!r->fixed && error > 1)) {
       r->rejected++, failures++;
-      if (r->fixed) { /* what Newton's method cannot solve at once is done in shorter steps for a while */
+      if (r->fixed) { /* steps that Newton's method cannot solve are temporarily shortened */
         if ((status != PL_NO_CONVERGENCE && status != PL_PASSED_THROUGH) || r->halvings == MAX_HALVINGS) return status;
         r->halvings++, r->calm = 0;
         continue;
@@ -493,7 +493,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
     }
     sample_ahead = 0;
     const int more_stops = r->next_stop + 1 < r->n_stop;
-    /* a sample on a jump shows what follows it */
+    /* a sample at a jump is the state after it */
     if ((status = pl_sample_step(r, h, !(lands && more_stops)))) return status;
     if (r->sensitivity) {
       r->evaluated = NAN;
@@ -507,7 +507,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
       const double e = fmax(error, 1e-4);
       double factor = 0.9 * pow(fmax(error, 1e-10), -0.7 / exponent) * pow(r->previous_error, 0.4 / exponent);
       factor = fmin(failures ? 1 : 5, fmax(0.2, factor));
-      /* a step truncated by a stop says nothing against the longer one planned */
+      /* a step truncated by a stop does not affect the planned step size */
       r->h = fmin(r->h_max, factor < 1 || failures ? h * factor : fmax(r->h, h * factor));
       r->previous_error = e;
     } else if (r->halvings && ++r->calm == CALM_STEPS)

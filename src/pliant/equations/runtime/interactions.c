@@ -5,7 +5,7 @@
 #include "pliant.h"
 #include "spatial.h"
 
-#define CANCELLED 2e-14 /* of the terms of a sum, its value where they should cancel */
+#define CANCELLED 2e-14 /* relative value of a sum whose terms should cancel */
 
 static void gather(const pl_work *w, const int *nodes, int count, double *pose, double *twist) {
   for (int f = 0; f < count; ++f) {
@@ -220,7 +220,7 @@ void pl_constraints(pl_work *w, const double *q, const double *v) {
       }
     }
   }
-  /* a point on the axis that it turns about does not move: what is left is round-off, which must not hold anything */
+  /* a point on the axis of rotation does not move: the remainder is round-off, which must not act as a constraint */
   for (int n = 0; n < T->nnz_j; ++n)
     if (fabs(w->Jval[n]) < CANCELLED * w->Jsum[n]) w->Jval[n] = 0;
   for (int i = 0; i < T->n_linear; ++i) {
@@ -257,7 +257,7 @@ void pl_add_constraint_force(const pl_work *w, const double *lambda, double *r) 
   for (int n = 0; n < T->nnz_j; ++n) r[T->j_col[n]] -= w->Jval[n] * lambda[T->j_row[n]];
 }
 
-/* K -= d(J' lambda)/dq. The constraint wrenches must stand in w->wrench when the tree's tangent is taken, so that the
+/* K -= d(J' lambda)/dq. The constraint wrenches must be in w->wrench when the tree's tangent is taken, so that the
  * turning of the frames above them is counted there; see pl_linearized. */
 void pl_constraint_tangent(pl_work *w, const double *lambda) {
   const pl_tables *T = w->T;
@@ -305,7 +305,7 @@ void pl_constraint_acceleration_tangent(pl_work *w, double *Eq, double *Ev) {
     gather(w, nodes, count, pose, twist);
     for (int f = 0; f < count; ++f)
       for (int l = 0; l < 6; ++l)
-        /* A carries gravity as an acceleration of the ground: take it out again */
+        /* A contains gravity as an acceleration of the ground: subtract it */
         acceleration[6 * f + l] = w->A[6 * nodes[f] + l] - w->A[l];
     const double *arg[3] = {pose, twist, w->theta + T->con_theta[i]};
     double *res[3] = {e, G, g};

@@ -1,4 +1,4 @@
-/* Between the ends of a step: dense output, samples. */
+/* Interpolation within a step: dense output, samples. */
 #include <math.h>
 #include <string.h>
 
@@ -18,15 +18,15 @@ void pl_rotation_rates(const double *Q, const double *D, const double *DD, doubl
   o_dot[2] = scale * (Q[0] * DD[3] - Q[1] * DD[2] + Q[2] * DD[1] - Q[3] * DD[0]) - growth * o[2];
 }
 
-/* Whether accelerations at the ends tell something about the way between them: what is stiff beyond the step is torn off its balance
- * by a jump and back on it long before the step ends, and a polynomial with such an acceleration would swing out by far more than it
- * ever moves. There its middle differs from that of the cubic through positions and rates by a fair share of all rates of the step. */
+/* Whether accelerations at the ends are representative of the step: a jump moves stiff parts off balance, which they regain long
+ * before the step ends, and a polynomial with such an acceleration would deviate far more than the motion. Its midpoint then
+ * differs from that of the cubic through positions and rates by a large fraction of all rates of the step. */
 static int smooth(double way, double d0, double d1, double dd0, double dd1, double h) {
   const double rates = fabs(d0) + fabs(d1) + 1.5 * fabs(way);
   return fabs(0.375 * way - 0.1875 * (d0 + d1) + 0.03125 * h * (dd1 - dd0)) <= FAIR_SHARE * rates;
 }
 
-/* Second derivatives of the cubic in place of those that are not smooth; parts of a rotation go together. */
+/* Second derivatives of the cubic replace those that are not smooth; all components of a rotation together. */
 static void limit(const pl_run *r, double h, int at, int count, const double *d0, const double *d1, double *dd0, double *dd1) {
   int sound = 1;
   for (int i = at; i < at + count; ++i) sound &= smooth((r->q1[i] - r->q[i]) / h, d0[i], d1[i], dd0[i], dd1[i], h);
@@ -97,7 +97,7 @@ void pl_interpolate_work(const double *work0, const double *work1, const double 
               h * ((x - 2 * x2 + x3) * power0[k] + (x3 - x2) * power1[k]);
 }
 
-/* The sample counts once its contacts are noted too. */
+/* The sample is complete when its contacts are recorded too. */
 static int logged(pl_run *r) {
   const int n = r->next_sample;
   const double *q = r->sample_q + (size_t)r->w->T->nq * n, *v = r->sample_v + (size_t)r->w->T->nv * n;
@@ -122,14 +122,14 @@ static int sample(pl_run *r, double h, double x) {
     return logged(r);
   }
   pl_interpolate(r, h, x, q, v, a);
-  /* second derivatives of the polynomial are as good as the ends' fit together: in the low-order methods, no better
-   * than a straight line, and that does not overshoot */
+  /* second derivatives of the polynomial are only as accurate as the values at the ends: for low-order methods not better than a
+   * straight line, which does not overshoot */
   if (r->method == PL_GENERALIZED_ALPHA || r->method == PL_SEMI_IMPLICIT || r->method == PL_SYMPLECTIC_EULER)
     for (int i = 0; i < nv; ++i) a[i] = (1 - x) * r->a[i] + x * r->a1[i];
   for (int i = 0; i < m; ++i) lambda[i] = (1 - x) * r->multipliers[i] + x * r->multipliers1[i];
   if (m || r->method == PL_EXPLICIT) r->evaluated = NAN;
   int status = pl_next_project(r->w, pl_time(r, r->sample_t[n]), q, v, r->projection_tolerance);
-  if (!status && r->method == PL_EXPLICIT) { /* not stiff, so the equations themselves answer best */
+  if (!status && r->method == PL_EXPLICIT) { /* not stiff, so evaluating the equations is most accurate */
     status = pl_next_forward(r->w, pl_time(r, r->sample_t[n]), q, v, a);
     memcpy(lambda, r->w->lambda, m * sizeof(double));
   }
@@ -150,5 +150,5 @@ int pl_sample_step(pl_run *r, double h, int with_end) {
 
 void pl_sample_state(pl_run *r) {
   while (r->next_sample < r->n_sample && r->sample_t[r->next_sample] <= r->t + PL_INSTANT * fabs(r->t))
-    if (sample(r, 1, 0)) return; /* tried again in the next step, which says why */
+    if (sample(r, 1, 0)) return; /* repeated in the next step, which reports the reason */
 }

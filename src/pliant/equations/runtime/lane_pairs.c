@@ -1,4 +1,4 @@
-/* Interactions of two frames side by side: gathering, kernels, and blocks of the system's matrices; see lane_pairs.h. */
+/* Several interactions of two frames at once: gathering, kernels, and blocks of the system's matrices; see lane_pairs.h. */
 #include <string.h>
 
 #include "lane_pairs.h"
@@ -73,7 +73,7 @@ static inline void add_lane(int rows, int columns, int stride, double factor, co
     for (int i = 0; i < rows; ++i) at[stride * j + i] += factor * PL_LANE(block[6 * j + i], lane);
 }
 
-/* Adds one lane of a block that begins at (row, column) of the pair's; loops over usual sizes unroll. */
+/* Adds one lane of a block that begins at (row, column) of the pair's; loops over common sizes are unrolled. */
 static inline void add(const pl_tables *T, int pair, const pl_pairs *p, int lane, int row, int column, const pl_lanes *block,
                        double *out) {
   const int er = T->node_elem[p->row[pair]], ec = T->node_elem[p->col[pair]], stride = T->elem_stride[ec];
@@ -96,14 +96,14 @@ static inline int counts(const pl_pairs *p, int i) { return !p->active || p->act
 
 static inline int is_wanted(const pl_pairs *p, int pair) { return p->col[pair] >= p->first_node && p->col[pair] < p->end_node; }
 
-/* The pair of an instance on the way to these ends, or -1. */
+/* The pair of an instance on the paths to these ends, or -1. */
 static int pair_of(const pl_pairs *p, int i, int row, int column) {
   for (int n = p->begin[i]; counts(p, i) && n < p->begin[i + 1]; ++n)
     if (p->a[n] == row && p->b[n] == column) return is_wanted(p, n) ? n : -1;
   return -1;
 }
 
-/* Adds a block to the matrix of each lane that has a pair; they all have so many rows and columns. */
+/* Add a block to the matrix of each lane that has a pair; all have this number of rows and columns. */
 static void add_lanes(const pl_tables *T, const pl_pairs *p, const int *pair, int lanes, int rows, int columns, pl_lanes *block,
                       double *out) {
   double *to[PL_WIDTH], unused[AT_ONCE];
@@ -120,7 +120,7 @@ static void add_lanes(const pl_tables *T, const pl_pairs *p, const int *pair, in
   }
 }
 
-/* Whether the nodes of all pairs have so many coordinates. */
+/* Whether the nodes of all pairs have this number of coordinates. */
 static int alike(const pl_tables *T, const pl_pairs *p, const int *pair, int lanes, int rows, int columns) {
   for (int l = 0; l < lanes; ++l)
     if (pair[l] >= 0 && (T->elem_k[T->node_elem[p->row[pair[l]]]] != rows || T->elem_k[T->node_elem[p->col[pair[l]]]] != columns))
@@ -128,7 +128,7 @@ static int alike(const pl_tables *T, const pl_pairs *p, const int *pair, int lan
   return 1;
 }
 
-/* Frames that one element of up to six coordinates moves at most: the columns of all lanes side by side. */
+/* Frames moved by at most one element of up to six coordinates: the columns of all lanes at once. */
 static void add_plain(const pl_work *w, const pl_pairs *p, const pl_batch *b, const int nodes[2][PL_WIDTH], const int *k) {
   pl_lanes columns[2][AT_ONCE * PL_COLUMN], K[36], C[36], M[36];
   for (int end = 0; end < 2; ++end) p->columns(w, b, end, nodes[end], 0, k[end], columns[end]);

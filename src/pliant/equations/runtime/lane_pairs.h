@@ -1,5 +1,5 @@
-/* Interactions of two frames, several of one kind side by side: small algebra on lanes, and what they add to the system's matrices.
- * A coordinate acts on a frame by its columns, seen from there; an interaction gives the block of two coordinates from those. */
+/* Interactions of two frames, several of one type at once: small algebra on lanes, and their contributions to the system's matrices.
+ * A coordinate acts on a frame by its columns, expressed in it; an interaction computes the block of two coordinates from those. */
 #ifndef PLIANT_LANE_PAIRS_H
 #define PLIANT_LANE_PAIRS_H
 
@@ -58,7 +58,7 @@ static inline void lanes_add(const pl_lanes *x, int n, int count, double *const 
     for (int l = 0; l < count; ++l) to[l][i] += PL_LANE(x[i], l);
 }
 
-/* The same, put in place of what was there. */
+/* The same, replacing the previous numbers. */
 static inline void lanes_take(const pl_lanes *x, int n, int count, double *const *to) {
   int i = 0;
 #ifdef __GNUC__
@@ -104,14 +104,14 @@ static inline void lanes_place(pl_lanes *pose, const pl_lanes *x) {
   for (int i = 0; i < 3; ++i) pose[9 + i] += d[i];
 }
 
-/* the pose b seen from a */
+/* the pose b relative to a */
 static inline void lanes_relative(const pl_lanes *a, const pl_lanes *b, pl_lanes *x) {
   const pl_lanes d[3] = {b[9] - a[9], b[10] - a[10], b[11] - a[11]};
   for (int j = 0; j < 3; ++j) lanes_rotate_back(a, b + 3 * j, x + 3 * j);
   lanes_rotate_back(a, d, x + 9);
 }
 
-/* a twist at the world's origin, seen from a pose */
+/* a twist at the world's origin, expressed in a pose */
 static inline void lanes_see(const pl_lanes *pose, const pl_lanes *V, pl_lanes *x) {
   pl_lanes u[3];
   lanes_cross(V + 3, pose + 9, u);
@@ -151,7 +151,7 @@ static inline pl_lanes lanes_dot(const pl_lanes *a, const pl_lanes *b) {
 
 /* -- instances ------------------------------------------------------------------------------------------------------ */
 
-/* Instances of one kind side by side; lanes beyond `count` repeat the last one. */
+/* Instances of one type at once; lanes beyond `count` repeat the last one. */
 typedef struct pl_batch {
   int kind, first, count;
 } pl_batch;
@@ -182,7 +182,7 @@ static inline void pl_lanes_numbers(const pl_batch *b, const double *all, const 
 
 /* Poses and twists of the node of frame `end` (0 or 1) of each instance; `nodes` has two for each. */
 void pl_lanes_gather(const pl_work *, const pl_batch *, const int *nodes, int end, pl_lanes *pose, pl_lanes *twist);
-/* Evaluates a kernel, with sizes of its arguments and results; in single lanes until its code for several is there. */
+/* Evaluates a kernel, with sizes of its arguments and results; in single lanes until its code for several is available. */
 void pl_call_lanes(const pl_work *, const pl_kernel *, int arguments, const int *in, const pl_lanes *const *arg, int results,
                    const int *out, pl_lanes *const *res);
 /* Up to six columns (6 numbers each) of one node per lane from column `first` on, out of S, Vq, Av or Aq: at the world's origin. */
@@ -190,28 +190,28 @@ void pl_lanes_columns(const pl_work *, const int *nodes, int first, int count, c
 
 /* -- blocks --------------------------------------------------------------------------------------------------------- */
 
-/* What pairs of nodes, one on the way to each frame, add to K, C and M: `columns` prepares up to six of a node per lane for frame
- * `end` (0 or 1), in PL_COLUMN lanes each at most, `block` makes the block of two of them, 6 by 6, of which `rows` and `count` are
- * used. */
+/* Contributions to K, C and M of pairs of nodes, one on the path to each frame: `columns` prepares up to six of a node per lane for frame
+ * `end` (0 or 1), in PL_COLUMN lanes each at most, `block` computes the block of two of them, 6 by 6, of which `rows` and `count`
+ * are used. */
 enum { PL_COLUMN = 30 };
 
 typedef struct pl_pairs {
   const int *begin, *a, *b, *row, *col, *pos; /* index tables: pairs of each instance, their frames, nodes and block */
-  const int *plain;                           /* whether each frame of an instance hangs on the ground by one element at most */
-  const int *nodes;                           /* of the frames, two for each instance */
-  const int *index, *active;                  /* active[index[instance]] says whether it counts; null for always */
+  const int *plain;                           /* whether each frame of an instance is connected to the ground by at most one
+  element */ const int *nodes;                           /* of the frames, two for each instance */
+  const int *index, *active;                  /* active[index[instance]] is whether it is active; null for always */
   void (*columns)(const pl_work *, const void *batch, int end, const int *nodes, int first, int count, pl_lanes *out);
   void (*block)(const void *batch, int row_end, int column_end, int rows, const pl_lanes *row, int count,
                 const pl_lanes *column, pl_lanes *K, pl_lanes *C, pl_lanes *M);
-  double *K, *C, *M;                          /* where values go; null for nowhere */
+  double *K, *C, *M;                          /* destination of values; null for none */
   double factor;                              /* of what is added */
   int first_node, end_node;                   /* blocks in the columns of these nodes are added, and no others */
 } pl_pairs;
 
 /* `batch` begins with a pl_batch. */
 void pl_add_pairs(const pl_work *, const pl_pairs *, const void *batch);
-/* These instances are about to be added: brings where their blocks go near the processor while kernels are evaluated. Blocks of
- * large matrices are scattered over memory, and would have to be waited for one by one. */
+/* Prefetch the destinations of the blocks of these instances while kernels are evaluated. Blocks of
+ * large matrices are scattered over memory, and would cause a cache miss each. */
 void pl_expect_pairs(const pl_work *, const pl_pairs *, const pl_batch *);
 
 #endif

@@ -1,6 +1,6 @@
-/* Several instances of one kind side by side: `pl_lanes` holds one number of each, and every operation acts on all of them.
+/* Several instances of one type at once: `pl_lanes` contains one number of each, and every operation acts on all of them.
  *
- * Kernels that are evaluated so see their arguments interleaved, number by number. Each lane is rounded as it would be alone.
+ * The arguments of such kernels are interleaved, number by number. Each lane is rounded as it would be alone.
  * Compilers without vector types have one lane.
  */
 #ifndef PLIANT_LANES_H
@@ -24,7 +24,7 @@ static inline pl_lanes pl_lanes_of(double x) { return (pl_lanes){x, x, x, x}; }
   ((pl_lanes){function((x)[0], (y)[0]), function((x)[1], (y)[1]), function((x)[2], (y)[2]), function((x)[3], (y)[3])})
 /* 1 where a condition holds, else 0 */
 #define PL_TRUTH(condition) ((pl_lanes)((pl_mask)(condition) & (pl_mask)pl_lanes_of(1)))
-/* x where c is not 0, else y: a macro, because GCC has something to say wherever masks are passed to functions */
+/* x where c is not 0, else y: a macro, because GCC warns if masks are passed to functions */
 #define pl_choose(c, x, y) ((pl_lanes)(((c) & (pl_mask)(x)) | (~(c) & (pl_mask)(y))))
 #define PL_IS_TRUE(x) ((x) != pl_lanes_of(0))
 #else
@@ -46,7 +46,7 @@ static inline pl_lanes pl_lanes_of(double x) { return x; }
 #define PL_EACH_TWO(name, function) \
   static inline pl_lanes name(pl_lanes x, pl_lanes y) { return PL_PER_LANE_TWO(function, x, y); }
 
-/* What C code from CasADi is written in. */
+/* Operations used in C code from CasADi. */
 PL_EACH(lanes_sin, sin)
 PL_EACH(lanes_cos, cos)
 PL_EACH(lanes_tan, tan)
@@ -74,7 +74,7 @@ PL_EACH_TWO(lanes_copysign, copysign)
 PL_EACH_TWO(lanes_hypot, hypot)
 
 PL_EACH_TWO(pl_each_pow, pow)
-/* exponents of zero, as of laws that are linear, are common and need no logarithm */
+/* zero exponents, as of linear laws, are common and need no logarithm */
 static inline pl_lanes lanes_pow(pl_lanes x, pl_lanes y) {
   int nonzero = 0;
   for (int l = 0; l < PL_WIDTH; ++l) nonzero |= PL_LANE(y, l) != 0;
@@ -90,7 +90,7 @@ static inline pl_lanes lanes_not(pl_lanes x) { return PL_TRUTH(x == pl_lanes_of(
 static inline pl_lanes lanes_and(pl_lanes x, pl_lanes y) { return PL_TRUTH(PL_IS_TRUE(x) & PL_IS_TRUE(y)); }
 static inline pl_lanes lanes_or(pl_lanes x, pl_lanes y) { return PL_TRUTH(PL_IS_TRUE(x) | PL_IS_TRUE(y)); }
 static inline pl_lanes lanes_pick(pl_lanes c, pl_lanes x) { return pl_choose(PL_IS_TRUE(c), x, pl_lanes_of(0)); }
-/* the first of two equal numbers, as CasADi's virtual machine takes it */
+/* the first of two equal numbers, as in CasADi's virtual machine */
 static inline pl_lanes lanes_fmax(pl_lanes x, pl_lanes y) { return pl_choose((y > x) | (x != x), y, x); }
 static inline pl_lanes lanes_fmin(pl_lanes x, pl_lanes y) { return pl_choose((y < x) | (x != x), y, x); }
 static inline pl_lanes lanes_sign(pl_lanes x) {

@@ -1,18 +1,19 @@
 /* Linear equations with a square matrix whose sparsity pattern never changes.
  *
- * By fronts (fronts.c): dense blocks in a fill-reducing order, rows exchanged within blocks. Where that does not give
- * sound pivots the matrix is factorized column by column (left-looking, Gilbert and Peierls) with rows exchanged over
- * the entire column; its pivots and fill are kept for a while, and only found again when one has become small against its
- * column. A dense matrix is a single front, which leaves nothing to fall back on.
- *
- * Where solutions serve iterations that correct what they leave over, large matrices are factorized in single precision, which
- * takes half the time and half the memory traffic. Now and then a solution that is known shows how good such factors are: where
- * they are not good enough for the condition of the matrix, they are made in double precision.
- *
- * Rows and columns are scaled first, so that inertia and constraints of any size stand side by side; a pivot that is
- * then next to nothing against its column means a singular matrix. The scales, like the pivots, are kept until they
- * do not fit any more.
- */
+  * By fronts (fronts.c): dense blocks in a fill-reducing order, rows exchanged within blocks. If that does not give acceptable
+  * pivots the matrix is factorized column by column (left-looking, Gilbert and Peierls) with rows exchanged over the entire column;
+  * its pivots and fill are reused for a while, and only determined again when one has become small relative to its column. A dense
+  * matrix is a single front, without a fallback.
+  *
+  * If solutions are used in iterations that correct their errors, large matrices are factorized in single precision, which takes
+  * half
+  * the time and half the memory traffic. A known solution is used now and then to measure the accuracy of such factors: if it is
+  * not
+  * sufficient for the condition of the matrix, factors are computed in double precision.
+  *
+  * Rows and columns are scaled first, so that inertia and constraints of any size are comparable; a pivot that is then negligible
+  * relative to its column indicates a singular matrix. The scales, like the pivots, are kept until they are not suitable any more.
+  */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,21 +23,22 @@
 #include "fronts.h"
 #include "pliant.h"
 
-#define DIAGONAL_PREFERENCE 1e-2 /* the diagonal is taken as pivot when it is at least this share of the largest */
-#define REUSE_LIMIT 1e-3         /* a reused pivot smaller than this share of its column requires new pivots */
-#define SINGULAR_BELOW 1e-13     /* of what stood in its column, a pivot this small is the rest of a cancellation */
-#define SCALING_SWEEPS 5         /* each takes the square root of how far the scales are off; more where they still are by ... */
+#define DIAGONAL_PREFERENCE 1e-2 /* the diagonal is the pivot if it is at least this fraction of the largest entry */
+#define REUSE_LIMIT 1e-3         /* a reused pivot below this fraction of its column requires new pivots */
+#define SINGULAR_BELOW 1e-13     /* a pivot below this fraction of its column before elimination is the result of cancellation */
+#define SCALING_SWEEPS 5         /* number of scaling sweeps, each of which takes the square root of the remaining factor; more if
+it exceeds ... */
 #define FAR_OFF 4                /* ... this factor */
 #define MOST_SWEEPS 20
-#define FRONT_LIMIT 1e-6         /* a front's pivot smaller than this share of the rows below is not sound */
-#define REFINE_BELOW 1e-2        /* solutions with a front's pivot smaller than this share are refined */
+#define FRONT_LIMIT 1e-6         /* a front's pivot below this fraction of the rows below is not accepted */
+#define REFINE_BELOW 1e-2        /* solutions with a front's pivot below this fraction are refined */
 #define REFINEMENTS 3            /* at most */
-#define REFINED 1e-14            /* left over, against the size of what was added up */
+#define REFINED 1e-14            /* residual, relative to the size of the summands */
 #define GENERAL_ROUNDS 8         /* factorizations with general pivots before fronts are tried again */
-#define SINGLE_FROM 1e7          /* multiplications from which factors in single precision pay */
-#define SINGLE_LIMIT 1e-4        /* the least of their pivots, in place of SINGULAR_BELOW and FRONT_LIMIT */
-#define SINGLE_ERROR 2e-2        /* the largest of their solutions, against their size */
-#define SINGLE_ROUNDS 8          /* factorizations with them before they are tried on a known solution again */
+#define SINGLE_FROM 1e7          /* number of multiplications above which single precision is faster */
+#define SINGLE_LIMIT 1e-4        /* smallest pivot, instead of SINGULAR_BELOW and FRONT_LIMIT */
+#define SINGLE_ERROR 2e-2        /* largest error of their solutions, relative to their size */
+#define SINGLE_ROUNDS 8          /* factorizations before they are tested on a known solution again */
 #define DOUBLE_ROUNDS 30         /* factorizations in double precision before single is tried again */
 
 struct pl_linear {
@@ -47,8 +49,8 @@ struct pl_linear {
   pl_fronts *fronts;
   double *values, *right, *residual; /* scaled, for refinement */
   int refine;
-  int trusted, only_double; /* factorizations that may still be in single precision untried, or are to be in double precision */
-  /* general pivots; `general` counts the factorizations that are still to use them */
+  int trusted, only_double; /* remaining factorizations in single precision without a test, or in double precision */
+  /* general pivots; `general` counts the remaining factorizations with them */
   int general, analysed;
   int *Lp, *Li, *Up, *Ui, *p, *pinv, *stack, *state, *head;
   double *Lx, *Ux, *diagonal;
@@ -104,7 +106,7 @@ static double power_of_two(double x) {
   return ldexp(1.0, exponent);
 }
 
-/* First scales, by the diagonal: what units coordinates have is out of them, so that all that follows is the same in any. */
+/* Initial scales, by the diagonal: they remove the units of coordinates, so that all following steps are independent of units. */
 static void scale_by_diagonal(pl_linear *f, const double *values) {
   double *r = f->row_scale, *c = f->column_scale;
   for (int j = 0; j < f->n; ++j) {
@@ -112,7 +114,7 @@ static void scale_by_diagonal(pl_linear *f, const double *values) {
     for (int k = f->colptr[j]; k < f->colptr[j + 1]; ++k)
       if (f->row[k] == j && values[k] && isfinite(values[k])) r[j] = 1 / sqrt(fabs(values[k]));
   }
-  for (int j = 0; j < f->n; ++j) { /* of multipliers, by the coordinates that they act on */
+  for (int j = 0; j < f->n; ++j) { /* scales of multipliers, by the coordinates that they act on */
     double largest = 0;
     c[j] = r[j];
     for (int k = f->colptr[j]; k < f->colptr[j + 1] && !r[j]; ++k) largest = fmax(largest, fabs(values[k]) * r[f->row[k]]);
@@ -121,7 +123,7 @@ static void scale_by_diagonal(pl_linear *f, const double *values) {
   for (int j = 0; j < f->n; ++j) r[j] = c[j];
 }
 
-/* Scales that bring the largest entry of every row and column near one (Ruiz 2001): powers of two, with which nothing is rounded. */
+/* Scales that bring the largest entry of every row and column near one (Ruiz 2001): powers of two, without round-off. */
 static int equilibrate(pl_linear *f, const double *values) {
   const int n = f->n;
   double *r = f->row_scale, *c = f->column_scale, *largest = f->x;
@@ -135,7 +137,7 @@ static int equilibrate(pl_linear *f, const double *values) {
       for (int k = f->colptr[j]; k < f->colptr[j + 1]; ++k) {
         const double y = fabs(values[k]) * r[f->row[k]] * c[j];
         if (!isfinite(y)) return PL_SINGULAR;
-        if (y > top) top = y; /* fmax would be a call */
+        if (y > top) top = y; /* fmax would be a function call */
         if (y > largest[f->row[k]]) largest[f->row[k]] = y;
       }
       if (!(top > 0)) return PL_SINGULAR;
@@ -193,12 +195,12 @@ static int grow(int **index, double **value, int *size, int need) {
   if (more_index) *index = more_index;
   double *more_value = (double *)realloc(*value, larger * sizeof(double));
   if (more_value) *value = more_value;
-  if (!more_index || !more_value) return PL_OUT_OF_MEMORY; /* what there was is still there */
+  if (!more_index || !more_value) return PL_OUT_OF_MEMORY; /* the previous array is unchanged */
   *size = larger;
   return PL_OK;
 }
 
-/* Room for factors of this many entries (and a column to spare), so that later factorizations take no memory. */
+/* Reserve memory for factors with this number of entries (and one more column), so that later factorizations allocate none. */
 int pl_linear_reserve(pl_linear *f, int lower, int upper) {
   if (f->dense) return PL_OK;
   const int status = grow(&f->Li, &f->Lx, &f->l_size, lower + f->n);
@@ -327,14 +329,14 @@ int pl_linear_factor(pl_linear *f, const double *values) {
   return status;
 }
 
-/* How far the solution with the factors at hand is off where all its scaled unknowns are one. */
+/* Error of a solution with the current factors if all its scaled unknowns are one. */
 static double error_of_ones(pl_linear *f, const double *values) {
   const int n = f->n;
   double *x = f->x, error = 0;
   for (int j = 0; j < n; ++j)
     for (int k = f->colptr[j]; k < f->colptr[j + 1]; ++k) x[f->row[k]] += values[k] * f->row_scale[f->row[k]] * f->column_scale[j];
   pl_fronts_solve(f->fronts, x);
-  for (int i = 0; i < n; ++i) error = fabs(x[i] - 1) <= error ? error : fabs(x[i] - 1); /* also where it is no number */
+  for (int i = 0; i < n; ++i) error = fabs(x[i] - 1) <= error ? error : fabs(x[i] - 1); /* also if it is NaN */
   memset(x, 0, n * sizeof(double));
   return error;
 }
@@ -373,7 +375,7 @@ static void sparse_solve(pl_linear *f, double *x) {
   memset(y, 0, n * sizeof(double));
 }
 
-/* Corrects x, the solution for f->right, by what it leaves over. */
+/* Correct x, the solution for f->right, by its residual. */
 static void refine(pl_linear *f, double *x) {
   const int n = f->n;
   double *r = f->residual, *size = f->x, worst = 1;

@@ -1,12 +1,12 @@
-/* How nodes move against their bases: poses, subspaces, twists, and their tangents.
+/* Motion of nodes relative to their bases: poses, subspaces, twists, and their tangents.
  *
- * A node sits where its base's pose and its placement put it (R0, p0) and moves from there by the element's coordinates.
- * Common motions are written out here, in world axes from the start; all others are kernels (motion_kernels.c), which
+ * The pose of a node is that of its base and its placement (R0, p0), followed by the motion of the element's coordinates.
+ * Common motions are implemented here, directly in world axes; all others are kernels (motion_kernels.c), which
  * work in the axes of (R0, p0). For a base at rest, S is the node's twist per rate, and an increment dq gives
  *
  *   eta_dot = vq dq + S dv,   eta_ddot = aq dq + av dv + S da;
  *
- * a base that moves adds its own twist and acceleration, in the same way for every motion.
+ * a moving base adds its twist and acceleration, in the same way for every motion.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "spatial.h"
 #include "work_parts.h"
 
-/* One node, where it starts from, and the numbers that its motion reads and fills. */
+/* One node, its initial pose, and the numbers that its motion reads and writes. */
 typedef struct moved {
   int e, g, b;
   const double *q, *v, *theta;    /* coordinates, rates and constants of the motion */
@@ -32,7 +32,8 @@ static inline void seat(const pl_work *w, moved *x) {
   x->p0 = x->b ? PART_SUM(part_at(w->p + 3 * x->b), turned(base, placement + 9)) : part_at(placement + 9);
 }
 
-/* The node's rotation matrix, from the one relative to R0; both are rotations, so that errors of long chains only add up. */
+/* The node's rotation matrix, from the one relative to R0; both are rotations, so that errors of long chains only accumulate
+ * linearly. */
 static inline void turn(moved *x, const double *relative) {
   for (int j = 0; j < 3; ++j) {
     const part column = turned(x->R0, relative + 3 * j);
@@ -50,7 +51,7 @@ static inline void turn_about(moved *x, const double *axis, double angle) {
   turn(x, relative);
 }
 
-/* Of any length: the stages of explicit steps leave the unit sphere a little, and the sweeps rely on rotations. */
+/* Normalized: the stages of explicit steps leave the unit sphere slightly, and the sweeps rely on rotations. */
 static inline void turn_by_quaternion(moved *m, const double *Q) {
   const double w = Q[0], x = Q[1], y = Q[2], z = Q[3], s = 2 / (w * w + x * x + y * y + z * z);
   const double relative[9] = {
@@ -100,13 +101,13 @@ static inline part rotation_columns(const double *R, const part *p, const double
   return turned(columns, v);
 }
 
-/* The twist of a motion at u that turns about p. */
+/* The twist of a motion at u that rotates about p. */
 static inline void put_twist(const part *u, const part *p, const part *turning, double *twist) {
   const part linear = PART_SUM(*u, cross_part(p, turning));
   put_part(twist, &linear), put_part(twist + 3, turning);
 }
 
-/* A free rotation. Its axes turn with the body, and R (v x v) = 0. */
+/* A free rotation. Its axes rotate with the body, and R (v x v) = 0. */
 static inline void rotation(moved *x) {
   turn_by_quaternion(x, x->q);
   put_part(x->p, &x->p0);
@@ -176,7 +177,7 @@ PL_INLINE void columns_to_world(const int k, moved *x, const lever *arm, const d
   put_part(x->twist, &moving), put_part(x->twist + 3, &turning);
 }
 
-/* Keeps where the motion starts from: its tangents require it. */
+/* Store the initial pose of the motion for its tangents. */
 static void by_kernel(const pl_work *w, moved *x) {
   const pl_tables *T = w->T;
   double *R0 = w->R0 + 9 * x->g, *p0 = w->p0 + 3 * x->g;
@@ -248,7 +249,7 @@ typedef struct rates {
   double *vq, *av, *aq;
 } rates;
 
-/* A free rotation about p at the angular velocity w: its columns turn with the body, av = (p x (w x r), w x r). */
+/* A free rotation about p at the angular velocity w: its columns rotate with the body, av = (p x (w x r), w x r). */
 static inline void rotation_rates(const double *S, const double *p, const double *w, double *av) {
   for (int j = 0; j < 3; ++j) {
     cross3(w, S + 6 * j + 3, av + 6 * j + 3);
@@ -298,7 +299,7 @@ void pl_node_tangent(pl_work *w, int e, int g, const double *v, const double *a)
   for (int j = 0; j < 6 * k; j += 6) {
     const double *S = w->S + at + j;
     double *Vq = own.vq + j, *Av = own.av + j, *Aq = own.aq + j, x[6], y[6], z[6];
-    if (!b) { /* the ground does not move; its acceleration stands for gravity */
+    if (!b) { /* the ground does not move; its acceleration represents gravity */
       add_cross3(Ab, S + 3, Aq);
       continue;
     }
@@ -317,7 +318,7 @@ static inline void rotation_block(const double *f, int stride, double *block) {
   block[2 * stride] = f[1], block[2 * stride + 1] = -f[0], block[2 * stride + 2] = 0;
 }
 
-/* A displacement takes the lever of turns along: d(r . (n - p x f)) = -r . (dp x f). */
+/* A displacement changes the lever arm of rotations: d(r . (n - p x f)) = -r . (dp x f). */
 static inline void lever_block(const double *S, const double *F, int displacements, int turns, double *block) {
   const int k = displacements + turns;
   double x[3];

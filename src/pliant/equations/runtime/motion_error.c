@@ -1,17 +1,17 @@
-/* The error of a step as motion of frames: how far off each frame is after the step, in place, direction and rates of both,
- * relative to the motion of the robot so far.
+/* The error of a step as motion of frames: the error of each frame after the step in position, direction and their rates,
+ * relative to
+ * the motion of the robot so far.
  *
- * Coordinates are a matter of description: the stretch of a steel strip is a coordinate as its bending is, and a step that gets
- * it wrong by a part in a thousand of its own size moves nothing by as much as an atom. Frames are what is seen. The largest
- * displacement and speed of any frame since the start are the size of the motion, so that the steps of a small vibration are
- * those of a large one. */
+ * Errors of coordinates depend on the description: the extension of a steel strip is a coordinate like its bending, and a relative
+ * error of a thousandth in it moves nothing by a visible distance. The largest displacement and speed of any frame since the start
+ * are the size of the motion, so that a small vibration is integrated with the same steps as a large one. */
 #include <math.h>
 #include <string.h>
 
 #include "integrate.h"
 
-#define SMALLEST 1e-5 /* motion, as a share of the robot's size and in rad, that errors are measured against */
-#define ROUND_OFF 1e-14 /* errors, as such shares, that nothing but round-off is left of */
+#define SMALLEST 1e-5 /* minimum size of the motion for relative errors, relative to the robot's size and in rad */
+#define ROUND_OFF 1e-14 /* errors, in the same units, that are round-off */
 
 /* World twists of all nodes for the rates x, in the configuration evaluated last. */
 static void twists(const pl_work *w, const double *x, double *V) {
@@ -33,7 +33,7 @@ static void twists(const pl_work *w, const double *x, double *V) {
 
 static double length(const double *x) { return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
-/* Largest rate of displacement of any node in the twists V, and of turning. */
+/* Largest rate of displacement of any node in the twists V, and of rotation. */
 static void largest(const pl_work *w, const double *V, double *moving, double *turning) {
   *moving = *turning = 0;
   for (int g = 1; g < w->T->n_node; ++g) {
@@ -54,7 +54,7 @@ void pl_extent_begin(pl_run *r) {
   pl_rate_sizes(w, r->extent.size, r->memory.extent.rates);
 }
 
-/* The size of the motion, the configuration and rates evaluated last included. */
+/* The size of the motion, including the configuration and rates evaluated last. */
 static void extend(const pl_run *r, pl_extent *x) {
   const pl_work *w = r->w;
   double speed, spin;
@@ -82,7 +82,7 @@ double pl_motion_error(pl_run *r, double h, const double *ex, const double *ev) 
   const double size = fmax(x->size, x->way), per_size = 1 / size;
   pl_largest_motion(r, ex, &way, &turn);
   pl_largest_motion(r, ev, &speed, &spin);
-  /* motions far below the robot's size are not worth more accuracy than this, nor than the caller says */
+  /* the accuracy of motions far below the robot's size is limited by this, and by the caller's tolerance */
   const double least = fmax(r->rtol * SMALLEST, ROUND_OFF), far = r->atol + least * size, wide = r->atol + least;
   const double ways = far + r->rtol * fmax(x->way, size * x->turn), turns = wide + r->rtol * fmax(x->turn, per_size * x->way);
   const double speeds = far / h + r->rtol * fmax(x->speed, size * x->spin);

@@ -1,9 +1,9 @@
-/* Motions by kernels, several nodes of one kind at once: none depends on another. Poses and subspaces are left in the axes of
- * (R0, p0), because the bases have to be placed first; tangents, which are requested when all poses are known, in the world. */
+/* Motions by kernels, several nodes of one type at once, which are independent. Poses and subspaces are in the axes of (R0, p0),
+ * because the bases have to be placed first; tangents, which are computed after all poses are known, in world axes. */
 #include "lane_pairs.h"
 #include "motion_kernels.h"
 
-/* Nodes side by side: their arrays, and the coordinates, rates and constants that all kernels read. */
+/* Several nodes at once: their arrays, and the coordinates, rates and constants of their kernels. */
 typedef struct motions {
   pl_batch of;
   int k, node[PL_WIDTH], base[PL_WIDTH];
@@ -58,7 +58,7 @@ static inline void twist_to_world(const pl_lanes *pose, pl_lanes *s) {
   for (int i = 0; i < 3; ++i) s[i] = moving[i] + S[i], s[3 + i] = turning[i];
 }
 
-/* The wrenches that the nodes carry, in the axes of the poses. */
+/* The transmitted wrenches of the nodes, in the axes of the poses. */
 static void local_wrench(const pl_work *w, const motions *x, const pl_lanes *pose, pl_lanes *f) {
   const double *from[PL_WIDTH];
   pl_lanes F[6], moment[3];

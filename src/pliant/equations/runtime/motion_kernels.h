@@ -1,4 +1,4 @@
-/* What kernels say of the nodes that they move; see motion_kernels.c. */
+/* Results of kernels for the nodes that they move; see motion_kernels.c. */
 #ifndef PLIANT_MOTION_KERNELS_H
 #define PLIANT_MOTION_KERNELS_H
 
@@ -12,7 +12,7 @@ static inline int pl_has_kernel_tangent(const pl_tables *T, int g) {
   return T->node_form[g] == PL_MOTION_KERNEL && !T->node_constant[g];
 }
 
-/* That block, k x k, with room for the most coordinates that an element has. */
+/* That block, k x k, with memory for the largest number of coordinates of an element. */
 static inline double *pl_kernel_block(const pl_work *w, int g) {
   return w->kernel_blocks + (size_t)w->T->max_k * (w->T->node_s[g] / 6);
 }

@@ -1,4 +1,4 @@
-/* An order of little fill for the nodes of a graph: those with the fewest neighbours first, whose neighbours become neighbours of
+/* A fill-reducing order of the nodes of a graph: those with the fewest neighbours first, whose neighbours become neighbours of
  * each other (minimum degree, on the graph itself: graphs here have a node per element of a robot). */
 #include <stdlib.h>
 #include <string.h>

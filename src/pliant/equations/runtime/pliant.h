@@ -1,8 +1,8 @@
 /* The compiled half of the engine: constant tables in, equations of motion out.
  *
- * `pl_tables` (one per robot) says how elements hang together, `pl_binding` holds constants and inputs; both are only read.
- * `pl_work` holds everything that changes.
- * Kernels (generated from CasADi, one per kind of element) are called through the tables' function pointers.
+ * `pl_tables` (one per robot) describes the structure of elements, `pl_binding` contains constants and inputs; both are read-only.
+ * `pl_work` contains everything that changes.
+ * Kernels (generated from CasADi, one per type of element) are called through the tables' function pointers.
  * Matrices are column-major unless said otherwise; twists, wrenches, inertias: in world axes at the world's origin.
  */
 #ifndef PLIANT_H
@@ -17,7 +17,7 @@
 #define PL_VALUE(type) (type)
 #endif
 
-/* Kept apart so that the compiler may rely on `restrict`, which it forgets when it inlines. */
+/* Not inlined so that the compiler can use `restrict`, which it ignores in inlined functions. */
 #ifdef __GNUC__
 #define PL_NOINLINE __attribute__((noinline))
 #else
@@ -31,7 +31,7 @@
 #define PL_INLINE static inline
 #endif
 
-/* function(k, ...) inlined for each usual number of coordinates of an element; one copy of it where code has to be compact. */
+/* function(k, ...) inlined for each common number of coordinates of an element; a single copy if code has to be compact. */
 #ifdef PL_COMPACT
 #define PL_BY_SIZE(function, k, ...) function(k, __VA_ARGS__)
 #else
@@ -52,7 +52,7 @@ enum {
   PL_ROUTE_POINT = 11, /* numbers kept for each point of a routed line */
   PL_FRICTION_POINT = 7, /* and of one with friction */
   PL_SERIES_TERMS = 6, /* coefficients of each piece of a series, constant term first */
-  PL_LOCAL = 18, /* numbers that a kernel gives for a node, columns of its subspace apart: see motion_kernels.h */
+  PL_LOCAL = 18, /* numbers that a kernel returns for a node, without columns of its subspace: see motion_kernels.h */
   PL_PATH_ROWS = 26 /* rows kept for each coordinate on a path in pl_tangent */
 };
 
@@ -61,7 +61,7 @@ typedef struct pl_tree pl_tree;
 typedef struct pl_contacts pl_contacts;
 typedef struct pl_contact_memory pl_contact_memory;
 
-/* The matrix [cM M + cC C + cK K, -J'; J, 0]: its pattern, where the entries of the parts stand, its values and factors. */
+/* The matrix [cM M + cC C + cK K, -J'; J, 0]: its pattern, positions of the entries of its parts, its values and factors. */
 typedef struct pl_saddle {
   int nnz;
   const int *colptr, *row, *of, *of_j, *of_jt, *of_diagonal;
@@ -72,7 +72,7 @@ typedef struct pl_saddle {
 /* Temporary arrays of single functions, for the largest element of the robot: k rates, F frames, m rows, s signals,
  * n numbers in W of an inertia. Functions that call each other use different ones. */
 typedef struct pl_temporary {
-  double *lanes_motion;                       /* motion_kernels.c: what kernels give for nodes, on lanes */
+  double *lanes_motion;                       /* motion_kernels.c: results of kernels for nodes, on lanes */
   double *P, *Q, *W, *Y;                      /* columns of an element in tangent.c: 6 x k, Q 3 x k */
   double *own_rows;                           /* and rows of its blocks of M, K, C, k each on lanes */
   double *block;                              /* pl_own_block: k x k */
@@ -89,7 +89,7 @@ typedef struct pl_temporary {
   double *inertia_columns; /* some columns of M, C and K on lanes: n each */
 } pl_temporary;
 
-/* What a part of an evaluation in several threads has of its own; see work_parts.c. */
+/* Data of a part of an evaluation in several threads; see work_parts.c. */
 enum { PL_WORK_PARTS = 4 };
 typedef struct pl_scratch {
   pl_temporary temporary;
@@ -110,10 +110,10 @@ typedef struct pl_work {
   double *input, *input_rate, *input_acceleration;
   /* kinematics, per node */
   double *R, *p, *V, *A, *c, *S;
-  double *R0, *p0; /* where motions by kernels start from */
-  double *local;   /* and what those say; see motion_kernels.h */
-  double *inertia, *momentum, *bias; /* of each node's own mass: 10, 6, 6 */
-  double *force;                     /* wrench carried by each node, 6 */
+  double *R0, *p0; /* initial poses of motions by kernels */
+  double *local;   /* and their results; see motion_kernels.h */
+  double *inertia, *momentum, *bias; /* of the mass of each node: 10, 6, 6 */
+  double *force;                     /* wrench transmitted by each node, 6 */
   double *wrench;                    /* external wrench per node, 6 */
   double *tau;                       /* generalized force of coordinate forces, nv */
   double energy, dissipation, supply;/* of interactions */
@@ -125,31 +125,31 @@ typedef struct pl_work {
   double *BA, *HB, *lanes, *lanes_eta, *lanes_a; /* derivatives of accelerations, several columns at a time */
   int *lanes_node;
   double *K, *C, *M;                 /* nnz values on the system pattern */
-  double *row_size;                  /* of constraint rows: 1 of angles, of lengths how far the robot reaches [m]; of sums of coordinates, theirs */
-  double *Jval, *Jsum;               /* nnz of the constraint Jacobian, and of the magnitudes of what each entry is the sum of */
-  double *phi, *phi_rate, *gamma;    /* m */
+  double *row_size;                  /* of constraint rows: 1 of angles, for lengths the extent of the robot [m]; of sums of
+  coordinates, theirs */ double *Jval, *Jsum;               /* nnz of the constraint Jacobian, and of the magnitudes of the
+  summands of each entry */ double *phi, *phi_rate, *gamma;    /* m */
   double *lambda;                    /* m */
   const double *zero;                /* zeros, for nv rates and a twist, m multipliers or the frames of a constraint */
   double *q_new;                     /* nq */
   double *kernel_w;
   long long *kernel_iw;
   double *rhs, *scale;
-  pl_saddle own_saddle;              /* factors made when they are first needed where there is a tree form */
-  pl_saddle *saddle;                 /* the matrix assembled last: that, or with contacts between elements beside it */
-  pl_contacts *contacts;             /* null where there are no shapes */
-  pl_tree *tree;                     /* the matrix of implicit steps as recursions; null where it is assembled */
+  pl_saddle own_saddle;              /* factors, created on first use if there is a tree form */
+  pl_saddle *saddle;                 /* the matrix assembled last: this one, or one with contacts between other elements */
+  pl_contacts *contacts;             /* null without shapes */
+  pl_tree *tree;                     /* the matrix of implicit steps as recursions; null if it is assembled */
   int by_tree;                       /* whether the matrix factorized last is in that form */
   pl_scratch parts[PL_WORK_PARTS];
-  int in_parts;                      /* whether the robot is large enough for them */
+  int in_parts;                      /* whether the robot is large enough for several threads */
   int on_ground;                     /* all elements are based on the ground: none moves with another */
-  int pairs_are_plain;               /* as T->rel_plain says of all forces between two frames */
+  int pairs_are_plain;               /* whether T->rel_plain is set for all forces between two frames */
   int path_stride;                   /* coordinates on the longest path, rounded up */
   int pattern_is_tree;               /* no entry of K, C, M lies between coordinates of different branches */
   long evaluations, factorizations;
-  long beginnings;                   /* how often pl_begin was called */
-  /* inertia that is not rigid, each in the axes of its frames: poses, M, W and h; see inertia.c */
+  long beginnings;                   /* number of calls of pl_begin */
+  /* non-rigid inertia, each in the axes of its frames: poses, M, W and h; see inertia.c */
   double *inertia_pose, *inertia_M, *inertia_W, *inertia_h;
-  double *inertia_lanes;    /* the same, several side by side; the others are filled from it when they are requested */
+  double *inertia_lanes;    /* the same for several at once; the others are filled from it on request */
   int inertia_singled;      /* whether they are */
   double *inertia_J;        /* columns of the movers of one inertia */
   double *own;              /* its generalized forces on coordinates, nv */
@@ -164,17 +164,17 @@ typedef struct pl_work {
 /* Null when there is no memory. Nothing can be evaluated before pl_bind. */
 pl_work *pl_work_new(const pl_tables *);
 void pl_work_free(pl_work *);
-/* Take all memory now that factorizations may require, given bounds on the entries of general factors. */
+/* Allocate all memory that factorizations may require, given bounds on the entries of general factors. */
 int pl_work_reserve(pl_work *, int lower, int upper);
 /* Evaluate with these constants and inputs from now on. Only pointers are copied: the arrays stay the caller's, are never
- * written to, and must live until the next pl_bind. */
+ * written to, and must be valid until the next pl_bind. */
 void pl_bind(pl_work *, const pl_binding *);
-/* PL_OUT_OF_MEMORY, once, where contacts have lacked memory since it was last asked: what was evaluated then is not to be used. */
+/* PL_OUT_OF_MEMORY, once, if memory for contacts was insufficient since the last call: results since then are invalid. */
 int pl_memory_status(pl_work *);
-/* How often the entire system has been evaluated, and the system matrix factorized. */
+/* Number of evaluations of the entire system, and of factorizations of the system matrix. */
 long pl_evaluations(const pl_work *);
 long pl_factorizations(const pl_work *);
-/* Memory that the workspace holds, with the factors of the system matrix. */
+/* Memory of the workspace, including the factors of the system matrix. */
 size_t pl_work_bytes(const pl_work *);
 
 /* virtual_machine.c: `pl_virtual_machine` as a kernel's function evaluates CasADi's function of the kernel's number, with
@@ -187,16 +187,16 @@ static inline void pl_call(const pl_kernel *kernel, const double **arg, double *
 }
 
 /* signals.c */
-/* How an input is given: `input_kind` of a binding. */
+/* Kind of an input: `input_kind` of a binding. */
 enum { PL_INPUT_HELD = 0, PL_INPUT_EXPRESSION = 1, PL_INPUT_SERIES = 2 };
 /* The piece of series i at time t, by its number among the pieces of all series. A series is a piecewise polynomial of degree five;
- * before and after its range (`outside`) it keeps its end values, so that t becomes the end's. */
+ * before and after its range (`outside`) it is constant, and t becomes the time of the end. */
 int pl_series_piece(const pl_binding *, int i, double *t, int *outside);
 void pl_signals(pl_work *, double t);
 
 /* motion.c */
 void pl_kinematics(pl_work *, const double *q, const double *v);
-/* Vq, Av and Aq of a node, and where its own block stands until the next is requested; both after pl_kernel_tangents. */
+/* Vq, Av and Aq of a node, and the address of its own block, valid until the next request; both after pl_kernel_tangents. */
 void pl_node_tangent(pl_work *, int element, int node, const double *v, const double *a);
 const double *pl_own_block(pl_work *, int element, int node);
 
@@ -219,7 +219,7 @@ int pl_articulated_columns(pl_work *);
 /* tangent.c */
 void pl_mass_matrix(pl_work *);
 void pl_rate_matrices(pl_work *);
-/* How many of a node's columns, the first ones, displace it along axes of the ground: K and C do not depend on these. */
+/* Number of a node's first columns that displace it along axes of the ground: K and C do not depend on these. */
 int pl_still_columns(const pl_tables *, int e, int g);
 void pl_tangent(pl_work *, const double *q, const double *v, const double *a);
 
@@ -234,7 +234,7 @@ void pl_add_products(const pl_tables *, const double *K, const double *C, const 
 int pl_forward_derivatives(pl_work *, double t, const double *q, const double *v, double *a, double *da_dq,
                            double *da_dv);
 
-/* inertia.c: inertia that is not rigid */
+/* inertia.c: non-rigid inertia */
 void pl_inertia_values(pl_work *, const double *q, const double *v);
 void pl_inertia_wrenches(pl_work *, const double *a);
 void pl_inertia_articulated(pl_work *);
@@ -244,11 +244,11 @@ void pl_inertia_in_world(pl_work *, int inertia, const double *q, const double *
 void pl_inertia_energy(pl_work *, double *kinetic, double *gravity);
 
 /* sizes.c: in the configuration evaluated last */
-/* How large the robot is [m]: the diagonal of the box around its nodes and masses; never zero. */
+/* Size of the robot [m]: the diagonal of the box around its nodes and masses; never zero. */
 double pl_reach(const pl_work *);
-/* The largest coordinate of any node [m]; 1 where all of them are at the origin. */
+/* The largest coordinate of any node [m]; 1 if all of them are at the origin. */
 double pl_farthest(const pl_work *);
-/* By how much a rate of an element has to grow to turn a node of it by a radian, or to move it by the size of the robot. */
+/* Increment of a rate of an element that rotates one of its nodes by a radian, or moves it by the size of the robot. */
 double pl_rate_size(const pl_work *, int element, int rate, double reach);
 void pl_rate_sizes(const pl_work *, double reach, double *size);
 
@@ -261,7 +261,7 @@ void pl_frame_tangents(pl_work *);
 void pl_force_tangent(pl_work *, const double *q, const double *v);
 void pl_input_tangent(pl_work *, const double *q, const double *v, double *r_signal);
 void pl_constraints(pl_work *, const double *q, const double *v);
-/* Largest of the constraint current values, each as a share of its size: NAN counts as none. */
+/* Largest of the constraint values, each relative to its size; NAN is ignored. */
 double pl_constraint_gap(const pl_work *);
 void pl_constraint_tangent(pl_work *, const double *lambda);
 void pl_constraint_wrenches(pl_work *, const double *lambda);
@@ -292,7 +292,7 @@ void pl_route_input_tangent(pl_work *, double *r_signal);
 void pl_route_rate_tangent(pl_work *, double *r_signal_rate);
 void pl_route_time_tangent(pl_work *, double *r_time);
 
-/* system.c: evaluations of the entire system. They do not depend on what the workspace has evaluated before. */
+/* system.c: evaluations of the entire system. They do not depend on earlier evaluations in the workspace. */
 void pl_evaluate(pl_work *, double t, const double *q, const double *v);
 int pl_forward(pl_work *, double t, const double *q, const double *v, double *a);
 int pl_inverse(pl_work *, double t, const double *q, const double *v, const double *a, double *r);
@@ -304,34 +304,34 @@ void pl_carried(pl_work *, double t, const double *q, const double *v, const dou
 void pl_tangents(pl_work *, const double *q, const double *v, const double *a, const double *lambda);
 int pl_linearized(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
 int pl_project(pl_work *, double t, double *q, double *v, double tolerance);
-/* pl_forward and pl_project for runs: scales and pivots of earlier factorizations are used while they fit. */
+/* pl_forward and pl_project for runs: scales and pivots of earlier factorizations are reused while suitable. */
 int pl_next_forward(pl_work *, double t, const double *q, const double *v, double *a);
 int pl_next_project(pl_work *, double t, double *q, double *v, double tolerance);
-/* Factors of w->saddle; the second for iterations that correct what a solution leaves over (see pl_linear_factor_roughly), the third
+/* Factors of w->saddle; the second for iterations that correct the error of a solution (see pl_linear_factor_roughly), the third
  * for [M, -J'; J, 0], whose scales need no search. */
 int pl_factor(pl_work *);
 int pl_factor_roughly(pl_work *);
 int pl_factor_mass(pl_work *);
-/* What is evaluated from here on does not depend on earlier factorizations. */
+/* Make the following evaluations independent of earlier factorizations. */
 void pl_begin(pl_work *);
 void pl_energies(pl_work *, double t, const double *q, const double *v, double *out);
 void pl_rates(const pl_tables *, const double *q, const double *v, double *qdot);
 void pl_rates_of_rates(const pl_tables *, const double *q, const double *v, const double *a, double *qddot);
 void pl_increment(const pl_tables *, const double *q, const double *x, double *q_new);
 void pl_normalize(const pl_tables *, double *q);
-/* w->saddle = [(cM M + cC C) B + cK K, -J'; J, 0], rows that are switched off replaced by lambda = 0; `turns` as `blocks` in
+/* w->saddle = [(cM M + cC C) B + cK K, -J'; J, 0], inactive rows replaced by lambda = 0; `turns` as `blocks` in
  * pl_step_matrix, null for none. With contacts of the state whose tangents were evaluated last. */
 int pl_assemble(pl_work *, double cM, double cC, double cK, const double *turns);
 
 /* step_matrix.c: Newton's matrix [(cM M + cC C) B + cK K, -J'; L, 0] of an implicit step.
  *
- * First the residual (in w->rhs) and what its tangents need, in one state; then any number of matrices of that state, each
- * factorized at once, `roughly` if its solutions are only to improve what is iterated. `blocks` holds B - 1 on rotations, 3x3
+ * First the residual (in w->rhs) and the data for its tangents, in one state; then any number of matrices of that state, each
+ * factorized at once, `roughly` if its solutions are only used in iterations. `blocks` contains B - 1 on rotations, 3x3
  * column-major each; `rows` L on the pattern of J, null for L = J. */
 void pl_step_linearize(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
 /* The same in the state evaluated last. */
 void pl_step_linearize_here(pl_work *, const double *q, const double *v, const double *a, const double *lambda);
-/* Its tangents alone, after pl_unbalanced in that state. */
+/* Only its tangents, after pl_unbalanced in that state. */
 void pl_step_tangents(pl_work *, const double *q, const double *v, const double *a, const double *lambda);
 int pl_step_matrix(pl_work *, double cM, double cC, double cK, const double *blocks, const double *rows, int roughly);
 /* [M, -J'; J, 0] of the state evaluated last instead. */
@@ -351,13 +351,13 @@ pl_linear *pl_linear_new(int n, const int *colptr, const int *row, const int *or
 void pl_linear_free(pl_linear *);
 size_t pl_linear_bytes(const pl_linear *);
 int pl_linear_reserve(pl_linear *, int lower, int upper);
-/* Forget the scales and pivots of earlier factorizations, on which the next one would otherwise build. */
+/* Discard the scales and pivots of earlier factorizations, which the next one would otherwise reuse. */
 void pl_linear_forget(pl_linear *);
 /* Whether there are scales of an earlier factorization; and scales for rows and columns alike to be used instead. */
 int pl_linear_is_scaled(const pl_linear *);
 void pl_linear_scale(pl_linear *, const double *scales);
 int pl_linear_factor(pl_linear *, const double *values);
-/* The same for iterations that correct what a solution leaves over: it may be off by some hundredths of its size. */
+/* The same for iterations that correct the error of a solution, which may be some hundredths of its size. */
 int pl_linear_factor_roughly(pl_linear *, const double *values);
 void pl_linear_solve(pl_linear *, double *x);
 

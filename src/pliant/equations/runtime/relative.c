@@ -1,9 +1,9 @@
-/* Forces between two frames that depend on their relative pose and twist alone, several instances of one kind at once.
+/* Forces between two frames that depend on their relative pose and twist only, several instances of one type at once.
  *
- * Kernels see the second end from the first one and give the wrench w on it there, with its derivatives K by the relative increment
- * and C by the relative twist. With L = Ad(first)^-1 S the columns of a coordinate, seen from there too, the forces of the ends
- * are -L'w and L'w. The relative twist changes by the increment's rate and by `delta x` the second end's twist, and the second
- * end's wrench turns with its own frame, so that
+ * Kernels use the pose of the second end relative to the first and return the wrench w on it, with its derivatives K with respect
+ * to the relative increment and C by the relative twist. With L = Ad(first)^-1 S the columns of a coordinate, seen from there too,
+ * the forces of the ends are -L'w and L'w. The relative twist changes by the increment's rate and by `delta x` the second end's
+ * twist, and the second end's wrench turns with its own frame, so that
  *
  *   K_first = K - C twist_matrix(second),    K_second = K_first - (delta x* w).
  */
@@ -81,7 +81,7 @@ static void some_forces(pl_work *w, const pl_elements *of, const void *unused) {
 
 void pl_relative_forces(pl_work *w) { pl_over_elements(w, !w->T->n_rel_kind, some_forces, NULL); }
 
-/* X -= A hat(a), for three columns of six rows each */
+/* X -= A hat(a), for three columns of six rows */
 static inline void subtract_turned(const pl_lanes *A, const pl_lanes *a, pl_lanes *X) {
   for (int i = 0; i < 6; ++i) {
     X[i] -= A[6 + i] * a[2] - A[12 + i] * a[1];
@@ -134,7 +134,7 @@ static void block(const void *batch, int row_end, int column_end, int rows, cons
   }
 }
 
-/* Ends that are displaced along fixed directions, as nodes of nets are: nothing but forces and displacements counts. */
+/* Ends that are displaced along fixed directions, as nodes of nets are: only forces and displacements matter. */
 static int only_displaced(const pl_tables *T, const pl_batch *b) {
   for (int l = 0; l < b->count; ++l)
     for (int end = 0; end < 2; ++end) {
@@ -199,7 +199,7 @@ static void some_tangents(pl_work *w, const pl_elements *of, const void *unused)
   }
 }
 
-/* Ends that several elements move reach into other parts: then all columns are filled at once. */
+/* Ends moved by several elements affect other parts: all columns are then filled at once. */
 void pl_relative_tangent(pl_work *w) { pl_over_elements(w, !w->pairs_are_plain || !w->T->n_rel_kind, some_tangents, NULL); }
 
 /* Of one instance: K and C of both wrenches at the world's origin, in convected form, 12 x 12. */
@@ -227,7 +227,7 @@ void pl_relative_force_tangent(pl_work *w, int i, double *K, double *C) {
   }
 }
 
-/* One instance's dr/dsignal for a wrench at the world's origin that the second end feels, and the first one's opposite. */
+/* One instance's dr/dsignal for a wrench at the world's origin on the second end, and its opposite on the first. */
 static void add_column(const pl_work *w, int i, const double *wrench, double *column) {
   const pl_tables *T = w->T;
   for (int end = 0; end < 2; ++end)

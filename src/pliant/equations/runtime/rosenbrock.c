@@ -1,8 +1,8 @@
 /* Linearly implicit method RODASP of order 4(3), L-stable and stiffly accurate (Steinebach 1995; the family is described in
- * Hairer and Wanner, Solving ODEs II, sections IV.7 and VI.4), on the equations as they stand, accelerations z and
- * multipliers y being algebraic unknowns:
+ * Hairer and Wanner, Solving ODEs II, sections IV.7 and VI.4), on the original equations, with accelerations z and
+ * multipliers y as algebraic unknowns:
  *   dx/dt = B(x) v,   dv/dt = z,   0 = r(t, q, v, z, y),   0 = c(t, q, v, z) = J z + gamma
- * with local increments x of the step's start, q = q0 o exp(x). A stiff force then stays in the coordinates it acts on;
+ * with local increments x of the step's start, q = q0 o exp(x). A stiff force then affects only the coordinates it acts on;
  * solved for accelerations, the equations would spread its stage errors over all of them.
  *
  * With s = 1/(gamma h) every stage solves, after elimination of kz = s kv - bz and kv = S kx - bx, S = s + Gamma/2,
@@ -47,7 +47,7 @@ static void turn_blocks(const pl_tables *T, const double *v, double s, double *b
 void pl_rosenbrock_turns(pl_run *r, double h) { turn_blocks(r->w->T, r->v, 1 / (GAMMA * h), r->memory.rosenbrock.blocks); }
 
 /* Explicit dependence on time: f = -dr/dt and g, minus the constraints' d(gamma)/dt, which is the third derivative of their
- * signals and comes from a difference. Inputs are read from t on, so a jump just passed does not count. */
+ * signals and comes from a difference. Inputs are read from t on, so a preceding jump has no effect. */
 static int time_derivatives(pl_run *r, double h, double *f, double *g) {
   pl_work *w = r->w;
   const pl_tables *T = w->T;
@@ -162,7 +162,7 @@ int pl_step_rosenbrock(pl_run *r, double h, double *error) {
   memcpy(r->multipliers1, y, m * sizeof(double));
   pl_increment(T, r->q, x, r->q1);
   if (r->fixed) return PL_OK;
-  /* rates of what vibrates faster than the step count for the way they lead: seen twice through the step's own matrix */
+  /* rates of vibrations faster than the step are weighted by their displacements: filtered twice by the matrix of the step */
   memcpy(v, ev, nv * sizeof(double));
   for (int k = 0; k < 2; ++k) {
     pl_step_product(w, v, NULL, rhs);

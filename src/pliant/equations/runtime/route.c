@@ -1,8 +1,8 @@
-/* Lines through points fixed to nodes, straight in between, with one tension T(length, rate) along them; with friction at the points
- * see route_friction.c.
+/* Lines through points fixed to nodes, straight in between, with one tension T(length, rate) along them; with friction at the
+ * points see route_friction.c.
  *
- * A span from point x to point y, of length L along u, works with the wrenches -u at x and u at y on its length. It changes
- * with the increments of the two nodes that carry its ends only by their difference: what moves both leaves it as it is.
+ * The derivative of the length L of a span from point x to point y along u are the wrenches -u at x and u at y. It depends
+ * only on the difference of the increments of the two nodes of its ends: common motions do not change it.
  * With P = (1 - u u')/L and (s, w) the first end's increment minus the second's, the convected change of these wrenches is
  *
  *   the force  P (s + w x y)  at x,     and the force  -P (s + w x x)  at y.
@@ -64,7 +64,7 @@ static void answer(pl_work *w, int i, pl_route_law *l, int derivatives) {
   if (derivatives) pl_call(T->route_tangent + T->route_kind[i], arg, tangent, w);
 }
 
-/* Tensions of the spans in w->route_tension, where nothing else spreads them. */
+/* Tensions of the spans in w->route_tension, without friction. */
 static void one_tension(pl_work *w, int i, const pl_route_law *l) {
   for (int n = w->T->route_begin[i]; n < w->T->route_begin[i + 1] - 1; ++n)
     w->route_tension[n - w->T->route_begin[i]] = l->tension;
@@ -122,8 +122,8 @@ static void span_tangent(pl_work *w, int n, double tension) {
   }
 }
 
-/* Sums over nodes that move together are carried inward; w->route_sum holds for each node the wrench of dl and that of the points'
- * motion in d(rate). */
+/* Sums over nodes that move together are propagated inward; w->route_sum contains for each node the wrench of dl and that of the
+ * points' motion in d(rate). */
 void pl_route_clear(pl_work *w, int i) {
   const pl_tables *T = w->T;
   memset(w->route_sum, 0, 12 * sizeof(double));
@@ -207,7 +207,7 @@ void pl_route_tangent(pl_work *w) {
   }
 }
 
-/* out (nv x n_signal) += g dT/dsignal, or by the signals' rates */
+/* out (nv x n_signal) += g dT/dsignal, or with respect to the signals' rates */
 static void by_signals(pl_work *w, double *out, int rates) {
   const pl_tables *T = w->T;
   for (int i = 0; i < T->n_route; ++i) {
@@ -232,7 +232,7 @@ static void by_signals(pl_work *w, double *out, int rates) {
 void pl_route_input_tangent(pl_work *w, double *out) { by_signals(w, out, 0); }
 void pl_route_rate_tangent(pl_work *w, double *out) { by_signals(w, out, 1); }
 
-/* r_time (nv) += what r changes by in time as the rates of signals change */
+/* r_time (nv) += time derivative of r due to changing rates of signals */
 void pl_route_time_tangent(pl_work *w, double *out) {
   const pl_tables *T = w->T;
   for (int i = 0; i < T->n_route; ++i) {

@@ -1,11 +1,11 @@
-/* What route.c and route_friction.c share. */
+/* Shared by route.c and route_friction.c. */
 #ifndef PL_ROUTE_H
 #define PL_ROUTE_H
 
 #include "pliant.h"
 #include "spatial.h"
 
-/* Places of a point in w->route_point: position, velocity, direction and length of the span that begins there, its rate. */
+/* Entries of a point in w->route_point: position, velocity, direction and length of the span that begins there, its rate. */
 enum { POSITION = 0, VELOCITY = 3, DIRECTION = 6, SPAN = 9, SPAN_RATE = 10 };
 _Static_assert(SPAN_RATE + 1 == PL_ROUTE_POINT, "eleven numbers per point");
 
@@ -24,16 +24,16 @@ static inline void add_force(const double *x, const double *f, double scale, dou
 }
 
 /* Sums of wrenches on the nodes that change line i, in w->route_sum: set to zero; with the span that begins at point n added; and
- * turned into gradients by the coordinates (nv each, those of other elements are not touched). z may be null. */
+ * converted to gradients with respect to the coordinates (nv each, those of other elements are unchanged). z may be null. */
 void pl_route_clear(pl_work *w, int i);
 void pl_route_add_span(pl_work *w, int n);
 void pl_route_collect(pl_work *w, int i, double *g, double *z);
 
-/* Friction of line i, whose law has been answered: tensions of its spans into w->route_tension, powers added to the scalars. */
+/* Friction of line i, whose law has been evaluated: tensions of its spans into w->route_tension, powers added to the scalars. */
 void pl_friction_forces(pl_work *w, int i, pl_route_law *l);
-/* The same, and what the tensions change by: added to K and C. */
+/* The same, and the derivatives of the tensions, added to K and C. */
 void pl_friction_tangent(pl_work *w, int i, pl_route_law *l);
-/* out (nv) += change of r where the law's tension changes by `law` and the rate at which the line is wound in by `winding`. */
+/* out (nv) += change of r for a change `law` of the law's tension and `winding` of the rate at which the line is wound in. */
 void pl_friction_by_signal(pl_work *w, int i, pl_route_law *l, double law, double winding, double *out);
 
 #endif

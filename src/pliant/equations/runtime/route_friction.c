@@ -1,4 +1,4 @@
-/* Friction of routed lines at the points between their ends, as formula/route.py has it.
+/* Friction of routed lines at the points between their ends, as in formula/route.py.
  *
  * With lengths l and their rates r of the spans 0 .. n-1, the turns theta at the points 1 .. n-1, and sums A, R of l and r over the
  * spans from point i on, the line slides at point i towards its first point with
@@ -19,8 +19,9 @@
 
 static const double SMALLEST_TURN = 1e-4; /* as in formula/route.py */
 
-/* Places of a point in w->friction: of the span that begins there its share f, of the turn at the point theta, S = sqrt(sin^2 +
- * SMALLEST_TURN^2), the way of sliding tanh(..), its derivative by the speed, the speed, and the sum A of lengths from there on. */
+/* Entries of a point in w->friction: of the span that begins there its ratio f, of the turn at the point theta, S = sqrt(sin^2 +
+ * SMALLEST_TURN^2), the direction of sliding tanh(..), its derivative with respect to the speed, the speed, and the sum A of
+ * lengths from there on. */
 enum { SHARE = 0, TURN, SINE, WAY, WAY_RATE, SPEED, BEYOND };
 _Static_assert(BEYOND + 1 == PL_FRICTION_POINT, "seven numbers per point");
 
@@ -73,8 +74,8 @@ void pl_friction_forces(pl_work *w, int i, pl_route_law *l) {
   l->scalars[2] += (w->route_tension[0] - l->tension) * x.winding;
 }
 
-/* Changes of the tensions, where lengths, rates and turns change by dl, dr (of each span) and dturn (of the point that it begins at);
- * any of them may be null. */
+/* Changes of the tensions for changes dl, dr of lengths and rates (of each span) and dturn of the turns (of the point that it
+ * begins at); any of them may be null. */
 static void change(const pl_work *w, const line *x, const pl_route_law *l, const double *dl, const double *dr,
                    const double *dturn, double dwinding, double dlaw, int stride, double *out) {
   double length = 0, rate = dwinding, beyond = 0, beyond_rate = 0;

@@ -1,4 +1,4 @@
-/* Contacts in a run: what they remember from step to step, and what is kept of them at samples. */
+/* Contacts in a run: their memory from step to step, and their records at samples. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,10 +6,10 @@
 #include "contact.h"
 #include "integrate.h"
 
-#define CROWD 30        /* contacts, of which one is not much */
-#define REBOUND 0.1     /* of the speed before it, or the largest of the run: a rebound that counts */
-#define RESOLVED 0.5    /* of the speed at which surfaces met, what is left after the first step of an impact that is resolved */
-#define SAME_PLACE 1e-9 /* of how far the robot reaches: nodes that moved by more between two steps were put elsewhere */
+#define CROWD 30        /* number of contacts above which a single one is insignificant */
+#define REBOUND 0.1     /* relevant rebound, relative to the speed before it, or the largest of the run */
+#define RESOLVED 0.5    /* fraction of the impact speed that remains after the first step of a resolved impact */
+#define SAME_PLACE 1e-9 /* fraction of the robot's extent: nodes that moved by more between two steps were set by the caller */
 
 int pl_run_contacts_new(pl_run *r) {
   if (!r->w->contacts) return PL_OK;
@@ -37,7 +37,7 @@ void pl_run_forget_contacts(pl_run *r) {
   if (r->w->contacts) r->w->contacts->memory = NULL;
 }
 
-/* Whether nodes are where the memory has them. */
+/* Whether nodes are in the poses of the memory. */
 static int in_place(const pl_run *r) {
   const double *p = r->w->p, *remembered = r->contact[0]->p;
   const int n = 3 * r->w->T->n_node;
@@ -48,7 +48,7 @@ static int in_place(const pl_run *r) {
   return 1;
 }
 
-/* Contacts that the caller says something of are as he says; evaluated again, a sliding one would not quite be. */
+/* Contacts specified by the caller are used unchanged; evaluated again, a sliding one would differ slightly. */
 static void keep_given(pl_run *r) {
   const pl_contact_memory *given = r->w->contacts->memory;
   pl_contact_memory *own = r->contact[0];
@@ -65,7 +65,7 @@ static void keep_given(pl_run *r) {
 int pl_run_begin_contacts(pl_run *r) {
   pl_work *w = r->w;
   if (!w->contacts || (r->touched && in_place(r))) return PL_OK;
-  if (r->touched) { /* the caller has set another state: nothing is known of what came before */
+  if (r->touched) { /* the caller has set another state: there is no memory */
     w->contacts->memory = NULL;
     pl_evaluate(w, pl_time(r, r->t), r->q, r->v);
   }
@@ -117,7 +117,7 @@ int pl_run_passed(pl_run *r, double t) {
   return pl_contact_passed(w, r->contact[0]);
 }
 
-/* Impacts of this step that would lead to a rebound, and of which the step has passed over the better part. */
+/* Impacts of this step that would lead to a rebound, and that the step has mostly passed over. */
 static int passed_over(const pl_run *r) {
   const pl_contacts *c = r->w->contacts;
   int count = 0;
@@ -137,7 +137,7 @@ int pl_run_commit_contacts(pl_run *r, double t) {
   const int status = pl_contact_remember(w, r->contact[1]);
   pl_contact_memory *before = r->contact[0];
   r->contact[0] = r->contact[1], r->contact[1] = before;
-  /* forces are the same under the new memory, but not what they change with */
+  /* forces are the same with the new memory, but not their derivatives */
   r->evaluated = w->contacts->n ? NAN : t;
   pl_run_use_contacts(r);
   return status;
@@ -184,5 +184,5 @@ int pl_run_contacts_now(pl_run *r, int capacity, double *out) {
   return pl_contacts_at(r->w, r->t, r->q, r->v, capacity, out);
 }
 
-/* For callers: where the records of each sample begin, and all records. */
+/* For callers: index of the first record of each sample, and all records. */
 void pl_run_contacts(const pl_run *r, const int **begin, const double **record) { *begin = r->log.begin, *record = r->log.record; }

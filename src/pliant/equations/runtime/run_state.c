@@ -1,4 +1,4 @@
-/* A run between two steps as bytes: all that its next steps depend on, but for factors, which are made again. */
+/* A run between two steps as bytes: everything that its next steps depend on, except factors, which are recomputed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,13 @@
-/* Iterations of Newton's method with factors of an earlier matrix, improved by what the iterations since then have shown
- * (Broyden's update in the form of Kelley, Iterative Methods for Linear and Nonlinear Equations, 1995, section 7.3): only the
- * changes of the unknowns are stored. Lengths are measured by the inertia of each coordinate, so that rotations and displacements
- * of one node stand side by side; multipliers have none and go along.
+/* Iterations of Newton's method with factors of an earlier matrix, improved by the iterations since then (Broyden's update in the
+ * form of
+ * Kelley, Iterative Methods for Linear and Nonlinear Equations, 1995, section 7.3): only the changes of the unknowns are stored.
+ * Lengths are weighted by the inertia of each coordinate, so that rotations and displacements of a node are comparable; multipliers
+ * have no weight.
  *
- * Free nodes are displaced along axes of the ground, but what they are tied to stands in their own axes: where a rod swings, the
- * matrix turns with it. So factors serve longer when they are turned along: with Q the turns of all nodes' displacements since
- * the factorization, Q A Q' is nearer to the matrix of the present state than A, and has the same factors. */
+ * Free nodes are displaced along axes of the ground, but their stiffness is constant in their own axes: if a rod swings, the matrix
+ * rotates with it. So factors can be reused longer if they are rotated too: with Q the rotations of all nodes' displacements
+ * since the
+ * factorization, Q A Q' is closer to the matrix of the current state than A, and has the same factors. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +21,7 @@ static void place(pl_secant *s, pl_memory *m) {
   s->axes = pl_doubles(m, 9 * (size_t)s->nodes), s->turn = pl_doubles(m, 9 * (size_t)s->nodes), s->node = pl_ints(m, s->nodes);
 }
 
-/* Whether a node has displacements along axes of the ground and turns of its own. */
+/* Whether a node has displacements along axes of the ground and a free rotation. */
 static int is_free(const pl_tables *T, int g) {
   const int e = T->node_elem[g];
   if (T->elem_base[e] || T->elem_nodes[e] != 1) return 0;

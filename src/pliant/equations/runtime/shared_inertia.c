@@ -1,4 +1,4 @@
-/* Inertia between two frames, several instances of one kind at once: kinetic energy 1/2 W'M W, W the body twists of both.
+/* Inertia between two frames, several instances of one type at once: kinetic energy 1/2 W'M W, W the body twists of both.
  *
  * Kernels work in the frames' own axes, as those of inertia.c do and with the same equations: with the columns J = dW/dv,
  *
@@ -54,7 +54,7 @@ static void body_accelerations(const pl_work *w, const inertias *x, pl_lanes *ou
   }
 }
 
-/* Wrenches that the motion requires, into the nodes' bias. */
+/* Add the wrenches required by the motion to the nodes' bias. */
 void pl_shared_inertia_wrenches(pl_work *w) {
   const pl_tables *T = w->T;
   PL_EACH_BATCH(b, T->n_shared_kind, T->shared_begin) {

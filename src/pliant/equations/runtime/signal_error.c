@@ -1,15 +1,15 @@
-/* Whether a step follows the signals: what varies within it has to be what its ends tell.
+/* Error control of signals: their variation within a step has to be represented by its ends.
  *
- * A stiff robot takes long steps, after each of which it is in balance with the forces there. Nothing in such a step notices a force
- * that swings to and fro within it, as long as it is the same at the end; but samples within the step, and the work, would be wrong. */
+ * A stiff robot takes long steps, after each of which it is in balance with the current forces. Such a step does not detect a force
+ * that oscillates within it and is the same at the end; but samples within the step, and the work, would be wrong. */
 #include <math.h>
 #include <string.h>
 
 #include "integrate.h"
 
-#define ALLOWED 1e-3 /* of the largest value of a signal so far */
+#define ALLOWED 1e-3 /* tolerance, relative to the largest value of a signal so far */
 
-/* Places within the step that no simple fraction of a period coincides with. */
+/* Points within the step that do not coincide with simple fractions of a period. */
 static const double PLACES[] = {0.381966, 0.693147};
 
 double pl_signal_error(pl_run *r, double h) {
@@ -28,7 +28,7 @@ double pl_signal_error(pl_run *r, double h) {
   if (!memcmp(y0, y1, bytes) && !memcmp(d0, d1, bytes)) {
     int still = 1;
     for (int i = 0; i < n; ++i) still &= d0[i] == 0 && dd0[i] == 0 && dd1[i] == 0;
-    if (still) return 0; /* held: pulses between such times are not looked for */
+    if (still) return 0; /* constant: pulses between such times are not searched for */
   }
   for (int i = 0; i < n; ++i) largest[i] = fmax(largest[i], fmax(fabs(y0[i]), fabs(y1[i])));
   for (size_t k = 0; k < sizeof PLACES / sizeof *PLACES; ++k) {

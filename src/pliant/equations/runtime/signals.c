@@ -1,4 +1,4 @@
-/* Everything that varies in time: inputs from expressions, recorded series or the caller, then signals made of them. */
+/* Functions of time: inputs from expressions, recorded series or the caller, then signals computed from them. */
 #include "pliant.h"
 
 int pl_series_piece(const pl_binding *b, int i, double *t, int *outside) {

@@ -1,5 +1,5 @@
-/* What lengths and coordinates of a robot are measured against, in the configuration evaluated last. Tolerances are shares of
- * these, so that a robot written in other units is solved by the same steps. */
+/* Reference sizes of lengths and coordinates of a robot, in the configuration evaluated last. Tolerances are relative to these,
+ * so that a robot written in other units is solved with the same steps. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static void include(double box[2][3], const double *x, double radius) {
   for (int i = 0; i < 3; ++i) box[0][i] = fmin(box[0][i], x[i] - radius), box[1][i] = fmax(box[1][i], x[i] + radius);
 }
 
-/* A mass as far out as its radius of gyration about its centre: single bodies have a size by it. */
+/* Extend the size by the radius of gyration of a mass about its centre, which gives single bodies a size. */
 static void include_mass(double box[2][3], const double *c, const double *R, const double *p) {
   double centre[3];
   if (!(c[0] > 0)) return;
@@ -32,7 +32,7 @@ static double far_out(const pl_work *w) {
   return y;
 }
 
-/* Points this near to the origin [m] are there but for round-off. */
+/* Points closer to the origin than this [m] are at the origin, up to round-off. */
 #define AT_ORIGIN 1e-12
 
 double pl_farthest(const pl_work *w) {
@@ -40,7 +40,7 @@ double pl_farthest(const pl_work *w) {
   return y > AT_ORIGIN ? y : 1;
 }
 
-/* Whether nothing but bodies that fly freely moves against the ground. */
+/* Whether only free-flying bodies move relative to the ground. */
 static int flies(const pl_tables *T) {
   for (int e = 0; e < T->n_elem; ++e)
     if (!T->elem_base[e] && T->elem_k[e] != 6) return 0;
@@ -58,7 +58,7 @@ double pl_reach(const pl_work *w) {
   for (int g = 1; g < T->n_node; ++g)
     if (T->node_mass[g] >= 0) include_mass(masses, w->theta + T->node_mass[g], w->R + 9 * g, w->p + 3 * g);
   const double size = diagonal(masses);
-  /* nodes at one place that something guides: as far as from there to the ground's origin, if that is further */
+  /* guided nodes at one point: the distance from there to the ground's origin, if larger */
   if (diagonal(nodes) > 0 || (size > 0 && flies(T))) return size;
   return size > 0 ? fmax(size, far_out(w)) : pl_farthest(w);
 }

@@ -2,7 +2,7 @@
  *
  * A rigid inertia is ten numbers: mass, first moment (3), second moments xx yy zz xy xz yz. An articulated inertia is a
  * full 6x6 matrix by columns of eight rows: the linear part, a zero, the angular part, a zero, so that each part has the
- * width of a vector. Wrenches beside it are such columns too.
+ * width of a vector. Wrenches used with it are such columns too.
  */
 #ifndef PLIANT_SPATIAL_H
 #define PLIANT_SPATIAL_H
@@ -32,7 +32,7 @@ static inline void matmul3(const double *A, const double *B, double *C) {
   for (int j = 0; j < 3; ++j) rotate3(A, B + 3 * j, C + 3 * j);
 }
 
-/* two short sums instead of a long one: neither waits for the other */
+/* two independent sums, which shortens the dependency chain */
 static inline double dot6(const double *a, const double *b) {
   return (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) + (a[3] * b[3] + a[4] * b[4] + a[5] * b[5]);
 }
@@ -72,7 +72,7 @@ static inline void wrench_to_local(const double *R, const double *p, const doubl
 
 enum { RIGID = 10, COLUMN = 8, ANGULAR = 4, FULL = 6 * COLUMN };
 
-/* Where component i of six stands in a column. */
+/* Index of component i of six in a column. */
 #define ROW(i) ((i) < 3 ? (i) : (i) + 1)
 
 /* c . x for a column c and six numbers x */
@@ -97,7 +97,7 @@ static inline void rigid_times(const double *I, const double *x, double *y) {
 #pragma GCC diagnostic ignored "-Wpsabi" /* so does how they are returned, but those functions are inlined */
 typedef double column __attribute__((vector_size(COLUMN * sizeof(double))));
 typedef double part __attribute__((vector_size(ANGULAR * sizeof(double))));
-/* The same anywhere in memory: compilers copy bytes in smaller pieces, which take long to come together again. */
+/* The same anywhere in memory: compilers copy bytes in smaller pieces, which stalls store forwarding. */
 typedef double placed_column __attribute__((vector_size(COLUMN * sizeof(double)), aligned(8), may_alias));
 typedef double placed_part __attribute__((vector_size(ANGULAR * sizeof(double)), aligned(8), may_alias));
 #define SUM(a, b) ((a) + (b))
@@ -159,7 +159,7 @@ static inline part combine(const part *X, double x, double y, double z) {
   return PART_SUM(PART_SUM(PART_SCALED(X[0], x), PART_SCALED(X[1], y)), PART_SCALED(X[2], z));
 }
 
-/* A vector by its next components, (y, z, x) and (z, x, y): what it is crossed with needs the same. */
+/* A vector by its next components, (y, z, x) and (z, x, y): the other factor of a cross product needs the same. */
 typedef struct lever {
   part yzx, zxy;
 } lever;
@@ -209,7 +209,7 @@ static inline void world_inertia(const double *c, const double *R, const double 
   I[7] = ENTRY(J[1], 0), I[8] = ENTRY(J[2], 0), I[9] = ENTRY(J[2], 1);
 }
 
-/* Parts are stored whole: who loads a vector at once would wait for numbers that were stored one by one. */
+/* Parts are stored as vectors: loading a vector stalls if its numbers were stored one by one. */
 static inline void put_column(double *x, double a, double b, double c, double d, double e, double f) {
   const part linear = PART(a, b, c, 0), angular = PART(d, e, f, 0);
   store_part(x, &linear), store_part(x + ANGULAR, &angular);

@@ -1,7 +1,7 @@
-/* The matrix of an implicit step, and what a step needs beside it: the one place that knows in which form it is kept.
+/* The matrix of an implicit step, and related data: the only file that depends on the form in which it is stored.
  *
- * Assembled, on the system's pattern; or, for long chains, as recursions over the tree (tree_matrix.c), in which case the
- * assembled form serves where the recursions come to a pivot that is not sound. */
+ * Assembled, on the system's pattern; or, for long chains, as recursions over the tree (tree_matrix.c), in which case the assembled
+ * form is used if the recursions encounter an unacceptable pivot. */
 #include <string.h>
 
 #include "contact.h"

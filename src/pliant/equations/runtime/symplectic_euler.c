@@ -1,6 +1,6 @@
-/* One evaluation of the equations per step: rates continue with the accelerations of the state, positions with the new rates.
+/* One evaluation of the equations per step: rates are advanced with the accelerations of the state, positions with the new rates.
  *   v1 = v + h a(q, v, t),   q1 = q (+) h v1
- * First order. Energy of undamped motions stays bounded while the step is short against the fastest vibration. */
+ * First order. Energy of undamped motions stays bounded if the step is short compared with the fastest vibration. */
 #include "integrate.h"
 
 int pl_step_symplectic_euler(pl_run *r, double h, double *error) {

@@ -1,4 +1,4 @@
-/* Evaluations of the entire system, and what integrators need around them. */
+/* Evaluations of the entire system, and related functions for integrators. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 #include "tree_matrix.h"
 #include "work_parts.h"
 
-/* Coordinates on the longest way to the ground, in whole vectors; and whether such ways explain the whole pattern. */
+/* Coordinates on the longest path to the ground, rounded up to full vectors; and whether such paths determine the entire pattern.
+ * */
 static void measure_paths(pl_work *w) {
   const pl_tables *T = w->T;
   int longest = 0, entries = 0;
@@ -58,7 +59,7 @@ static void place_temporary(const pl_tables *T, pl_temporary *x, pl_memory *m) {
   x->tension_by_signal = pl_doubles(m, signals), x->tension_by_signal_rate = pl_doubles(m, signals);
   x->lanes_numbers = pl_doubles(m, (size_t)PL_WIDTH * T->max_lane_numbers);
   x->lanes_by_signals = pl_doubles(m, 6 * PL_WIDTH * signals);
-  /* beside numbers: 36 arguments and 360 results at most, those of a motion, and those of an inertia's tangent */
+  /* in addition to numbers: at most 36 arguments and 360 results, those of a motion, and those of an inertia's tangent */
   x->single = pl_doubles(m, 400 + 18 * k + k * k + T->max_lane_numbers + 6 * signals + (T->n_inertia ? 8 * n + 2 * n * n : 0));
   if (!T->n_inertia) return;
   x->inertia_lanes = pl_doubles(m, PL_WIDTH * (n + 2 * n * n)), x->inertia_columns = pl_doubles(m, PL_WIDTH * 3 * n);
@@ -185,7 +186,7 @@ size_t pl_layout_size(int which) {
   return which >= 0 && which < 4 ? sizes[which] : 0;
 }
 
-/* Signals, kinematics and forces: what every evaluation starts with. */
+/* Signals, kinematics and forces: the beginning of every evaluation. */
 void pl_evaluate(pl_work *w, double t, const double *q, const double *v) {
   pl_signals(w, t);
   pl_kinematics(w, q, v);
@@ -270,7 +271,8 @@ int pl_work_reserve(pl_work *w, int lower, int upper) {
   return own_linear(w) ? pl_linear_reserve(w->own_saddle.linear, lower, upper) : PL_OUT_OF_MEMORY;
 }
 
-/* The inertia of each coordinate becomes one, hence no entry of M is larger, and the largest of every constraint row too. */
+/* Scale the inertia of each coordinate to one, so that no entry of M is larger, and also the largest entry of every constraint
+ * row. */
 static void scale_by_mass(pl_work *w) {
   const pl_tables *T = w->T;
   double *scale = w->scale, *largest = scale + T->nv;
@@ -299,7 +301,7 @@ int pl_factor_mass(pl_work *w) {
 /* Accelerations (and multipliers in w->lambda) in the state (q, v) at time t. */
 int pl_next_forward(pl_work *w, double t, const double *q, const double *v, double *a) {
   const pl_tables *T = w->T;
-  /* a diverged state would come out as a singular matrix further down: tell the two apart here */
+  /* a diverged state would appear as a singular matrix below: distinguish the two here */
   for (int i = 0; i < T->nv; ++i)
     if (!isfinite(v[i])) return PL_NOT_FINITE;
   pl_evaluate(w, t, q, v);
@@ -343,8 +345,8 @@ void pl_unbalanced_here(pl_work *w, const double *q, const double *v, const doub
   pl_residual(w, v, a, w->rhs);
 }
 
-/* Wrenches that nodes hand on to what they are held by, 6 each: of everything that is fixed to them or hangs on them, from
- * inertia, weight, all forces and the constraints; what holds a node exerts it on the node. */
+/* Wrenches transmitted by nodes to their bases, 6 each: of everything that is fixed to them or supported by them, from inertia,
+ * weight, all forces and the constraints; as exerted by the base on the node. */
 void pl_carried(pl_work *w, double t, const double *q, const double *v, const double *a, const double *lambda, int count,
                 const int *nodes, double *out) {
   pl_unbalanced(w, t, q, v, a, lambda);
@@ -360,7 +362,7 @@ void pl_tangents(pl_work *w, const double *q, const double *v, const double *a, 
   if (w->T->m) pl_constraint_tangent(w, lambda);
 }
 
-/* r and constraints as pl_unbalanced gives them, and K, C, M, J. */
+/* r and constraints as by pl_unbalanced, and K, C, M, J. */
 int pl_linearized(pl_work *w, double t, const double *q, const double *v, const double *a, const double *lambda) {
   pl_unbalanced(w, t, q, v, a, lambda);
   pl_tangents(w, q, v, a, lambda);
@@ -374,7 +376,7 @@ static double largest_active(const pl_work *w, const double *x) {
   return y;
 }
 
-/* Nearest state (in the mass metric) that satisfies the constraints and their rates. */
+/* Closest state (in the mass metric) that satisfies the constraints and their rates. */
 int pl_next_project(pl_work *w, double t, double *q, double *v, double tolerance) {
   const pl_tables *T = w->T;
   if (!T->m) return PL_OK;

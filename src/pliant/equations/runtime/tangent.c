@@ -1,12 +1,12 @@
-/* Tangents of the tree: what inverse dynamics gives for a neighbouring motion.
+/* Tangents of the tree: derivatives of inverse dynamics.
  *
- * Variations are world-side increments eta of the nodes' poses; wrenches are varied in convected form, turning along
+ * Variations are world-side increments eta of the nodes' poses; wrenches are varied in convected form, rotating
  * with their node. A rigid body of inertia I, momentum (l, k), twist (v, w), first moment h, second moments J then has
  *
  *   d(I A + V x* I V) = I eta_ddot + B eta_dot,   B = [0, -2 l^; 0, G],
  *   G = 2 (v.h) 1 - h v' - v h' + (w^ J - J w^) - k^,
  *
- * and B, like I, adds up over bodies that move together. Only the angular part of eta_dot enters.
+ * and B, like I, is summed over bodies that move together. Only the angular part of eta_dot has an effect.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@
 
 enum { FEW = 6 }; /* coordinates of an element that PL_BY_SIZE knows */
 
-/* Momentum l and G of every node's own mass. */
+/* Momentum l and G of the mass of every node. */
 static void some_rate_matrices(pl_work *w, const pl_elements *of, const void *unused) {
   (void)unused;
   for (int g = of->first_node ? of->first_node : 1; g < of->end_node; ++g) {
@@ -40,7 +40,7 @@ _Static_assert(PATH_RESULTS + 5 == PL_PATH_ROWS, "five rows of results");
 
 typedef struct path {
   int depth, top; /* coordinates on it, and the node that it ends on */
-  int rates;      /* whether Vq, Av and Aq are wanted beside S */
+  int rates;      /* whether Vq, Av and Aq are needed in addition to S */
 } path;
 
 static void push(pl_work *w, path *p, int g) {
@@ -57,13 +57,13 @@ static void push(pl_work *w, path *p, int g) {
   p->top = g;
 }
 
-/* Make the path that of element e's base. */
+/* Set the path to that of element e's base. */
 static void follow(pl_work *w, path *p, int e) {
   const pl_tables *T = w->T;
   const int b = T->elem_base[e];
   if (p->top == b) return;
   const int above = b ? T->elem_base[T->node_elem[b]] : 0;
-  if (!b || above != p->top) { /* not the next node on the same path: collect it from the ground up */
+  if (!b || above != p->top) { /* not the next node on the same path: collect it from the ground outward */
     p->depth = p->top = 0;
     /* the base itself comes last; it is not on the path where it has no coordinates */
     for (int n = T->path_begin[e + 1] - 1; n >= T->path_begin[e]; --n)
@@ -119,7 +119,7 @@ static void spread_above(const pl_tables *T, int e, int i, int depth, const doub
   const int *at = T->path_upper, begin = T->path_begin[e], end = T->path_begin[e + 1];
   if (begin == end) return;
   X += T->elem_stride[e] * i;
-  if (at[begin] + T->elem_k[T->node_elem[T->path_node[begin]]] - at[end - 1] == depth) { /* one stretch of rows */
+  if (at[begin] + T->elem_k[T->node_elem[T->path_node[begin]]] - at[end - 1] == depth) { /* contiguous rows */
     memcpy(X + at[end - 1], x, depth * sizeof(double));
     return;
   }
@@ -130,17 +130,17 @@ static void spread_above(const pl_tables *T, int e, int i, int depth, const doub
   }
 }
 
-/* What an element has with itself and on its path: P = I S, Q = B'S, and the columns W and Y that dr/dq and dr/dv have, summed over
+/* Sums of an element for its own block and its path: P = I S, Q = B'S, and the columns W and Y of dr/dq and dr/dv, summed over
  * its nodes. */
 typedef struct sums {
   double *P, *Q, *W, *Y; /* 6 x k, Q 3 x k */
 } sums;
 
-/* The same of some columns of one element side by side, with what these have in the element's own blocks, row by row. */
+/* The same for some columns of one element at once, with their contribution to the element's own blocks, row by row. */
 typedef struct side {
   int first, count; /* columns; lanes beyond `count` repeat the last one */
   pl_lanes P[6], Q[3], W[6], Y[6];
-  pl_lanes *M, *K, *C; /* k each; null where nothing is wanted */
+  pl_lanes *M, *K, *C; /* k each; null if not needed */
 } side;
 
 /* Those columns out of S, Vq, Av or Aq of a node. */
@@ -198,7 +198,7 @@ PL_INLINE void add_rows(const int k, int first, const double *S, const pl_lanes 
   }
 }
 
-/* Adds what one node has. M is symmetric: rows above the first column follow from others. */
+/* Add the contribution of one node. M is symmetric: rows above the first column follow from others. */
 PL_INLINE void add_node(const int k, const pl_work *w, int g, side *x) {
   const double *S = w->S + w->T->node_s[g], *I = w->inertia + RIGID * g, *B = w->B + RATE * g;
   pl_lanes s[6], rate[6], y[6];
@@ -219,21 +219,21 @@ PL_INLINE void add_node(const int k, const pl_work *w, int g, side *x) {
   add_rows(k, 0, S, y, x->C, x->Y);
 }
 
-/* So many rows of these columns into a matrix whose columns are `stride` apart. */
+/* Some rows of these columns into a matrix whose columns are `stride` apart. */
 PL_INLINE void put_columns(const side *x, int rows, const pl_lanes *from, int stride, double *X) {
   double *to[PL_WIDTH];
   for (int l = 0; l < x->count; ++l) to[l] = X + stride * (x->first + l);
   lanes_take(from, rows, x->count, to);
 }
 
-/* What the element's path needs; those on the ground have none. */
+/* Sums for the element's path; elements on the ground have none. */
 static inline void put_sums(const side *x, int tangents, const sums *out) {
   put_columns(x, 6, x->P, 6, out->P);
   if (!tangents) return;
   put_columns(x, 3, x->Q, 3, out->Q), put_columns(x, 6, x->W, 6, out->W), put_columns(x, 6, x->Y, 6, out->Y);
 }
 
-/* Adds the blocks of nodes whose subspace turns with the coordinates, from column `still` on. */
+/* Add the blocks of nodes whose subspace depends on the coordinates, from column `still` on. */
 PL_INLINE void add_own_blocks(const int k, pl_work *w, int e, int still) {
   const pl_tables *T = w->T;
   double *K = w->K + T->elem_pos[e];

@@ -1,24 +1,24 @@
-/* Products of one row of numbers with the tangents: x'K, x'C and x'M without the matrices.
+/* Products of a row vector with the tangents: x'K, x'C and x'M without the matrices.
  *
  * x is a motion of the tree, in which node g has the twist W = W_base + S x. With P = sum I W and Q = sum B'W over a node and
- * everything beyond it, and F the wrench that it carries (I, B and F as in tangent.c), the node adds for coordinate j of its element
+ * everything beyond it, and F its transmitted wrench (I, B and F as in tangent.c), the node adds for coordinate j of its element
  *
  *   x'M_j = P.S_j,   x'C_j = P.Av_j + Q.S_j,   x'K_j = P.Aq_j + Q.Vq_j - (W x* F).S_j + x'(own block)_j,
  *
- * in which Q meets angular parts alone. So the tree costs as much as one evaluation. Forces on coordinates are multiplied block by
- * block; everything else that adds to the tangents is assembled, in matrices that are zero but for it. */
+ * where Q is multiplied with angular parts only. So the cost for the tree is that of one evaluation. Forces on coordinates are
+ * multiplied block by block; all other contributions to the tangents are assembled in separate matrices. */
 #include <string.h>
 
 #include "pliant.h"
 #include "spatial.h"
 
-/* Of a node: W, P, Q, in memory that derivatives.c uses otherwise. */
+/* Of a node: W, P, Q, in memory that is otherwise used by derivatives.c. */
 enum { PRODUCTS = 16, P_AT = 6, Q_AT = 12 };
 _Static_assert((int)PRODUCTS <= 6 * PL_LANES, "room for the products of a node");
 
 static double *products_of(const pl_work *w, int g) { return w->lanes + PRODUCTS * g; }
 
-/* Twists of all nodes from the ground outward, and what their own masses have of P and Q. */
+/* Twists of all nodes from the ground outward, and the contributions of their masses to P and Q. */
 static void sweep_out(pl_work *w, const double *x) {
   const pl_tables *T = w->T;
   memset(products_of(w, 0), 0, PRODUCTS * sizeof(double));
@@ -36,7 +36,7 @@ static void sweep_out(pl_work *w, const double *x) {
   }
 }
 
-/* What a node adds to the products of its element. */
+/* Contribution of a node to the products of its element. */
 PL_INLINE void add_node(const int k, const pl_work *w, int g, double *xK, double *xC, double *xM) {
   const int at = w->T->node_s[g];
   const double *S = w->S + at, *Vq = w->Vq + at, *Av = w->Av + at, *Aq = w->Aq + at;

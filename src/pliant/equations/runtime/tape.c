@@ -1,7 +1,7 @@
-/* The record of a run: where its steps began.
+/* The record of a run: the beginnings of its steps.
  *
- * Times of all steps are kept. Of states, only as many as there is memory for: when it is full every second one is dropped, and
- * what is missing is computed again from the one before, a stretch at a time. */
+ * Times of all steps are stored, but only as many states as fit in memory: when it is full every second one is dropped, and missing
+ * ones are recomputed from the previous one, for several steps at a time. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,16 +11,16 @@
 
 struct pl_tape {
   size_t size;             /* numbers in a state */
-  long count, capacity;    /* steps recorded, and room for them */
+  long count, capacity;    /* number of recorded steps, and capacity */
   pl_tape_step *step;
-  long stride, room, kept; /* a state of every stride-th step; room for how many, and how many there are */
+  long stride, room, kept; /* a state of every stride-th step; capacity, and number */
   double *state;
-  double *stretch;         /* states between two that are kept, computed again */
-  long first, filled;      /* the first of them, and how many */
-  int stages;              /* whether the state restored last came with stages */
+  double *stretch;         /* recomputed states between two stored ones */
+  long first, filled;      /* the first of them, and their number */
+  int stages;              /* whether the state restored last has recorded stages */
 };
 
-/* Numbers of the stages, where they are recorded. */
+/* Size of the stages, if they are recorded. */
 static size_t stage_size(const pl_run *r) {
   return r->method == PL_ROSENBROCK && !r->w->T->m ? ROSENBROCK_STAGES * 3 * (size_t)r->w->T->nv : 0;
 }
@@ -70,7 +70,7 @@ void pl_tape_free(pl_tape *x) {
 long pl_tape_count(const pl_tape *x) { return x->count; }
 const pl_tape_step *pl_tape_at(const pl_tape *x, long step) { return x->step + step; }
 
-/* Room for one more state: more memory, or every second one is dropped. */
+/* Make space for one more state: allocate more memory, or drop every second one. */
 static int make_room(pl_tape *x) {
   static const long FIRST = 64;
   if (x->kept == x->room) {
@@ -123,7 +123,7 @@ static void place_time(pl_run *r, long step) {
   if (r->secant) pl_secant_forget(r->secant);
 }
 
-/* States from the one kept before `step` up to it. */
+/* Recompute the states from the last stored one before `step`. */
 static int fill(pl_run *r, long step) {
   pl_tape *x = r->tape;
   const long first = step / x->stride * x->stride;

@@ -1,8 +1,10 @@
 /* A loop in several threads, for the few computations that are long enough.
  *
- * A caller offers its loop to helpers that wait, and takes parts of it itself until none are left. So it never waits for a helper
- * that the system has not woken yet, only for one in the middle of a part; and what each part computes does not depend on who does
- * it. Helpers serve one caller at a time: others do their loops alone.
+  * A caller offers its loop to waiting helper threads, and processes parts of it itself until none are left. So it never waits
+  * for a
+  * thread that the system has not woken yet, only for one in the middle of a part; and the result of each part does not depend on
+  * the
+  * thread. Helper threads serve one caller at a time: others run their loops alone.
  *
  * Compiled with PL_WITH_THREADS only (POSIX threads); without it, as in exported C, loops run in the caller. */
 #include "threads.h"
@@ -16,13 +18,13 @@
 #define MOST_HELPERS 3
 
 static struct {
-  pthread_mutex_t serving; /* held by the caller that the helpers serve */
+  pthread_mutex_t serving; /* held by the caller that the helper threads serve */
   pthread_mutex_t lock;    /* guards what follows */
   pthread_cond_t offered, idle;
   pl_part part;            /* null while nothing is offered */
   const void *loop;
   int count, size, helpers, busy;
-  atomic_int next;         /* first number that nobody has taken yet */
+  atomic_int next;         /* first index that has not been taken yet */
 } pool = {.serving = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .offered = PTHREAD_COND_INITIALIZER,
           .idle = PTHREAD_COND_INITIALIZER};
 
@@ -48,7 +50,7 @@ static void *help(void *unused) {
   return NULL;
 }
 
-/* Threads do not follow into a child process, and what they held must not stay held there. */
+/* Threads do not exist in a forked process, where their locks must be released. */
 static void in_child(void) {
   pthread_mutex_init(&pool.serving, NULL), pthread_mutex_init(&pool.lock, NULL);
   pthread_cond_init(&pool.offered, NULL), pthread_cond_init(&pool.idle, NULL);

@@ -4,12 +4,12 @@
 
 #include "pliant.h"
 
-/* Does the part from `begin` to `end` of a loop. Parts run at the same time, so none may need what another does. */
+/* Does the part from `begin` to `end` of a loop. Parts run concurrently and must be independent. */
 typedef void (*pl_part)(const void *loop, int begin, int end);
 
 /* Does a loop over 0 ... count in parts of `size`, some of them in other threads where there are any. */
 void pl_in_parts(int count, int size, pl_part part, const void *loop);
-/* At most so many threads from now on, the caller's included: 1 for none besides, 0 for as many as there are processors. */
+/* Set the maximum number of threads, including the caller's: 1 for no others, 0 for the number of processors. */
 void pl_use_threads(int most);
 
 #endif

@@ -1,6 +1,6 @@
 /* Recursions over the tree of frames.
  *
- * Everything is expressed in world axes at the world's origin, so going from a frame to its base is an addition: no
+ * Everything is expressed in world axes at the world's origin, so a transfer from a frame to its base is an addition: no
  * spatial transforms. An element owns coordinates and one or more nodes (frames) that move with them; a joint has one
  * node, a rod segment has one per quadrature point and attachment.
  */
@@ -10,7 +10,7 @@
 #include "spatial.h"
 #include "work_parts.h"
 
-/* Inertia, momentum, and the wrench that the velocity requires minus the external one, of each node's own mass. */
+/* Inertia, momentum, and the wrench required by the velocity minus the external one, of the mass of each node. */
 static void some_inertias(pl_work *w, const pl_elements *of, const void *unused) {
   const pl_tables *T = w->T;
   (void)unused;
@@ -72,12 +72,12 @@ static void some_wrenches(pl_work *w, const pl_elements *of, const void *result)
   }
 }
 
-/* Wrench of every node and all that hangs on it, from accelerations; its work on the coordinates in r. */
+/* Wrench of every node and everything supported by it, from accelerations; its work on the coordinates in r. */
 void pl_wrenches(pl_work *w, double *r) { pl_over_elements(w, !w->on_ground, some_wrenches, &r); }
 
-/* r = M a + h: the generalized forces that are missing for the motion (v, a); fills node inertias and forces. */
+/* r = M a + h: the generalized forces required by the motion (v, a); fills node inertias and forces. */
 void pl_residual(pl_work *w, const double *v, const double *a, double *r) {
-  (void)v; /* the twists of pl_kinematics hold all that depends on it */
+  (void)v; /* the twists of pl_kinematics contain all that depends on it */
   pl_ground_acceleration(w);
   pl_over_elements(w, !w->on_ground, some_accelerations, a);
   pl_inertias(w);
@@ -88,7 +88,7 @@ void pl_residual(pl_work *w, const double *v, const double *a, double *r) {
     for (int i = 0; i < w->T->nv; ++i) r[i] += w->own[i];
 }
 
-/* Sums of `size` numbers per node over all that hangs on it. */
+/* Sums of `size` numbers per node over everything supported by it. */
 void pl_composite(const pl_tables *T, double *X, int size) {
   for (int e = T->n_elem - 1; e >= 0; --e) {
     const int b = T->elem_base[e];

@@ -1,26 +1,26 @@
-/* The matrix of an implicit step without a matrix: elimination over the tree of elements, cost linear in their number.
+/* The matrix of an implicit step without a matrix: elimination over the tree of elements, with cost linear in their number.
  *
- * Between coordinates along one path every entry of K, C and M is full, so assembled matrices of chains are dense. But the
- * unknowns y of a step reach the equations only by way of the nodes. With da = cM B y, dv = cC B y and dq = cK y (B turns
+ * Between coordinates along one path every entry of K, C and M is nonzero, so assembled matrices of chains are dense. But the
+ * unknowns y of a step act on the equations only through the nodes. With da = cM B y, dv = cC B y and dq = cK y (B turns
  * columns of rotations, see step_matrix.c) the motion z = (eta_ddot, eta_dot, eta) that they make of a node on base b is
  *
  *   z = z_b + Z y,    Z = (cK Aq + (cC Av + cM S) B,  cK Vq + cC S B,  cK S),
  *
- * and the wrench f that the node takes on, seen turning along with it, is that of its own mass and interactions and all that
- * its elements hand on. A node hands on f + (cK S y) x* F, with F the wrench it carries; the rows of its element are S' of that
- * and what acts on the element's coordinates themselves. So from the tips inward, as for articulated bodies (tree.c),
+ * and the wrench f on the node, in convected form, is that of its own mass and interactions and that
+ * passed on by its elements. A node passes on f + (cK S y) x* F, with F its transmitted wrench; the rows of its element are S' of
+ * that and the forces on the element's coordinates themselves. So from the tips inward, as for articulated bodies (tree.c),
  *
  *   f = P z + p,   D = S' (P Z + cK S x* F) + own,   G = P Z + cK S x* F,   U = S' P,
  *   y = D^-1 (right-hand side - S' p - U z_b),   P_b += P - G D^-1 U,   p_b += p + G D^-1 (right-hand side - S' p),
  *
  * summed over an element's nodes. P starts from the node's inertia I, rate matrix B (tangent.c), and interactions.
  *
- * Constraints, and interactions between several moving nodes (links), have unknowns of their own: multipliers, and changes of
+ * Constraints, and interactions between several moving nodes (links), have additional unknowns: multipliers, and changes of
  * the wrenches on their frames. They border the tree's matrix H,
  *
  *   [H, -N; L, E] [y; x] = [b; c],   (E + L H^-1 N) x = c - L H^-1 b,   y = H^-1 b + H^-1 N x,
  *
- * one solution with H for each, so a few of them leave the cost linear. */
+ * one solution with H for each, so the cost stays linear if they are few. */
 #include <math.h>
 #include <string.h>
 
@@ -28,8 +28,8 @@
 #include "spatial.h"
 #include "tree_matrix.h"
 
-#define SOUND 1e-8    /* of what stood in its column, the least that a pivot may be */
-#define CANCELS 1e-3  /* of what a diagonal entry is the sum of, the least that counts as its size */
+#define SOUND 1e-8    /* smallest pivot, relative to its column before elimination */
+#define CANCELS 1e-3  /* smallest size of a diagonal entry, relative to its summands */
 
 /* The weights of a step's matrix. */
 typedef struct weights {
@@ -45,8 +45,8 @@ static inline void add_scaled(int n, double c, const double *restrict x, double 
     for (int l = 0; l < 4; ++l) y[i + l] += c * x[i + l];
 }
 
-/* LU with rows exchanged, after scaling rows and columns alike by the diagonal: coordinates of one element differ in unit.
- * `scale` comes with the size of what each diagonal entry is the sum of. */
+/* LU with rows exchanged, after scaling rows and columns alike by the diagonal: coordinates of one element have different units.
+ * `scale` contains the size of the summands of each diagonal entry. */
 static int factor(int k, int stride, double *A, double *scale, int *pivot) {
   for (int i = 0; i < k; ++i) {
     const double *row = A + (size_t)stride * i;
@@ -297,9 +297,10 @@ static void solve_tree(pl_work *w, double *x) {
   }
 }
 
-/* -- constraints and links ------------------------------------------------------------------------------------------------------ */
+/* -- constraints and links --------------------------------------------------------------------------------------------------- */
 
-/* Columns N and rows L of a link: its wrenches on the coordinates, and minus what they are by the motion of its frames. */
+/* Columns N and rows L of a link: its wrenches on the coordinates, and minus their derivatives with respect to the motion of its
+ * frames. */
 static void link_border(pl_work *w, const pl_link *x) {
   pl_tree *t = w->tree;
   const pl_tables *T = w->T;
@@ -346,7 +347,7 @@ static int factor_border(pl_work *w, const double *rows) {
   return factor(n, n, t->corner, t->corner_scale, t->corner_pivot);
 }
 
-/* -- the whole ------------------------------------------------------------------------------------------------------------------ */
+/* -- the complete matrix ----------------------------------------------------------------------------------------------------- */
 
 int pl_tree_factor(pl_work *w, double cM, double cC, double cK, const double *blocks, const double *rows) {
   const pl_tables *T = w->T;
@@ -381,7 +382,7 @@ void pl_tree_solve(pl_work *w, double *x) {
   memcpy(x + T->nv, beside, T->m * sizeof(double));
 }
 
-/* -- products ------------------------------------------------------------------------------------------------------------------- */
+/* -- products ---------------------------------------------------------------------------------------------------------------- */
 
 /* y += S x for columns of six */
 static inline void add_columns(int k, const double *restrict S, const double *restrict x, double *restrict y) {
@@ -389,7 +390,7 @@ static inline void add_columns(int k, const double *restrict S, const double *re
     for (int i = 0; i < 6; ++i) y[i] += S[6 * j + i] * x[j];
 }
 
-/* eta_ddot and eta_dot of all nodes, and the wrenches that these ask of each node alone. */
+/* eta_ddot and eta_dot of all nodes, and the wrenches that these require of each node alone. */
 static void product_wrenches(pl_work *w, const double *a, const double *v) {
   pl_tree *t = w->tree;
   const pl_tables *T = w->T;
@@ -452,7 +453,7 @@ void pl_tree_product(pl_work *w, const double *a, const double *v, double *y) {
   }
 }
 
-/* The diagonal of M by composite inertias, in P, which holds nothing that a solution needs. */
+/* The diagonal of M by composite inertias, in P, which is not needed for solutions. */
 void pl_tree_inertias(pl_work *w, double *out) {
   pl_tree *t = w->tree;
   const pl_tables *T = w->T;

@@ -4,18 +4,18 @@
 
 #include "pliant.h"
 
-/* The motion of a node that the unknowns of a step make: eta_ddot, eta_dot, eta, six numbers each. Where nothing on a node or
- * beyond it requires eta, the first two alone count. Rows are padded to whole vectors. */
+/* The motion of a node due to the unknowns of a step: eta_ddot, eta_dot, eta, six numbers each. If nothing on a node or
+ * beyond it requires eta, only the first two are used. Rows are padded to full vectors. */
 enum { BY_A = 0, BY_V = 6, BY_Q = 12, MOTION = 18, NARROW = 12, WIDE = 20 };
 
 typedef enum { PL_FRAME_FORCE, PL_RELATIVE_FORCE, PL_FRAME_CONSTRAINT } pl_link_sort;
 
-/* A force or constraint between frames on several moving nodes: unknowns of its own beside the coordinates, six per frame. */
+/* A force or constraint between frames on several moving nodes: additional unknowns, six per frame. */
 typedef struct pl_link {
   pl_link_sort sort;
-  int index;             /* its number among those of its sort */
+  int index;             /* its index among those of its type */
   int count, first;      /* frames; its first unknown */
-  size_t at;             /* where its tangents stand in `link_C` and `link_K` */
+  size_t at;             /* index of its tangents in `link_C` and `link_K` */
   const int *nodes;
 } pl_link;
 
@@ -24,16 +24,16 @@ typedef struct pl_tree {
   const double *q, *v, *a, *lambda; /* of the state that was linearized */
   /* per node */
   int *width;                   /* NARROW or WIDE */
-  int *inner;                   /* whether elements stand on it */
-  int *loaded;                  /* which of `load` is its own, -1 for none */
-  size_t *at_Z;                 /* where its rows of Z stand */
-  double *S, *I;                /* as the workspace had them */
+  int *inner;                   /* whether elements are based on it */
+  int *loaded;                  /* its index in `load`, -1 for none */
+  size_t *at_Z;                 /* index of its rows of Z */
+  double *S, *I;                /* as in the workspace */
   double *Z, *P, *p, *z;        /* see tree_matrix.c */
   double *load;                 /* change of the wrench on a node by its own eta_ddot, eta_dot, eta: 6 x 6 each, by rows */
   /* per element; matrices by rows, rows of its rates with `stride` numbers */
   int *stride;                  /* rates, rounded up to whole vectors */
-  size_t *at_own, *at_base;     /* where its blocks of k rows, and of six, stand */
-  double *own_M, *own_C, *own_K;    /* dr/da, dr/dv, dr/dq beside what goes by way of the nodes */
+  size_t *at_own, *at_base;     /* indices of its blocks of k rows, and of six */
+  double *own_M, *own_C, *own_K;    /* dr/da, dr/dv, dr/dq in addition to the contributions through the nodes */
   double *base_M, *base_C, *base_K; /* change of the wrench on its base by its own a, v, q; with inertias that are not rigid */
   double *by_A, *by_V;          /* change of its r by eta_ddot and eta_dot of its base, k x 6; with such inertias */
   double *D, *G, *U, *scale;    /* factors; see tree_matrix.c */

@@ -1,5 +1,5 @@
-/* Tangents of every node, element and interaction on its own, as tree_matrix.c puts them together: nothing here is a matrix of
- * the entire system, so memory and time are linear in the number of elements. */
+/* Tangents of every node, element and interaction separately, as combined by tree_matrix.c: no matrix of the entire system is
+ * formed, so memory and time are linear in the number of elements. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,7 +160,7 @@ static void add_turned(int rows, int columns, double share, const double *X, int
     for (int i = 0; i < rows; ++i) Y[(size_t)stride * i + j] += share * X[ld * j + i];
 }
 
-/* What evaluations of other states would overwrite before the step is done. */
+/* Data that evaluations of other states would overwrite before the end of the step. */
 static void keep(pl_work *w) {
   memcpy(w->tree->S, w->S, (size_t)w->T->n_s * sizeof(double));
   memcpy(w->tree->I, w->inertia, RIGID * (size_t)w->T->n_node * sizeof(double));
@@ -183,7 +183,7 @@ static void clear(pl_tree *t) {
   memset(t->by_V, 0, 6 * (size_t)T->nv * sizeof(double));
 }
 
-/* Inertias that are not rigid: on their node, and on the element based there whose coordinates they count in. */
+/* Non-rigid inertias: on their node, and on the element based there whose coordinates they contain. */
 static void add_inertias(pl_work *w, const double *q, const double *a) {
   pl_tree *t = w->tree;
   const pl_tables *T = w->T;
@@ -231,7 +231,7 @@ static void add_coordinate_forces(pl_work *w, const double *q, const double *v) 
   }
 }
 
-/* Tangents of one interaction between frames into C and K, zeros where it is not in force. */
+/* Tangents of one interaction between frames into C and K, zeros if it is not active. */
 static void evaluate(pl_work *w, const pl_link *x, const double *lambda, double *C, double *K) {
   const size_t bytes = 36 * (size_t)x->count * x->count * sizeof(double);
   const pl_tables *T = w->T;

@@ -1,4 +1,4 @@
-/* Kernels that are not compiled: CasADi's virtual machine behind the signature of a compiled one. */
+/* Kernels that are not compiled: CasADi's virtual machine with the signature of a compiled one. */
 #include "pliant.h"
 
 typedef int (*evaluate_by_id)(int id, const double **arg, double **res, long long *iw, double *w, int mem);

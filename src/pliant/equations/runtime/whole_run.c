@@ -1,4 +1,4 @@
-/* Runs that nothing interrupts, from their start to what is kept of them in one call. */
+/* Uninterrupted runs, from their start to their kept results in one call. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 int pl_call_fastest_rate(pl_work *, const pl_arguments *, double *const *out);
 
-/* pl_call_fastest_rate with several bindings, each in a state of its own; NAN where it has no answer. */
+/* pl_call_fastest_rate with several bindings, each in a state of its own; NAN if it fails. */
 int pl_fastest_rates(const pl_tables *T, int count, const pl_binding *const *bound, double t, const double *const *q,
                      const double *const *v, double *out) {
   pl_work *w = pl_work_new(T);
@@ -22,7 +22,7 @@ int pl_fastest_rates(const pl_tables *T, int count, const pl_binding *const *bou
   return PL_OK;
 }
 
-/* What outputs read beside states and signals, where they need nothing of it: carried wrenches, energies, sums of contacts. */
+/* Unused arguments of outputs: transmitted wrenches, energies, sums of contacts. */
 static const double nothing[3] = {0};
 
 /* Outputs at all samples: `kernel` as `output_function` of Python, `sizes` as in pl_rows, results of n numbers in res. */
@@ -47,8 +47,8 @@ static int sample_outputs(pl_work *w, const pl_run_head *asked, const pl_kernel 
   return status;
 }
 
-/* A run of at most so many steps; asked: what it begins with and where its samples go, and in return how far it came. PL_OK: it has
- * reached its end, and outputs (if a kernel of them is given) are evaluated at all samples. */
+/* A run with a maximum number of steps; asked: its initial state and the arrays of its samples, and on return its progress.
+ * PL_OK: it has reached its end, and outputs (if a kernel of them is given) are evaluated at all samples. */
 int pl_run_whole(const pl_tables *T, const pl_binding *bound, pl_run_head *asked, long most_steps,
                  const pl_kernel *kernel, int n_res, double *const *res, const int *res_step, const int *sizes) {
   pl_work *w = pl_work_new(T);

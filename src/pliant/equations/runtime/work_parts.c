@@ -1,8 +1,10 @@
 /* Loops over the elements of a robot in several threads, for meshes and long rods.
  *
- * Elements are cut into as many parts for any number of threads, and each part owns its elements: their nodes, and the columns of
- * their coordinates in matrices. What acts between elements of two parts is computed in both, and each takes what is its own. So no
- * sum depends on who is first, and the bits not on the threads. */
+  * Elements are divided into the same parts for any number of threads, and each part owns its elements: their nodes, and the
+  * columns of
+  * their coordinates in matrices. Interactions between elements of two parts are computed in both, and each adds its own
+  * contribution.
+  * So no sum depends on the order of threads, and results are bitwise independent of their number. */
 #include "work_parts.h"
 
 #include "threads.h"

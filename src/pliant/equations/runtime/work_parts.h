@@ -9,11 +9,11 @@ typedef struct pl_elements {
   int begin, end, first_node, end_node, first_v, end_v;
 } pl_elements;
 
-/* Evaluates what belongs to some elements. The workspace is a copy with scratch memory of its own: only what it points to stays, and
- * what is added to energy, dissipation and supply. */
+/* Evaluates what belongs to some elements. The workspace is a copy with separate scratch memory: only the arrays it points to persist, and
+ * the values added to energy, dissipation and supply. */
 typedef void (*pl_elements_part)(pl_work *, const pl_elements *, const void *loop);
 
-/* Does a loop over all elements in parts, which must write to nothing but what is their own; as one where the robot is small, or
+/* Does a loop over all elements in parts, which must write only to their own data; as one part if the robot is small, or
  * if `whole` is set. */
 void pl_over_elements(pl_work *, int whole, pl_elements_part part, const void *loop);
 
