@@ -23,7 +23,7 @@ Theme = Literal[
 """Themes, in the order of tables."""
 
 Measure = Literal["relative", "of the largest", "absolute"]
-"""How the error is measured: each difference over its reference, over the largest reference, or in the unit of the value."""
+"""Measures of the error: each difference relative to its reference, relative to the largest reference, or absolute."""
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,17 @@ class CaseResult:
 
 @dataclass(frozen=True)
 class Case:
-    """A case with a known answer.
+    """A case with a known solution.
 
     Attributes:
-        compute: gives `CaseResult`; it is called with the path of `data` where the case needs one.
-        theme: the table that it stands in.
+        compute: returns a `CaseResult`; it is called with the path of `data` if the case needs one.
+        theme: the table that contains it.
         compared: description of the compared quantity, with units.
-        source: where the reference comes from: citation, equation, table or page.
-        tolerance: largest error that is allowed, measured as `measure` says.
+        source: of the reference: citation, equation, table or page.
+        tolerance: largest allowed error, in the given `measure`.
         unit: of value and reference, "" for numbers.
-        data: file of recordings that it needs, in the folder that the user names.
-        package: module that it needs beside what Pliant itself does, and `install` the name that pip knows it by.
+        data: file of recordings that it needs, in the folder given by the user.
+        package: module that it needs in addition to those of Pliant, and `install` its name for pip.
         quick: whether it takes less than about a second, so that the tests run it.
     """
 
@@ -84,7 +84,7 @@ class Case:
     quick: bool = True
 
     def error(self, found: CaseResult) -> np.ndarray:
-        """Errors of all entries, in the case's measure; not a number where value or reference is none."""
+        """Errors of all entries, in the case's measure; NaN if value or reference is."""
         value, reference = np.broadcast_arrays(np.asarray(found.value, float), np.asarray(found.reference, float))
         difference = np.abs(value - reference)
         if self.measure == "absolute":
@@ -96,7 +96,7 @@ class Case:
 
 
 def case(theme: Theme, **options: Any) -> Callable[[Callable[..., CaseResult]], Case]:
-    """Decorator that makes a case of the function that computes it; `options` are the other attributes of `Case`."""
+    """Decorator that creates a case from the function that computes it; `options` are the other attributes of `Case`."""
 
     def decorate(compute: Callable[..., CaseResult]) -> Case:
         return Case(compute, theme, **options)

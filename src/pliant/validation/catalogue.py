@@ -24,7 +24,7 @@ class UnknownCase(ValueError):
 
 @dataclass(frozen=True)
 class Entry:
-    """A case with its name, which is that of its file, and its title, the first line of the file's text."""
+    """A case with its name, which is that of its file, and its title, the first line of the file's docstring."""
 
     name: str
     title: str
@@ -32,7 +32,7 @@ class Entry:
 
 
 def names() -> list[str]:
-    """Names of all cases, in order of the alphabet; nothing is imported for them."""
+    """Names of all cases, in alphabetical order; no case is imported."""
     return sorted(module.name for module in iter_modules(cases.__path__))
 
 

@@ -1,4 +1,4 @@
-"""A block and a ball on a plane, which several cases use."""
+"""A block and a ball on a plane, used by several cases."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The continuous rod as a boundary-value problem, solved by SciPy: the reference of cases, which shares no formula with the rods of
-the package."""
+"""The continuous rod as a boundary-value problem, solved by SciPy: the reference of cases, independent of the formulas of the
+package's rods."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ClampedRod:
     moment: Any = (0.0, 0.0, 0.0)
 
     def position(self, at: Any) -> np.ndarray:
-        """Position at arc lengths (3 x n) [m]; the loads grow in four steps, each beginning with the solution before it."""
+        """Position at arc lengths (3 x n) [m]; the loads are applied in four steps, each starting from the previous solution."""
         s = np.linspace(0, self.length, 31)
         y = np.zeros((10, len(s)))
         unloaded = np.concatenate([np.zeros(3), self.base, np.zeros(3)])
@@ -57,7 +57,7 @@ class ClampedRod:
         return np.asarray(found.sol(at)[:3])
 
     def _slope(self, s: np.ndarray, y: np.ndarray, share: float) -> np.ndarray:
-        """Slopes of position, quaternion and moment: equilibrium of forces is solved, n = tip force + weight beyond."""
+        """Derivatives of position, quaternion and moment: equilibrium of forces is solved, n = tip force + weight beyond."""
         R = _matrix(y[3:7])
         n = share * (np.array(self.force)[:, None] + np.array(self.weight)[:, None] * (self.length - s))
         strain = np.einsum("jik,jk->ik", R, n) / np.array(self.translational)[:, None]

@@ -1,4 +1,4 @@
-"""Momentum of robots all of whose coordinates are those of free frames."""
+"""Momentum of robots whose coordinates are all those of free frames."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def frames(eqs: Equations) -> list[tuple[int, int]]:
 
 
 def momentum(eqs: Equations, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Linear and angular momentum about the world's origin: the work of v's momenta on rigid motions of everything."""
+    """Linear and angular momentum about the world's origin: the work of the momenta of v on rigid motions of the robot."""
     directions = np.zeros((len(v), 6))
     for at, rate in frames(eqs):
         w, x, y, z = q[at + 3 : at + 7]

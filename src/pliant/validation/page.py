@@ -25,7 +25,7 @@ PACKAGES = ("scipy", "pin", "mujoco")
 """Additional packages whose versions are listed."""
 MARKS = "os^vDP"
 OWN, EXACT = tuple(COLOURS[k] for k in (0, 1, 4, 6, 5)), COLOURS[2]
-"""Colours of what Pliant computed, and of references."""
+"""Colours of Pliant's results, and of references."""
 FEW = 10
 """Fewer points than this are drawn as marks."""
 
@@ -54,7 +54,7 @@ def findings_page(findings: ValidationResults) -> str:
 
 
 def summary(findings: ValidationResults) -> str:
-    """How many cases there were and how they came out, in a sentence."""
+    """Numbers of cases and their outcomes, in a sentence."""
     count, failed, left = len(findings.outcomes), len(findings.failed), len(findings.not_run)
     seconds = sum(x.seconds for x in findings.outcomes)
     words = f"{count - failed} of {count} cases are within their tolerances, computed in {seconds:.0f} s"
@@ -104,7 +104,7 @@ def _case(outcome: Outcome) -> str:
 
 
 def _draw(plot: Plot) -> Any:
-    """Curves of Pliant with marks of the reference on them; where Pliant has few points, the other way round."""
+    """Curves of Pliant with marks of the reference; the reverse if Pliant has few points."""
     ax = axes(None, width=3.5, height=2.2)
     own = [line for line in plot.lines if not line.exact]
     exact = [line for line in plot.lines if line.exact]

@@ -13,7 +13,7 @@ from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import with_rod_model
 
 SLENDER = {"shear_factor": 1e3, "stretch_factor": 1e3}
-"""Parameters of the bundled cantilever that all but forbid shear and stretch."""
+"""Parameters of the bundled cantilever for which shear and stretch are negligible."""
 BENDING = 1e7 * np.pi / 4 * 0.01**4
 """Bending stiffness of the bundled cantilever [N m^2]; it is 1 m long."""
 LINE_MASS = 1000 * np.pi * 0.01**2

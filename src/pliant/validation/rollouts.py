@@ -1,4 +1,4 @@
-"""An arm that other simulators have moved, and their tips."""
+"""An arm simulated by other programs, and the motions of its tip."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SOURCE = (
 
 
 def beside(file: Path, gravity: str, rod: str, more: str = "") -> CaseResult:
-    """Mean distance of the tip from those of soromox and SoRoSim [mm], which are at fault by less than they differ."""
+    """Mean distance of the tip from those of soromox and SoRoSim [mm], whose errors are smaller than their difference."""
     run = simulate(
         derive(load_text(MODEL.replace("GRAVITY", gravity).replace("ROD", rod) + more)), 3.0, save_every=0.01
     )

@@ -20,8 +20,8 @@ class Outcome:
     """Outcome of a case.
 
     Attributes:
-        found: value and reference; None where they could not be computed, and `message` says why.
-        error: the largest one, in the case's measure; worst: the index of that entry in the flat arrays.
+        found: value and reference; None if they could not be computed, with the reason in `message`.
+        error: the largest error, in the case's measure; worst: its index in the flattened arrays.
         seconds: wall time that it took [s].
     """
 
@@ -60,7 +60,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class NotRun:
-    """A case that could not be tried, and why."""
+    """A case that was not run, and the reason."""
 
     entry: Entry
     reason: str
@@ -72,14 +72,14 @@ class NotRun:
 
 @dataclass(frozen=True)
 class ValidationResults:
-    """How all cases came out."""
+    """Outcomes of all cases."""
 
     outcomes: tuple[Outcome, ...]
     not_run: tuple[NotRun, ...]
 
     @property
     def failed(self) -> tuple[Outcome, ...]:
-        """Those beyond their tolerance, or that could not be computed."""
+        """Cases beyond their tolerance, or that could not be computed."""
         return tuple(x for x in self.outcomes if not x.ok)
 
     def as_dict(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ MIDDLE = 0.175
 LINK, CLAMPS = 0.27, 0.03
 """Published length of the link, and distance of the clamps from its top [m]."""
 PUBLISHED_SCALE = 0.25
-"""What the authors' 10 cm are 40 % of [m]. They call it l_zs and do not define it."""
+"""The length of which the authors' 10 cm are 40 % [m]. They call it l_zs and do not define it."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class TrackerData:
 
     Attributes:
         time: of the samples [s]; angle: of the arm from hanging down, towards +x [rad].
-        fabric: place of node 8 against the joint (n x 3) [m]; radius: its mean distance from the joint along the arm [m].
-        arm: distance of the further link tracker from the joint [m]: the arm is at least as long.
+        fabric: position of node 8 relative to the joint (n x 3) [m]; radius: its mean distance from the joint along the arm [m].
+        arm: distance of the further link tracker from the joint [m]: a lower bound of its length.
         first: samples of the first half.
     """
 
@@ -57,7 +57,8 @@ class TrackerData:
 
 
 def read_sleeve(file: Path) -> TrackerData:
-    """Angle, joint and node 8 from the recording. Plane of the swing, joint and distances come from the first half alone."""
+    """Angle, joint and node 8 from the recording. Plane of the swing, joint and distances are determined from the first half
+    alone."""
     recording = read_recording(file)
 
     def place(name: str) -> np.ndarray:
@@ -89,7 +90,7 @@ def read_sleeve(file: Path) -> TrackerData:
 
 def driven_sleeve(measured: TrackerData) -> Equations:
     """The bundled sleeve with its arm fixed at the first angle, then driven as recorded."""
-    # the model's joint turns the hanging arm towards -x
+    # the model's joint rotates the hanging arm towards -x
     swung = -(measured.angle - measured.angle[0])
     before = np.arange(0, HELD, 0.025)
     time, swing = np.r_[before, measured.time + HELD], np.r_[0 * before, swung]
@@ -137,10 +138,10 @@ Choices = Mapping[str, Sequence[float]]
 def fit_on_first_half(
     eqs: Equations, measured: TrackerData, place: dict[str, float], choices: Choices
 ) -> tuple[dict[str, float], float]:
-    """The parameters among all combinations of `choices` with the least error in the first half, and that error [m].
+    """The parameters among all combinations of `choices` with the smallest error in the first half, and that error [m].
 
-    The second half is neither simulated nor looked at. A grid, because fabric that falls in folds on an arm depends on its
-    parameters in jumps.
+    The second half is neither simulated nor used. A grid, because the folds of fabric on an arm depend on its
+    parameters discontinuously.
     """
     found = []
     for combination in product(*choices.values()):
@@ -159,6 +160,6 @@ def main_frequency(signal: np.ndarray, time: np.ndarray) -> float:
 
 
 def spectrum(signal: np.ndarray, time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Frequencies [Hz] and heights of the spectrum of a signal without its mean, windowed, as a share of the highest."""
+    """Frequencies [Hz] and heights of the spectrum of a signal without its mean, windowed, relative to the highest."""
     height = np.abs(np.fft.rfft((signal - signal.mean()) * np.hanning(len(signal)), 4096))
     return np.fft.rfftfreq(4096, float(time[1] - time[0])), height / height.max()

@@ -1,4 +1,4 @@
-"""A thick rubber rod that several cases bend: its model, loads, and the continuous rod."""
+"""A thick rubber rod used by several cases: its model, loads, and the continuous rod."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from pliant.validation.contact_models import block
     tolerance=2e-3,
 )
 def check() -> CaseResult:
-    """Halved in on from 0.49 and 0.51."""
+    """Bisection from 0.49 and 0.51."""
     low, high = 0.49, 0.51
     while high - low > 1e-3:
         middle = (low + high) / 2

@@ -20,7 +20,7 @@ ANGLES = (0.1, 0.3)
     unit="m/s^2",
 )
 def check() -> CaseResult:
-    """The slope is a pull along the plane; the normal force of a level one suffices for friction to hold."""
+    """The slope is modelled by a force along a level plane, whose normal force is sufficient for rolling without slip."""
     value = []
     for angle in ANGLES:
         run = simulate(ball("friction: 0.5", speed=0.0, pull=float(9.81 * np.sin(angle))), 1.0, save_every=0.1)

@@ -28,7 +28,7 @@ KINDS = ("pcs, elements: 24", "gvs, order: 4")
     unit="Hz",
 )
 def check() -> CaseResult:
-    """The rod has the one strain in question."""
+    """The rod has only the strain under test."""
     value = [
         [modes(derive(load_text(MODEL.format(strain=strain, kind=kind))), count=2).frequencies for kind in KINDS]
         for strain in ("stretch", "twist")

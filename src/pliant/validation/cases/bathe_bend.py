@@ -27,7 +27,7 @@ rods:
 loads: {{tip: {{frame: bend.tip, force: [0, 0, =push]}}}}
 """
 PUBLISHED = {300.0: (22.33, 58.84, 40.08), 450.0: (18.62, 52.32, 48.39), 600.0: (15.79, 47.23, 53.37)}
-"""Place of the tip by the load: towards the centre of the arc, along the tangent of the base, and out of the plane."""
+"""Position of the tip for each load: towards the centre of the arc, along the tangent of the base, and out of the plane."""
 
 
 @case(

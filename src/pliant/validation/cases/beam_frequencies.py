@@ -21,7 +21,7 @@ WORDS = ("pcs:30", "cosserat:30", "finite_element:8", "pseudo_rigid:30", "timosh
     unit="Hz",
 )
 def check() -> CaseResult:
-    """Shear and stretch all but forbidden; rotary inertia of the sections lowers the third by a thousandth."""
+    """Shear and stretch are negligible; rotary inertia of the sections lowers the third frequency by a thousandth."""
     b = np.array([_root(x) for x in (1.9, 4.7, 7.9)])
     exact = np.repeat(b**2 * np.sqrt(BENDING / LINE_MASS) / (2 * np.pi), 2)
     return CaseResult(

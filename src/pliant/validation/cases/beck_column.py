@@ -47,7 +47,7 @@ def critical() -> float:
     tolerance=5e-4,
 )
 def check() -> CaseResult:
-    """Small motions of the straight column; the load is halved in on by whether one of them grows."""
+    """Small motions of the straight column; the critical load is found by bisection on whether one of them grows."""
     eqs = derive(load_text(MODEL))
 
     def grows(load: float) -> bool:

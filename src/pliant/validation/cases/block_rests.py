@@ -19,6 +19,6 @@ from pliant.validation.contact_models import block
     unit="m",
 )
 def check() -> CaseResult:
-    """What creep there were would add up."""
+    """Any creep would accumulate."""
     run = simulate(block(0.4), 3600.0, save_every=1.0)
     return CaseResult(np.ptp(np.asarray(run.q)[1:, :3], axis=0), np.zeros(3))

@@ -26,7 +26,7 @@ METHODS: tuple[dict[str, Any], ...] = (
     tolerance=1e-3,
 )
 def check() -> CaseResult:
-    """The acceleration is taken between half a second and one second."""
+    """The acceleration is evaluated between half a second and one second."""
     eqs, value = block(0.6), []
     for options in METHODS:
         run = simulate(eqs, 1.0, save_every=0.1, **options)

@@ -17,6 +17,6 @@ from pliant.validation.contact_models import block
     unit="m",
 )
 def check() -> CaseResult:
-    """Afterwards it stands."""
+    """Afterwards it stays at rest."""
     run = simulate(block(0.0, speed=1.0), 1.0, save_every=0.05)
     return CaseResult(np.asarray(run.q)[-1, 0], 1 / (2 * 0.5 * 9.81))

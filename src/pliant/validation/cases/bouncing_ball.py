@@ -21,7 +21,7 @@ G = 9.81
     unit="s",
 )
 def check() -> CaseResult:
-    """A stiffness of 2 MN/m makes bounces of less than a millisecond."""
+    """With a stiffness of 2 MN/m an impact takes less than a millisecond."""
     value, reference, lines = [], [], []
     for restitution in (0.8, 1.0):
         law = f"restitution: {restitution}, stiffness: 2 MN/m"

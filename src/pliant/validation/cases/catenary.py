@@ -12,7 +12,7 @@ from pliant.validation.case import CaseResult, Line, Plot, case
 
 LENGTH, SPAN, RADIUS, E, DENSITY = 1.0, 0.7, 1e-3, 5e6, 1100.0
 HALF = 1.410185
-"""Half the angle of the arc with this length and span, which the cable starts as [rad]."""
+"""Half the angle of the arc with this length and span, the initial shape of the cable [rad]."""
 STATIONS = np.linspace(0, 1, 11)[1:-1]
 MODEL = f"""
 pliant: 1
@@ -38,7 +38,7 @@ constraints:
 
 
 def exact(s: np.ndarray) -> np.ndarray:
-    """Place (x, z) of the elastic catenary at arc lengths [m] (Irvine, with both ends at one height)."""
+    """Position (x, z) of the elastic catenary at arc lengths [m] (Irvine, with both ends at the same height)."""
     area = np.pi * RADIUS**2
     w, EA = DENSITY * area * 9.81, E * area
     V = w * LENGTH / 2
@@ -60,7 +60,7 @@ def exact(s: np.ndarray) -> np.ndarray:
     unit="m",
 )
 def check() -> CaseResult:
-    """The cable is a rod of finite elements whose stiffness of bending hardly matters."""
+    """The cable is a rod of finite elements with negligible bending stiffness."""
     frames = equilibrium(derive(load_text(MODEL))).frames
     value = np.array([frames[f"cable.f{k}"].position[[0, 2]] for k in range(len(STATIONS))])
     fine = exact(np.linspace(0, LENGTH, 60))

@@ -21,7 +21,7 @@ COUNT = 60
     unit="Hz",
 )
 def check() -> CaseResult:
-    """One end is held, the other is free."""
+    """One end is fixed, the other is free."""
     found = np.sort(modes(derive(load("spring_mass_chain", set={"count": COUNT}))).frequencies)
     n = np.arange(1, COUNT + 1)
     exact = 2 * np.sqrt(100 / 0.5) * np.sin((2 * n - 1) * np.pi / (4 * COUNT + 2)) / (2 * np.pi)

@@ -28,7 +28,7 @@ WORDS = ("pcs:4", "cosserat:4", "finite_element:4", "pseudo_rigid:4", "polynomia
     unit="Hz",
 )
 def check() -> CaseResult:
-    """The rod is so stiff that it moves as a rigid body."""
+    """The rod is stiff enough to move as a rigid body."""
     mass, near, length, radius = 1000 * np.pi * 0.01**2 * 0.6, 0.1, 0.6, 0.01
     center = near + length / 2
     inertia = mass * (center**2 + length**2 / 12 + radius**2 / 4) + 0.2 * 0.05**2

@@ -12,7 +12,7 @@ from pliant.spec.reader import load_text
 from pliant.validation.case import CaseResult, case
 
 SHEAR_FACTOR = 6 * (1 + 0.4) / (7 + 6 * 0.4)
-"""Of a circle with Poisson's ratio 0.4."""
+"""Shear coefficient of a circle with Poisson's ratio 0.4."""
 MODEL = """
 pliant: 1
 world: {{gravity: [0, 0, 0]}}
@@ -47,7 +47,7 @@ outputs:
 
 
 def deflection(force: float) -> float:
-    """Of the middle of a clamped rod under a force there [m]: half of the extensible, shearable elastica, by scipy."""
+    """Deflection of the middle of a clamped rod under a force there [m]: half of the extensible, shearable elastica, by SciPy."""
     length, radius, modulus = 0.1, 2e-3, 10e6
     area = np.pi * radius**2
     axial, bending = modulus * area, modulus * np.pi / 4 * radius**4

@@ -33,7 +33,7 @@ def slope(_: float, y: np.ndarray) -> np.ndarray:
     unit="rad",
 )
 def check() -> CaseResult:
-    """The bundled double pendulum; its second angle is against the first rod."""
+    """The bundled double pendulum; its second angle is relative to the first rod."""
     run = simulate(derive("double_pendulum"), 3.0)
     time, q = np.asarray(run.time), np.asarray(run.q)
     value = np.cumsum(q, axis=1)

@@ -36,7 +36,7 @@ def exact(load: float) -> tuple[float, float, float]:
     tolerance=1e-3,
 )
 def check() -> CaseResult:
-    """Equilibria with shear and stretch all but forbidden."""
+    """Equilibria with negligible shear and stretch."""
     value = []
     for _, eqs in cantilevers(WORDS):
         for load in LOADS:

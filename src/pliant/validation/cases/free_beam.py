@@ -31,7 +31,7 @@ rods: {arm: {parent: end, length: 0.4 m, section: strip, material: rubber, model
     measure="absolute",
 )
 def check() -> CaseResult:
-    """A tumbling beam of finite elements that bends on its way, with a relative tolerance of 1e-9."""
+    """A tumbling beam of finite elements that bends during the motion, with a relative tolerance of 1e-9."""
     eqs = derive(load_text(MODEL))
     start = eqs.initial_state()
     q, v = start.q, np.array(start.v)

@@ -36,7 +36,7 @@ def exact(load: float) -> tuple[float, float]:
     tolerance=3e-3,
 )
 def check() -> CaseResult:
-    """Equilibria with shear and stretch all but forbidden; the bundled cantilever's gravity is its load."""
+    """Equilibria with negligible shear and stretch; the load is the gravity of the bundled cantilever."""
     value = []
     for _, eqs in cantilevers(WORDS):
         for load in LOADS:

@@ -1,4 +1,4 @@
-"""Heavy top that precesses at a constant lean."""
+"""Heavy top that precesses at a constant inclination."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def rates() -> tuple[float, float]:
 
 
 def model(precession: float) -> str:
-    """The top, leaning towards +x, with the angular velocity of a steady precession in its own axes."""
+    """The top, inclined towards +x, with the angular velocity of a steady precession in its own axes."""
     rate = [float(-precession * np.sin(LEAN)), 0.0, SPIN]
     return f"""
 pliant: 1
@@ -40,7 +40,7 @@ outputs: {{head: {{frame: top.head, quantity: position}}}}
     tolerance=1e-4,
 )
 def check() -> CaseResult:
-    """The top starts in a steady precession, once the slow and once the fast one."""
+    """The top starts in a steady precession, the slow and the fast one."""
     value, reference = [], []
     for rate in rates():
         run = simulate(derive(load_text(model(rate))), 1.0, save_every=1e-3)

@@ -35,7 +35,7 @@ ENDS = {"clamped": ("weld", "x, ry"), "hinged": (HINGE, "x"), "clamped and hinge
     unit="rad/s",
 )
 def check() -> CaseResult:
-    """Twelve finite elements; ends that are held may still move along the beam."""
+    """Twelve finite elements; supported ends may still move along the beam."""
     value = [
         2 * np.pi * modes(derive(load_text(MODEL.format(foot=foot, held=held))), at="initial", count=3).frequencies
         for foot, held in ENDS.values()

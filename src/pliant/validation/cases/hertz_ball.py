@@ -19,7 +19,7 @@ from pliant.validation.contact_models import ball
     unit="m",
 )
 def check() -> CaseResult:
-    """A weight of 0.98 N presses it in by a tenth of a millimetre."""
+    """A weight of 0.98 N causes a depth of a tenth of a millimetre."""
     eqs = ball("exponent: 1.5, stiffness: =1e6 N/m^1.5, dissipation: 200 s/m")
     rest, run = equilibrium(eqs), simulate(eqs, 0.5, save_every=0.5)
     return CaseResult([0.03 - rest.q[2], 0.03 - np.asarray(run.q)[-1, 2]], (0.1 * 9.81 / 1e6) ** (2 / 3))

@@ -43,14 +43,14 @@ def slides(tangent: float) -> bool:
 
 
 def has_no_rest(tangent: float) -> bool:
-    """Whether no equilibrium is found near that angle."""
+    """Whether no equilibrium is found near this angle."""
     angle = float(np.arctan(tangent))
     rest = equilibrium(derive(load_text(MODEL.format(angle=angle))), on_failure="return")
     return bool(rest.status != "converged" or abs(rest.q[2] - angle) > 1e-3)
 
 
 def limit(falls: Callable[[float], bool]) -> float:
-    """Tangent of the angle below which the ladder falls, halved in on."""
+    """Tangent of the angle below which the ladder falls, by bisection."""
     low, high = 1.0, 1.2
     while high - low > 5e-3:
         middle = (low + high) / 2

@@ -30,7 +30,7 @@ loads: {end: {frame: strip.tip, force: [0, =push, 0]}}
     quick=False,
 )
 def check() -> CaseResult:
-    """100,000 times as stiff against bending in its plane, so that it hardly deflects before."""
+    """The bending stiffness in its plane is 100,000 times larger, so that its deflection before buckling is negligible."""
     zero = scipy.optimize.brentq(lambda x: scipy.special.jv(-1 / 4, x), 1.5, 2.5)
     path = continuation(derive(load_text(MODEL)), parameter="push", to=5.0)
     return CaseResult(path.special[0].value, 2 * zero)

@@ -11,8 +11,8 @@ from pliant.spec.reader import load_text
 from pliant.validation.case import CaseResult, Line, Plot, case
 
 LENGTH, LOADED, EA, EI = 120.0, 24.0, 7.2e6 * 6, 7.2e6 * 2
-"""Length of column and beam, and distance of the load from the corner [cm]; stiffness [N, N cm^2]. The model takes the centimetre
-as its unit of length."""
+"""Length of column and beam, and distance of the load from the corner [cm]; stiffness [N, N cm^2]. The unit of length of the model
+is the centimetre."""
 MODEL = f"""
 pliant: 1
 world: {{gravity: [0, 0, 0]}}
@@ -46,7 +46,8 @@ def exact() -> np.ndarray:
     lengths = (LENGTH, LOADED, LENGTH - LOADED)
 
     def slopes(s: np.ndarray, y: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Of x, y, angle and moment of each part by its share; p: section force at the foot, and the load."""
+        """Derivatives of x, y, angle and moment of each part with respect to its fraction; p: section force at the foot, and the
+        load."""
         rows = []
         for k, length in enumerate(lengths):
             angle, moment = y[4 * k + 2], y[4 * k + 3]

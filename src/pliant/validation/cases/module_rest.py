@@ -23,7 +23,7 @@ RESTS = {
     44.60: (29.40, 16.73, 45.79),
     50.90: (-28.03, 17.75, 49.47),
 }
-"""Near the ends of the pressure steps [s], where the tip's position [mm] was read off the recording by hand."""
+"""Times near the ends of the pressure steps [s], at which the tip's position [mm] was read off the recording by hand."""
 
 
 @case(

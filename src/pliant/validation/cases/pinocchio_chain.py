@@ -12,7 +12,7 @@ COUNT = 12
 
 
 def random_chain() -> list[tuple[np.ndarray, np.ndarray, float, np.ndarray, np.ndarray]]:
-    """Axis, place in the parent, mass, centre of mass and principal inertia of every link."""
+    """Axis, position in the parent, mass, centre of mass and principal inertia of every link."""
     rng = np.random.default_rng(3)
     links = []
     for _ in range(COUNT):
@@ -56,7 +56,7 @@ def model(links: list[tuple[np.ndarray, np.ndarray, float, np.ndarray, np.ndarra
     install="pin",
 )
 def check() -> CaseResult:
-    """Axes, places and inertias are drawn at random."""
+    """Axes, positions and inertias are random."""
     import pinocchio as pin
 
     links = random_chain()

@@ -10,13 +10,13 @@ from pliant.spec.reader import load_text
 from pliant.validation.case import CaseResult, case
 
 YOUNGS_MODULUS, THICKNESS, MASS_PER_AREA = 1e9, 5e-3, 5.0
-"""[Pa], [m], [kg/m^2]; the plate is 1 m wide and has no Poisson's effect."""
+"""[Pa], [m], [kg/m^2]; the plate is 1 m wide and has no Poisson effect."""
 
 
 def model(cells: int) -> str:
-    """The plate as a grid with that many cells along a side; every strip stands for its part of the width.
+    """The plate as a grid with this number of cells along a side; every strip represents its part of the width.
 
-    Strips on the rim have mass as well, though nothing beyond it stands for them: the whole is that much heavier.
+    Strips at the edge have mass as well, although there is no plate beyond it: the total is heavier by that amount.
     """
     return f"""
 pliant: 1
@@ -37,7 +37,7 @@ def isotropic() -> float:
 
 
 def orthotropic(cells: int) -> float:
-    """Of a plate that bends as the strips do and twists as both families of them together [Hz]."""
+    """Lowest frequency of a plate with the bending stiffness of the strips and the torsional stiffness of both families [Hz]."""
     bending, width, t = YOUNGS_MODULUS * THICKNESS**3 / 12, 1 / cells, THICKNESS
     torsion = width * t**3 * (1 / 3 - 0.21 * t / width * (1 - (t / width) ** 4 / 12))
     twist = 2 * (YOUNGS_MODULUS / 2) * torsion / width
@@ -53,5 +53,5 @@ def orthotropic(cells: int) -> float:
     unit="Hz",
 )
 def check() -> CaseResult:
-    """The strips twist twice as stiffly as a sheet does: frequencies lie a tenth above those of an isotropic plate."""
+    """The strips are twice as stiff in torsion as a sheet: frequencies are a tenth above those of an isotropic plate."""
     return CaseResult(modes(derive(load_text(model(24))), count=1).frequencies[0], orthotropic(24))

@@ -21,13 +21,13 @@ COUNT = 60
     measure="absolute",
 )
 def check() -> CaseResult:
-    """Over the displacement of the last mass at the start; all modes take part."""
+    """Relative to the initial displacement of the last mass; all modes are excited."""
     eqs = derive(load("spring_mass_chain", set={"count": COUNT}))
     run = simulate(eqs, 60.0)
     stiffness = 100.0 * (2 * np.eye(COUNT) - np.eye(COUNT, k=1) - np.eye(COUNT, k=-1))
     stiffness[-1, -1] = 100.0
     squares, shapes = np.linalg.eigh(stiffness / 0.5)
-    start = np.cumsum(eqs.initial_state().q)  # displacements are relative to the mass before
+    start = np.cumsum(eqs.initial_state().q)  # displacements are relative to the previous mass
     time = np.asarray(run.time)
     exact = (np.cos(np.sqrt(squares) * time[:, None]) * (shapes.T @ start)) @ shapes.T / 0.02
     value = np.cumsum(run.q, axis=1) / 0.02

@@ -23,7 +23,7 @@ CHANGES: tuple[dict[str, str], ...] = ({}, {"orientation": "three"}, {"map": "pu
     quick=False,
 )
 def check() -> CaseResult:
-    """The same rod as in `rod_orders`; each order leaves less than a quarter of the error before it."""
+    """The same rod as in `rod_orders`; each order has less than a quarter of the error of the previous one."""
     exact = continuous_arm(0.5)
     errors = np.array([[error(f"polynomial:{n}", exact, **changes) for n in ORDERS] for changes in CHANGES])
     if not np.all(errors[:, 1:] < 0.25 * errors[:, :-1]):

@@ -42,6 +42,6 @@ def check() -> CaseResult:
     for _, eqs in in_models(load_text(MODEL), "arm", WORDS):
         tip = equilibrium(eqs).frames["arm.tip"]
         value.append((*tip.position[[0, 2]], *tip.rotation[[0, 2], 2]))
-    # the chamber lies towards +x and bends the arm away from there
+    # the chamber is on the +x side and bends the arm away from it
     exact = (-radius * (1 - np.cos(angle)), radius * np.sin(angle), -np.sin(angle), np.cos(angle))
     return CaseResult(np.array(value), exact)

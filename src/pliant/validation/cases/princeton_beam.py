@@ -26,7 +26,7 @@ WORDS = ("finite_element:8", "cosserat:40")
 
 
 def exact(angle: float) -> np.ndarray:
-    """Place of the tip with the weight at an angle from the stiff direction [m]."""
+    """Position of the tip with the weight at an angle from the stiff direction [m]."""
     G, area = E / (2 * (1 + NU)), WIDTH * HEIGHT
     shear = 10 * (1 + NU) / (12 + 11 * NU) * G * area
     bending = (E * WIDTH * HEIGHT**3 / 12, E * HEIGHT * WIDTH**3 / 12, G * torsion(WIDTH, HEIGHT))
@@ -46,7 +46,7 @@ def exact(angle: float) -> np.ndarray:
     unit="m",
 )
 def check() -> CaseResult:
-    """Bending in both planes twists the strip, which no linear theory has."""
+    """Bending in both planes twists the strip, an effect that linear theories do not contain."""
     value = [
         [equilibrium(eqs, parameters={"angle": float(x)}).frames["beam.tip"].position for x in ANGLES]
         for _, eqs in in_models(load_text(MODEL), "beam", WORDS)

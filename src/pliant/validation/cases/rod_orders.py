@@ -22,7 +22,7 @@ KINDS = (
     ("pseudo_rigid", "midpoint", 1),
     ("pseudo_rigid", "published", 1),
 )
-"""Kind, map, and order in theory."""
+"""Kind, map, and theoretical order."""
 SIZES = (12, 24)
 
 

@@ -19,6 +19,6 @@ from pliant.validation.rollouts import SOURCE, beside
     data="rollouts/spatial.csv",
 )
 def check(file: Path) -> CaseResult:
-    """Two pieces of constant strain, as there."""
+    """Two pieces of constant strain, as in the other simulators."""
     rod = "damping: [10, 10, 10, 0.02, 0.02, 0.02], model: {kind: pcs, elements: 2}"
     return beside(file, "[-9.81, -9.81, 0]", rod)

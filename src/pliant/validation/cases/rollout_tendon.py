@@ -24,7 +24,7 @@ tendons:
     data="rollouts/tendon.csv",
 )
 def check(file: Path) -> CaseResult:
-    """Bending, twist and stretch linear along each of two pieces, as there."""
+    """Bending, twist and stretch linear along each of two pieces, as in the other simulators."""
     rod = (
         "damping: [28.27, 28.27, 84.8, 0.01909, 0.01909, 0.01272], strains: unshearable, "
         "model: {kind: gvs, order: 1, elements: 2}"

@@ -47,7 +47,7 @@ outputs:
   tension: {{reaction: rope, component: z}}
 """
 ROPES = (("cosserat", 40, "cylinder", 0.3, "strains: planar"), ("finite_element", 40, "capsule", 0.25, ""))
-"""Kind and elements of the rope, the pin, the coefficient of friction, and more of the rope."""
+"""Kind and elements of the rope, the pin, the coefficient of friction, and other fields of the rope."""
 
 
 @case(
@@ -59,7 +59,7 @@ ROPES = (("cosserat", 40, "cylinder", 0.3, "strains: planar"), ("finite_element"
     quick=False,
 )
 def check() -> CaseResult:
-    """A hand pulls the rope up ever faster; the mean of the last tenth of a second."""
+    """The rope is pulled up with increasing speed; the mean of the last tenth of a second is used."""
     value, reference = [], []
     for kind, elements, pin, friction, strains in ROPES:
         text = MODEL.format(kind=kind, elements=elements, pin=pin, friction=friction, strains=strains)

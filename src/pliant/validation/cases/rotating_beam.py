@@ -46,7 +46,7 @@ PUBLISHED = {
     unit="rad/s",
 )
 def check() -> CaseResult:
-    """Small motions about the steady rotation; the blade can only flap."""
+    """Small motions about the steady rotation; the blade has only flapping degrees of freedom."""
     eqs = derive(load_text(MODEL))
     value = []
     for speed in PUBLISHED:

@@ -28,7 +28,7 @@ outputs: {torque: {reaction: turn, quantity: moment, component: z}}
     tolerance=1e-5,
 )
 def check() -> CaseResult:
-    """The tube turns at a constant speed."""
+    """The tube rotates at a constant speed."""
     run = simulate(derive(load_text(MODEL)), 1.0)
     place, speed = 0.1 * np.cosh(5), 0.1 * 5 * np.sinh(5)
     return CaseResult([run["slide"].values[-1], run["torque"].values[-1]], [place, 2 * 0.1 * 5 * place * speed])

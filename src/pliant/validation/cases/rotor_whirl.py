@@ -42,7 +42,7 @@ def exact(speed: float) -> np.ndarray:
     unit="rad/s",
 )
 def check() -> CaseResult:
-    """The disc is led at a constant speed; curvature linear along the shaft is exact."""
+    """The disc rotates at a prescribed constant speed; linear curvature along the shaft is exact."""
     eqs = derive(load_text(MODEL))
     value = []
     for speed in SPEEDS:

@@ -25,7 +25,7 @@ loads: {{top: {{frame: apex, force: [0, 0, =-push]}}}}
 
 
 def force(down: np.ndarray) -> np.ndarray:
-    """Force on the apex where it has sunk by `down` [N]."""
+    """Force on the apex at a downward displacement `down` [N]."""
     rest, length = np.hypot(HALF, RISE), np.hypot(HALF, RISE - down)
     return np.asarray(2 * STIFFNESS * (rest - length) * (RISE - down) / length)
 
@@ -39,7 +39,7 @@ def force(down: np.ndarray) -> np.ndarray:
     unit="N",
 )
 def check() -> CaseResult:
-    """The path continues through both limit points, where the load has to turn back."""
+    """The path continues through both limit points, where the load reverses."""
     found = scipy.optimize.minimize_scalar(
         lambda x: -force(x), bounds=(0, RISE), method="bounded", options={"xatol": 1e-12}
     )

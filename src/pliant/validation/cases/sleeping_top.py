@@ -30,7 +30,7 @@ joints:
     unit="rad/s",
 )
 def check() -> CaseResult:
-    """The spin is halved in on by whether a small motion grows; rates of the state count, as the motion is steady."""
+    """The critical spin is found by bisection on whether a small motion grows; rates are included, because the motion is steady."""
     eqs = derive(load_text(MODEL))
     low, high = 50.0, 250.0
     while high - low > 1e-4:

@@ -20,7 +20,7 @@ from pliant.validation.sleeve import driven_sleeve, error, follow, read_sleeve
     data="sleeve_recording.csv",
 )
 def check(file: Path) -> CaseResult:
-    """The bundled sleeve, its arm led as recorded."""
+    """The bundled sleeve, with its arm driven as recorded."""
     measured = read_sleeve(file)
     moved = follow(driven_sleeve(measured), measured, {})
     if moved is None:

@@ -27,7 +27,7 @@ outputs: {{torque: {{reaction: shaft, quantity: moment, component: z}}}}
 
 
 def exact(angle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Place of the slider [m], and the torque at the crank [N m], which does the work on the slider alone."""
+    """Position of the slider [m], and the torque at the crank [N m], which does work on the slider only."""
     lean = np.sqrt(ROD**2 - (CRANK * np.sin(angle)) ** 2)
     place = CRANK * np.cos(angle) + lean
     by_angle = -CRANK * np.sin(angle) - CRANK**2 * np.sin(angle) * np.cos(angle) / lean

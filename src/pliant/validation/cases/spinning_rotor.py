@@ -29,7 +29,7 @@ joints: {bearing: {type: revolute, axis: z, parent: shaft.tip, child: disc, angl
     tolerance=2e-3,
 )
 def check() -> CaseResult:
-    """A little off its axis, so that it swings and whirls; at the defaults."""
+    """Slightly off its axis, so that it swings and whirls; with default settings."""
     run = simulate(derive(load_text(MODEL)), 2.0)
     energy = run.energy["total"].values
     return CaseResult([run["bearing"].values[-1] / 200, *(energy / energy[0])], np.ones(1 + len(energy)))

@@ -30,7 +30,7 @@ joints: {weld: {type: weld, parent: bar.tip, child: hammer}}
     measure="absolute",
 )
 def check() -> CaseResult:
-    """Forty elements cannot carry the jump at the wave's front, which is where the error is."""
+    """Forty elements cannot resolve the jump at the front of the wave, where the error is."""
     eqs = derive(load_text(MODEL))
     impedance, back = np.sqrt(200e9 * 7800) * np.pi * 1e-4, 2.0 / np.sqrt(200e9 / 7800)
     k = eqs.rates.index("bar.section[40].z")

@@ -30,7 +30,7 @@ ANGLES = (0.3, 1.5, 2.9)
     unit="s",
 )
 def check() -> CaseResult:
-    """The rim of the wheel draws the cycloid; its angle is 0 where the mass is lowest."""
+    """The rim of the wheel traces the cycloid; its angle is 0 at the lowest point of the mass."""
     eqs, exact = derive(load_text(MODEL)), 4 * np.pi * np.sqrt(RADIUS / 9.81)
     value, lines = [], []
     for angle in ANGLES:

@@ -31,7 +31,7 @@ WORDS = ("pcs:6", "cosserat:60", "finite_element:60", "gvs:1", "pcc:1")
     unit="m",
 )
 def check() -> CaseResult:
-    """Sixty-one eyelets lead the tendon along the rod."""
+    """Sixty-one eyelets guide the tendon along the rod."""
     bend, stretch = 0.3 * 0.004 / (1e6 * np.pi / 4 * 0.005**4), -0.3 / (1e6 * np.pi * 0.005**2)
     angle, radius = 0.3 * bend, (1 + stretch) / bend
     value = [

@@ -43,7 +43,7 @@ outputs:
     tolerance=1e-3,  # a line that was pulled has tanh(4) of the full friction
 )
 def check() -> CaseResult:
-    """The line turns by the same angle whatever the number of guides; the spring at its end shows what is left."""
+    """The total angle of the line is the same for any number of guides; the spring at its end measures the remaining tension."""
     rest = equilibrium(derive(load_text(MODEL)))
     left = 10 * np.exp(-0.3 * 2.0)
     return CaseResult([float(rest.outputs["pull"]), -float(rest.q[0])], [left, left / 100])

@@ -19,7 +19,7 @@ ANGLES = np.radians([30, 150])
 
 
 def tendon(name: str, angle: float) -> str:
-    """A tendon in the first piece, whose section's x axis is the world's x and y the world's -y."""
+    """A tendon in the first piece, whose section axes x and y are the world's x and -y."""
     ends = (f"[{x * np.sin(angle)} mm, {-x * np.cos(angle)} mm]" for x in (OFFSET, LAST))
     points = ", ".join(f"{{at: {at} mm, offset: {end}}}" for at, end in zip((0, 305), ends, strict=True))
     return f"  {name}: {{type: tension, tension: ={name}, through: [{{rod: arm, points: [{points}], between: 12}}]}}\n"

@@ -25,7 +25,7 @@ WORDS = ("cosserat:40", "finite_element", "timoshenko")
 
 
 def exact() -> tuple[float, float, float]:
-    """Deflection of the tip [m] under 1 mN at the tip, at 4 cm, and spread along it."""
+    """Deflection of the tip [m] under 1 mN at the tip, at 4 cm, and distributed along it."""
     L, a, E, G, r, F = 0.1, 0.04, 1e6, 0.4e6, 0.02, 1e-3
     nu = E / (2 * G) - 1
     EI, GA = E * np.pi / 4 * r**4, 6 * (1 + nu) / (7 + 6 * nu) * G * np.pi * r**2
@@ -41,11 +41,11 @@ def exact() -> tuple[float, float, float]:
     source="P L^3 / (3 EI) + P L / (k G A) and alike: S. P. Timoshenko, Phil. Mag. 41 (1921) 744-746; shear "
     "coefficient k = 6 (1 + nu)/(7 + 6 nu) of a circle: G. R. Cowper, J. Applied Mechanics 33 (1966) 335-340, "
     "table 1.",
-    tolerance=4e-3,  # loads along a rod act at the middles of pieces
+    tolerance=4e-3,  # distributed loads act at the middle of pieces
     unit="m",
 )
 def check() -> CaseResult:
-    """1 mN in each case, so that theories of small displacements hold."""
+    """1 mN in each case, so that theories of small displacements apply."""
     loads = ({"tip": 1e-3}, {"inside": 1e-3}, {"spread": 1e-2})
     value = [
         [equilibrium(eqs, parameters=load).frames["arm.tip"].position[0] for load in loads]

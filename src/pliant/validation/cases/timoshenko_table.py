@@ -11,9 +11,9 @@ from pliant.spec.reader import load
 from pliant.validation.case import CaseResult, case
 
 FREQUENCIES = {"a": (186.5, 1177.6, 3337.8, 6659.7, 8656.8), "b": (51.1, 322.4, 913.3)}
-"""Of two beams [Hz]."""
+"""Frequencies of two beams [Hz]."""
 DEFLECTIONS = {0.0: 3.0807, 9.81: 3.0918}
-"""Of the tip of the first beam by gravity [mm]."""
+"""Deflection of the tip of the first beam by gravity [mm]."""
 
 
 @case(

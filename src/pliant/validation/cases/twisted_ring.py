@@ -10,7 +10,7 @@ from pliant.spec.reader import load_text
 from pliant.validation.case import CaseResult, case
 
 RATIO = 1.5
-"""Stiffness of twisting over that of bending."""
+"""Ratio of torsional to bending stiffness."""
 MODEL = f"""
 pliant: 1
 world: {{gravity: [0, 0, 0]}}
@@ -44,8 +44,8 @@ constraints:
     quick=False,
 )
 def check() -> CaseResult:
-    """The ring is held at one section, where the twist comes in, and against turning about the tangent there, which costs no
-    energy: its motions as a rigid body are taken, and nothing else."""
+    """The ring is fixed at one section, where it is twisted, and against rotation about the tangent there, which costs no energy:
+    only its rigid-body motions are removed."""
     exact = 2 * np.pi * np.sqrt(3) / RATIO
     path = continuation(derive(load_text(MODEL)), parameter="turned", to=1.05 * exact)
     return CaseResult(path.special[0].value, exact)

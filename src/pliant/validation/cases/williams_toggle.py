@@ -11,7 +11,7 @@ from pliant.spec.reader import load_text
 from pliant.validation.case import CaseResult, Line, Plot, case
 
 SPAN, RISE, EA, EI = 12.943, 0.386, 1.885e6, 9.274e3
-"""Half span and rise [inch], stiffness of the bars [lb, lb inch^2]; the model takes the inch as its unit of length."""
+"""Half span and rise [inch], stiffness of the bars [lb, lb inch^2]; the unit of length of the model is the inch."""
 LEAN = float(np.pi / 2 - np.arctan2(RISE, SPAN))
 """Angle of the bar from the vertical [rad]."""
 LENGTH = float(np.hypot(SPAN, RISE))

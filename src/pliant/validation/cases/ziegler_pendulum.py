@@ -29,7 +29,7 @@ loads: {end: {frame: second.end, force: [0, 0, =-push], expressed_in: second}}
     tolerance=1e-5,
 )
 def check() -> CaseResult:
-    """The load is halved in on by whether a small motion grows."""
+    """The critical load is found by bisection on whether a small motion grows."""
     eqs = derive(load_text(MODEL))
     low, high = 1.0, 3.0
     while high - low > 1e-6:
