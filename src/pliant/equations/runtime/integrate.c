@@ -218,7 +218,7 @@ int pl_run_start(pl_run *r) {
   r->previous_error = 1;
   if (!r->steps) {
     pl_extent_begin(r);
-    memset(r->memory.right.largest, 0, r->w->T->n_signal * sizeof(double));
+    pl_signal_range(r);
   }
   if (!r->fixed) {
     if (!(r->h > 0) && r->next_stop < r->n_stop && r->stop[r->next_stop] > r->t) r->h = first_step(r);

@@ -170,6 +170,8 @@ int pl_run_restore_state(pl_run *, const void *bytes, size_t size);
 #define PL_INSTANT 3.6e-15
 
 /* signal_error.c */
+/* Finds the largest values of signals by a few times of the run: those at its start may be round-off, as 1 - cos(x) of a small x. */
+void pl_signal_range(pl_run *);
 /* How far signals within the step from the state are from what its ends tell, in relation to what is allowed (accept when <= 1). The
  * signals of the workspace are those of the state afterwards. */
 double pl_signal_error(pl_run *, double h);

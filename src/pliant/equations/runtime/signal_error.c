@@ -7,10 +7,26 @@
 
 #include "integrate.h"
 
-#define ALLOWED 1e-3 /* tolerance, relative to the largest value of a signal so far */
+#define ALLOWED 1e-3 /* tolerance, relative to the largest value of a signal */
+#define SURVEYED 16  /* number of times at which signals are evaluated at the start of a run */
 
 /* Points within the step that do not coincide with simple fractions of a period. */
 static const double PLACES[] = {0.381966, 0.693147};
+
+void pl_signal_range(pl_run *r) {
+  pl_work *w = r->w;
+  double *largest = r->memory.right.largest;
+  const int n = w->T->n_signal;
+  memset(largest, 0, n * sizeof(double));
+  if (!n || r->fixed || r->next_stop >= r->n_stop) return;
+  const double span = r->stop[r->n_stop - 1] - r->t;
+  for (int k = 1; k <= SURVEYED; ++k) {
+    pl_signals(w, r->t + span * fmod(k * PLACES[0], 1));
+    for (int i = 0; i < n; ++i)
+      if (isfinite(w->signal[i])) largest[i] = fmax(largest[i], fabs(w->signal[i]));
+  }
+  pl_signals(w, pl_time(r, r->t));
+}
 
 double pl_signal_error(pl_run *r, double h) {
   pl_work *w = r->w;
