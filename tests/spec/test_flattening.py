@@ -11,6 +11,7 @@ import pytest
 from pliant import derive
 from pliant.language.environment import Environment
 from pliant.language.faults import SpecError
+from pliant.language.source import bundled
 from pliant.spec import coordinate_table, flatten, load, load_text, structural_parameters
 
 CHAIN = """\
@@ -354,3 +355,24 @@ def test_models_within_the_text_are_attached_several_times() -> None:
 def test_a_flat_model_has_nothing_to_expand(text: str, message: str) -> None:
     with pytest.raises(SpecError, match=message):
         load_text(f"pliant: 1\nflat: true\n{text}\n")
+
+
+FIXED = """
+pliant: 1
+materials: {steel: {density: 7850 kg/m^3, youngs_modulus: 200 GPa, poissons_ratio: 0.3}}
+sections: {wire: {shape: circle, radius: 1 mm}}
+rods: {rod: {length: 20 cm, section: wire, material: steel, model: {kind: pcs, elements: 2}}}
+bodies:
+  disc: {count: 4, along: rod, mass: 2 g, rotation: {axis: x, angle: 30 deg}}
+  foot: {parent: world, position: [1 cm, 2 cm, 0], mass: 1 kg, mirror: y}
+  hand: {parent: rod.tip, position: [0, 0, 1 cm], mass: 3 g, around: z, count: 2}
+"""
+
+
+@pytest.mark.parametrize("robot", [*bundled(), "fixed bodies"])
+def test_the_text_of_a_flat_model_is_the_same_model(robot):
+    """Results contain this text, from which films and reports draw the robot."""
+    spec = load_text(FIXED) if robot == "fixed bodies" else load(robot)
+    flat = derive(spec).model.text
+    again = derive(load_text(flat))
+    assert again.model.text == flat

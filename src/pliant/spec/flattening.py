@@ -22,6 +22,7 @@ from pliant.language.limits import limits, most
 from pliant.language.message_text import KeyPath
 from pliant.language.names import NameMarker, Reference
 from pliant.language.parameter import Parameter
+from pliant.language.placement import Placement
 from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity, Scalar
 from pliant.language.source import FileProblem
 from pliant.language.state_formula import THIS
@@ -363,7 +364,11 @@ class _Level:
             self.along.append(BodyOnRod(instance.of(name), self.prefix, full_name, body.along, instance))
         weld = weld_at(body, body.parent or self.prefix + WORLD, self.prefix + instance.of(name))
         self.flat.add("joints", full_name, weld, Origin(self.source, path, instance.index))
-        return body.model_copy(update={"parent": None, **dict.fromkeys(("mirror", "around"))})
+        placed = ("parent", "along", *Placement.model_fields)
+        update = {key: Body.model_fields[key].get_default(call_default_factory=True) for key in placed}
+        free = body.model_copy(update=update)
+        free.model_fields_set.difference_update(placed)  # so that the text of the flat model does not contain them
+        return free
 
     # -- values ------------------------------------------------------------------------------------------------------
 
