@@ -1,4 +1,4 @@
-"""A ball bounces on the floor: the times of its bounces and what they take, against the closed form."""
+"""A ball bounces on the floor: the times of its bounces and its energy losses, compared with the closed form."""
 
 import numpy as np
 

@@ -11,7 +11,7 @@ SAMPLE = 0.02
 
 
 def discrete_gain(linear: StateSpace) -> np.ndarray:
-    """Gain (4) of the discrete LQR for commands that are held between samples."""
+    """Gain (4) of the discrete LQR for commands that are constant between samples."""
     n, m = linear.B.shape
     held = expm(SAMPLE * np.block([[linear.A, linear.B], [np.zeros((m, n + m))]]))
     A, B = held[:n, :n], held[:n, n:]

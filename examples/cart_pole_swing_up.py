@@ -9,7 +9,7 @@ SAMPLE = 0.02
 STRONGEST = 15.0
 """Bound of the motor's force to both sides [N]."""
 FRICTION = 0.6
-"""Of the robot's cart [N s/m]; the plan knows of less."""
+"""Friction of the robot's cart [N s/m]; that of the planned model is smaller."""
 WEIGHTS = {"states": [10.0, 50.0, 1.0, 1.0], "inputs": 0.1}
 
 
@@ -23,7 +23,7 @@ def swing_up() -> tuple[pliant.Result, Trajectory]:
     upright = pliant.linearize(eqs, at=np.zeros(2), independent=("rail", "hinge"))
     hold = lqr(discretize(upright, SAMPLE), **WEIGHTS)
     controller = Tracking(eqs, swing, hold, sample_time=SAMPLE, limits=limits, **WEIGHTS)
-    # the robot starts a little aside of the plan
+    # the robot starts slightly off the plan
     aside = pliant.State(np.array([0.05, np.pi - 0.1]), np.zeros(2))
     return pliant.simulate(eqs, 5.0, start=aside, controllers=controller, parameters={"friction": FRICTION}), swing
 

@@ -1,4 +1,4 @@
-"""A chaotic motion conserves its energy; two methods, and what a fixed step costs."""
+"""A chaotic motion conserves its energy: two methods, and the error of a fixed step."""
 
 import numpy as np
 

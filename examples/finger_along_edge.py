@@ -1,11 +1,12 @@
-"""A soft finger is pressed on the edge of a table and drawn along it: it sticks, leans back, and slides when friction gives way."""
+"""A soft finger is pressed on the edge of a table and drawn along it: it sticks, bends back, and slides when friction is
+exceeded."""
 
 import numpy as np
 
 import pliant
 
 FRICTION, PRESS, SPEED = 0.4, 6e-3, 20e-3
-"""Coefficient of friction, how far the finger is pressed down [m], and how fast it is drawn [m/s]."""
+"""Coefficient of friction, depth to which the finger is pressed down [m], and its speed [m/s]."""
 FINGER = f"""
 pliant: 1
 name: finger_along_edge

@@ -16,7 +16,7 @@ def main() -> float:
     for name, value in REFERENCE.items():
         print(f"{name}: {full[name].values[-1]: .9f} with multipliers, {reduced[name].values[-1]: .9f} reduced")
         assert abs(full[name].values[-1] - value) < 1e-6
-    # both know the force in the pin
+    # both compute the force in the pin
     np.testing.assert_allclose(full["pin_force"].values, reduced["pin_force"].values, rtol=1e-5)
     difference = float(np.abs(full.q - reduced.q).max())
     assert difference < 1e-7

@@ -1,7 +1,7 @@
-"""Which pressures lead the tip of the STIFF-FLOP module round a circle? Found by an optimizer of JAX, through the motion.
+"""Which pressures move the tip of the STIFF-FLOP module along a circle? Found by a JAX optimizer through the simulation.
 
-The three pressures are free at nine times, the tip is compared with the circle at sixteen. `Differentiable.to_jax` gives a function
-that `jax.grad` and `jax.jit` work with; its gradient by all 27 numbers costs a few motions.
+The three pressures are free at nine times, the tip is compared with the circle at sixteen. `Differentiable.to_jax` returns a
+function that supports `jax.grad` and `jax.jit`; its gradient with respect to all 27 numbers takes as long as a few simulations.
 """
 
 import jax
@@ -35,12 +35,12 @@ def main() -> float:
     wanted = RADIUS * grown[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
     def distances(kilopascals: jax.Array) -> jax.Array:
-        """From the circle, at each time [mm]."""
+        """Distance from the circle, at each time [mm]."""
         tip = motion(dict(zip(PRESSURES, 1e3 * kilopascals.reshape(3, -1), strict=True)))["tip"]
         return 1e3 * (tip[:, :2] - wanted)
 
     def cost(kilopascals: jax.Array) -> jax.Array:
-        # a little weight on the pressures chooses among those that bend alike
+        # a small weight on the pressures selects among equivalent ones
         return jnp.mean(distances(kilopascals) ** 2) + 1e-5 * jnp.mean(kilopascals**2)
 
     start = jnp.full(27, 20.0)

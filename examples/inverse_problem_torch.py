@@ -1,6 +1,6 @@
-"""Modulus and damping of silicone from a motion, found by an optimizer of PyTorch.
+"""Modulus and damping of silicone from a motion, found by a PyTorch optimizer.
 
-A STIFF-FLOP module is let go under pressure, and its tip is recorded with noise. `Differentiable.to_torch` gives a function of
+A STIFF-FLOP module is released under pressure, and its tip is recorded with noise. `Differentiable.to_torch` gives a function of
 tensors with `backward`, here with an LBFGS search over the logarithms of both parameters.
 """
 

@@ -1,4 +1,4 @@
-"""The pretensioned leg, held by a regulator that sees the leaf spring's middle alone and damps its first vibration."""
+"""The pretensioned leg, stabilized by a regulator that measures only the leaf spring's middle and damps its first vibration."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from pliant.control import Limits, Mode, StateFeedback, discretize, kalman, lqr,
 SAMPLE = 2e-3
 """Time between two commands of the controller [s]."""
 TORQUE = 1.0
-"""The motor may differ from its torque at rest by this much [N m]."""
+"""Largest deviation of the motor's torque from its value at equilibrium [N m]."""
 STEP = pliant.GeneralizedAlpha(step=2.5e-4)
 
 
@@ -24,7 +24,7 @@ def flexible_motion(run: pliant.Result, rest: np.ndarray, frequency: float) -> t
 
 @dataclass(frozen=True)
 class Held:
-    """The leg after a push, free and held: its posture at rest, first flexible mode and torque [N m] before."""
+    """The leg after a push, free and controlled: its posture at equilibrium, first flexible mode and initial torque [N m]."""
 
     runs: dict[str, pliant.Result]
     quiet: np.ndarray
@@ -37,20 +37,20 @@ class Held:
         return flexible_motion(self.runs[name], self.quiet, self.flexible.frequency)
 
     def left(self, name: str) -> float:
-        """Share of the vibration that is left after 0.45 s."""
+        """Fraction of the vibration that remains after 0.45 s."""
         t, x = self.vibration(name)
         return float(np.abs(x[t > 0.45]).max() / np.abs(x[t < 0.1]).max())
 
 
 def hold() -> Held:
-    """Design the loop, push the leg, and let it go with and without control."""
+    """Design the loop, push the leg, and release it with and without control."""
     eqs = pliant.derive("leg@pretensioned")
     rest = pliant.equilibrium(eqs)
     linear = pliant.linearize(eqs, at=rest.state).select(outputs=("middle",))
     slow = reduce(linear, keep=3)  # the links' swing and creep, and the spring's first vibration
     sampled = discretize(slow.linear, SAMPLE)
     flexible = slow.kept[-1]
-    weights = np.diag([0.0, 0.1, 0.1, 1.0, 1.0])  # most on the vibration
+    weights = np.diag([0.0, 0.1, 0.1, 1.0, 1.0])  # mostly on the vibration
     regulator = lqr(sampled, states=weights, inputs=300.0)
     observer = kalman(sampled, process=0.0, inputs=1.0, outputs=1e-8)
     torque = float(linear.input_values[0])
@@ -58,7 +58,7 @@ def hold() -> Held:
         eqs,
         regulator,
         slow,
-        observer,  # it starts from the posture at rest, which is wrong
+        observer,  # it starts from the equilibrium posture, which is wrong
         limits=Limits(lower={"hold": torque - TORQUE}, upper={"hold": torque + TORQUE}),
         noise={"middle": 1e-5},
     )

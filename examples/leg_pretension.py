@@ -8,7 +8,7 @@ import numpy as np
 import pliant
 
 SIDES = {"by its weight": {}, "pushed over": {"leaf.section[5].y": -0.5}}
-"""The spring's own weight takes it to one side; half a newton on its middle takes it to the other."""
+"""The weight of the spring bends it to one side; a force of half a newton at its middle bends it to the other."""
 
 
 def curvature(path: pliant.Path) -> np.ndarray:
@@ -20,7 +20,7 @@ def curvature(path: pliant.Path) -> np.ndarray:
 
 
 def main(picture: str | None = None) -> float:
-    """Largest curvature of the pretensioned spring [1/m]; a plot of both sides goes to the file `picture`."""
+    """Largest curvature of the pretensioned spring [1/m]; a plot of both sides is written to the file `picture`."""
     eqs = pliant.derive("leg")
     paths = {
         name: pliant.continuation(eqs, parameter="tendon_rest", to=0.40, imperfection=push)
@@ -42,7 +42,7 @@ def main(picture: str | None = None) -> float:
 
 
 def draw(paths: dict[str, pliant.Path], bends: dict[str, np.ndarray], picture: str) -> None:
-    """The middle's sideways place over the tendon's rest length, and the curvature along the spring."""
+    """The lateral position of the middle over the tendon's rest length, and the curvature along the spring."""
     import matplotlib.pyplot as plt
 
     from pliant.plot import save

@@ -1,4 +1,5 @@
-"""A Panda-like arm from a URDF file with a tendon-driven trunk on its flange: a motion under a tendon's pull, with the arm held."""
+"""A Panda-like arm from a URDF file with a tendon-driven trunk on its flange: motion under tendon tension, with the arm
+controlled."""
 
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from pliant.control import Coordinates, rest_with
 MODEL = Path(__file__).with_name("panda_with_trunk.yaml")
 JOINTS = tuple(f"arm/joint{k}" for k in range(1, 8))
 POSE = np.radians([0, -20, 0, -120, 0, 100, 45])
-"""Angles of the arm that are held [rad]."""
+"""Angles at which the arm is held [rad]."""
 PULL = 4.0
 """Tension of the first tendon [N]."""
 
@@ -26,7 +27,7 @@ REGULATOR = {
 
 
 def main() -> float:
-    """How far the trunk's tip is from its place at rest, after a second in which a tendon was pulled [m]."""
+    """Distance of the trunk's tip from its equilibrium after a second with a tendon pulled [m]."""
     eqs = pliant.derive(pliant.load(MODEL).replace(control={"hold": REGULATOR}))
     start = eqs.state(dict(zip(JOINTS, POSE, strict=True)))
     run = pliant.simulate(eqs, 1.0, start=start, inputs={"pull[1]": f"={PULL} N * min(t/0.3 s, 1)"})

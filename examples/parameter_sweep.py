@@ -8,7 +8,7 @@ import pliant
 
 
 def main() -> float:
-    """Largest relative error of the swept frequencies against the formula."""
+    """Largest relative error of the swept frequencies compared with the formula."""
     eqs = pliant.derive("pendulum")
     lengths = np.linspace(0.1, 2.0, 200)
     pliant.modes(eqs, at=np.zeros(1))  # derived and compiled here, once

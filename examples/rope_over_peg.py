@@ -1,6 +1,6 @@
-"""A rope is laid over a peg, a weight at one end, and a hand lets out the other end.
+"""A rope hangs over a peg with a weight at one end, while the other end is let out.
 
-While the rope slips the hand holds less than the weight by e^(friction * angle) (Euler, Eytelwein).
+While the rope slips, the holding force is smaller than the weight by the factor e^(friction * angle) (Euler, Eytelwein).
 """
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 import pliant
 
 FRICTION, WEIGHT = 0.3, 2.0
-"""Coefficient of friction between rope and peg, and what hangs on the rope [N]."""
+"""Coefficient of friction between rope and peg, and the weight [N]."""
 ROPE = f"""
 pliant: 1
 name: rope_over_peg
@@ -50,7 +50,7 @@ outputs:
 
 
 def main() -> float:
-    """Weight over what the hand holds, while the rope slips."""
+    """Ratio of the weight to the holding force while the rope slips."""
     run = pliant.simulate(pliant.derive(pliant.load_text(ROPE)), 0.4, save_every=0.01)
     held = -run["held"].values
     ratio = WEIGHT / float(held[-10:].mean())

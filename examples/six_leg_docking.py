@@ -12,7 +12,7 @@ SAMPLE = 1e-3
 THRUST = 30.0
 """Force that presses the target against the probe [N]."""
 STRONGEST = 5.0
-"""Torques of the motors besides those of their servos [N m]."""
+"""Torques of the motors in addition to those of their servos [N m]."""
 WEIGHTS = {"speed": 1e3, "contact": 0.05}
 """Costs of the platform's speed and of deviations of the contact force [1/(m/s)^2, 1/N^2]; torques cost 1 [1/(N m)^2]."""
 LEGS = range(1, 7)
@@ -22,7 +22,7 @@ STEP = pliant.GeneralizedAlpha(step=1e-3)
 
 @dataclass(frozen=True)
 class Docking:
-    """A run of 1.5 s from the first pose at rest on."""
+    """A run of 1.5 s from the first equilibrium."""
 
     run: pliant.Result
 
@@ -37,25 +37,25 @@ class Docking:
         return float(self.force.max())
 
     def left(self, quantity: np.ndarray) -> float:
-        """Half the width that a quantity still swings over in the last half second."""
+        """Half the peak-to-peak amplitude of a quantity in the last half second."""
         return float(np.ptp(quantity[self.run.time > 1.0]) / 2)
 
     @property
     def vibration(self) -> float:
-        """Of the platform sideways [m]."""
+        """Of the lateral motion of the platform [m]."""
         return self.left(self.run["position"].values[:, 0])
 
     @property
     def torque(self) -> float:
-        """Largest torque besides those of the servos [N m]."""
+        """Largest torque in addition to those of the servos [N m]."""
         return max(float(np.abs(self.run.inputs[name]).max()) for name in MOTORS)
 
 
 def controllers(eqs: pliant.Equations, priority: float | None) -> dict[str, StateFeedback | None]:
-    """Regulators that hold the docked pose. Legs by themselves see the angle and the rate of their own crank, and nothing else."""
+    """Regulators that hold the docked pose. Decentralized legs measure only the angle and the rate of their own crank."""
     docked = pliant.equilibrium(eqs, inputs={"thrust": THRUST})
     linear = pliant.linearize(eqs, at=docked)
-    push = linear.B[:, linear.inputs.index("thrust")]  # what they are designed for: impulses on the target
+    push = linear.B[:, linear.inputs.index("thrust")]  # disturbances of the design: impulses on the target
     motors = linear.select(inputs=MOTORS)
     slow = reduce(motors, below=30.0)
     sampled = discretize(slow.linear, SAMPLE)
@@ -81,7 +81,7 @@ def controllers(eqs: pliant.Equations, priority: float | None) -> dict[str, Stat
 
 
 def dock(priority: float | None = None) -> dict[str, Docking]:
-    """The target docks with each of the controllers; one of them has a priority of legs 1 and 2, where that is given."""
+    """The target docks with each of the controllers; one of them gives priority to legs 1 and 2, if requested."""
     eqs = pliant.derive("six_leg@docking_target")
     rest = pliant.equilibrium(eqs)
     found = {}
@@ -93,7 +93,7 @@ def dock(priority: float | None = None) -> dict[str, Docking]:
 
 
 def main() -> float:
-    """Peak of the contact force with a regulator in each leg over that without control."""
+    """Ratio of the peak contact forces with a regulator in each leg and without control."""
     runs = dock()
     for name, run in runs.items():
         print(

@@ -1,7 +1,7 @@
 """The tip of a pneumatic module follows a path: python examples/stiff_flop_path.py [RECORDING.csv]
 
 The recording has columns t_s, p1_Pa, p2_Pa, p3_Pa, x_m, y_m, z_m: its tip is the path, and the pressures that the controller
-finds are held against the recorded ones. Without a recording the path is the one that the model itself takes under the pressures
+computes are compared with the recorded ones. Without a recording the path is that of the model under the pressures
 of its variant `circling`.
 """
 
@@ -17,14 +17,14 @@ from pliant.identify.recording import plateaus
 from pliant.language.recording import RecordingError, read_recording
 
 SMOOTHED = 9
-"""The recorded tip is averaged over this many samples, as its pressures were, so that both tell of the same instants."""
+"""The recorded tip is averaged over this number of samples, like its pressures, so that both refer to the same times."""
 HIGHEST = 200e3
-"""Bound of the pressures above the surroundings [Pa]; they never suck."""
+"""Upper bound of the pressures above the surroundings [Pa]; they are never negative."""
 
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """Times n [s], wanted places of the tip n x 3 [m], pressures n x 3 [Pa] that led there, and times at rest [s]."""
+    """Times n [s], reference positions of the tip n x 3 [m], the corresponding pressures n x 3 [Pa], and times at rest [s]."""
 
     time: np.ndarray
     tip: np.ndarray
@@ -55,18 +55,18 @@ def recorded(file: str | PathLike[str], begin: float = 0.0, end: float = np.inf)
 
 
 def generated() -> RecordedRun:
-    """Three rounds of the model under the pressures of its variant `circling`."""
+    """Three turns of the model under the pressures of its variant `circling`."""
     run = pliant.simulate(pliant.derive("stiff_flop@circling"), 6.0, save_every=0.05)
     return RecordedRun(run.time, run["tip"].values, np.stack(list(run.inputs.values()), axis=1), ())
 
 
 def follow(reference: RecordedRun, *, stiffness: float = 1.0) -> Followed:
-    """The module on the path; `stiffness` is its Young's modulus over that of the controller's model."""
+    """The module on the path; `stiffness` is the ratio of its Young's modulus to that of the controller's model."""
     eqs = pliant.derive("stiff_flop")
     begin, end = reference.time[0], reference.time[-1]
     controller = StaticControl(
         eqs,
-        FramePosition("tip", "xy"),  # two places, three pressures: the least ones
+        FramePosition("tip", "xy"),  # two coordinates, three pressures: the smallest ones
         Reference.through(reference.time, reference.tip[:, :2]),
         sample_time=0.02,
         proportional=0.5,
@@ -95,11 +95,11 @@ def rms(x: np.ndarray) -> float:
 
 
 def compare_pressures(reference: RecordedRun, done: Followed) -> None:
-    """Say how far the pressures that were found are from those that led along the path."""
+    """Print the difference between the computed pressures and those of the recording."""
     apart, given = done.pressures - reference.pressures, rms(reference.pressures)
     print(f"pressures: {1e-3 * rms(apart):.1f} kPa RMS apart from those of the path, which have {1e-3 * given:.1f}")
     if not reference.rests:
-        # the height of the tip is free, so what lifts all chambers alike is left out
+        # the height of the tip is free, so the mean of all pressures is removed
         assert rms(done.pressures) < given
         return
     for t in reference.rests:

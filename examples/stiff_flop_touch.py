@@ -1,7 +1,7 @@
-"""A pneumatic module presses on a surface that it does not know, and tells its force and stiffness from the tip's motion.
+"""A pneumatic module presses on an unknown surface; force and stiffness are estimated from the motion of the tip.
 
-Three pressures push the tip into the surface and out again, by the model of the free module. An observer sees the pressures and the
-tracked tip through noise; it estimates the force on the tip, and from force and way the surface's stiffness.
+Three pressures push the tip into the surface and out again, by the model of the free module. An observer measures the pressures
+and the tracked tip with noise; it estimates the force on the tip, and from force and displacement the stiffness of the surface.
 """
 
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ import pliant
 from pliant.control import ContactObserver, FramePosition, Limits, Reference, StaticControl
 
 SURFACE, STIFFNESS = 0.0615, 400.0
-"""Place of the surface below the base [m] and its stiffness [N/m], which neither controller nor observer know."""
+"""Position of the surface below the base [m] and its stiffness [N/m], which are unknown to controller and observer."""
 NOISE = 0.05e-3
 """Standard deviation of the tracked tip, each component [m]."""
 SAMPLE, UNTIL, FREE = 0.04, 6.0, 1.2
-"""Sample time and end of the run; until when the module is known to touch nothing [s]."""
+"""Sample time and end of the run; end of the interval in which the module is known to be free of contact [s]."""
 BASE = "pliant: 1\ninclude: [stiff_flop.yaml]\n"
 TOUCHING = f"""{BASE}
 surfaces:
@@ -41,8 +41,8 @@ loads:
 
 @dataclass(frozen=True)
 class Touched:
-    """Times n [s], force of the surface along its normal [N] in the simulation and as estimated, with the deviation that the
-    filter tells; stiffness as known by then [N/m]."""
+    """Times n [s], force of the surface along its normal [N] in the simulation and as estimated, with the standard deviation of the
+    filter; estimated stiffness [N/m]."""
 
     time: np.ndarray
     force: np.ndarray
@@ -52,7 +52,7 @@ class Touched:
 
     @property
     def touching(self) -> np.ndarray:
-        """Which samples press on the surface."""
+        """Samples with contact."""
         return self.force > 0.1
 
     @property
@@ -63,15 +63,15 @@ class Touched:
 
 @cache
 def robot(text: str) -> pliant.Equations:
-    """The equations of the module with something added."""
+    """The equations of the module with additional text."""
     return pliant.derive(pliant.load_text(text, folder=Path(pliant.__file__).parent / "models"))
 
 
 def touch(stiffness: float = 1.0, noise: float = NOISE) -> Touched:
-    """Press and let go, with a module of so many times stiffer silicone than the model's; `noise` of the tip [m]."""
+    """Press and release, with silicone that is stiffer than the model's by a factor; `noise` of the tip [m]."""
     real, model, free = robot(TOUCHING), robot(PUSHED), pliant.derive("stiff_flop")
     limits = Limits(lower=dict.fromkeys(free.inputs, 0.0), upper=dict.fromkeys(free.inputs, 2e5))
-    # what the free module would do: to 4 mm beyond the surface, twice
+    # the motion of the free module: to 4 mm beyond the surface, twice
     times = [0.0, 0.8, FREE, 2.5, 3.5, 5.0, 6.0]
     places = [[0, 0, z] for z in (0.0592, 0.0610, 0.0610, 0.0655, 0.0630, 0.0655, 0.0610)]
     pusher = StaticControl(

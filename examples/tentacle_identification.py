@@ -1,7 +1,7 @@
 """Physical parameters of a silicone tentacle from 16 recorded poses: python examples/tentacle_identification.py [MARKERS.csv]
 
 The recording (`tentacle_markers.csv` of tud-phi/soromox) has a row for each pose: tensions of two tendons, places of four markers.
-It is read from the folder that PLIANT_DATA names; without it the example prints a line and ends. The poses come in two groups of
+It is read from the folder PLIANT_DATA; without it the example prints a message and ends. The poses come in two groups of
 eight. Between them markers moved by some millimetres, and the mount and the tendons by a few degrees, so these have a separate
 value in each group.
 """
@@ -25,9 +25,9 @@ PLACES = tuple(name for names in MARKERS.values() for name in names)
 MOUNT = ("tilt_x", "tilt_y", "roll")
 DIRECTIONS = ("tendon_angle1", "tendon_angle2")
 OWN = PLACES + MOUNT + DIRECTIONS
-"""What changed between the two groups of poses."""
+"""Parameters that differ between the two groups of poses."""
 LEFT_OVER = 3 * MM
-"""What a model of this kind is expected to leave over, alike for all markers."""
+"""Expected error of a model of this type, equal for all markers."""
 PRIORS = {
     "youngs_modulus": (505e3, 200e3),
     "density": (1200.0, 200.0),
@@ -52,7 +52,7 @@ PRIORS = {
     **{f"p{i}_z": (0.0, 3 * MM) for i in (1, 2, 3)},
     "p4_z": (8 * MM, 3 * MM),
 }
-"""Means and deviations of what is known beforehand: drawings, a caliper, what silicones are like."""
+"""Prior means and deviations: drawings, a caliper, typical properties of silicones."""
 
 
 def measurements(file: Path, own: Sequence[str] = OWN) -> list[Measurement]:
@@ -70,13 +70,13 @@ def measurements(file: Path, own: Sequence[str] = OWN) -> list[Measurement]:
 
 
 def fitted_rms(found: Fit) -> dict[str, float]:
-    """Root mean square error of each marker over the poses of both groups, which are as many [m]."""
+    """Root mean square error of each marker over the poses of both groups, which have equal size [m]."""
     after = {name: [error.after_rms for error in found.errors if error.output == name] for name in MARKERS}
     return {name: float(np.sqrt(np.mean(np.square(both)))) for name, both in after.items()}
 
 
 def main() -> float:
-    """Root mean square error of the tip marker on poses that were left out of the fit [mm]; not a number without the recording."""
+    """Root mean square error of the tip marker on poses excluded from the fit [mm]; NaN without the recording."""
     given = sys.argv[1] if __name__ == "__main__" and len(sys.argv) > 1 else None
     file = Path(given or os.environ.get("PLIANT_DATA", "."), "" if given else "tentacle_markers.csv")
     if not file.is_file():
@@ -92,7 +92,7 @@ def main() -> float:
     for name, rms in fitted_rms(found).items():
         print(f"{name:12} {1e3 * rms:7.1f} {1e3 * left_out.rms[name]:9.1f}")
     error = 1e3 * left_out.rms["p4"]
-    # the authors' own fit leaves 35.6 mm on the poses that it was made with
+    # the error of the authors' own fit is 35.6 mm, on the poses of the fit
     assert found.derivatives == "exact"
     assert error < 13.0
     return error

@@ -9,15 +9,15 @@ import pliant
 from pliant.control import Limits, Predictive
 
 RADIUS, FREQUENCY = 0.05, 0.5
-"""Of the circle [m], and turns per second [Hz]."""
+"""Radius of the circle [m], and turns per second [Hz]."""
 HIGHEST = 600e3
 """Bound of the pressures [Pa]."""
 BEGIN = 1.0
-"""Time in which the circle opens from its centre [s]."""
+"""Time in which the circle grows from its centre [s]."""
 
 
 def circle(centre: np.ndarray) -> ca.Function:
-    """The tip's wanted position [m] at a time [s]: a circle that opens smoothly."""
+    """The reference position of the tip [m] at a time [s]: a circle that grows smoothly."""
     t = ca.SX.sym("t")
     s = ca.fmin(t / BEGIN, 1)
     r, angle = RADIUS * s**3 * (10 - 15 * s + 6 * s**2), 2 * np.pi * FREQUENCY * t
@@ -26,7 +26,7 @@ def circle(centre: np.ndarray) -> ca.Function:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A run along the circle: wanted places n x 3 [m], the tip's error n [m], and the time of each command [s]."""
+    """A run along the circle: reference positions n x 3 [m], the tip's error n [m], and the time of each command [s]."""
 
     run: pliant.Result
     wanted: np.ndarray
@@ -35,7 +35,7 @@ class Drawn:
 
     @property
     def rms(self) -> float:
-        """Root mean square of the error once the circle is open [m]."""
+        """Root mean square of the error after the circle has reached its size [m]."""
         return float(np.sqrt(np.mean(self.error[self.run.time > BEGIN] ** 2)))
 
 

@@ -2,7 +2,7 @@
 
 B. Audoly, N. Clauvelin and S. Neukirch, Elastic knots, Phys. Rev. Lett. 99, 164301 (2007): a loose knot without friction, in a rod
 that is free to twist, is a circular loop between two straight tails, closed by a short braid. 1/2 is the limit for rods that are
-thin beside R.
+thin compared with R.
 """
 
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from scipy.interpolate import CubicSpline
 import pliant
 
 SIZE, TAIL, ARM = 20e-3, 0.13, 20e-3
-"""Scale of the knot as tied, length of its tails, distance of the three places that the radius is taken from [m]."""
+"""Scale of the initial knot, length of its tails, distance of the three points from which the radius is computed [m]."""
 YOUNGS_MODULUS = 1e9
 RADIUS, ELEMENTS, DAMPING_TIME = 0.5e-3, 80, 0.02
 """Radius of the rod [m], number of its elements, viscous over elastic modulus in bending [s]."""
 PULLS, REST = ((0.1, 0.1),), 0.8
-"""By how much the ends are pulled apart [m] and from when on [s], within 0.4 s; until when after it the knot is at rest [s]."""
+"""Displacements of the ends [m] and their times [s], each within 0.4 s; time at which the knot is at rest afterwards [s]."""
 KNOT = """
 pliant: 1
 name: trefoil_knot
@@ -54,7 +54,8 @@ outputs:
 
 @dataclass(frozen=True)
 class Rest:
-    """Tension [N], radius of the loop [m], how much longer the rod is than its ends are apart [m], and T R^2 / (E I)."""
+    """Tension [N], radius of the loop [m], difference between the length of the rod and the distance of its ends [m], and T R^2 /
+    (E I)."""
 
     tension: float
     radius: float
@@ -63,7 +64,7 @@ class Rest:
 
 
 def tied() -> np.ndarray:
-    """Points of the rod as it is tied (n x 3) [m]: a polynomial trefoil, with tails that lead away along x."""
+    """Points of the initial rod (n x 3) [m]: a polynomial trefoil, with tails along x."""
     t = np.linspace(-2.05, 2.05, 41)
     knot = np.array([t**3 - 3 * t, t**4 - 4 * t**2, 0.12 * (t**5 - 10 * t)])
     end, far = knot[:, -1], TAIL / SIZE
@@ -74,20 +75,20 @@ def tied() -> np.ndarray:
 
 
 def circle(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
-    """Radius of the circle through three places [m]."""
+    """Radius of the circle through three points [m]."""
     sides = np.linalg.norm(b - c), np.linalg.norm(a - c), np.linalg.norm(a - b)
     return float(np.prod(sides) / (2 * np.linalg.norm(np.cross(b - a, c - a))))
 
 
 def length_of(points: np.ndarray) -> float:
-    """Of the smooth curve through points [m]."""
+    """Length of the smooth curve through points [m]."""
     chords = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
     fine = CubicSpline(chords, points)(np.linspace(0, chords[-1], 6001))
     return float(np.linalg.norm(np.diff(fine, axis=0), axis=1).sum())
 
 
 def pulled(elements: int, radius: float) -> list[Rest]:
-    """The knot at rest after each pull, in a rod of so many elements and that radius [m]."""
+    """The knot at rest after each pull, in a rod with this number of elements and radius [m]."""
     points, bending = tied(), YOUNGS_MODULUS * np.pi / 4 * radius**4
     length = length_of(points)
     steps = [f"{way / 2} m*(1 - cos(pi*min(1, max(0, (t - {start} s)/(0.4 s)))))" for way, start in PULLS]

@@ -1,7 +1,7 @@
-"""Shape and tensions of the trunk together: the least effort that brings its gripper to a given place.
+"""Shape and tensions of the trunk together: the smallest effort that brings its gripper to a given position.
 
 The rods' lengths, the radius between them and the tendons' distance from the axis vary along with two tensions. The tendons must
-stay within the silicone, and the trunk may not get longer than it is. Beside it, the tensions that do it for the shape as it is.
+stay within the silicone, and the trunk may not become longer. For comparison, the tensions for the original shape.
 """
 
 import pliant

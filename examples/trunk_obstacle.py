@@ -1,6 +1,6 @@
 """A tendon-driven trunk reaches behind a ball without touching it: planned at rest, tracked in motion, all with the same model.
 
-The trunk hangs from a shoulder that turns freely and hardly damped, so the tendons also have to keep it from swinging. They pull
+The trunk hangs from a shoulder that rotates freely with little damping, so the tendons also have to damp its swing. They pull
 between 0.5 and 20 N; the plan leaves the ends of that range to the feedback.
 """
 
@@ -20,11 +20,11 @@ WEAKEST, STRONGEST = 0.5, 20.0
 PLANNED = (2.0, 18.0)
 """Bounds of the planned ones [N]; the lower one is the pretension at the start."""
 TARGET = np.array([0.0, 0.2, -0.26])
-"""Where the tip goes [m]; it starts 0.42 m below the shoulder."""
+"""Target of the tip [m]; it starts 0.42 m below the shoulder."""
 CENTRE, RADIUS = np.array([0.0, 0.11, -0.36]), 0.03
 """The ball [m]."""
 MARGIN = 0.006
-"""What the plan keeps clear of the ball [m]."""
+"""Clearance of the plan from the ball [m]."""
 GRIPPER = (0.025, 0.016, 0.04)
 """Its box [m], along the trunk at last."""
 DURATION, AFTER, SAMPLE = 3.0, 2.0, 0.02
@@ -44,7 +44,8 @@ class Reach:
 
 @cache
 def trunk(stations: int) -> tuple[pliant.Equations, dict[str, float]]:
-    """The trunk with so many named frames along each rod and half as many along the gripper; and its radius [m] around each."""
+    """The trunk with this number of named frames along each rod and half as many along the gripper; and its radius [m] around
+    each."""
     robot = pliant.load("trunk")
     value = pliant.derive(robot).parameters
     rods, around = {}, {}
@@ -65,12 +66,12 @@ def trunk(stations: int) -> tuple[pliant.Equations, dict[str, float]]:
 
 
 def ball(around: dict[str, float], margin: float = 0.0) -> Sphere:
-    """The ball, and what stays out of it."""
+    """The ball, and the frames that avoid it."""
     return Sphere(CENTRE, RADIUS, {name: x + margin for name, x in around.items()})
 
 
 def planned(eqs: pliant.Equations, *obstacles: Sphere) -> Trajectory:
-    """Poses at rest from hanging under pretension to the target."""
+    """Equilibria from hanging under pretension to the target."""
     found = plan_slow(
         eqs,
         DURATION,
@@ -85,7 +86,7 @@ def planned(eqs: pliant.Equations, *obstacles: Sphere) -> Trajectory:
 
 
 def tracking(eqs: pliant.Equations, motion: Trajectory) -> Tracking:
-    """Feedback of the trunk's state that cares for the place and the velocity of its tip."""
+    """State feedback of the trunk with weights on the position and velocity of its tip."""
     tensions = dict(zip(TENDONS, motion.inputs[-1].tolist(), strict=True))
     there = pliant.linearize(eqs, at=motion.final, inputs=tensions, independent=eqs.rates)
     there = there.select(TENDONS, ("tip",))
@@ -118,7 +119,7 @@ def reach(eqs: pliant.Equations, controller: Tracking, *, stiffness: float = 1.0
         method=pliant.GeneralizedAlpha(step=0.005),
     )
     assert run.status == "completed", run.message
-    finer, around = trunk(12)  # the same model, held against the ball at more places than the plan knows
+    finer, around = trunk(12)  # the same model, checked against the ball at more points than in the plan
     clearance = np.array([ball(around).clearance(finer, q) for q in run.q])
     tensions = np.stack([run.inputs[name] for name in TENDONS], axis=1)
     error = float(np.linalg.norm(run["tip"].values[-1] - TARGET))
@@ -126,7 +127,7 @@ def reach(eqs: pliant.Equations, controller: Tracking, *, stiffness: float = 1.0
 
 
 def main() -> float:
-    """Least distance between the trunk and the ball [m]."""
+    """Smallest distance between the trunk and the ball [m]."""
     eqs, around = trunk(4)
     begin = time.perf_counter()
     motion = planned(eqs, ball(around, MARGIN))

@@ -11,7 +11,7 @@ JOINTS = tuple(
     f"arm/{name}_joint" for name in ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
 )
 POSE = np.radians([0, -60, 90, -30, 90, 0])
-"""Angles of the arm that are held [rad]."""
+"""Angles at which the arm is held [rad]."""
 
 REGULATOR = {
     "type": "lqr",
@@ -25,14 +25,14 @@ REGULATOR = {
 
 
 def main() -> float:
-    """How far the arm's joints are from their pose after a second, in which the finger was inflated to 40 kPa [rad]."""
+    """Deviation of the arm's joints from their pose after a second, in which the finger was inflated to 40 kPa [rad]."""
     eqs = pliant.derive(pliant.load(MODEL).replace(control={"hold": REGULATOR}))
     start = eqs.state(dict(zip(JOINTS, POSE, strict=True)))
     run = pliant.simulate(eqs, 1.0, start=start, inputs={"pressure": "=40 kPa * min(t/0.5 s, 1)"})
     off = max(abs(run[joint].values[-1] - angle) for joint, angle in zip(JOINTS, POSE, strict=True))
     bent = np.linalg.norm(np.diff(run["finger.tip"].position[[0, -1]], axis=0))
     print(f"the joints are {np.degrees(off):.4f} degrees from their pose, the finger's tip moved {1e3 * bent:.1f} mm")
-    assert off < np.radians(0.2)  # what the weight of the bent finger takes without an integral
+    assert off < np.radians(0.2)  # deflection due to the weight of the bent finger, without an integral
     assert bent > 5e-3
     return float(off)
 

@@ -1,13 +1,13 @@
-"""Finds the six constants of the rod model `pcc_cog` from random arcs, and writes them to `pcc_cog_constants.json`.
+"""Fits the six constants of the rod model `pcc_cog` from random arcs, and writes them to `pcc_cog_constants.json`.
 
     python tools/fit_pcc_cog_constants.py
 
 Each constant is the least-squares ratio of one term of the exact energy of an arc to the same term of the lumped model,
 over shapes and motions drawn as in the method's publication: radius over length from 1/20 to 1/2, length changes of the
-three muscles up to a share of the length that is itself drawn and stays below a bend of 4 pi/3, their rates up to a length
+three muscles up to a random fraction of the length with a bend below 4 pi/3, their rates up to a length
 per second, angular velocities of the base up to 100 rad/s about each axis. Rates are drawn of both signs, where the publication
-has positive ones: all muscles that lengthen together stretch an arc more than they bend it. Terms are fitted one by one: in
-the sum, those with the base's angular velocity would be all that counts, and the constants of the others come out as chance has it.
+has positive ones: all muscles that lengthen together stretch an arc more than they bend it. Terms are fitted separately: in
+the sum, those with the base's angular velocity would dominate, and the constants of the others would be arbitrary.
 
 Two coefficients of determination are kept: about zero, as for a line through the origin, and about the mean.
 """

@@ -1,12 +1,12 @@
-"""Kill -9 at random moments of everything that writes files, and see that nothing is lost or half-written.
+"""Kill (-9) every operation that writes files at random times, and check that nothing is lost or half-written.
 
     python tools/kill_test.py [--kills 200] [--seed 1] [--only sweep]
 
 Jobs: `simulate` (a result over an earlier one, with parts on the way), `sweep` (journal and manifest), `compile` (libraries in a
-cache), `report` (a page) and `picture`. Each is done once to the end, to know how long it takes; then it is begun again and
-again and killed after a random part of that time, alone or with the compilers that it has started. After each kill everything
-that is there has to be whole, what was done before has to be there still, and the next start has to work; at the end no other
-files may be left. Exits with 1, and the seed, where that is not so.
+cache), `report` (a page) and `picture`. Each is completed once, to measure its duration; then it is started again and
+again and killed after a random fraction of that time, alone or with its compilers. After each kill every file
+has to be complete, earlier results have to exist, and the next start has to work; at the end no other
+files may be left. Otherwise exits with 1, and prints the seed.
 """
 
 from __future__ import annotations
@@ -42,30 +42,30 @@ class Lost(AssertionError):
 
 
 def need(is_so: object, words: str) -> None:
-    """Raise Lost unless it is so."""
+    """Raise Lost unless the condition holds."""
     if not is_so:
         raise Lost(words)
 
 
 class Job:
-    """Something that writes files into a folder of its own."""
+    """An operation that writes files into a separate folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def begin(self) -> None:
-        """What is there before."""
+        """Create the initial files."""
 
     def work(self) -> None:
-        """What is killed."""
+        """The operation that is killed."""
         raise NotImplementedError
 
     def check(self) -> None:
-        """Raise Lost where something is not whole."""
+        """Raise Lost if a file is not complete."""
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Work to the end, after all kills, and look at what there is."""
+        """Complete the operation after all kills, and check the files."""
         self.work()
         self.check()
 
@@ -75,14 +75,14 @@ class Job:
 
 
 def quietly(arguments: list[str]) -> None:
-    """Run a command of pliant without its words."""
+    """Run a command of pliant without its output."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         code = command(arguments)
     need(code == 0, f"pliant {' '.join(arguments)} ended with {code}")
 
 
 class SimulateJob(Job):
-    """A result over an earlier one; what was computed is written every few milliseconds."""
+    """A result that replaces an earlier one; intermediate results are written every few milliseconds."""
 
     def begin(self) -> None:
         self.eqs = pliant.derive("four_bar")
@@ -111,7 +111,7 @@ class SimulateJob(Job):
 
 
 class SweepJob(Job):
-    """A sweep that goes on where it was ended."""
+    """A sweep that continues after an interruption."""
 
     def begin(self) -> None:
         self.eqs = pliant.derive("pendulum")
@@ -168,7 +168,7 @@ class CompileJob(Job):
                 need(compiling.is_sound(path, private=True), f"{path.name} is damaged")
         for path in cache.glob("*.note") if cache.exists() else ():
             need(len(path.read_text()) == 10_000, f"{path.name} is half written")
-        self.work()  # the next start works, at once
+        self.work()  # the next start works immediately
         self.count += 1
 
     def finish(self) -> None:
@@ -179,7 +179,7 @@ class CompileJob(Job):
 
 
 class FileJob(Job):
-    """A file that a command writes over an earlier one."""
+    """A file that a command writes, replacing an earlier one."""
 
     name, tail = "", b""
 
@@ -215,7 +215,7 @@ JOBS: dict[str, type[Job]] = {
 
 
 def forked(work: Callable[[], None]) -> int:
-    """A process that does some work, in a group of its own, with everything that is imported here."""
+    """A process that performs an operation, in a separate group, with all imports of this module."""
     if number := os.fork():
         return number
     os.setsid()
@@ -230,10 +230,10 @@ def forked(work: Callable[[], None]) -> int:
 
 
 def kill_once(job: Job, seconds: float, rng: random.Random) -> bool:
-    """Begin a job and kill it; whether it was still at work."""
+    """Start a job and kill it; returns whether it was still running."""
     number = forked(job.work)
     time.sleep(rng.uniform(0.0, 1.1 * seconds))
-    # a job whose compilers live on is the harder case: they still write into its folder
+    # a job whose compilers continue is the harder case: they still write into its folder
     with contextlib.suppress(ProcessLookupError):
         (os.killpg if rng.random() < 0.5 else os.kill)(number, signal.SIGKILL)
     _, status = os.waitpid(number, 0)
@@ -242,7 +242,7 @@ def kill_once(job: Job, seconds: float, rng: random.Random) -> bool:
 
 
 def kill(name: str, kills: int, seed: int, folder: Path) -> str:
-    """Kill one kind of job so many times, and say what was seen. Raises Lost."""
+    """Kill one type of job this many times, and print a summary. Raises Lost."""
     rng = random.Random(f"{seed} {name}")
     job = JOBS[name](folder)
     job.begin()

@@ -1,7 +1,7 @@
-"""The language reference, written from the schema: `python tools/make_reference.py` writes docs/language.md.
+"""Generate the language reference from the schema: `python tools/make_reference.py` writes docs/language.md.
 
-Descriptions come from the docstrings of the schema and examples from its parts, so the page cannot say
-something else than the program does; a test loads every example and compares the page with this module's.
+Descriptions come from the docstrings of the schema and examples from its parts, so the page always agrees with
+the program; a test loads every example and compares the page with the output of this module.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
 
 
 COMMON: dict[str, type[Part]] = {"Joints": JointBase, "Links": LinkBase, "Tendons": TendonBase, "Surfaces": SurfaceBase}
-"""What the parts of a section share, shown once."""
+"""Common keys of the parts of a section, shown once."""
 
 
 def page() -> str:
@@ -189,7 +189,7 @@ def page() -> str:
 
 
 def _part(part: type[Part], title: str, *, without: type[Part] | None) -> list[str]:
-    """Heading, description, keys (those of `without` left out) and example of one part."""
+    """Heading, description, keys (except those in `without`) and example of one part."""
     lines: list[str] = []
     if part.__name__ not in (title, title.removesuffix("s"), title.removesuffix("ies") + "y"):
         lines.append(f"### {_heading(part)}\n")
@@ -210,7 +210,7 @@ def _heading(part: type[Part]) -> str:
 
 
 def _table(part: type[Part], *, without: type[Part] | None = None) -> list[str]:
-    """The keys of a part as a Markdown table, those of `without` left out."""
+    """The keys of a part as a Markdown table, except those in `without`."""
     rows = ["| key | value | default | |", "|---|---|---|---|"]
     known = without.model_fields if without is not None else {}
     for name, field in part.model_fields.items():
@@ -244,7 +244,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _words(hint: Any) -> str:
-    """What a field holds, in words."""
+    """Description of the type of a field."""
     if get_origin(hint) is Annotated:
         inner, *extras = get_args(hint)
         for extra in extras:

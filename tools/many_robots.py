@@ -1,4 +1,4 @@
-"""Random robots in numbers: motions, exported C, and rods of two models at rest, with the outcome of each seed in a file.
+"""Many random robots: motions, exported C, and rods of two models at rest, with the outcome of each seed in a file.
 
     python tools/many_robots.py --seeds 0-2000 --log random.jsonl
     python tools/many_robots.py --seeds 0-200 --log rods.jsonl --checks rods
@@ -41,7 +41,7 @@ def checks(store: Path) -> dict[str, Callable[[int, Path], None]]:
 
 
 def outcome(check: Callable[[int, Path], None], seed: int) -> dict[str, object]:
-    """What came of a check: `ok`, or the failure with its place, and the processor time [s], compilers included."""
+    """The outcome of a check: `ok`, or the failure with its location, and the processor time [s], including compilers."""
     begin, found = used(), "ok"
     with tempfile.TemporaryDirectory() as folder:
         try:

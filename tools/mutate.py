@@ -3,8 +3,8 @@
     python tools/mutate.py src/pliant/geometry/so3.py
     python tools/mutate.py src/pliant/equations/runtime/rosenbrock.c --tests tests/solve/motion/integrator/test_methods.py --most 20
 
-Changes one operator or number of a file at a time, in a copy of the sources, and runs the tests that mirror its folder. What no
-test notices is listed: a test is missing, or the change makes no difference (look at each). Kernels are interpreted and the
+Changes one operator or number of a file at a time, in a copy of the sources, and runs the tests that mirror its folder. Changes
+that no test detects are listed: a test is missing, or the change has no effect (examine each). Kernels are interpreted and the
 runtime is compiled without optimization, so that a mutant takes seconds.
 """
 
@@ -27,18 +27,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 WAITING = 15.0
-"""Most seconds by the clock, in multiples of the processor's: the machine may have more to do."""
+"""Maximum wall time, in multiples of the processor time: the machine may be busy."""
 
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.MatMult: "*", ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=",
     ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.And: "or", ast.Or: "and",
 }  # fmt: skip
-"""What stands in place of an operator."""
+"""Replacements of operators."""
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """Another text in place of one piece of a source."""
+    """A replacement of one piece of a source."""
 
     start: int
     end: int
@@ -61,7 +61,7 @@ class Mutation:
 
 
 def python_mutations(source: str) -> Iterator[Mutation]:
-    """One operator, sign or number of Python code at a time; words in quotes and annotations stay."""
+    """One operator, sign or number of Python code at a time; strings and annotations are not changed."""
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -129,10 +129,10 @@ def mirrored(file: Path) -> list[str]:
 
 
 def is_noticed(copy: Path, tests: list[str], limit: float) -> str:
-    """Run tests on the copy of the sources in a process of its own: "killed", "survived" or "timeout"."""
+    """Run tests on the copy of the sources in a separate process: "killed", "survived" or "timeout"."""
     child = os.fork()
     if child == 0:
-        os.setsid()  # what tests start ends with them
+        os.setsid()  # processes started by tests end with them
         resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5))
         quiet = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):

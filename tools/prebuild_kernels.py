@@ -1,8 +1,8 @@
-"""Compile the kernels of the kinds that ship, into `src/pliant/equations/binary/kernels`.
+"""Compile the kernels that are distributed with the package into `src/pliant/equations/binary/kernels`.
 
 For release wheels (`make wheel`) those of all bundled robots, and of their rods in every rod model with its defaults, for every
 level of the instruction set that kernels are compiled for. With `--bundled` (`make install`) those of the bundled robots as they
-are, for this processor alone, which takes seconds. File names carry the hash of the source, so a kernel that no longer fits is
+are, for this processor alone, which takes seconds. File names contain the hash of the source, so an outdated kernel is
 never loaded; this program removes it.
 """
 
@@ -29,7 +29,7 @@ from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import KINDS, with_rod_model
 
 STRAINS = [("planar",), ("planar", "unshearable"), ("planar", "kirchhoff"), ("unshearable",), ("kirchhoff",)]
-"""Free strains that many rods have."""
+"""Common sets of free strains."""
 
 
 def robots() -> Iterator[RobotSpec]:
@@ -62,7 +62,7 @@ def kernels(specs: Iterable[RobotSpec]) -> Iterator[Kernels]:
 
 
 def main() -> None:
-    """Bring the folder up to date and say what it holds."""
+    """Update the folder and print its contents."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bundled", action="store_true", help="the bundled robots as they are, for this processor")
     bundled = parser.parse_args().bundled
@@ -86,7 +86,7 @@ def main() -> None:
             file.unlink()
     for known, note in notes.values():
         write_note(known, note, PREBUILT_KERNELS)
-    # the longest first, so that none of them is left over at the end
+    # the longest first, for load balancing
     order = sorted(wanted.items(), key=lambda item: -sum(map(len, item[1].files.values())))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda item: compiling.build(compiler, item[1], PREBUILT_KERNELS / item[0]), order))

@@ -2,8 +2,8 @@
 
     python tools/sanitize.py tests/equations tests/contact -k "not printing"
 
-Both are compiled with AddressSanitizer and UndefinedBehaviorSanitizer into the folder `out/sanitize`, and the tests named run in a
-Python whose allocations AddressSanitizer watches. What is wrong is listed at the end; an address that is wrong ends the process.
+Both are compiled with AddressSanitizer and UndefinedBehaviorSanitizer into the folder `out/sanitize`, and the given tests run in a
+Python process monitored by AddressSanitizer. Errors are listed at the end; an invalid address ends the process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pliant.equations.layout import header
 ROOT = Path(__file__).parents[1]
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-omit-frame-pointer")
 REPORT = re.compile(r"\w+\.[ch]:\d+:\d+: runtime error: .*")
-"""How UndefinedBehaviorSanitizer says what is wrong; AddressSanitizer ends the process as well."""
+"""Format of UndefinedBehaviorSanitizer's messages; AddressSanitizer also ends the process."""
 WATCHING = "PLIANT_SANITIZED"
 SHIM = """#define _GNU_SOURCE
 #include <dlfcn.h>
@@ -33,24 +33,24 @@ void *dlopen(const char *file, int flags)
     return next(file, flags & ~RTLD_DEEPBIND);
 }
 """
-"""CasADi loads its solvers with a flag at which AddressSanitizer ends the process."""
+"""CasADi loads its solvers with a flag for which AddressSanitizer ends the process."""
 
 
 def sanitized(source: Source) -> Source:
-    """The same code under sanitizers, optimized a little."""
+    """The same code with sanitizers, slightly optimized."""
     flags = [flag for flag in source.flags if not flag.startswith("-O")]
     return replace(source, flags=[*flags, "-O1", *SANITIZERS])
 
 
 def use_sanitizers() -> None:
-    """Have the package load its runtime and extension module so; names of files follow from flags, so nothing else is taken."""
+    """Make the package load this runtime and extension module; names of files depend on flags, so nothing else is loaded."""
     for name in ("runtime_source", "extension_source"):
         made = getattr(compiling, name)
         setattr(libraries, name, lambda *given, made=made: sanitized(made(*given)))
 
 
 def build() -> None:
-    """Compile what will be loaded, outside of the watched process: compilers need not be watched."""
+    """Compile the libraries outside of the monitored process."""
     headers = extension_headers()
     numpy = "numpy1" if "numpy1" in headers else "numpy2"
     libraries._build(processor_source())
@@ -72,17 +72,17 @@ def preloaded(folder: Path) -> str:
 
 
 def main() -> int:
-    """Run the tests that are named, watched."""
+    """Run the given tests, monitored."""
     use_sanitizers()
     if os.environ.get(WATCHING):
-        os.environ.pop("LD_PRELOAD")  # compilers and other programs that tests start go without
+        os.environ.pop("LD_PRELOAD")  # compilers and other programs started by tests are not monitored
         sys.path[:0] = [str(ROOT)]  # as with `python -m pytest`: processes that tests start import these by name
         import pytest
 
         return int(pytest.main(["-q", "-s", "-p", "no:cacheprovider", *sys.argv[1:]]))
     os.environ.setdefault("PLIANT_CACHE", str(ROOT / "out" / "sanitize"))
     build()
-    # Python keeps what it loads, and has memory of its own that looks lost
+    # Python keeps loaded modules, and its own memory management looks like leaks
     options = {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:verify_asan_link_order=0"}
     first = preloaded(Path(os.environ["PLIANT_CACHE"]))
     watched = {**os.environ, **options, WATCHING: "1", "LD_PRELOAD": first, "PYTHONMALLOC": "malloc"}

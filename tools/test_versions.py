@@ -25,7 +25,7 @@ TESTS = (
     "tests/study/test_sweep.py", "tests/view/test_sketch.py", "tests/view/test_tables.py", "tests/view/live",
 )  # fmt: skip
 NEEDED = ("pytest", "hypothesis", "jsonschema", "mpmath", "pint", "trimesh")
-"""What these tests need beside the package and its extra `all`, at any version."""
+"""Packages that these tests need in addition to the package and its extra `all`, at any version."""
 
 
 def run(*command: str | Path, **environment: str) -> int:

@@ -3,8 +3,8 @@
     python examples/learning/evaluate.py examples/learning/soft_arm.yaml reach reach.npz [--episodes 20] [--film reach.gif]
     python examples/learning/evaluate.py examples/learning/trunk.yaml@touching reach trunk.npz --watch gap push
 
-Prints how far the robot is from its goal at the end of episodes with goals, robots and starts that are drawn as in training,
-and the least and largest values of the outputs to watch over all episodes.
+Prints the distance of the robot from its goal at the end of episodes with goals, robots and starts drawn as in training,
+and the smallest and largest values of the watched outputs over all episodes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A trained policy in NumPy: what `train.py` saves, as a function of one observation."""
+"""A trained policy in NumPy: the file written by `train.py` as a function of one observation."""
 
 from __future__ import annotations
 

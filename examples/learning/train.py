@@ -2,7 +2,7 @@
 
     python examples/learning/train.py examples/learning/soft_arm.yaml reach --out reach.npz [--minutes 10] [--device cuda]
 
-Writes the policy, and the learning curve as a .csv file beside it. Needs torch and `pip install 'pliant[gym]'`.
+Writes the policy, and the learning curve as a .csv file next to it. Needs torch and `pip install 'pliant[gym]'`.
 `examples/learning/evaluate.py` then runs the policy on the adaptive simulator. The policy is a small network (two layers of 64
 tanh units) with observations scaled by their running mean and deviation.
 """
@@ -92,7 +92,7 @@ def main() -> None:
 
 
 def save(out: str, policy: Policy, scale: Scale, low: torch.Tensor, high: torch.Tensor, curve: list) -> None:
-    """Write the policy, as `policy.py` reads it, and the learning curve."""
+    """Write the policy, in the format of `policy.py`, and the learning curve."""
     weights = {name: x.detach().cpu().numpy() for name, x in policy.mean.state_dict().items()}
     moments = {"observation_mean": scale.mean.cpu().numpy(), "observation_variance": scale.variance.cpu().numpy()}
     np.savez(out, **weights, **moments, low=low.cpu().numpy(), high=high.cpu().numpy())
@@ -112,7 +112,7 @@ def staggered(environment, seed: int):
 
 
 def rollout(environment, policy, scale, seen, low, high):
-    """Samples of all robots with the present policy, with advantages; the next observations, and the mean reward."""
+    """Samples of all robots with the current policy, with advantages; the next observations, and the mean reward."""
     rows, device = [], seen.device
     with torch.no_grad():
         for _ in range(ROLLOUT):
@@ -125,7 +125,7 @@ def rollout(environment, policy, scale, seen, low, high):
             value, reward = policy.value(scaled)[:, 0], tensor(reward, device)
             ended, truncated, following = tensor(ended, device), tensor(truncated, device), tensor(found, device)
             later = following
-            if infos:  # the value of the last state of an episode that time has ended
+            if infos:  # the value of the last state of an episode that ended by its time limit
                 later = torch.where((ended + truncated)[:, None] > 0, tensor(infos["final_obs"], device), following)
             after = policy.value(scale(later))[:, 0] * (1 - ended)
             rows.append((scaled, action, distribution.log_prob(action).sum(1), value, reward, after, ended + truncated))
@@ -172,7 +172,7 @@ def array(values: torch.Tensor, environment):
 
 
 def bounds(environment):
-    """Least and largest actions."""
+    """Smallest and largest actions."""
     return environment.single_action_space.low, environment.single_action_space.high
 
 
