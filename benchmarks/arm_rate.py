@@ -5,9 +5,9 @@
     python benchmarks/arm_rate.py --states N   random states of the comparison of energies (1,000,000; 0 leaves it out)
 
 Forward dynamics are those of the compiled equations in a loop in C, one thread, over random states, without calls from Python.
-The fastest of many short rounds counts, because other work on the machine only ever adds time. "pcc" is the exact mass in closed
+The fastest of many short rounds is reported, because other work on the machine only adds time. "pcc" is the exact mass in closed
 form, "pcc_cog" the lumped mass, "quadrature" the same arc with its mass at five Gauss points. Experiments are the three published
-ones of `three_section_arm`, simulated as they stand in the model file; the fastest of several runs counts.
+ones of `three_section_arm`, simulated as defined in the model file; the fastest of several runs is reported.
 
 Energies compare `pcc_cog` with `pcc` for an arm of ten sections: the difference of kinetic energies in random states, over the
 largest energy that occurs.
@@ -69,7 +69,7 @@ rods:
 
 
 def published_arm(kind: str, variant: str = "") -> Any:
-    """Equations of `three_section_arm` with that rod model, its coordinates and names kept."""
+    """Equations of `three_section_arm` with this rod model and the same coordinates and names."""
     spec = pliant.load("three_section_arm" + variant)
     if kind == "pcc_cog":
         for rod in RODS:
@@ -78,7 +78,7 @@ def published_arm(kind: str, variant: str = "") -> Any:
 
 
 def chain(kind: str, count: int) -> Binding:
-    """An arm of so many sections, ready to evaluate."""
+    """An arm with this number of sections, ready to evaluate."""
     if kind != "quadrature":
         text = CHAIN.format(length=0.15 * count, kind=kind, count=count)
         return pliant.derive(pliant.load_text(text)).binding
@@ -134,7 +134,7 @@ def microseconds(binding: Binding) -> float:
 
 
 def fastest(bindings: dict[Any, Binding]) -> dict[Any, float]:
-    """Microseconds of each, in turns: a busy moment of the machine then does not fall on one of them alone."""
+    """Microseconds of each, measured alternately, so that disturbances affect all of them."""
     found = dict.fromkeys(bindings, np.inf)
     for _ in range(PASSES):
         for name, binding in bindings.items():
@@ -154,7 +154,7 @@ def experiment_seconds(kind: str) -> dict[str, float]:
 
 def energy_errors(states: int) -> dict[str, Any]:
     """Kinetic energy of `pcc_cog` against `pcc`, ten sections: mean, mean absolute and worst difference over the largest, and
-    how many states lie between which differences."""
+    the histogram of the differences."""
     rng = np.random.default_rng(0)
     bindings = [chain(kind, 10) for kind in ("pcc", "pcc_cog")]
     exact, lumped = np.empty(states), np.empty(states)
@@ -188,7 +188,7 @@ def cold_seconds(kind: str, count: int) -> float:
 
 
 def measure(states: int) -> dict[str, Any]:
-    """Everything, as the JSON object."""
+    """All figures, as the JSON object."""
     rates = fastest({kind: published_arm(kind).binding for kind in ("pcc", "pcc_cog")})
     kinds = ("pcc", "pcc_cog", "quadrature")
     times = fastest({(kind, count): chain(kind, count) for count in COUNTS for kind in kinds})
@@ -206,7 +206,7 @@ def measure(states: int) -> dict[str, Any]:
 
 
 def table(found: dict[str, Any]) -> str:
-    """The numbers for people."""
+    """Print the figures."""
     lines = [f"three_section_arm: {found['pcc_khz']:.0f} kHz as pcc, {found['pcc_cog_khz']:.0f} kHz as pcc_cog", ""]
     lines += ["sections    " + "".join(f"{count:>9}" for count in COUNTS)]
     for kind, times in found["growth"].items():

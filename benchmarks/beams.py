@@ -1,24 +1,24 @@
-"""Geometrically exact beams: a rod let go under its weight beside Exudyn's beams, and the cost of a step against its size.
+"""Geometrically exact beams: a rod released under its weight compared with Exudyn's beams, and the cost of a step over its size.
 
     python benchmarks/beams.py [--json] [--rounds N] [--growth]
 
 The case is the bundled `cantilever`: a soft round rod of 1 m, clamped at one end, that falls from the horizontal for 1 s. The
-error of a setting is the largest distance of its tip from the converged one at 50 times, relative to the rod's length. Both
-programs are searched for the quickest setting that is within 1 % and within 0.1 %: Exudyn over numbers of elements, steps,
-numerical damping, solvers and Newton methods, this package over rod models, strains, methods and tolerances. The quickest ones
-are then timed in turns, the fastest of several rounds each, on one thread. Times include the call from Python and the path of the
-tip, and not the making of the model. Three of Exudyn's beams are taken:
+error of a setting is the largest distance of its tip from the converged one at 50 times, relative to the rod's length. For both
+programs the fastest setting within 1 % and within 0.1 % is searched for: Exudyn over numbers of elements, steps,
+numerical damping, solvers and Newton methods, this package over rod models, strains, methods and tolerances. The fastest ones
+are then timed alternately, the fastest of several rounds each, on one thread. Times include the call from Python and the path of
+the tip, but not the creation of the model. Three of Exudyn's beams are used:
 
     space   `ObjectBeamGeometricallyExact`, in space; ours may move in space too
     planar  `ObjectBeamGeometricallyExact2D`, with shear; ours `strains: planar` or fewer
     cable   `ObjectANCFCable2D`, without shear; ours `strains: [planar, unshearable]` or fewer
 
 A rod with shear and one without differ by 2 mm, so there are two converged tips. They come from the finest models of both
-programs, which have to agree (`reference_gap_mm`). The row `default` is what `pliant.simulate` does with the rod as it is bundled,
-without any choice.
+programs, which have to agree (`reference_gap_mm`). The row `default` is `pliant.simulate` with the bundled rod,
+without options.
 
 `growth` is the time of one implicit step (generalized-alpha, 1 ms) of `finite_element` rods against their number of elements, from
-the difference of a long and a short run, so that what a call costs by itself drops out.
+the difference of a long and a short run, so that the constant cost of a call cancels.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ TIMES = np.arange(1, round(UNTIL / SAMPLE) + 1) * SAMPLE
 ACCURACIES = (1e-2, 1e-3)
 ROUNDS = 15
 FINALISTS = 6
-"""Settings of each program that are timed in turns, the quickest of the search."""
+"""The fastest settings of each program, which are timed alternately."""
 
 GROWTH = (20, 100, 300, 1000)
 GROWTH_STEP = 1e-3
@@ -61,7 +61,7 @@ REFERENCES = {"space": PLANAR, "planar": PLANAR, "cable": UNSHEARABLE}
 
 @dataclass(frozen=True)
 class Trial:
-    """A setting in words, how long one run took [s], and how far the tip was off, relative to the length."""
+    """Description of a setting, duration of a run [s], and error of the tip, relative to the length."""
 
     setting: str
     seconds: float
@@ -89,7 +89,7 @@ def equations(key: str) -> pliant.Equations:
 
 
 RODS: dict[str, tuple[RodModelBase, tuple[str, ...]]] = {}
-"""Rod models and free strains by what they are called in the tables."""
+"""Rod models and free strains by their names in the tables."""
 
 
 def rod(model: RodModelBase, strains: tuple[str, ...]) -> str:
@@ -115,7 +115,7 @@ def bends(order: int, others: dict[str, int], strains: tuple[str, ...], elements
 
 
 def rods_to_try(beam: str) -> Iterator[str]:
-    """Rods that may be the quickest beside one of Exudyn's beams."""
+    """Candidates for the fastest rod comparable with one of Exudyn's beams."""
     if beam == "space":
         for n in (6, 8, 10, 12, 16, 20):
             yield rod(FiniteElement(elements=n), ALL)
@@ -162,7 +162,7 @@ def our_trials(beam: str, reference: np.ndarray) -> Iterator[Trial]:
 
 
 def default_row() -> dict[str, Any]:
-    """What a newcomer gets: the bundled rod by `pliant.simulate` without any choice."""
+    """The default: the bundled rod with `pliant.simulate` without options."""
     eqs = pliant.derive(pliant.load("cantilever", set={"gravity": GRAVITY}))
     pliant.simulate(eqs, 0.01)
     best, path = np.inf, np.zeros((0, 2))
@@ -331,11 +331,11 @@ ELEMENTS = (6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64)
 PARTS = (1, 2, 3, 4, 6)
 """Steps of Exudyn in each interval between two samples: it does not interpolate."""
 CLOSE = 6
-"""Settings of a planar beam that its beam in space is tried with, for each accuracy."""
+"""Settings of a planar beam with which its beam in space is tried, for each accuracy."""
 
 
 def exudyn_trial(beam: str, options: Options, reference: np.ndarray) -> Trial:
-    """One run of Exudyn; infinitely slow where it fails."""
+    """One run of Exudyn; infinite time if it fails."""
     import exudyn as exu
 
     exu.config.printToConsole = False
@@ -345,7 +345,7 @@ def exudyn_trial(beam: str, options: Options, reference: np.ndarray) -> Trial:
 
     try:
         path, seconds = again()
-    except exu.SolverError:  # Newton's method does not converge in so long steps
+    except exu.SolverError:  # Newton's method does not converge with such long steps
         return Trial(str(options), np.inf, np.inf, again)
     return Trial(str(options), seconds, error(path, reference), again)
 
@@ -394,7 +394,7 @@ def exudyn_trials(beam: str, strains: tuple[str, ...]) -> Iterator[Trial]:
 
 @cache
 def converged(strains: tuple[str, ...]) -> tuple[np.ndarray, float | None]:
-    """The converged path of the tip, and how far the finest model of Exudyn is off it [mm]; None without Exudyn.
+    """The converged path of the tip, and the error of the finest model of Exudyn [mm]; None without Exudyn.
 
     Ours has bending, stretch and shear of third order on eight elements; Exudyn's beam with shear is extrapolated from two sizes,
     as its error falls with the square of them.
@@ -422,17 +422,17 @@ def has_exudyn() -> bool:
 
 
 def say(text: str) -> None:
-    """What is going on, for those who wait."""
+    """Print the progress."""
     print(text, file=sys.stderr, flush=True)
 
 
 def quickest(trials: Sequence[Trial], accuracy: float) -> list[Trial]:
-    """The settings within an accuracy that were quickest when they were tried."""
+    """The fastest settings within an accuracy, from their first runs."""
     return sorted((x for x in trials if x.error <= accuracy), key=lambda x: x.seconds)[:FINALISTS]
 
 
 def timed(groups: Sequence[Sequence[Trial]], rounds: int) -> list[tuple[float, Trial] | None]:
-    """Of each group the trial with the least time [s] in rounds that all take in turns; None of empty ones."""
+    """The trial with the smallest time [s] of each group, in alternating rounds; None for empty groups."""
     best = {id(x): np.inf for group in groups for x in group}
     for _ in range(rounds):
         for group in groups:
@@ -486,7 +486,7 @@ def growth(rounds: int) -> list[dict[str, Any]]:
 
 
 def print_tables(result: dict[str, Any]) -> None:
-    """What was measured, for people."""
+    """Print the figures."""
     if "rows" in result:
         for strains, gap in result["reference_gap_mm"].items():
             print(

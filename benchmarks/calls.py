@@ -3,13 +3,13 @@
     python benchmarks/calls.py              a table
     python benchmarks/calls.py --json       one JSON object
 
-Every figure is one call of the public interface with numpy arrays that are there, its checks and new arrays for its results
-included; `at` changes the value of an input, and "at, forward" evaluates with it. "compiled" is forward dynamics called again and
-again by compiled code, without Python (and without the search for constraint rows that follow from others); what the public call
-takes beyond it is "overhead". Pinocchio's own forward dynamics (`pin.aba`) of the same chain of ball joints, which writes into
-its `data`, is there for scale.
+Every figure is one call of the public interface with existing NumPy arrays, including checks and new arrays for its results;
+`at` changes the value of an input, and "at, forward" evaluates with it. "compiled" is forward dynamics called repeatedly
+by compiled code, without Python (and without the search for redundant constraint rows); the additional time of the public call
+is "overhead". Pinocchio's own forward dynamics (`pin.aba`) of the same chain of ball joints, which writes into
+its `data`, is given for comparison.
 
-All calls are made in turns, many short rounds each, and the fastest round counts: other work on the machine only ever adds
+All calls are made alternately, in many short rounds, and the fastest round is reported: other work on the machine only adds
 time.
 """
 
@@ -53,7 +53,7 @@ def ball_joints(count: int) -> pliant.RobotSpec:
 
 
 def compiled_calls(eqs: pliant.Equations, q: np.ndarray, v: np.ndarray) -> Callable[[int], None]:
-    """Forward dynamics so many times in a row, without Python."""
+    """Repeated forward dynamics, without Python."""
     library = ctypes.CDLL(str(build_library("repeat", {"repeat.c": REPEAT}, ["repeat.c"], ("-O2",))))
     library.repeat.argtypes = [*[ctypes.c_void_p] * 4, ctypes.c_int]
     binding = eqs.binding
@@ -71,7 +71,7 @@ def compiled_calls(eqs: pliant.Equations, q: np.ndarray, v: np.ndarray) -> Calla
 
 
 def repeated(call: Callable[[], Any]) -> Callable[[int], None]:
-    """A call so many times in a row."""
+    """Repeated calls."""
 
     def repeat(count: int) -> None:
         for _ in itertools.repeat(None, count):

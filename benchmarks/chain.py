@@ -1,13 +1,13 @@
-"""A chain of revolute joints with alternating axes: forward dynamics and derivatives beside Pinocchio's.
+"""A chain of revolute joints with alternating axes: forward dynamics and derivatives compared with Pinocchio.
 
     python benchmarks/chain.py              a table
     python benchmarks/chain.py --json       one JSON object
 
-Both libraries are called from Python, once per evaluation, with numpy arrays that are already there, and the times
+Both libraries are called from Python, once per evaluation, with existing NumPy arrays, and the times
 include that call (it is also given alone, as the time for a chain of one joint). Ours returns new arrays each time;
-Pinocchio writes into its `data`, and for derivatives leaves the results there. Both are called in turns, several rounds
-each, and the fastest round counts, because other work on the machine only ever adds time. Of Pinocchio's two versions
-of the articulated-body algorithm (local and world frames) the faster one counts.
+Pinocchio writes into its `data`, and for derivatives leaves the results there. Both are called alternately, in several rounds
+and the fastest round is reported, because other work on the machine only adds time. Of Pinocchio's two versions
+of the articulated-body algorithm (local and world frames) the faster one is reported.
 
 Derive and compile times are those of a new process with an empty cache folder ("cold") and of another one with the
 folder the first has filled ("cached"), without the time to import packages.
@@ -95,7 +95,7 @@ def their_chain(count: int) -> tuple[Any, Any]:
 def fastest(
     functions: dict[str, Callable[[], Any]], *, rounds: int = ROUNDS, seconds: float = ROUND_SECONDS
 ) -> dict[str, float]:
-    """Time per call [us] of each function: rounds of so many seconds in turns, the best round of each."""
+    """Time per call [us] of each function: alternating rounds of this duration, the best round of each."""
     best = dict.fromkeys(functions, np.inf)
     calls = {}
     for name, function in functions.items():
@@ -142,7 +142,7 @@ def side_by_side(count: int) -> dict[str, float]:
 
 
 def derive_and_compile(count: int, folder: Path) -> float:
-    """Seconds from nothing to the first evaluation in a new process that uses this cache folder."""
+    """Seconds until the first evaluation in a new process with this cache folder."""
     command = [sys.executable, __file__, "--compile-only", str(count)]
     environment = os.environ | {"PLIANT_CACHE": str(folder)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
@@ -182,7 +182,7 @@ def measure(joints: int) -> dict[str, Any]:
 
 
 def machine(packages: Sequence[str] = ("numpy", "casadi", "pin")) -> dict[str, str]:
-    """What the figures were measured on, with versions of packages."""
+    """The machine of the measurement, with versions of packages."""
     processor = platform.processor()
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
@@ -194,7 +194,7 @@ def machine(packages: Sequence[str] = ("numpy", "casadi", "pin")) -> dict[str, s
 
 
 def table(figures: dict[str, Any]) -> str:
-    """The figures for a person to read."""
+    """Print the figures."""
     single = figures["single_joint"]
     lines = [
         f"chain of {figures['joints']} revolute joints    [us per call, from Python]    ours   Pinocchio   ratio",

@@ -1,12 +1,13 @@
-"""Contact beside PyElastica and MuJoCo: rods that collide, a rod laid across another, a rod that falls and coils, piles of balls.
+"""Contact compared with PyElastica and MuJoCo: rods that collide, a rod laid across another, a rod that falls and coils, piles of
+balls.
 
     python benchmarks/contact.py [--json] [--rounds N] [--only TEXT]
 
-Each case runs in this package as `pliant.simulate` does it without any choice ("ours"), and with the quickest of a list of models,
-methods and tolerances ("best"). The others have no such defaults: they are searched for the quickest setting (elements, step,
-stiffness of contacts, solver) whose error is within that of the case, and where none is, the most accurate one counts. `ratio` is
-their time over ours. Errors are shares of the rod's length, measured against the same physics converged: this package with more
-elements and a tolerance of 1e-6, of the coil with as many elements and 1e-4.
+Each case runs in this package with `pliant.simulate` without options ("ours"), and with the fastest of a list of models,
+methods and tolerances ("best"). The others have no such defaults: the fastest setting is searched for (elements, step,
+stiffness of contacts, solver) whose error is within that of the case; if there is none, the most accurate one is reported. `ratio`
+is their time over ours. Errors are relative to the rod's length, compared with the converged solution of the same physics: this
+package with more elements and a tolerance of 1e-6, of the coil with as many elements and 1e-4.
 
     rods collide      Two free rods of 30 cm, crossed, meet with 1 m/s. Error: distance of the places along both, at 20 times.
     rod across rod    A clamped rod falls on another one, and both come to rest. Error: distance of their places at the end.
@@ -21,9 +22,9 @@ Physics that differ: PyElastica has no friction between rods and no damping of s
 places at rest do not depend), and its contacts bear a part of the other forces on an element beside their springs. MuJoCo's rods
 are chains of capsules, which do not stretch or shear.
 
-Times are processor times of the motion alone: the making of the models and compilation come before. The first run of each
-setting decides which ones are timed, then all are run in turns, and the fastest round counts. All run on one thread.
-Rods of the others are given up after two minutes: their error is then infinite, and their time a lower bound.
+Times are processor times of the motion alone: creating the models and compilation are excluded. The first run of each
+setting decides which ones are timed, then all are run alternately, and the fastest round is reported. All run on one thread.
+Runs of the others are abandoned after two minutes: their error is then infinite, and their time a lower bound.
 """
 
 from __future__ import annotations
@@ -49,10 +50,10 @@ import pliant
 
 ROUNDS = 5
 LONG = 5.0
-"""Runs that take longer than that are not repeated [s]."""
+"""Longer runs are not repeated [s]."""
 
 PILE_HEIGHT, PILE_OVERLAP = 0.02, 0.02
-"""Difference in mean height and largest overlap, as a share of the radius, up to which two piles count as equal."""
+"""Difference in mean height and largest overlap, relative to the radius, up to which two piles are equal."""
 
 TILT = math.radians(3)
 
@@ -73,7 +74,7 @@ BALLS = (50, 100, 200, 400, 800)
 
 @dataclass(frozen=True)
 class Trial:
-    """A program's setting in words, its error, its time [s], and what runs it again for another time."""
+    """Description of a program's setting, its error, its time [s], and a function that runs it again."""
 
     setting: str
     error: float
@@ -83,7 +84,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is run: the error of a run, the error that is asked for, and settings of ours and of the others by name.
+    """A case: the error of a run, the required error, and settings of ours and of the others by name.
 
     The first of ours is the default.
     """
@@ -179,7 +180,7 @@ def balls_equations(case: BallCase) -> pliant.Equations:
 
 
 def our_balls_run(case: BallCase, **options: Any) -> dict[str, float]:
-    """A pile in this package: time, contacts at the end, mean height and largest overlap, as shares of the radius."""
+    """A pile in this package: time, contacts at the end, mean height and largest overlap, relative to the radius."""
     eqs = balls_equations(case)
     begin = time.process_time()
     run = pliant.simulate(eqs, case.until, save_at=[case.until], **options)
@@ -199,12 +200,12 @@ def our_balls_run(case: BallCase, **options: Any) -> dict[str, float]:
 
 
 def path_error(case: RodCase, run: Outcome, reference: Outcome) -> float:
-    """Largest distance of places at any time."""
+    """Largest distance of points at any time."""
     return float(np.linalg.norm(run.places - reference.places, axis=-1).max()) / case.length
 
 
 def end_error(case: RodCase, run: Outcome, reference: Outcome) -> float:
-    """Largest distance of places at the end."""
+    """Largest distance of points at the end."""
     return float(np.linalg.norm(run.places[-1] - reference.places[-1], axis=-1).max()) / case.length
 
 
@@ -222,7 +223,7 @@ def settings(**choices: tuple[Any, ...]) -> tuple[dict[str, Any], ...]:
 def elastica_settings(
     elements: tuple[int, ...], steps: tuple[float, ...], stiffness: float, damping: float = 0.0
 ) -> tuple[dict[str, Any], ...]:
-    """What is tried of PyElastica: stiffness [N/m] and damping [N s/m] of contacts are its user's to choose."""
+    """Settings of PyElastica: stiffness [N/m] and damping [N s/m] of contacts are chosen by its user."""
     return settings(elements=elements, step=steps, stiffness=(stiffness,), damping=(damping,))
 
 
@@ -258,7 +259,7 @@ def tried(run: Callable[..., Outcome], comparison: Comparison, setting: dict[str
 
 
 def quickest(trials: list[Trial], accuracy: float) -> Trial:
-    """The quickest trial within the accuracy, or else the most accurate one."""
+    """The fastest trial within the accuracy, or else the most accurate one."""
     good = [trial for trial in trials if trial.error <= accuracy]
     return min(good, key=lambda trial: trial.seconds) if good else min(trials, key=lambda trial: trial.error)
 
@@ -271,7 +272,7 @@ def compare(comparison: Comparison, rounds: int) -> list[dict[str, Any]]:
     mine = [tried(our_run, comparison, setting, reference) for setting in comparison.ours]
     chosen = {"ours": mine[0], "best": quickest(mine, comparison.accuracy)}
     for peer, (run, choices) in comparison.peers.items():
-        run(replace(case, until=case.until / 1000, samples=1), **choices[0])  # compiles what it has to
+        run(replace(case, until=case.until / 1000, samples=1), **choices[0])  # compiles the case
         chosen[peer] = quickest(
             [tried(run, comparison, setting, reference) for setting in choices], comparison.accuracy
         )
@@ -315,7 +316,7 @@ def piles(counts: tuple[int, ...], rounds: int) -> list[dict[str, Any]]:
 
 
 def pick_pile(theirs: dict[str, dict[str, float]], ours: dict[str, float]) -> tuple[str, dict[str, float]]:
-    """The quickest of MuJoCo's runs whose pile is as high as ours and whose balls overlap as little; else the nearest in height."""
+    """The fastest of MuJoCo's runs with a pile as high as ours and no more overlap; else the one with the closest height."""
     off = {words: abs(run["height"] / ours["height"] - 1) for words, run in theirs.items()}
     good = [words for words in theirs if off[words] < PILE_HEIGHT and theirs[words]["overlap"] < PILE_OVERLAP]
     words = min(good, key=lambda word: theirs[word]["seconds"]) if good else min(off, key=lambda word: off[word])
@@ -351,7 +352,7 @@ def measure(rounds: int, only: str) -> dict[str, Any]:
 
 
 def table(figures: dict[str, Any]) -> str:
-    """The figures for a person to read."""
+    """Print the figures."""
     lines = [f"{'':<28}{'time [s]':>25}{'ratio':>17}{'error':>22}"]
     lines.append(
         f"{'case':<17}{'peer':<11}"
@@ -390,7 +391,7 @@ def _cell(value: float | None, form: str) -> str:
 
 
 def report(text: str) -> None:
-    """Say how far it has come."""
+    """Print the progress."""
     print(text, file=sys.stderr, flush=True)
 
 

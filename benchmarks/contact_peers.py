@@ -1,4 +1,4 @@
-"""Rods and balls in contact, in PyElastica and MuJoCo: the models of `contact.py` as the two programs would have them."""
+"""Rods and balls in contact, in PyElastica and MuJoCo: the models of `contact.py` for these two programs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 LIMIT = 120.0
-"""Runs that have taken so much processor time are given up [s]; what they have taken is then a lower bound."""
+"""Runs that exceed this processor time are abandoned [s]; their time is then a lower bound."""
 
 
 @dataclass(frozen=True)
 class StraightRod:
-    """Where a rod begins [m], its direction, its velocity [m/s], and whether its first end is clamped."""
+    """Base of a rod [m], its direction, its velocity [m/s], and whether its first end is clamped."""
 
     start: tuple[float, float, float]
     direction: tuple[float, float, float]
@@ -27,8 +27,8 @@ class StraightRod:
 class RodCase:
     """Rods that touch each other, the ground or themselves. SI units.
 
-    The material's damping is `beta` times its stiffness [s]. PyElastica has no such damping: it gets `drag` [1/s], a force of so
-    much times mass and velocity, which does not change where rods come to rest.
+    The material's damping is `beta` times its stiffness [s]. PyElastica has no such damping: it has `drag` [1/s] instead, a force
+    of that times mass and velocity, which does not change the final equilibrium.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        """Whether the run went astray."""
+        """Whether the run diverged."""
         return not np.isfinite(self.places).all()
 
 
@@ -177,7 +177,7 @@ def mujoco_rods(case: RodCase, *, elements: int, step: float, reference: str, so
             for j in range(i + 2, min(i + near, elements))
         ]
     floor = '<geom type="plane" size="5 5 1"/>' if case.ground else ""
-    # what cannot collide is told by bits where rods do not touch themselves: cheaper than pairs that are excluded
+    # pairs that cannot collide are defined by bits if rods do not touch themselves: cheaper than excluded pairs
     text = f"""<mujoco><option timestep="{step}" gravity="0 0 {-case.gravity}" solver="{solver}" integrator="implicitfast"/>
 <size memory="500M"/><default><geom friction="{case.friction} 0 0" condim="{3 if case.friction else 1}" solref="{reference}"/>
 </default><worldbody>{floor}{"".join(bodies)}</worldbody><contact>{"".join(excluded)}</contact></mujoco>"""
@@ -210,7 +210,7 @@ def mujoco_rods_run(case: RodCase, **setting: Any) -> Outcome:
         done += count
         mujoco.mj_kinematics(model, data)
         places.append([along(_mujoco_nodes(data, body, setting["elements"], case), case.points) for body in first])
-        if data.time < 0.5 * t or seconds > LIMIT:  # it starts again from zero where it becomes unstable
+        if data.time < 0.5 * t or seconds > LIMIT:  # it restarts from zero if it becomes unstable
             return Outcome(np.full((len(case.times), len(first), case.points, 3), np.nan), seconds)
     return Outcome(np.array(places), seconds)
 

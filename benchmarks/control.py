@@ -1,11 +1,11 @@
-"""Controllers: how long a command takes to compute, beside the sample time that it has.
+"""Controllers: computation time of a command, compared with the sample time.
 
     python benchmarks/control.py             a table
     python benchmarks/control.py --json      one JSON object
 
-Every controller runs in its loop with the nonlinear robot, one thread. "set-up" is all that happens before the first sample
-(designs, and what is built on first use); "first" is the first command alone; median and worst are over all commands of the run.
-The worst of many commands is that of a busy machine: run it on a quiet one. Python collects its garbage before each run, because a
+Every controller runs in its loop with the nonlinear robot, one thread. "set-up" is everything before the first sample
+(designs, and objects created on first use); "first" is the first command alone; median and worst are over all commands of the run.
+The worst of many commands is that of a busy machine: run it on a quiet one. Garbage is collected before each run, because a
 full collection takes as long as many commands and may fall into any of them.
 """
 
@@ -49,7 +49,7 @@ FILLED = 150e3
 
 
 class Timed:
-    """A controller with a clock around it."""
+    """A controller with time measurement."""
 
     def __init__(self, build: Callable[[], Any]) -> None:
         begin = time.perf_counter()

@@ -1,12 +1,12 @@
-"""What the defaults cost: bundled robots and models of a folder, simulated without options and by settings picked by hand.
+"""Cost of the defaults: bundled robots and models of a folder, simulated without options and by settings picked by hand.
 
     python benchmarks/defaults.py [--json] [--models FOLDER] [--only NAME ...]
 
-Each robot moves for a second, or as JOBS says. Errors are the largest distance of any frame from a reference at any of 101 times,
-as a share of the space that the motion takes up. The reference is the implicit method at a tolerance three decades below, or
+Each robot moves for a second, or as defined in JOBS. Errors are the largest distance of any frame from a reference at any of 101
+times, relative to the extent of the motion. The reference is the implicit method at a tolerance three decades below, or
 the explicit one. `best_s` is the fastest of the settings tried whose error is no larger than that of the defaults (or below ROUND,
-where nobody sees it); settings that take longer than the defaults are given up. `ratio` is the defaults' time over it. Models
-come from FOLDER, from $PLIANT_MODELS, or from ../shared/findings/models beside the checkout. Wall times are the least of a
+where it is invisible); settings that take longer than the defaults are abandoned. `ratio` is the defaults' time over it. Models
+come from FOLDER, from $PLIANT_MODELS, or from ../shared/findings/models next to the checkout. Wall times are the smallest of a
 few runs.
 """
 
@@ -70,7 +70,7 @@ UNTIL = {"gripper": 4.0}
 
 
 def settings() -> Iterator[tuple[str, pliant.Rosenbrock | pliant.GeneralizedAlpha | pliant.ExplicitRungeKutta]]:
-    """What an expert would try."""
+    """Settings that an expert would try."""
     for rtol in (3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6):
         yield f"implicit, rtol {rtol:g}", pliant.Rosenbrock(rtol=rtol)
     for rtol in (1e-3, 1e-5, 1e-6):
@@ -82,7 +82,7 @@ def settings() -> Iterator[tuple[str, pliant.Rosenbrock | pliant.GeneralizedAlph
 
 
 class TooLong(Exception):
-    """A run takes longer than it may."""
+    """A run exceeds its time limit."""
 
 
 @dataclass
@@ -95,7 +95,7 @@ class Trial:
 
 
 def run(eqs: Equations, job: Job, limit: float, **options: Any) -> Trial | None:
-    """A motion; None where it fails or takes longer than `limit` [s]."""
+    """A motion; None if it fails or takes longer than `limit` [s]."""
     times = np.linspace(0, job.until, 101)
     begin = time.perf_counter()
 
@@ -124,13 +124,13 @@ def repeated(eqs: Equations, job: Job, limit: float, **options: Any) -> Trial | 
 
 
 def error(trial: Trial, reference: np.ndarray) -> float:
-    """Largest distance from the reference as a share of the space that the motion takes up [-]."""
+    """Largest distance from the reference, relative to the extent of the motion [-]."""
     space = float(np.linalg.norm(np.ptp(reference.reshape(-1, 3), axis=0))) or 1.0
     return float(np.linalg.norm(trial.places - reference, axis=2).max()) / space
 
 
 def reference(eqs: Equations, job: Job) -> tuple[np.ndarray, float] | None:
-    """Places to compare with, and by how much two references differ [-]."""
+    """Positions to compare with, and the difference of two references [-]."""
     candidates: list[Callable[[], Any]] = [lambda: pliant.Rosenbrock(rtol=1e-7), lambda: pliant.Rosenbrock(rtol=1e-6)]
     small = eqs.binding.nv <= 40
     for method in ([lambda: pliant.ExplicitRungeKutta(rtol=1e-10)] if small else []) + candidates:

@@ -1,9 +1,9 @@
-"""How long the first use takes: imports, the first command, and deriving and compiling each bundled robot.
+"""Time of the first use: imports, the first command, and deriving and compiling each bundled robot.
 
-`cold` is `load`, `derive` and the first evaluation in a new process with an empty cache folder, compilers waited for
-(PLIANT_COMPILE=wait); `warm` is the same in a new process with that cache. Both are without the imports, which are told apart:
+`cold` is `load`, `derive` and the first evaluation in a new process with an empty cache folder, waiting for compilers
+(PLIANT_COMPILE=wait); `warm` is the same in a new process with that cache. Both exclude the imports, which are listed separately:
 `import pliant`, `pliant --help`, and `pliant simulate four_bar` with an empty cache, as whole processes. Kernels that the
-installation has prebuilt count as what they are; --no-prebuilt hides them.
+installation has prebuilt are used; --no-prebuilt hides them.
 
     python benchmarks/first_time.py [--json] [--robots four_bar,trunk] [--rounds 3] [--no-prebuilt]
 """
@@ -43,7 +43,7 @@ print(time.perf_counter() - start)
 
 @contextmanager
 def empty_cache() -> Iterator[str]:
-    """A cache folder without kernels. The runtime is the installation's: where sources are newer than it, it is here already."""
+    """A cache folder without kernels. The runtime is that of the installation, or is compiled here if its sources are newer."""
     runtime_library()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         for kind in ("runtime", "processor"):

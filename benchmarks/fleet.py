@@ -1,12 +1,12 @@
-"""Steps per second of fleets, and of one robot after the other by the runtime, per core of this machine or on a GPU.
+"""Steps per second of fleets, and of single robots in the runtime, per core of this machine or on a GPU.
 
     python benchmarks/fleet.py [--device cuda] [--robots three_section_arm,...] [--seconds 2] [--json]
 
 `steps_per_second`: of all robots together, on one core (`--device cpu`, so that cores can be compared) or one GPU.
-`single_per_second`: steps of one robot in the runtime's own loop on one core. Rounds of both take turns, and the best ones count.
-`real_time` is how many seconds of motion all robots together make per second. Compiling is not counted; `first_step_s` is how
-long it took to make the fleet, from nothing. What a fleet refuses is a row with the words of the refusal.
-`--accuracy`: how far the tip of `pcs4` is from the converged motion after 1 s.
+`single_per_second`: steps of one robot in the runtime's own loop on one core. Rounds of both alternate, and the best ones are
+reported. `real_time` is the simulated time of all robots together per second. Compiling is excluded; `first_step_s` is the time
+to create the fleet. For robots that a fleet rejects the row contains the message.
+`--accuracy`: distance of the tip of `pcs4` from the converged motion after 1 s.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ IN_RUNTIME = ("leg", "fe_rod", "hopper", "gripper")
 
 
 def one_by_one(eqs: pliant.Equations, method: Method) -> Callable[[int], float]:
-    """Time [s of this process] that so many steps of one robot take in the runtime's loop."""
+    """Time [s of this process] of this number of steps of one robot in the runtime's loop."""
     state = eqs.initial_state()
     run = make_run(eqs.binding, method)
 
@@ -93,7 +93,7 @@ def one_by_one(eqs: pliant.Equations, method: Method) -> Callable[[int], float]:
 
 
 def together(fleet: pliant.Fleet, device: str) -> Callable[[int], float]:
-    """Time [s] that so many steps of a fleet take, from its start."""
+    """Time [s] of this number of steps of a fleet, from its start."""
 
     def timed(steps: int) -> float:
         fleet.reset()
@@ -113,7 +113,7 @@ def together(fleet: pliant.Fleet, device: str) -> Callable[[int], float]:
 
 
 def rate(timed: Callable[[int], float], per_step: int, seconds: float, rounds: int = 4) -> Callable[[], float]:
-    """What gives the steps per second of one more round, of a length that fits the time."""
+    """A function that returns the steps per second of another round, whose length fits the time."""
     steps = 1
     while (took := timed(steps)) < 0.05:
         steps *= 2
@@ -169,7 +169,7 @@ def accuracy() -> dict[str, float]:
 
 
 def robots(name: str, device: str) -> int:
-    """How many robots are stepped together."""
+    """Number of robots stepped together."""
     if name in IN_RUNTIME:
         return 8 if device == "cpu" else 32768
     return 256 if device == "cpu" else 131072

@@ -1,4 +1,4 @@
-"""Gradient of a motion by 1,000 inputs: what it costs beside the motion, and how exact it is.
+"""Gradient of a motion with respect to 1,000 inputs: its cost relative to the motion, and its accuracy.
 
     python benchmarks/gradient.py              a table
     python benchmarks/gradient.py --json       one JSON object
@@ -7,11 +7,11 @@
                                                both over 0.03 s, in less than five minutes
 
 The motion is that of `stiff_flop` over ten seconds with default settings; its three pressures go through 333 values each, and the
-tip is seen at 100 times. "gradient" is a run on record and the way back to all 999 inputs. The fastest of several rounds counts, in
-seconds of processor time, because other work on the machine only ever adds to it. Memory is the largest that the process has had.
+tip is seen at 100 times. "gradient" is a recorded run and the backward pass to all 999 inputs. The fastest of several rounds is
+reported, in seconds of processor time, because other work on the machine only adds to it. Memory is the maximum of the process.
 
 Errors are those of the derivative in random directions against central differences of fourth order, in a run with about as many
-steps, but fixed ones: where steps adapt, differences see another choice of steps as well.
+steps, but fixed ones: with adaptive steps, differences would include changes of the step sizes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Imported robots beside Pinocchio (URDF) and MuJoCo (MJCF): mass matrix, bias, accelerations and poses of all links.
+"""Imported robots compared with Pinocchio (URDF) and MuJoCo (MJCF): mass matrix, bias, accelerations and poses of all links.
 
     python benchmarks/imports.py                      a table
     python benchmarks/imports.py --json               one JSON object, and the table on standard error as it grows
@@ -8,7 +8,7 @@ Robots are those of installed packages (example-robot-data, pybullet_data, gymna
 in tests/foreign/robots, which were written by hand to have every feature. Each is compared in ten random states within the
 ranges of its joints. The error is the largest difference of a quantity over its largest entry; accelerations are compared by
 `M a`, since a robot of light and heavy links has accelerations of very different size. Robots that cannot be read are listed
-with the first thing that is wrong with them.
+with their first error.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MJCF = re.compile(rb"<mujoco[\s>]")
 
 
 def folders(given: list[str]) -> Iterator[Path]:
-    """Where robots are looked for."""
+    """Folders that are searched for robots."""
     yield OWN
     yield from map(Path, given)
     for package in PACKAGES:

@@ -2,7 +2,7 @@
 
     python benchmarks/leg.py [--json]
 
-Each run is repeated and the fastest one counts. The energy balance is what is left of total - supplied + dissipated energy,
+Each run is repeated and the fastest one is reported. The energy balance is the change of total - supplied + dissipated energy,
 relative to the largest kinetic energy.
 """
 
@@ -20,7 +20,7 @@ SECONDS, REPEATS = 3.0, 3
 
 
 def leg(elements: int) -> pliant.Equations:
-    """The released leg with so many elements in its spring."""
+    """The released leg with this number of elements in its spring."""
     spec = pliant.load("leg", variant="released")
     rod = spec.rods["leaf"]
     model = rod.model.model_copy(update={"elements": elements})
@@ -28,7 +28,7 @@ def leg(elements: int) -> pliant.Equations:
 
 
 def measure(elements: int, step: float, repeats: int) -> dict[str, float]:
-    """Three seconds after release with steps of so many seconds."""
+    """Three seconds after release with this step [s]."""
     eqs = leg(elements)
     rest = pliant.equilibrium(eqs)
     method = pliant.GeneralizedAlpha(step=step, spectral_radius=0.8)

@@ -1,9 +1,10 @@
-"""Memory of the live page while browsers come and go and move everything: `python benchmarks/live_page.py --minutes 60`.
+"""Memory of the live page while browsers connect, disconnect and use all controls: `python benchmarks/live_page.py --minutes 60`.
 
-Three clients speak to the page as browsers do: one stays, one comes and goes, and one sends rubbish. They move sliders, play the
-run and the modes, and lay other rod models over the robot. They live in a process of their own, as browsers do: threads that come
-and go leave memory behind in the process that has them. Prints the memory of the page's process [MB] and what was done, and how
-much it grows in an hour, by a straight line through the second half. `--deeds-per-visit 2` has the visits of hours in minutes.
+Three clients communicate with the page like browsers: one stays, one reconnects repeatedly, and one sends invalid data. They move
+sliders, play the run and the modes, and lay other rod models over the robot. They run in a separate process, like browsers:
+threads that start and end leave memory behind in their process. Prints the memory of the page's process [MB], the numbers of
+actions, and its growth per hour, from a straight line through the second half. `--deeds-per-visit 2` makes as many visits in
+minutes as otherwise in hours.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def memory() -> float:
 
 
 class Client:
-    """Speaks to a page as a browser does; `heard`: bytes that it was sent."""
+    """Communicates with a page like a browser; `heard`: number of bytes received."""
 
     def __init__(self, url: str) -> None:
         self.url, self.heard = url.replace("http", "ws").rstrip("/"), 0
@@ -65,7 +66,7 @@ class Client:
         self.connection.send(msgspec.msgpack.encode(message))
 
     def again(self) -> None:
-        """Load the page anew."""
+        """Reload the page."""
         self.connection.close()
         self.connection = self._open()
 
@@ -88,7 +89,7 @@ class Controls:
         )
 
     def act(self, client: Client, rng: random.Random) -> None:
-        """Do one thing that a person may do."""
+        """Perform one action of a user."""
         deed = rng.random()
         if deed < 0.7:
             control, low, high = rng.choice(self.sliders)
@@ -106,7 +107,7 @@ def _number(handle: Any) -> str:
 
 
 def drive(url: str, controls: Controls, minutes: float, deeds_per_visit: int, pipe: Connection) -> None:
-    """Drive the page; tells now and then what was done."""
+    """Drive the page; reports its actions at intervals."""
     rng = random.Random(1)
     stays, comes, rubbish = Client(url), Client(url), Client(url)
     begin, told, deeds, visits = time.monotonic(), 0, 0, 0

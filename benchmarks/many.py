@@ -2,9 +2,9 @@
 
     python benchmarks/many.py [--runs 10000] [--json]
 
-One core, all cores and the cluster take turns, a part of the runs each time, so that other work on the machine touches all alike.
-Starting the cluster and deriving the equations in its processes is not counted. Progress goes to stderr.
-`efficiency_of_plain_products` is that of matrix products in as many threads: on a machine with other work it is below 1, and runs
+One core, all cores and the cluster alternate, with a part of the runs each time, so that other work on the machine affects all
+equally. Starting the cluster and deriving the equations in its processes is not counted. Progress goes to stderr.
+`efficiency_of_plain_products` is that of matrix products in as many threads: on a busy machine it is below 1, and runs
 cannot do better (set OPENBLAS_NUM_THREADS=1).
 `python_share` is the share of one core's time during which Python's lock is held: everything but calls of the runtime that release
 it.
@@ -48,14 +48,14 @@ def seconds(work: Any) -> float:
 
 
 def products() -> None:
-    """Work that needs nothing of Python: what threads gain by it is what the machine has to give."""
+    """Work without Python: the speed-up of its threads is the maximum on this machine."""
     matrix = np.ones((150, 150))
     for _ in range(300):
         matrix @ matrix
 
 
 def on_threads(work: Any) -> None:
-    """The same work on each core at once."""
+    """The same work on all cores concurrently."""
     threads = [threading.Thread(target=work) for _ in range(cores())]
     for thread in threads:
         thread.start()
@@ -103,7 +103,7 @@ def largest_difference(eqs: pliant.Equations, cases: pliant.Cases, found: Any) -
 
 @contextmanager
 def local_cluster(eqs: pliant.Equations, cases: pliant.Cases) -> Iterator[Any]:
-    """A client of a local Dask cluster with a process for each core, which has its equations; None where Dask is not installed."""
+    """A client of a local Dask cluster with one process per core, which has its equations; None if Dask is not installed."""
     try:
         import distributed
     except ModuleNotFoundError:

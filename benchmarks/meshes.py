@@ -2,13 +2,13 @@
 
     python benchmarks/meshes.py [--json] [--sides 10,32,100]
 
-Each case runs in a process of its own, so that its memory is its own. Steps are implicit (generalized-alpha) and fixed: with
-32 nodes along a side 5 ms for the net and 10 ms for the cloth, and otherwise in proportion to the length of edges, because a
+Each case runs in a separate process, so that its memory is measured separately. Steps are implicit (generalized-alpha) and fixed:
+with 32 nodes along a side 5 ms for the net and 10 ms for the cloth, and otherwise in proportion to the length of edges, because a
 fabric that falls moves its nodes by more than an edge in a longer step. With `--equal-steps` all sizes take those 5 and 10 ms.
 Times per step are processor time of the whole simulation over its steps, and the time on the clock (`wall_ms_per_step`), which is
-shorter where factorizations found a second core free (`PLIANT_THREADS`). What Newton's method could not solve at once counts as
+shorter if factorizations use a second core (`PLIANT_THREADS`). Steps that Newton's method could not solve directly are counted as
 `halved`. Growth is the power of the number of nodes, in processor time, between the two largest cases. The time to derive is that
-of a second, larger robot of its kind in the process: without imports, and with the code of its elements at hand.
+of a second, larger robot of the same type in the process: without imports, and with the code of its elements available.
 """
 
 from __future__ import annotations

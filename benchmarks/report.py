@@ -1,10 +1,10 @@
-"""What it costs to save, report and play a long run: 60 s of a soft rod with 100 nodes, 1,000 saved frames.
+"""Cost of saving, reporting and playing a long run: 60 s of a soft rod with 100 nodes, 1,000 saved frames.
 
     python benchmarks/report.py [--json]
 
 Saving is the difference between the same simulation with 1,000 saved times and with its end alone: processor time, the
 smaller of two repeats each. Opening and playing are measured in headless Chromium, if it is there, in wall time: from
-asking for the page until every view is drawn, and frames drawn per second while the run plays (the best and the worst of
+requesting the page until every view is drawn, and frames drawn per second while the run plays (the best and the worst of
 eight seconds), without a graphics card.
 """
 

@@ -1,12 +1,12 @@
-"""Poses at rest of every bundled robot, of model files, and of random rods: which are found, in how many iterations, how soon.
+"""Equilibria of every bundled robot, of model files, and of random rods: success, number of iterations, and time.
 
     python benchmarks/rests.py [--json] [--random N] [--seed N] [--models FOLDER] [--only bundled models random]
 
-Robots with rods are tried with every kind of rod that fits them. Model files are those of FOLDER, or of ../shared/findings/models
+Robots with rods are tried with every rod model that fits them. Model files are those of FOLDER, or of ../shared/findings/models
 beside the checkout. Random rods have slenderness 10 to 10,000, loads of up to 30 E I / L^2, moments, follower forces, weight,
 tendons, chambers, springs and pinned tips, in any combination. `seconds` is the time of `equilibrium` alone; deriving and compiling
-are not counted. What is not found is simulated from the same start, with the rod's own damping: `why` says what the pose found
-lacks, and whether the motion comes to rest.
+are excluded. If none is found, the robot is simulated from the same start, with the rod's own damping: `why` states what the pose
+found lacks, and whether the motion comes to rest.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ KINDS = {
 FINENESS = {"polynomial": "order", "pcc": "sections", "pcc_cog": "sections"}
 MODELS = Path(__file__).resolve().parents[1] / ".." / "shared" / "findings" / "models"
 SLOW = 5.0
-"""No search may take longer [s]."""
+"""Time limit of a search [s]."""
 
 
 def rest_of(robot: str, rod: str, eqs: Any, period: float) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def robots(only: list[str], folder: Path) -> Iterator[tuple[str, str, Any]]:
         if not folder.is_dir():
             print(f"no model files in {folder}: skipped", file=sys.stderr)
         for file in sorted(folder.glob("*.yaml")):
-            # words of earlier versions in some of the files
+            # keywords of earlier versions in some of the files
             text = re.sub(r"\bat: start\b", "at: initial", re.sub(r"\bdt:", "step:", file.read_text()))
             try:
                 yield from with_kinds(file.name, pliant.load_text(text))
@@ -175,7 +175,7 @@ def random_rod(rng: np.random.Generator) -> tuple[str, str, float]:
 
 
 def rows(only: list[str], folder: Path, count: int, seed: int) -> Iterator[dict[str, Any]]:
-    """All searches; kinds that do not fit a robot are left out."""
+    """All searches; rod models that do not fit a robot are skipped."""
     for name, kind, robot in robots(only, folder):
         try:
             eqs = pliant.derive(robot)

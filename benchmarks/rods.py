@@ -3,8 +3,8 @@
     python benchmarks/rods.py [--json] [--data FOLDER] [--only PART ...]
 
 Parts: recording, realtime, preparation, growth, undamped. The recording is `stiff_flop_free.csv` in FOLDER, in $PLIANT_DATA, or in
-../shared/data beside the checkout; without it the module is driven by pressures of the same size and pace. Wall times are the
-least of a few repeats; `cpu_s` is the processor time of that run, which a busy machine disturbs less. Cold preparation compiles
+../shared/data beside the checkout; without it the module is driven by pressures of similar size and rate. Wall times are the
+smallest of a few repeats; `cpu_s` is the processor time of that run, which a busy machine disturbs less. Cold preparation compiles
 into an empty cache.
 """
 
@@ -85,7 +85,7 @@ print(json.dumps({"s": wall, "cpu_s": sum(used[:4]) - sum(before[:4])}))
 
 
 def prepare(kind: str) -> dict[str, float]:
-    """Derive and compile in a process of its own: with an empty cache, and again from the cache that this leaves."""
+    """Derive and compile in a separate process: with an empty cache, and again from the resulting cache."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "PLIANT_CACHE": folder}
         times = []
@@ -98,8 +98,8 @@ def prepare(kind: str) -> dict[str, float]:
 
 
 def grow(kind: str) -> dict[str, dict[object, object]]:
-    """Cost of an implicit step of a hanging rod that is let go, for more and more elements: by method, with the exponent of the
-    growth from 30 elements on."""
+    """Cost of an implicit step of a hanging rod that is released, for increasing numbers of elements: by method, with the exponent
+    of the growth from 30 elements on."""
     rows: dict[str, dict[object, object]] = {method.__name__: {} for method in METHODS}
     for n in GROWTH:
         eqs = pliant.derive(with_rod_model(pliant.load("cantilever", set={"gravity": 9.81}), "rod", f"{kind}:{n}"))
@@ -113,7 +113,7 @@ def grow(kind: str) -> dict[str, dict[object, object]]:
 
 
 def _quickest_step(eqs: pliant.Equations, method: Method, rounds: int = 12) -> float:
-    """Least processor time of a step [s] over the rounds of one run, in the compiled loop alone."""
+    """Smallest processor time of a step [s] over the rounds of one run, in the compiled loop alone."""
     q, v = eqs.initial_state()
     run = make_run(eqs.binding, method)
     run.configure(
@@ -132,7 +132,7 @@ def _quickest_step(eqs: pliant.Equations, method: Method, rounds: int = 12) -> f
 
 
 def undamped(kind: str) -> dict[str, object]:
-    """The module let go under pressure with nothing to damp it: it must neither blow up nor gain energy."""
+    """The module released under pressure without damping: it must neither diverge nor gain energy."""
     eqs = pliant.derive(with_rod_model(pliant.load("stiff_flop"), "arm", kind))
     run = pliant.simulate(eqs, 2.0, inputs={"p1": 60e3}, parameters={"damping_time": 1e-12}, rtol=1e-6)
     energy = run.energy["total"].values - run.energy["supplied"].values + run.energy["dissipated"].values
@@ -167,7 +167,7 @@ def _factors(run: dict[str, object], against: Recording) -> dict[str, float]:
 
 
 def table(found: dict[str, object]) -> None:
-    """Print the figures for people."""
+    """Print the figures."""
     for part, rows in found.items():
         if not isinstance(rows, dict):
             print(f"{part}: {rows}")

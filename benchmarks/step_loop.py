@@ -1,8 +1,8 @@
-"""Where the time of a fixed-step simulation goes: compiled steps against everything Python does around them.
+"""Profile of a fixed-step simulation: compiled steps and everything else in Python.
 
     python benchmarks/step_loop.py [--json]
 
-For each robot and method the whole `simulate` call is timed with a profiler of its own: the share of time spent inside
+For each robot and method the whole `simulate` call is timed with a separate profiler: the fraction of time spent inside
 the compiled loop (`advance`) is measured around that call, the rest is Python.
 """
 

@@ -1,10 +1,10 @@
-"""Free strains of a rod: rates and time to simulate a cantilever that is let go under its weight, at default settings.
+"""Free strains of a rod: rates and time to simulate a cantilever that is released under its weight, at default settings.
 
     python benchmarks/strains.py [--json] [--repeats N]
 
-A soft rod, 30 cm long and 1 cm thick, lies straight and is let go; 1 s is simulated with all strains and with fewer. Wall times are
-the least of a few repeats; `cpu_s` is the processor time of that run, which a busy machine disturbs less. `tip_off_mm` is how far
-the tip is off the one of the rod with all strains at rest: what the strains left out are worth.
+A soft rod, 30 cm long and 1 cm thick, is straight and is released; 1 s is simulated with all strains and with fewer. Wall times are
+the smallest of a few repeats; `cpu_s` is the processor time of that run, which a busy machine disturbs less. `tip_off_mm` is the
+distance of the tip at equilibrium from that of the rod with all strains: the effect of the omitted strains.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
-"""Trees of mixed joints: forward dynamics and derivatives beside Pinocchio's and MuJoCo's.
+"""Trees of mixed joints: forward dynamics and derivatives compared with Pinocchio and MuJoCo.
 
     python benchmarks/trees.py              a table
     python benchmarks/trees.py --json       one JSON object
 
-All libraries are called from Python, once per evaluation, in the same state, with arrays that are already there. Ours
-returns new arrays; the others write into their `data`. They are called in turns, many short rounds each, and the fastest
-round counts, because other work on the machine only ever adds time.
+All libraries are called from Python, once per evaluation, in the same state, with existing arrays. Ours
+returns new arrays; the others write into their `data`. They are called alternately, in many short rounds, and the fastest
+round is reported, because other work on the machine only adds time.
 
 * Pinocchio: `aba` in both of its conventions (local and world frames), `computeABADerivatives`.
 * MuJoCo: models without geoms, actuators, sensors, contacts and constraints. Either `mj_forward`, or the parts of it that
   are forward dynamics here, as four calls: `mj_fwdPosition` (kinematics, composite inertias, factors of the mass matrix),
   `mj_fwdVelocity` (bias forces), `mj_fwdActuation` and `mj_fwdAcceleration`. It has no analytic derivatives of these.
 
-Of several ways the fastest counts. "Inside C" is the rate of our evaluation called in a loop by compiled code.
+Of several variants the fastest is reported. "Inside C" is the rate of our evaluation called in a loop by compiled code.
 
-A universal or cylindrical joint is two joints in a row: in MuJoCo two of one body, in Pinocchio with a body without mass
+A universal or cylindrical joint is two joints in series: in MuJoCo two of one body, in Pinocchio with a body without mass
 between them. Results are compared too: accelerations with both, derivatives with Pinocchio, as the largest difference
 relative to the largest entry.
 """
@@ -62,16 +62,16 @@ ROUNDS, ROUND_SECONDS = 250, 0.002
 """Short rounds: on a busy machine some of them are undisturbed."""
 
 LIMIT = 1e-9
-"""Largest relative difference of accelerations that counts as agreement."""
+"""Largest relative difference of accelerations that is accepted."""
 
 DERIVATIVES_LIMIT = 1e-5
-"""The same for derivatives: Pinocchio's of chains of spherical joints are some 1e-6 away from finite differences of the
-accelerations, ours as near as these differences can tell."""
+"""The same for derivatives: Pinocchio's of chains of spherical joints differ by about 1e-6 from finite differences of the
+accelerations, ours agree up to the error of these differences."""
 
 
 @dataclass(frozen=True)
 class Body:
-    """A body and the joint that holds it: steps, axes of the steps (0, 1, 2: x, y, z), where the joint sits on the parent
+    """A body and the joint that holds it: steps, axes of the steps (0, 1, 2: x, y, z), position of the joint on the parent
     (index of a body, -1 the ground), and the inertia about the centre of mass in body axes."""
 
     joint: str
@@ -85,7 +85,7 @@ class Body:
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """What the joint is made of."""
+        """The components of the joint."""
         return JOINTS[self.joint]
 
     @property
@@ -117,7 +117,8 @@ def chain(joint: str, count: int) -> Robot:
 
 
 def mixed(seed: int, *, floating: bool, rates: int = 60) -> Robot:
-    """A random tree of mixed joints with at least so many rates; every body hangs on one of the last eight before it."""
+    """A random tree of mixed joints with at least this number of rates; every body is connected to one of the last eight before
+    it."""
     rng = np.random.default_rng(seed)
     robot = [body(rng, "floating base", -1)] if floating else []
     kinds, weights = ("revolute", "prismatic", "spherical", "universal", "cylindrical"), (0.4, 0.15, 0.25, 0.1, 0.1)
@@ -128,7 +129,7 @@ def mixed(seed: int, *, floating: bool, rates: int = 60) -> Robot:
 
 
 def depth_first(robot: Robot) -> Robot:
-    """The same tree in the order that Pinocchio's derivatives rely on and MuJoCo sorts by: each branch in one stretch."""
+    """The same tree in the order required by Pinocchio's derivatives and by MuJoCo: each branch contiguous."""
     order: list[int] = []
 
     def visit(parent: int) -> None:
@@ -183,7 +184,7 @@ def pinocchio_tree(robot: Robot) -> Any:
 
 
 def mujoco_tree(robot: Robot) -> Any:
-    """The robot as MuJoCo's model, without anything but bodies and joints."""
+    """The robot as MuJoCo's model, with bodies and joints only."""
     import mujoco
 
     joint = mujoco.mjtJoint
@@ -296,7 +297,7 @@ def inside_c(binding: Binding, q: np.ndarray, v: np.ndarray, calls: int = 20) ->
     w, a = binding.program.workspace(binding), np.zeros(len(v))
     address = ctypes.cast(w.library.pl_forward, ctypes.c_void_p)
     arguments = (address, calls, ctypes.c_void_p(w.address), *(ctypes.c_void_p(x.ctypes.data) for x in (q, v, a)))
-    kept = (q, v, a)  # they live as long as the function
+    kept = (q, v, a)  # they are kept alive by the function
 
     def run() -> Any:
         return loop()(*arguments), kept
@@ -387,7 +388,7 @@ def measure(only: str | None = None) -> dict[str, Any]:
 
 
 def table(figures: dict[str, Any]) -> str:
-    """The figures for a person to read."""
+    """Print the figures."""
     columns = ("ours", "pinocchio", "mujoco", "ours_derivatives", "pinocchio_derivatives", "ours_inside_c")
     head = ("ours", "Pinocchio", "MuJoCo", "ours", "Pinocchio", "inside C")
     lines = [
