@@ -72,10 +72,11 @@ sanitize: install
 oldest newest:
 	$(PYTHON) tools/test_versions.py $@ --python $(PYTHON)
 
-# known weaknesses of the versions that are installed (network)
+# known vulnerabilities of the versions that are installed (network); a package that cannot be looked up is an error
 audit: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
-	$(BIN)/python -m pip_audit --skip-editable
+	$(BIN)/python -m pip freeze --exclude-editable > $(VENV)/versions.txt
+	$(BIN)/python -m pip_audit --strict --no-deps --disable-pip --requirement $(VENV)/versions.txt
 
 # two hundred kills of everything that writes files
 kills: install
