@@ -41,3 +41,16 @@ def test_on_a_terminal_the_line_is_drawn_anew_and_taken_away(monkeypatch: pytest
     assert "\rfit: 1 evaluation, mean error 0 mm" in written
     blank = " " * len("fit: 3 evaluations, mean error 2 mm")
     assert f"\r{blank}\rfit: 3 evaluations, mean error 2 mm\n" in written
+
+
+def test_the_time_left_of_a_run_is_told_from_its_second_report_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 100, 10))
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(progress.ProgressLine, "is_due", lambda self: True)
+    stream = io.StringIO()
+    line = progress.ProgressLine(stream)
+    monkeypatch.setattr(line, "show", lambda text: stream.write(text + "\n"))
+    for t, steps in ((0.1, 5), (0.2, 9), (0.2, 11), (1.0, 20)):
+        line(t, 1.0, steps)
+    told = [text.rpartition("steps, ")[2] for text in stream.getvalue().splitlines()]
+    assert told == ["time left unknown", "80 s left", "160 s left", "finished"]

@@ -106,7 +106,11 @@ class ProgressLine(Line):
         self.show(f"{bar} {words}" if self.terminal else f"pliant: simulating: {words}")
 
     def _left(self, now: float, t: float, end: float) -> str:
+        if t >= end:
+            return "finished"
         since, there = self.marks[0]
+        if len(self.marks) == 1:
+            return "time left unknown"
         if not t > there:
             return "hardly any progress"
         return f"{duration_text((end - t) * (now - since) / (t - there))} left"
