@@ -53,4 +53,4 @@ def test_the_time_left_of_a_run_is_told_from_its_second_report_on(monkeypatch: p
     for t, steps in ((0.1, 5), (0.2, 9), (0.2, 11), (1.0, 20)):
         line(t, 1.0, steps)
     told = [text.rpartition("steps, ")[2] for text in stream.getvalue().splitlines()]
-    assert told == ["time left unknown", "80 s left", "160 s left", "finished"]
+    assert told == ["time left unknown", "80 s left", "hardly any progress", "finished"]
