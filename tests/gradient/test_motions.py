@@ -171,3 +171,17 @@ def test_long_steps_beside_fast_vibrations() -> None:
         eqs, "tip", ["near2"], until=0.2, method=pliant.Rosenbrock(step=0.02), inputs={"near2": 3.0}, save_at=[0.2]
     )
     assert largest_error(f) < 5e-7
+
+
+@pytest.mark.parametrize("method", ["newmark", "generalized_alpha", "semi_implicit", "rosenbrock"])
+def test_constraint_forces_of_a_stiff_rod_at_rest(method: str) -> None:
+    """Nothing moves, so the gradient is that of the equilibrium, although cotangents of single coordinates are up to 1e8 N/m."""
+    eqs = pliant.derive("leg")
+    names = ["hold", "length1"]
+    f = pliant.differentiable(eqs, "end_force", names, until=0.02, method=replace(METHODS[method], step=1e-3))
+    rest = pliant.differentiable(eqs, "end_force", names, analysis="equilibrium")
+    pullbacks = f.vjp()[1], rest.vjp()[1]
+    for weights in np.eye(2):
+        found, expected = pullbacks[0]({"end_force": weights[None]}), pullbacks[1]({"end_force": weights})
+        for name in names:
+            assert found[name] == pytest.approx(expected[name], rel=1e-6)

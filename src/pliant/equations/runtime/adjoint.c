@@ -68,15 +68,25 @@ static int least_motion(pl_work *w, const double *gap, double *u, double *multip
   return PL_OK;
 }
 
-/* The cotangent of q, and credit, for the pairing x.(M u - J' mu), which is what forces change by with (u, mu). */
-static void undo_least_motion(pl_adjoint *A, double t, const double *q, const double *x, const double *u, const double *mu) {
+#define FAST 1e9 /* accelerations in shares of a coordinate's size [1/s^2] beside which those that stiffness holds leave no round-off */
+
+/* The cotangent of q, and credit, for the pairing x.(M u - J' mu), which is what forces change by with (u, mu). It is linear in
+ * these, which are made large: beside forces of stiff parts, that are taken off again, small ones would be lost in round-off. */
+static void undo_least_motion(pl_adjoint *A, double t, const double *q, const double *x, double *u, double *mu) {
   pl_work *w = A->r->w;
+  const pl_tables *T = w->T;
+  double largest = 0;
+  for (int i = 0; i < T->nv; ++i) largest = fmax(largest, fabs(u[i]) / A->r->memory.extent.rates[i]);
+  if (!(largest > 0)) return;
+  const double scale = fmax(1, FAST / largest);
+  for (int i = 0; i < T->nv; ++i) u[i] *= scale;
+  for (int i = 0; i < T->m; ++i) mu[i] *= scale;
   pair(A, x, NULL, NULL, NULL);
   for (int side = 0; side < 2; ++side) {
-    const double *a = side ? w->zero : u, *multipliers = side ? w->zero : mu, sign = side ? -1 : 1;
+    const double *a = side ? w->zero : u, *multipliers = side ? w->zero : mu, part = (side ? -1 : 1) / scale;
     pl_adjoint_gradient(A, t, q, w->zero, a, multipliers);
-    for (int i = 0; i < w->T->nv; ++i) A->state.q[i] -= sign * A->gq[i];
-    pl_adjoint_credit(A, sign, t, q, w->zero, a, multipliers, PL_ANEW);
+    for (int i = 0; i < T->nv; ++i) A->state.q[i] -= part * A->gq[i];
+    pl_adjoint_credit(A, part, t, q, w->zero, a, multipliers, PL_ANEW);
   }
 }
 

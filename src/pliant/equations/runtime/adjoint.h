@@ -81,7 +81,7 @@ typedef struct pl_direction {
   double t;
   const double *from_v, *from_a, *from_multipliers;
   const double *q, *v, *a, *multipliers;
-  double time;
+  double time, h; /* what passes along it; the step that it belongs to */
   int both_sides; /* for long directions, along which time does not pass: inputs are read from the step's beginning on */
 } pl_direction;
 

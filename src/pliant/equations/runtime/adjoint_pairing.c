@@ -236,9 +236,35 @@ void pl_adjoint_keep(pl_adjoint *A, const double *v) {
 
 /* -- second derivatives --------------------------------------------------------------------------------------------------- */
 
-#define NEAR 2e-4  /* of a direction, for differences of gradients */
-#define AWAY 1e-2  /* of a direction, for differences of differences */
-#define BENT 1e-9  /* estimated error, relative to a gradient, up to which a difference of first order serves */
+#define NEAR 2e-4   /* of a direction, for differences of gradients */
+#define AWAY 1e-2   /* of a direction, for differences of differences */
+#define MOVED 6e-7  /* share of the robot's size, or angle [rad], that differences of gradients go at least ... */
+#define FURTHER 1e-5 /* ... and those of differences */
+#define LONGEST 1e12 /* of a direction, in any case */
+#define STILL 1e-5  /* length of a direction below which inputs that change in time are followed apart from it */
+#define BENT 1e-9   /* estimated error, relative to a gradient, up to which a difference of first order serves */
+
+/* The length of a direction: of its displacements, and of what its rates and accelerations move in a step, as shares of sizes. */
+static double length_of(const pl_adjoint *A, const pl_direction *d) {
+  const double *size = A->r->memory.extent.rates;
+  double longest = 0;
+  for (int i = 0; i < A->r->w->T->nv; ++i)
+    longest = fmax(longest, fmax(fabs(d->q[i]), d->h * fmax(fabs(d->v[i]), d->h * fabs(d->a[i]))) / size[i]);
+  return longest;
+}
+
+/* Whether signals change along with the time of a direction, of which a share is gone. */
+static int signals_change(pl_adjoint *A, const pl_direction *d, double share) {
+  pl_work *w = A->r->w;
+  const size_t size = w->T->n_signal * sizeof(double);
+  if (d->time == 0 || !size) return 0;
+  pl_signals(w, pl_time(A->r, d->t + share * fabs(d->time))); /* differences go forward in time */
+  double *kept[3] = {A->store, A->store + w->T->n_signal, A->store + 2 * w->T->n_signal};
+  memcpy(kept[0], w->signal, size), memcpy(kept[1], w->signal_rate, size), memcpy(kept[2], w->signal_acceleration, size);
+  pl_signals(w, d->t);
+  return memcmp(kept[0], w->signal, size) || memcmp(kept[1], w->signal_rate, size) ||
+         memcmp(kept[2], w->signal_acceleration, size);
+}
 
 /* The state a share of a direction away. */
 static void move(pl_adjoint *A, const pl_direction *d, double share, double *q, double *v, double *a, double *lambda) {
@@ -272,31 +298,29 @@ static double changed_share(const pl_adjoint *A, const double *const *was) {
   return most;
 }
 
-void pl_adjoint_second(pl_adjoint *A, const pl_direction *d, double *bar_q, double *bar_v, double *bar_a,
-                       double *bar_multipliers) {
+/* Subtracts the change of the gradient along a direction, by differences over `near` of it. The gradient at its beginning is in the
+ * temporary arrays 12 and 16 to 18. */
+static void gradient_along(pl_adjoint *A, const pl_direction *d, double near, double *bar_q, double *bar_v, double *bar_a,
+                           double *bar_multipliers) {
   const pl_run *r = A->r;
   const pl_tables *T = r->w->T;
-  const pl_credit *c = A->credit;
-  const int nv = T->nv, m = T->m;
+  const int nv = T->nv, m = T->m, with_inputs = T->n_signal && T->n_input;
   double *q = A->temporary[8], *v = A->temporary[9], *a = A->temporary[10], *lambda = A->temporary[11];
-  double *g = A->temporary[12], *gv = A->temporary[16], *ga = A->temporary[17], *gl = A->temporary[18]; /* the gradient here */
+  const double *g = A->temporary[12], *gv = A->temporary[16], *ga = A->temporary[17], *gl = A->temporary[18];
   /* (f(near) - f(-near)) / (2 near), or differences that read inputs on one side alone: (f(near) - f(0)) / near, and where this is
    * too coarse (-3 f(0) + 4 f(near) - f(2 near)) / (2 near) */
   static const double at[3][2] = {{1}, {1, 2}, {1, -1}}, parts[3][2] = {{1}, {2, -0.5}, {0.5, -0.5}}, own[3] = {1, 1.5, 0};
-  const double share = d->time < 0 ? -NEAR : NEAR;
+  const double share = d->time < 0 ? -near : near;
   int kind = d->both_sides ? 2 : 1;
-  memcpy(g, A->gq, nv * sizeof(double)), memcpy(gv, A->gv, nv * sizeof(double)), memcpy(ga, A->ga, nv * sizeof(double));
-  memcpy(gl, A->gl, m * sizeof(double));
-  const int with_inputs = T->n_signal && T->n_input;
   for (int k = 0; k < (kind ? 2 : 1); ++k) {
     const double offset = share * at[kind][k];
     move(A, d, offset, q, v, a, lambda);
     pl_adjoint_gradient(A, pl_time(r, d->t + offset * d->time), q, v, a, lambda);
     if (kind == 1 && !k) {
-      /* a gradient that changes by the share c over the way near / NEAR bends by c^2 or so */
+      /* a gradient that changes by the share c over the way `near` bends by c^2 or so */
       const double *const was[3] = {g, gv, ga};
-      const double change = changed_share(A, was) / NEAR;
-      if (0.5 * NEAR * change * change < BENT) kind = 0;
+      const double change = changed_share(A, was) / near;
+      if (0.5 * near * change * change < BENT) kind = 0;
     }
     const double by = parts[kind][k] / share;
     add_gradient(A, -by, bar_q, bar_v, bar_a, bar_multipliers);
@@ -307,24 +331,51 @@ void pl_adjoint_second(pl_adjoint *A, const pl_direction *d, double *bar_q, doub
   const double here = own[kind] / share;
   for (int i = 0; i < nv; ++i) bar_q[i] += here * g[i], bar_v[i] += here * gv[i], bar_a[i] += here * ga[i];
   for (int i = 0; i < m; ++i) bar_multipliers[i] += here * gl[i];
+  if (with_inputs && here != 0) credit_signals(A, -here, A->from_signal, A->from_rate, at_time(A, &A->at_start, d->t));
+}
+
+/* Parameters' credit -= the change along a direction of the pairing's change with each. */
+static void parameters_along(pl_adjoint *A, const pl_direction *d, double share) {
+  /* (-3 f(0) + 4 f(away) - f(2 away)) / (2 away), or (8 (f(away) - f(-away)) - (f(2 away) - f(-2 away))) / (12 away) */
+  static const double offsets[2][4] = {{0, 1, 2}, {1, -1, 2, -2}};
+  static const double weights[2][4] = {{-1.5, 2, -0.5}, {8.0 / 12, -8.0 / 12, -1.0 / 12, 1.0 / 12}};
+  double *q = A->temporary[8], *v = A->temporary[9], *a = A->temporary[10], *lambda = A->temporary[11];
+  const double away = d->time < 0 ? -share : share;
+  const int central = d->time == 0;
+  for (int k = 0; k < 3 + central; ++k) {
+    const double offset = away * offsets[central][k];
+    move(A, d, offset, q, v, a, lambda);
+    by_parameters(A, pl_time(A->r, d->t + offset * d->time), q, v, a, lambda, weights[central][k] / away);
+  }
+}
+
+void pl_adjoint_second(pl_adjoint *A, const pl_direction *d, double *bar_q, double *bar_v, double *bar_a,
+                       double *bar_multipliers) {
+  const pl_tables *T = A->r->w->T;
+  const int nv = T->nv, m = T->m;
+  double *g = A->temporary[12], *gv = A->temporary[16], *ga = A->temporary[17], *gl = A->temporary[18]; /* the gradient here */
+  memcpy(g, A->gq, nv * sizeof(double)), memcpy(gv, A->gv, nv * sizeof(double)), memcpy(ga, A->ga, nv * sizeof(double));
+  memcpy(gl, A->gl, m * sizeof(double));
+  /* short directions are followed far beyond their ends, so that differences are no round-off; but not in time, in which inputs may
+   * have kinks */
+  const double length = length_of(A, d);
+  pl_direction way = *d, waiting = *d;
+  double near = fmin(fmax(NEAR, MOVED / length), LONGEST), away = fmin(fmax(AWAY, FURTHER / length), LONGEST);
+  const int passing = signals_change(A, d, NEAR), apart = passing && length < STILL;
+  if (passing && !apart) near = NEAR, away = AWAY;
+  if (!passing || apart) way.time = 0;
+  gradient_along(A, &way, near, bar_q, bar_v, bar_a, bar_multipliers);
+  if (apart) {
+    waiting.q = waiting.v = waiting.a = waiting.multipliers = A->r->w->zero;
+    gradient_along(A, &waiting, NEAR, bar_q, bar_v, bar_a, bar_multipliers);
+  }
   for (int i = 0; i < T->n_quat; ++i) { /* increments of the beginning come before the direction */
     const double *o = d->q + T->quat_v[i], *y = g + T->quat_v[i];
     double *z = bar_q + T->quat_v[i];
     z[0] -= o[1] * y[2] - o[2] * y[1], z[1] -= o[2] * y[0] - o[0] * y[2], z[2] -= o[0] * y[1] - o[1] * y[0];
   }
-  if (with_inputs) {
-    if (here != 0) credit_signals(A, -here, A->from_signal, A->from_rate, &A->at_start);
-    credit_passing(A, d->time, &A->at_start);
-  }
-  if (!c->n) return;
-  /* (-3 f(0) + 4 f(away) - f(2 away)) / (2 away), or (8 (f(away) - f(-away)) - (f(2 away) - f(-2 away))) / (12 away) */
-  static const double offsets[2][4] = {{0, 1, 2}, {1, -1, 2, -2}};
-  static const double weights[2][4] = {{-1.5, 2, -0.5}, {8.0 / 12, -8.0 / 12, -1.0 / 12, 1.0 / 12}};
-  const double away = d->time < 0 ? -AWAY : AWAY;
-  const int central = d->time == 0;
-  for (int k = 0; k < 3 + central; ++k) {
-    const double offset = away * offsets[central][k];
-    move(A, d, offset, q, v, a, lambda);
-    by_parameters(A, pl_time(r, d->t + offset * d->time), q, v, a, lambda, weights[central][k] / away);
-  }
+  if (T->n_signal && T->n_input) credit_passing(A, d->time, at_time(A, &A->at_start, d->t));
+  if (!A->credit->n) return;
+  parameters_along(A, &way, away);
+  if (apart) parameters_along(A, &waiting, AWAY);
 }

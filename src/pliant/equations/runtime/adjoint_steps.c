@@ -270,7 +270,7 @@ static int undo_semi_implicit(pl_adjoint *A, double h) {
   set_pair(A, weighted, NULL, NULL);
   pl_adjoint_products(A, A->K, A->C, A->M, A->J, A->Eq, A->Ev);
   add(nv, -h, A->gq, by_v);
-  const pl_direction d = {t, r->v, w->zero, w->zero, xi, beta, dv, impulse, 0, 1};
+  const pl_direction d = {t, r->v, w->zero, w->zero, xi, beta, dv, impulse, 0, h, 1};
   pl_adjoint_second(A, &d, by_q, by_v, by_a, by_l);
   double *y_c = weighted + nv, *y_phi = xi; /* xi has served */
   for (int i = 0; i < m; ++i) y_c[i] = h * y[i], y_phi[i] = y[i] / h;
@@ -350,10 +350,12 @@ static int undo_generalized_alpha(pl_adjoint *A, double h) {
   clear(nv, by_x), clear(nv, by_q);
   pl_undo_increment(T, x, c->q, by_x, by_q);
   for (int i = 0; i < nv; ++i) {
-    const double by = beta * h * h * by_x[i] + h * gamma * c->v[i];
-    by_A0[i] += (0.5 - beta) * h * h * by_x[i] + h * (1 - gamma) * c->v[i] - am / (1 - am) * by;
+    /* beta h^2 by_x + h gamma c->v, as the matrix has it: in stiff directions by_x is a small difference of large numbers, whose
+     * round-off accelerations would magnify */
+    const double by = (A->ga[i] - c->a[i]) / to_A, by_move = (by - h * gamma * c->v[i]) / beta;
+    by_A0[i] += (0.5 - beta) * by_move + h * (1 - gamma) * c->v[i] - am / (1 - am) * by;
     by_a0[i] += af / (1 - am) * by + by_A0[i];
-    c->v[i] += h * by_x[i];
+    c->v[i] += by_move / h;
     c->q[i] = by_q[i], c->a[i] = by_a0[i], c->lead[i] = h * by_A0[i];
   }
   clear(m, c->multipliers);
@@ -420,7 +422,7 @@ static int undo_rosenbrock(pl_adjoint *A, double h) {
       alpha[l] = s * b + A->gv[l] - bar_v[l], beta[l] = b;
     }
     /* the tangents, and S, which turns along with the rates */
-    const pl_direction d = {now, r->v, r->a, r->multipliers, ki, ki + nv, ki + 2 * nv, ki + 3 * nv, h * ROSENBROCK_SLOPES[i], 0};
+    const pl_direction d = {now, r->v, r->a, r->multipliers, ki, ki + nv, ki + 2 * nv, ki + 3 * nv, h * ROSENBROCK_SLOPES[i], h, 0};
     pl_adjoint_second(A, &d, c->q, c->v, c->a, c->multipliers);
     for (int j = 0; j < T->n_quat; ++j) {
       double z[3];
