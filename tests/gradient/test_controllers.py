@@ -211,3 +211,10 @@ def test_measured_accelerations_and_inputs_with_kinks_are_refused() -> None:
     acting = pid(bent, Coordinates(("h1", "h2")), [0.1, 0.3], 20.0)
     with pytest.raises(pliant.ArgumentError, match="inputs do not act linearly"):
         pliant.differentiable(bent, "tip", GAINS, until=0.03, controllers=acting).vjp()[1]({"tip": 1.0})
+
+
+def test_a_regulator_designed_on_the_slow_modes_of_a_stiff_robot() -> None:
+    """Its eigenvalues range from 0 (three of them) to 1e7 1/s; the design is a smooth function of the mass nevertheless."""
+    eqs = pliant.derive("arm_with_rod")
+    f = pliant.differentiable(eqs, "tip", "weight", until=0.3, step=2e-3, save_at=[0.25, 0.3])
+    assert largest_error(f, share=3e-3) < 1e-6

@@ -56,3 +56,22 @@ outputs: {{at: {{frame: arm.end}}}}
             f.vjp()[1]({"at": np.array([1.0, 0, 0])})
     else:
         assert f.vjp()[1]({"at": np.array([1.0, 0, 0])})["reach"] == pytest.approx(1.0, rel=1e-9)
+
+
+def test_a_tendon_that_is_barely_slack_has_no_effect() -> None:
+    """Its rest length is 3 um from where it would pull, far less than differences by parameters usually span."""
+    eqs = pliant.derive("leg")
+    of, by = ["end_force", "middle"], ["tendon_rest", "tendon_stiffness", "length3"]
+    f = pliant.differentiable(eqs, of, by, analysis="equilibrium")
+    pulled = f({"tendon_rest": 0.49999})["end_force"]
+    assert np.max(np.abs(pulled - f()["end_force"])) > 1e-6
+    values, pullback = f.vjp()
+    gradient = pullback({name: np.ones_like(x) for name, x in values.items()})
+    assert abs(gradient["tendon_rest"]) < 1e-12 < abs(gradient["length3"])
+    assert abs(gradient["tendon_stiffness"]) < 1e-16
+    moving = pliant.differentiable(eqs, of, by, until=5e-3, method=pliant.GeneralizedAlpha(step=1e-3))
+    at = moving.linearize()
+    back = at.vjp({name: np.ones_like(x) for name, x in at.outputs.items()})
+    assert abs(back["tendon_rest"]) < 1e-9
+    assert back["length3"] == pytest.approx(gradient["length3"], rel=1e-6)
+    assert max(np.max(np.abs(x)) for x in at.jvp({"tendon_rest": 1.0}).values()) < 1e-6

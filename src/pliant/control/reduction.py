@@ -14,8 +14,10 @@ from pliant.solve.linear.state_space import StateSpace
 
 SAME = 1e-6
 """Relative difference below which eigenvalues belong to one mode, split by round-off."""
-DUAL = 1e-6
-"""Left and right eigenvectors of separate modes are orthogonal to within this."""
+DISTINCT = 1e4
+"""Condition of the eigenvectors of the kept modes, each of unit length, up to which they are used as a basis."""
+REFINEMENTS = 2
+"""Corrections of the subspaces, each of which squares their error."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,8 +27,8 @@ class Reduction:
     Attributes:
         full: the original system.
         kept, neglected: modes, slowest first.
-        onto: r x n, modal states from full states. If modes coincide (a free cart) they share an eigenvector, and the states
-            are an orthonormal basis of their joint subspace.
+        onto: r x n, modal states from full states. If modes coincide (a free cart) eigenvectors are not unique: the modal states
+            are then the values of some of the full states, as the kept modes move these.
         back: n x r, full states from modal ones.
         linear: the reduced system on modal states z; the static gain of the outputs is exact.
     """
@@ -104,10 +106,8 @@ def reduce(linear: StateSpace, *, keep: int | None = None, below: float | None =
         (kept if slow or grows or same else neglected).append(mode)
     if not kept:
         raise ValueError(f"no mode is below {below:g} Hz; the slowest is {modes[0]}")
-    onto, back = _bases(kept)
-    rest_onto, rest_back = _bases(neglected)
-    if not _dual(onto, back) or not _dual(rest_onto, rest_back):
-        onto, back, rest_onto, rest_back = _invariant(linear.A, kept, neglected)
+    onto, back, rest_onto, rest_back = _subspaces(linear.A, kept, neglected)
+    onto, back = _modal(onto, back, linear.A)
     A, B, C = onto @ linear.A @ back, onto @ linear.B, linear.C @ back
     D = linear.D
     if neglected:
@@ -119,28 +119,33 @@ def reduce(linear: StateSpace, *, keep: int | None = None, below: float | None =
     return Reduction(linear, tuple(kept), tuple(neglected), onto, back, small)
 
 
-def _bases(modes: list[Mode]) -> tuple[np.ndarray, np.ndarray]:
-    """Real bases with onto @ back = 1: the real and imaginary parts of the eigenvectors."""
-    rows, columns = [], []
+def _modal(onto: np.ndarray, back: np.ndarray, A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bases of the same subspace: real and imaginary parts of the eigenvectors or, if these are not unique, values of some of the
+    states. Both depend smoothly on A: signs and phases of eigenvectors are fixed by their largest entries."""
+    modes, columns = system_modes(onto @ A @ back), list[np.ndarray]()
+    values = [mode.eigenvalue for mode in modes]
+    separate = all(abs(x - y) > max(SLOW, SAME * abs(x)) for i, x in enumerate(values) for y in values[:i])
+    scale = np.linalg.norm(back, axis=1)
+    scale = np.where(scale > 0, scale, 1.0)
     for mode in modes:
-        if mode.order == 1:
-            rows.append(np.real(mode.left.conj()))
-            columns.append(np.real(mode.right))
-        else:
-            columns += [np.real(mode.right), -np.imag(mode.right)]
-            rows += [2 * np.real(mode.left.conj()), 2 * np.imag(mode.left.conj())]
-    if not modes:
-        return np.zeros((0, 0)), np.zeros((0, 0))
-    return np.array(rows), np.array(columns).T
+        full = back @ mode.right
+        largest = full[np.argmax(np.abs(full))]
+        full = full * (np.conj(largest) / abs(largest)) / np.linalg.norm(full)
+        columns += [np.real(full)] if mode.order == 1 else [np.real(full), -np.imag(full)]
+    basis = np.array(columns).T
+    if not separate or basis.shape != back.shape or np.linalg.cond(basis / scale[:, None]) > DISTINCT:
+        units = np.linalg.qr(back / scale[:, None])[0]
+        chosen = np.sort(scipy.linalg.qr(units.T, pivoting=True, mode="r")[1][: back.shape[1]])
+        basis = scale[:, None] * np.linalg.solve(units[chosen].T, units.T).T / scale[chosen]
+    # onto @ back = 1 before: the same change of the states, inverted
+    return np.linalg.solve(onto @ basis, onto), basis
 
 
-def _dual(onto: np.ndarray, back: np.ndarray) -> bool:
-    """Whether onto @ back = 1; false if eigenvectors coincide."""
-    return bool(np.all(np.abs(onto @ back - np.eye(len(onto))) < DUAL))
+def _subspaces(A: np.ndarray, kept: list[Mode], neglected: list[Mode]) -> tuple[np.ndarray, ...]:
+    """Bases (onto, back) of the subspaces of the kept modes and of the others.
 
-
-def _invariant(A: np.ndarray, kept: list[Mode], neglected: list[Mode]) -> tuple[np.ndarray, ...]:
-    """Bases (onto, back) of the subspaces of the kept modes and of the others, without their eigenvectors."""
+    Entries of stiff systems differ by many orders of magnitude: the matrix is balanced, and the bases are refined.
+    """
 
     def distance(value: complex, modes: list[Mode]) -> float:
         return min((abs(complex(value.real, abs(value.imag)) - mode.eigenvalue) for mode in modes), default=np.inf)
@@ -149,7 +154,20 @@ def _invariant(A: np.ndarray, kept: list[Mode], neglected: list[Mode]) -> tuple[
         value = complex(real, imaginary)
         return distance(value, kept) <= distance(value, neglected)
 
-    T, Z, r = scipy.linalg.schur(A, output="real", sort=is_kept)
+    balanced, scaling = scipy.linalg.matrix_balance(A, permute=False)
+    d = np.diag(scaling)
+    T, Z, r = scipy.linalg.schur(balanced, output="real", sort=is_kept)
+    if r == len(A):
+        return Z.T / d, d[:, None] * Z, np.zeros((0, len(A))), np.zeros((len(A), 0))
     # the coupling of the two blocks is removed: T11 X - X T22 = -T12
-    X = scipy.linalg.solve_sylvester(T[:r, :r], -T[r:, r:], -T[:r, r:]) if r < len(A) else np.zeros((r, 0))
-    return Z[:, :r].T - X @ Z[:, r:].T, Z[:, :r], Z[:, r:].T, Z[:, :r] @ X + Z[:, r:]
+    X = scipy.linalg.solve_sylvester(T[:r, :r], -T[r:, r:], -T[:r, r:])
+    back, rest = Z[:, :r], Z[:, :r] @ X + Z[:, r:]
+    onto, rest_onto = Z[:, :r].T - X @ Z[:, r:].T, Z[:, r:].T
+    for _ in range(REFINEMENTS):
+        slow, fast = onto @ balanced @ back, rest_onto @ balanced @ rest
+        by_rest = scipy.linalg.solve_sylvester(fast, -slow, -rest_onto @ balanced @ back)
+        by_kept = scipy.linalg.solve_sylvester(slow, -fast, -onto @ balanced @ rest)
+        back, rest = back + rest @ by_rest, rest + back @ by_kept
+        both = np.linalg.inv(np.hstack([back, rest]))
+        onto, rest_onto = both[:r], both[r:]
+    return onto / d, d[:, None] * back, rest_onto / d, d[:, None] * rest

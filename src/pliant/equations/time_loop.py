@@ -27,8 +27,8 @@ SERIES_TERMS = 6
 
 
 class ParameterChanges(NamedTuple):
-    """Constants and parameters of a model, n x 4 x size, with each of n parameters increased and decreased by `step` [n], and by
-    twice that."""
+    """Derivatives of the constants and parameters of a model with respect to n parameters, n x size, and the perturbation of each in
+    finite differences [n]."""
 
     constants: np.ndarray
     parameters: np.ndarray

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 NOT_NEEDED = (
     "main.c", "whole_run.c", "tape.c", "sensitivity.c", "adjoint.c", "adjoint_pairing.c", "adjoint_steps.c", "fastest_rate.c",
+    "parameter_change.c",
 )  # fmt: skip
 """Files that are not needed by programs which only take steps."""
 LEFT_OUT = {

@@ -22,7 +22,7 @@ from pliant.gradient.jax_function import jax_function
 from pliant.gradient.linearization import EVENT_SHARE, Linearization
 from pliant.gradient.motion import MotionCotangents, RecordedMotion, recorded_motion, refuse
 from pliant.gradient.outputs import output_cotangents, refuse_others
-from pliant.gradient.parameter_derivatives import SHARE, ParameterPerturbation
+from pliant.gradient.parameter_derivatives import SHARE, ParameterTangents
 from pliant.gradient.torch_function import torch_function
 from pliant.language.arguments import ArgumentError, choice, mapping, name_tuple, need_equations
 from pliant.language.message_text import suggestion
@@ -165,9 +165,9 @@ class Differentiable:
         values = self._complete(values)
         if self.analysis == "equilibrium":
             rest = equilibrium(self.eqs, **self._options_at(values))
-            sides = ParameterPerturbation(rest.equations)
+            tangents = ParameterTangents(rest.equations)
             return Linearization(
-                self, values, self._of_rest(rest), lambda given: self._rest_pullback(rest, sides, given), None
+                self, values, self._of_rest(rest), lambda given: self._rest_pullback(rest, tangents, given), None
             )
         given = self.options.get("controllers")
         described = given is None or given is True
@@ -353,16 +353,16 @@ class Differentiable:
     def _of_rest(self, rest: Equilibrium) -> Arrays:
         return {name: np.reshape(np.asarray(rest.outputs[name], dtype=float), self.shapes[name]) for name in self.of}
 
-    def _rest_pullback(self, rest: Equilibrium, sides: ParameterPerturbation, given: Arrays) -> Arrays:
+    def _rest_pullback(self, rest: Equilibrium, tangents: ParameterTangents, given: Arrays) -> Arrays:
         eqs = rest.equations
         zero = np.zeros((1, len(eqs.rates)))
         states = rest.q[None], zero, zero, rest.multipliers[None]
         found = output_cotangents(eqs, states, {name: np.reshape(x, (1, -1)) for name, x in given.items()})
         by_q, by_multipliers = found.samples.q[0], found.samples.multipliers[0]
         out: Arrays = {}
-        back = EquilibriumCotangents(eqs, rest.time, rest.q, by_q, rest.multipliers, by_multipliers, sides)
+        back = EquilibriumCotangents(eqs, rest.time, rest.q, by_q, rest.multipliers, by_multipliers, tangents)
         for name in self._parameters:
-            out[name] = np.asarray(back.parameter(name) + sides.constants(name) @ found.constants)
+            out[name] = np.asarray(back.parameter(name) + tangents.constants(name) @ found.constants)
         for name in self._inputs:
             out[name] = np.asarray(back.input(name, _held(eqs, name)))
         return {name: out[name] for name in self.by}

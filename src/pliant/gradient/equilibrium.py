@@ -11,7 +11,7 @@ import scipy
 
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
-from pliant.gradient.parameter_derivatives import OFFSETS, WEIGHTS, ParameterPerturbation, step_of, value_of
+from pliant.gradient.parameter_derivatives import ParameterTangents, difference, step_of
 from pliant.language.arguments import ArgumentError
 from pliant.solve.statics.factorization import LEAST_PIVOT
 from pliant.solve.statics.stability import DENSE_UP_TO, stiffness_scaling
@@ -99,25 +99,26 @@ class EquilibriumCotangents:
 
     def __init__(
         self, eqs: Equations, t: float, q: np.ndarray, by_q: np.ndarray, multipliers: np.ndarray | None = None,
-        by_multipliers: np.ndarray | None = None, sides: ParameterPerturbation | None = None,
+        by_multipliers: np.ndarray | None = None, tangents: ParameterTangents | None = None,
     ) -> None:  # fmt: skip
         bound = eqs.binding
         if multipliers is None:
             multipliers = bound.program.calls.forward(bound, t, q, np.zeros(bound.nv))[1]
-        self._sides = sides or ParameterPerturbation(eqs)
+        self._tangents = tangents or ParameterTangents(eqs)
         self._eqs, self._adjoint = eqs, EquilibriumAdjoint(bound, t, q, multipliers, eqs.rates)
         self._w, self._y = self._adjoint.solve(by_q, np.zeros(bound.m) if by_multipliers is None else by_multipliers)
 
     def parameter(self, name: str) -> float:
-        """With respect to a parameter."""
-        paired = np.array([self._paired(here)[0] for here in self._sides.of(name)])
-        return -float(WEIGHTS @ paired / step_of(value_of(self._eqs, name)))
+        """By a parameter."""
+        made = self._tangents
+        return -float(difference(lambda offset: self._paired(made.moved(name, offset)), made.step(name)))
 
     def input(self, name: str, value: float) -> float:
-        """With respect to an input, with this value at the equilibrium."""
-        step = step_of(value)
-        sides = [self._paired(self._eqs.at(inputs={name: value + k * step}))[0] for k in OFFSETS]
-        return -float(WEIGHTS @ sides / step)
+        """By an input, which has this value at rest."""
+        at = self._eqs.at
+        return -float(
+            difference(lambda offset: self._paired(at(inputs={name: value + offset}).binding), step_of(value))
+        )
 
-    def _paired(self, eqs: Equations) -> np.ndarray:
-        return np.array([self._adjoint.pairing(eqs.binding, self._w, self._y)])
+    def _paired(self, bound: Binding) -> float:
+        return self._adjoint.pairing(bound, self._w, self._y)

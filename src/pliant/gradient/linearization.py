@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
-from pliant.gradient.parameter_derivatives import OFFSETS, SHARE, WEIGHTS
+from pliant.gradient.parameter_derivatives import OFFSETS, SHARE, WEIGHTS, checked_difference
 from pliant.language.arguments import ArgumentError, mapping
 
 KINKED = 1e-2
-"""Fraction of the change of the outputs that a kink may contribute."""
+"""Of what the outputs change by, the share that may change with a kink."""
+KINKED_MOTION = 1e-3
+"""Of what all outputs change by over a step, the misfit from which shorter steps are tried: simulations are accurate to less than
+functions of the equations are."""
 EVENT_SHARE = 1e-5
 """Relative change of values for differences of motions with events: events must stay within their steps."""
 TINY = 1e-12
@@ -28,7 +31,9 @@ if TYPE_CHECKING:
 class Linearization:
     """Linearization of a function at `values`: products of its Jacobian J with tangents, and of J' with cotangents, by name.
 
-    Tangents of a simulation are fourth-order finite differences along their direction: four simulations with the time steps of
+
+    Tangents of a simulation are fourth-order finite differences along their direction: five simulations with the time steps of
+
     the one at `values`, consistent with the adjoint of these steps. Simulations with contacts or events have no adjoint: J is
     assembled from such tangents.
 
@@ -67,13 +72,27 @@ class Linearization:
         step = self._share / max(
             float(np.max(np.abs(x), initial=0.0)) / _size(self.values[n]) for n, x in along.items()
         )
+        if self._pullback is not None:
+            return self._smooth_tangents(along, step)
         sides = [self._moved({n: x + k * step * along[n] for n, x in self.values.items()}) for k in OFFSETS]
-        if self._pullback is None:
-            self._refuse_kinks(sides)
+        self._refuse_kinks(sides)
         return {
             name: np.tensordot(WEIGHTS, [side[name] - x for side in sides], axes=1) / step
             for name, x in self.outputs.items()
         }
+
+    def _smooth_tangents(self, along: Arrays, step: float) -> Arrays:
+        """Of simulations without contacts and events. Where differences do not fit together, as at tendons that go slack, and are
+        too noisy to be taken over shorter steps, by the adjoint: one backward pass for each number of the outputs."""
+        names = tuple(self.outputs)
+
+        def moved(offset: float) -> np.ndarray:
+            assert self._moved is not None, "of motions"
+            values = {n: x + offset * along[n] for n, x in self.values.items()}
+            return _flat(self._moved(values) if offset else self._again, names)
+
+        found, fits = checked_difference(moved, step, KINKED_MOTION)
+        return _named(found, self.outputs) if fits else self._by_rows(along)
 
     @cached_property
     def _columns(self) -> Arrays:
@@ -135,7 +154,7 @@ class Linearization:
         return found
 
     def _by_rows(self, along: Arrays) -> Arrays:
-        """For equilibria, which have few outputs: row by row of J."""
+        """One row of J after the other."""
         found = {name: np.zeros_like(x) for name, x in self.outputs.items()}
         for name, x in self.outputs.items():
             for at in np.ndindex(x.shape):

@@ -15,15 +15,7 @@ from pliant.equations.time_loop import BackwardPass, TimeLoop
 from pliant.gradient.controlled import ControlCotangents, ControlRecord, Rebuild, RecordedController
 from pliant.gradient.equilibrium import EquilibriumCotangents
 from pliant.gradient.outputs import output_cotangents
-from pliant.gradient.parameter_derivatives import (
-    OFFSETS,
-    WEIGHTS,
-    derivative,
-    parameter_changes,
-    step_of,
-    value_of,
-    varied,
-)
+from pliant.gradient.parameter_derivatives import derivative, difference, parameter_changes, step_of, value_of, varied
 from pliant.language.arguments import ArgumentError
 from pliant.model.time_series import TimeSeries
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -66,14 +58,15 @@ class RecordedMotion:
         *,
         start: bool = True,
     ) -> MotionCotangents:
-        """Cotangents of parameters, of the requested inputs and, if requested, of the start, for cotangents of the outputs at the
+        """Cotangents of parameters, inputs (those named) and, if `start`, of the initial state, from cotangents of the outputs at the
         samples (samples x components by name)."""
-        bound, model, loop, here = self.bound, self.eqs.model, self._loop, self.eqs
+        bound, loop, here = self.bound, self._loop, self.eqs
         states = loop.sample_q, loop.sample_v, loop.sample_a, loop.sample_multipliers
         found = output_cotangents(here, states, outputs)
         scale = np.array([_size(bound, i) for i in range(len(bound.held))])
         loop.rebind(bound)
-        back = loop.adjoint(parameter_changes(here, parameters), scale, found.samples)
+        changes = parameter_changes(here, parameters)
+        back = loop.adjoint(changes, scale, found.samples)
         control = None
         if self.control is not None:
             control = self.control.back(back, inputs)
@@ -82,8 +75,7 @@ class RecordedMotion:
         back.to(0)
         by_parameters = back.parameters.copy()
         for k, name in enumerate(parameters):
-            by_constants = derivative(lambda p: model.system.constants.values(model.parameter_vector(p)), here, name)
-            by_parameters[k] += found.constants @ by_constants
+            by_parameters[k] += found.constants @ changes.constants[k]
             if self.control is not None and control is not None:
                 step = step_of(value_of(here, name))
                 by_parameters[k] += self.control.by_parameter(control, name, varied(here, name)) / step
@@ -143,10 +135,9 @@ class RecordedMotion:
 
     def by_start_value(self, back: BackwardPass, name: str) -> float:
         """Derivative with respect to a coordinate or rate that the start specifies by name."""
-        value = float(self._start[name])
-        step = step_of(value)
-        starts = [{**self._start, name: value + offset * step} for offset in OFFSETS]
-        return self._through_start(back, [self._placed(self.eqs, start) for start in starts]) / step
+        value, start = float(self._start[name]), self._start
+        moved = difference(lambda x: self._placed(self.eqs, {**start, name: value + x}), step_of(value))
+        return self._through_start(back, moved)
 
     def by_start_input(self, back: BackwardPass, name: str) -> tuple[float, float]:
         """Derivatives with respect to the value and rate of an input at the start, if the start follows it."""
@@ -160,11 +151,10 @@ class RecordedMotion:
             line = TimeSeries(np.array([begin, begin + 1.0]), np.array([[value, rate], [value + rate, 0.0]]))
             return self._placed(self.eqs.at(inputs={name: line}), start)
 
-        step, per_second = step_of(value), step_of(rate)
-        by_rate = self._through_start(back, [placed(value, rate + k * per_second) for k in OFFSETS]) / per_second
+        by_rate = self._through_start(back, difference(lambda x: placed(value, rate + x), step_of(rate)))
         if self.starts_at_rest:  # `rest` accounts for the pose
             return 0.0, by_rate
-        return self._through_start(back, [placed(value + k * step, rate) for k in OFFSETS]) / step, by_rate
+        return self._through_start(back, difference(lambda x: placed(value + x, rate), step_of(value))), by_rate
 
     def _by_start(self, back: BackwardPass, parameters: Sequence[str]) -> np.ndarray:
         """Derivatives with respect to parameters through the start."""
@@ -174,12 +164,10 @@ class RecordedMotion:
             rest = self.rest(back)
             return np.array([rest.parameter(name) for name in parameters])
 
-        def credit(name: str) -> float:
-            sides = [self.eqs.at(parameters=side, within_limits=False) for side in varied(self.eqs, name)]
-            placed = [self._placed(here, self._start) for here in sides]
-            return self._through_start(back, placed) / step_of(value_of(self.eqs, name))
+        def placed(values: dict[str, float]) -> np.ndarray:
+            return self._placed(self.eqs.at(parameters=values, within_limits=False), self._start)
 
-        return np.array([credit(name) for name in parameters])
+        return np.array([self._through_start(back, derivative(placed, self.eqs, name)) for name in parameters])
 
     def _placed(self, eqs: Equations, start: Any) -> np.ndarray:
         """Increments from the start of the motion to a start on the constraints, and its rates."""
@@ -188,9 +176,10 @@ class RecordedMotion:
         made = assemble(eqs, eqs.binding, begin, state.q, state.v, state.given)
         return np.concatenate([group.difference(self._job.started[0], made.q), made.v])
 
-    def _through_start(self, back: BackwardPass, sides: list[np.ndarray]) -> float:
-        """Derivative through the start, which was computed at OFFSETS; times their step."""
-        return float(np.concatenate([back.q, back.v]) @ np.tensordot(WEIGHTS, sides, axes=1))
+    @staticmethod
+    def _through_start(back: BackwardPass, moved: np.ndarray) -> float:
+        """Derivative through the start, given the derivative of `_placed`."""
+        return float(np.concatenate([back.q, back.v]) @ moved)
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
 from pliant.equations.time_loop import ParameterChanges
 
@@ -15,6 +17,12 @@ SHARE = 2e-3
 OFFSETS = (1, -1, 2, -2)
 WEIGHTS = np.array([8.0, -8.0, -1.0, 1.0]) / 12.0
 """Fourth-order differences: offsets of evaluations, in steps, and the weights of their values in derivative times step."""
+
+
+EVEN = np.array([4.0, 4.0, -1.0, -1.0])
+"""Weights of the values at OFFSETS in a sum that is six times the central value, up to terms of fourth order."""
+SHORTER, ATTEMPTS, KINKED, BETTER, CONFIRMED = 1 / 32, 5, 1e-6, 1e-2, 1e-2
+"""As in `runtime/parameter_change.c`."""
 
 
 def step_of(value: float) -> float:
@@ -33,39 +41,76 @@ def varied(eqs: Equations, name: str) -> list[dict[str, float]]:
     return [{**here, name: value + offset * step_of(value)} for offset in OFFSETS]
 
 
+def difference(function: Callable[[float], Any], step: float) -> np.ndarray:
+    """The derivative of a function at zero by finite differences; see `checked_difference`."""
+    return checked_difference(function, step, KINKED)[0]
+
+
+def checked_difference(function: Callable[[float], Any], step: float, kinked: float) -> tuple[np.ndarray, bool]:
+    """The derivative of a function at zero by finite differences, and whether its values are consistent with a smooth function.
+
+    If the values on both sides indicate a kink within the step, shorter steps are tried, and accepted if an even shorter one confirms
+    them: the derivative is that of the current branch. kinked: threshold of the inconsistency, relative to the derivative.
+    """
+    here = np.asarray(function(0.0), dtype=float)
+
+    def attempt(step: float) -> tuple[np.ndarray, float]:
+        values = np.array([function(offset * step) for offset in OFFSETS], dtype=float)
+        misfit = np.sum(np.abs(np.tensordot(EVEN, values, axes=1) - 6 * here)) / step
+        return np.asarray(np.tensordot(WEIGHTS, values, axes=1) / step), float(misfit)
+
+    first, misfit = attempt(step)
+    if misfit <= kinked * np.sum(np.abs(first)):
+        return first, True
+    shorter, before = first, np.inf
+    for k in range(1, ATTEMPTS):
+        shortest, left = attempt(step * SHORTER**k)
+        confirmed = np.sum(np.abs(shortest - shorter)) <= CONFIRMED * np.sum(np.abs(shorter - first))
+        if before < BETTER * misfit and confirmed:
+            return shorter, True
+        shorter, before = shortest, left
+    return first, False
+
+
 def derivative(function: Callable[[dict[str, float]], np.ndarray], eqs: Equations, name: str) -> np.ndarray:
     """Derivative of a function of the parameters with respect to one of them."""
-    sides = np.array([function(side) for side in varied(eqs, name)])
-    found: np.ndarray = np.tensordot(WEIGHTS, sides, axes=1) / step_of(value_of(eqs, name))
-    return found
+    here, value = eqs.given_parameters, value_of(eqs, name)
+    return difference(lambda offset: function({**here, name: value + offset}), step_of(value))
 
 
-class ParameterPerturbation:
-    """Equations with one perturbed parameter, created on first use."""
+class ParameterTangents:
+    """Derivatives of the constants and parameters of the equations with respect to single parameters, computed on first use."""
 
     def __init__(self, eqs: Equations) -> None:
         self._eqs = eqs
-        self._made: dict[str, list[Equations]] = {}
-
-    def of(self, name: str) -> list[Equations]:
-        """The perturbed equations in the order of OFFSETS."""
-        if name not in self._made:
-            sides = varied(self._eqs, name)
-            self._made[name] = [self._eqs.at(parameters=side, within_limits=False) for side in sides]
-        return self._made[name]
+        self._vector = eqs.model.parameter_vector(eqs.given_parameters)
+        self._made: dict[str, np.ndarray] = {}
 
     def constants(self, name: str) -> np.ndarray:
-        """Derivative of the constants of the equations with respect to a parameter."""
-        step = step_of(value_of(self._eqs, name))
-        found: np.ndarray = WEIGHTS @ np.array([here.binding.constants for here in self.of(name)]) / step
-        return found
+        """Derivative of the constants."""
+        if name not in self._made:
+            self._made[name] = self._eqs.model.system.constants.tangent(self._vector, self.parameters(name))
+        return self._made[name]
+
+    def parameters(self, name: str) -> np.ndarray:
+        """Derivative of the vector of parameters: a unit vector."""
+        return np.eye(1, len(self._vector), self._eqs.model.parameter_defaults[1][name])[0]
+
+    def step(self, name: str) -> float:
+        """Perturbation of the parameter in finite differences."""
+        return step_of(value_of(self._eqs, name))
+
+    def moved(self, name: str, offset: float) -> Binding:
+        """The equations with the parameter changed by an offset, to first order."""
+        bound = self._eqs.binding
+        return bound.with_parameters(
+            bound.parameters + offset * self.parameters(name), bound.constants + offset * self.constants(name)
+        )
 
 
 def parameter_changes(eqs: Equations, names: Sequence[str]) -> ParameterChanges:
-    """Constants and parameters of the equations for perturbed parameters."""
-    model = eqs.model
-    vectors = [[model.parameter_vector(side) for side in varied(eqs, name)] for name in names]
-    constants = [[model.system.constants.values(vector) for vector in four] for four in vectors]
-    return ParameterChanges(
-        np.array(constants), np.array(vectors), np.array([step_of(value_of(eqs, name)) for name in names])
-    )
+    """Derivatives of constants and parameters of the equations with respect to some parameters."""
+    made, bound = ParameterTangents(eqs), eqs.binding
+    constants = np.reshape([made.constants(name) for name in names], (len(names), len(bound.constants)))
+    parameters = np.reshape([made.parameters(name) for name in names], (len(names), len(bound.parameters)))
+    return ParameterChanges(constants, parameters, np.array([made.step(name) for name in names]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,7 @@ from pliant.equations.outputs import output_function, output_names
 from pliant.equations.time_loop import TimeLoop
 from pliant.equations.workspace import EvaluationError
 from pliant.gradient.equilibrium import EquilibriumAdjoint
-from pliant.gradient.parameter_derivatives import (
-    WEIGHTS,
-    ParameterPerturbation,
-    derivative,
-    parameter_changes,
-    step_of,
-    varied,
-)
+from pliant.gradient.parameter_derivatives import ParameterTangents, derivative, difference, parameter_changes
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.motion.integrator import Method
@@ -151,6 +145,7 @@ class _Tangent:
     def __init__(self, eqs: Equations, names: Sequence[str]) -> None:
         self.eqs, self.names = eqs, names
         self.group = ConfigurationGroup(eqs.model.system)
+        self.changes = ParameterTangents(eqs)
 
     def start(self, begin: float, q0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Changes of the model's start: increments of q and of v, parameters x nv."""
@@ -176,11 +171,13 @@ class _Tangent:
         return self._poses(poses)
 
     def _poses(self, poses: Sequence[EquilibriumAdjoint]) -> np.ndarray:
-        eqs, columns = self.eqs, []
+        columns = []
         for name in self.names:
-            sides = [eqs.at(parameters=side, within_limits=False).binding for side in varied(eqs, name)]
-            step = step_of(eqs.parameters[name])
-            columns.append([at.change(WEIGHTS @ [at.unbalanced(side) for side in sides] / step) for at in poses])
+            moved = cache(partial(self.changes.moved, name))
+            step = self.changes.step(name)
+            columns.append(
+                [at.change(difference(lambda x: at.unbalanced(moved(x)), step)) for at in poses]  # noqa: B023
+            )
         return np.array(columns).swapaxes(0, 1)
 
     def outputs(self, names: Sequence[str], q: np.ndarray, v: np.ndarray, X: np.ndarray, V: np.ndarray) -> np.ndarray:
@@ -198,7 +195,7 @@ class _Tangent:
             seeds = [np.zeros_like(x) for x in inputs]
             seeds[0] = np.array([self.group.rates(here, x) for here, x in zip(q, X[:, k], strict=True)]).T
             seeds[1] = V[:, k].T
-            seeds[4] = np.tile(ParameterPerturbation(self.eqs).constants(name)[:, None], (1, count))
+            seeds[4] = np.tile(self.changes.constants(name)[:, None], (1, count))
             found = forward.call([*inputs, *outputs, *seeds])
             columns.append(np.concatenate([np.asarray(found[i]).T for i in indices], axis=1))
         return np.stack(columns, axis=2)

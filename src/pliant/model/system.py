@@ -195,6 +195,19 @@ class Constants:
             out[:, self.symbolic_at] = found.T[:, self.symbolic_which]
         return out
 
+    def tangent(self, parameters: np.ndarray, along: np.ndarray) -> np.ndarray:
+        """Derivative of all constants along a direction in the space of the parameters."""
+        out = np.zeros_like(self.numbers)
+        if self.symbolic is not None:
+            found = np.asarray(self._forward(parameters, self.symbolic(parameters), along)).ravel()
+            out[self.symbolic_at] = found[self.symbolic_which]
+        return out
+
+    @cached_property
+    def _forward(self) -> ca.Function:
+        assert self.symbolic is not None, "some constants are expressions"
+        return self.symbolic.forward(1)
+
     def expression(self, parameters: Any) -> Any:
         """All constants as an expression of symbolic parameters."""
         if self.symbolic is None:

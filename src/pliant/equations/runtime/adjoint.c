@@ -230,6 +230,7 @@ static void place(pl_adjoint *A, const pl_tables *T, pl_memory *m) {
   A->store = pl_doubles(m, 6 * signals);
   for (int i = 0; i < 19; ++i) A->temporary[i] = pl_doubles(m, n);
   A->stages = pl_doubles(m, 7 * (nq + 4 * nv + rows));
+  A->scratch = pl_doubles(m, pl_parameter_change_size(T, 1));
   A->transposed = pl_ints(m, T->nnz_kkt);
 }
 

@@ -38,7 +38,7 @@ int pl_tape_restore(pl_run *, long step);
 /* What is differentiated by, and what its derivatives are added to. */
 typedef struct pl_credit {
   int n;                                        /* parameters */
-  const double *constants, *parameters; /* four rows per parameter: raised, lowered, and both twice as far */
+  const double *constants, *parameters;         /* a row per parameter: how those of the binding change with it */
   const double *step;                           /* by how much it is raised */
   const double *input_scale;                    /* per input, a size of its values */
   double *by_parameter, *by_held, *by_poly;     /* n; per input; per coefficient of the series, as the binding has them */
@@ -72,6 +72,7 @@ typedef struct pl_adjoint {
   double *store;                   /* temporary: what signals are, 6 x n_signal */
   double *temporary[19];           /* nq + nv + m each */
   double *stages;                  /* cotangents of stages, 6 x (3 nv + m) or of (q, a), 6 x (nq + nv) */
+  double *scratch;                 /* of pl_parameter_change */
   int *transposed;                 /* where the transpose of each entry of the matrix stands */
   void *block;
 } pl_adjoint;

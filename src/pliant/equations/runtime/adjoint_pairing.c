@@ -187,28 +187,31 @@ static void credit_passing(const pl_adjoint *A, double time, pl_signal_cotangent
     if (T->row_signal[i] >= 0) x->jerk[T->row_signal[i]] += time * A->y_c[i];
 }
 
-/* Parameters' credit -= factor x the pairing's change with each, from a difference of fourth order: its steps may be long, so that
- * large forces that do not change with the parameter leave little noise. */
+/* A state, in which the pairing is a function of the equations' constants. */
+typedef struct paired_state {
+  pl_adjoint *A;
+  double t;
+  const double *q, *v, *a, *lambda;
+} paired_state;
+
+static void paired_there(pl_work *w, void *given, double *out) {
+  const paired_state *x = (const paired_state *)given;
+  pl_unbalanced(w, x->t, x->q, x->v, x->a, x->lambda);
+  *out = pairing(x->A, x->a);
+}
+
+/* Parameters' credit -= factor x the pairing's change with each. */
 static void by_parameters(pl_adjoint *A, double t, const double *q, const double *v, const double *a, const double *lambda,
                           double factor) {
-  static const double weight[4] = {8, -8, -1, 1};
-  pl_work *w = A->r->w;
-  const pl_tables *T = w->T;
+  const pl_tables *T = A->r->w->T;
   const pl_credit *c = A->credit;
-  const pl_binding own = w->bound;
+  paired_state x = {A, t, q, v, a, lambda};
   for (int k = 0; k < c->n; ++k) {
-    double change = 0;
-    for (int side = 0; side < 4; ++side) {
-      pl_binding changed = own;
-      changed.constants = c->constants + (size_t)(4 * k + side) * T->n_theta;
-      changed.parameters = c->parameters + (size_t)(4 * k + side) * T->n_parameter;
-      pl_bind(w, &changed);
-      pl_unbalanced(w, t, q, v, a, lambda);
-      change += weight[side] * pairing(A, a);
-    }
-    c->by_parameter[k] -= factor * change / (12 * c->step[k]);
+    double change;
+    pl_parameter_change(A->r->w, c->constants + (size_t)T->n_theta * k, c->parameters + (size_t)T->n_parameter * k, c->step[k], 1,
+                        paired_there, &x, A->scratch, &change);
+    c->by_parameter[k] -= factor * change;
   }
-  pl_bind(w, &own);
 }
 
 void pl_adjoint_credit(pl_adjoint *A, double factor, double t, const double *q, const double *v, const double *a,

@@ -1,6 +1,6 @@
 /* Steps undone: from cotangents at a step's end to those at its beginning, one function per method; see adjoint.h.
  *
- * Each first takes the step again, which leaves its stages in the run's memory. */
+ * Each first takes the step again, which leaves its stages in the run's memory, unless these were recorded. */
 #include <math.h>
 #include <string.h>
 
@@ -309,15 +309,14 @@ static int undo_generalized_alpha(pl_adjoint *A, double h) {
   double *x = A->temporary[4], *v1 = A->temporary[5], *a1 = A->temporary[6], *b = A->temporary[7];
   double *by_A0 = A->stages, *by_A1 = by_A0 + nv, *by_a0 = by_A1 + nv, *by_x = by_a0 + nv, *by_q = by_x + nv, *end = by_q + nv;
   const double *multipliers = r->memory.alpha.solved;
-  double error = 0;
-  int status = pl_step_generalized_alpha(r, h, &error);
-  if (status) return status;
-  memcpy(x, r->memory.alpha.x, nv * sizeof(double));
-  for (int i = 0; i < nv; ++i) { /* what Newton's iterations have found, before constraints replace it */
+  memcpy(x, r->memory.alpha.x, nv * sizeof(double)); /* recorded */
+  for (int i = 0; i < nv; ++i) {
     const double A0 = r->a[i] + h * r->lead[i], A1 = (x[i] / (h * h) - r->v[i] / h - (0.5 - beta) * A0) / beta;
-    v1[i] = m ? r->v[i] + h * ((1 - gamma) * A0 + gamma * A1) : r->v1[i];
-    a1[i] = m ? ((1 - am) * A1 + am * A0 - af * r->a[i]) / (1 - af) : r->a1[i];
+    v1[i] = r->v[i] + h * ((1 - gamma) * A0 + gamma * A1);
+    a1[i] = ((1 - am) * A1 + am * A0 - af * r->a[i]) / (1 - af);
   }
+  int status = pl_alpha_end(r, t, v1, a1);
+  if (status) return status;
   clear(5 * nv, by_A0);
   for (int i = 0; i < nv; ++i) { /* lead1 and what it is made of */
     const double by = c->lead[i] / h;

@@ -100,6 +100,15 @@ static int consistent_rates(pl_run *r) {
   return PL_OK;
 }
 
+int pl_alpha_end(pl_run *r, double t, const double *v, const double *a) {
+  const pl_tables *T = r->w->T;
+  pl_increment(T, r->q, r->memory.alpha.x, r->q1);
+  memcpy(r->v1, v, T->nv * sizeof(double)), memcpy(r->a1, a, T->nv * sizeof(double));
+  if (!T->m) return PL_OK;
+  pl_signals(r->w, t), pl_kinematics(r->w, r->q1, r->v1), pl_constraints(r->w, r->q1, r->v1);
+  return consistent_rates(r);
+}
+
 /* Local error of positions (level 0) and velocities (level 1) from differences of the acceleration. */
 static void raw_error(const pl_run *r, double h, int level, double *e) {
   const pl_tables *T = r->w->T;

@@ -108,6 +108,8 @@ int pl_step_semi_implicit(pl_run *, double h, double *error);
 int pl_step_symplectic_euler(pl_run *, double h, double *error);
 /* Of generalized-alpha, B(x) - 1 of the increment reached, in its `blocks`. */
 void pl_alpha_turns(pl_run *);
+/* Of generalized-alpha, the candidate for the increment in its memory, which leads to rates v and accelerations a. */
+int pl_alpha_end(pl_run *, double t, const double *v, const double *a);
 /* Of Rosenbrock's, S / s - 1 of a step from the state. */
 void pl_rosenbrock_turns(pl_run *, double h);
 
@@ -186,6 +188,15 @@ void pl_largest_motion(pl_run *, const double *x, double *moving, double *turnin
 /* Error of a step relative to the tolerances (accept when <= 1), for errors of its increment (nv) and of its rates (nv). The
  * workspace has evaluated the candidate, or a state next to it, last. */
 double pl_motion_error(pl_run *, double h, const double *increment, const double *rates);
+
+/* parameter_change.c */
+/* What a function of the equations gives, n numbers in `out`. */
+typedef void (*pl_parameter_function)(pl_work *, void *given, double *out);
+/* How it changes with a parameter, per unit of it. constants, parameters: how those of the binding change with it; step: by how much
+ * it is raised; scratch: as many numbers as pl_parameter_change_size tells. */
+void pl_parameter_change(pl_work *, const double *constants, const double *parameters, double step, int n, pl_parameter_function,
+                         void *given, double *scratch, double *out);
+size_t pl_parameter_change_size(const pl_tables *, int n);
 
 /* sensitivity.c */
 int pl_run_follow(pl_run *, int n, const double *constants, const double *parameters, const double *step, double *X,

@@ -5,7 +5,7 @@
  * where M, C, K are the exact tangents along the motion and Gamma is hat(w) on rotations. The method is the L-stable, stiffly
  * accurate, singly diagonally implicit one of order 3 with three stages (Alexander, SIAM J. Numer. Anal. 14, 1977): it takes
  * the steps that the motion itself takes, and one factorization per stage for all parameters. R comes from differences of
- * fourth order of the residual alone, in a fixed state, which leaves ten digits or more. */
+ * the residual alone, in a fixed state (parameter_change.c), which leaves ten digits or more. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +24,13 @@ static const double NODE[STAGES] = {GAMMA, 0.5 * (1 + GAMMA), 1};
 
 struct pl_sensitivity {
   int n, next_sample, started;
-  const double *constants, *parameters, *step; /* per parameter: constants and parameters at four values, its step between them */
+  const double *constants, *parameters, *step; /* per parameter: how constants and parameters change with it; what it is raised by */
   double *X, *V, *FX, *FV;                     /* state and its rate of change, a column of nv per parameter */
   double *sample_X, *sample_V;
   double *KX, *KV;                             /* rates of change of the stages */
   double *stage_X, *stage_V, *R;               /* state and R of a stage */
   double *q, *v, *a, *x, *y, *z, *blocks;
+  double *scratch;                             /* of pl_parameter_change */
   void *block;
 };
 
@@ -40,6 +41,7 @@ static void place(const pl_tables *T, pl_sensitivity *s, pl_memory *m) {
   s->stage_X = pl_doubles(m, columns), s->stage_V = pl_doubles(m, columns), s->R = pl_doubles(m, columns);
   s->q = pl_doubles(m, T->nq), s->v = pl_doubles(m, nv), s->a = pl_doubles(m, nv);
   s->x = pl_doubles(m, nv), s->y = pl_doubles(m, nv), s->z = pl_doubles(m, nv), s->blocks = pl_doubles(m, 9 * (size_t)T->n_quat);
+  s->scratch = pl_doubles(m, pl_parameter_change_size(T, T->nv));
 }
 
 /* Follow n parameters from X and V at the start of the run (which are changed in place); samples: n_sample x n x nv. */
@@ -68,28 +70,25 @@ void pl_run_unfollow(pl_run *r) {
   r->sensitivity = 0;
 }
 
+typedef struct state {
+  double t;
+  const double *q, *v, *a;
+} state;
+
+static void residual_there(pl_work *w, void *given, double *out) {
+  const state *x = (const state *)given;
+  pl_evaluate(w, x->t, x->q, x->v);
+  pl_residual(w, x->v, x->a, out);
+}
+
 /* R: dr/dparameter in a state, a column per parameter. */
-static void by_parameters(const pl_run *r, double t, const double *q, const double *v, const double *a, double *R,
-                          double *varied) {
-  static const double WEIGHT[4] = {8. / 12, -8. / 12, -1. / 12, 1. / 12}; /* raised, lowered, and both twice as far */
-  pl_work *w = r->w;
-  const pl_tables *T = w->T;
+static void by_parameters(const pl_run *r, double t, const double *q, const double *v, const double *a, double *R) {
+  const pl_tables *T = r->w->T;
   const pl_sensitivity *s = r->sensitivity;
-  const pl_binding own = w->bound;
-  memset(R, 0, (size_t)s->n * T->nv * sizeof(double));
-  for (int k = 0; k < s->n; ++k) {
-    double *column = R + (size_t)T->nv * k;
-    for (int side = 0; side < 4; ++side) {
-      pl_binding changed = own;
-      changed.constants = s->constants + (size_t)(4 * k + side) * T->n_theta;
-      changed.parameters = s->parameters + (size_t)(4 * k + side) * T->n_parameter;
-      pl_bind(w, &changed);
-      pl_evaluate(w, t, q, v);
-      pl_residual(w, v, a, varied);
-      for (int i = 0; i < T->nv; ++i) column[i] += WEIGHT[side] / s->step[k] * varied[i];
-    }
-  }
-  pl_bind(w, &own);
+  state x = {t, q, v, a};
+  for (int k = 0; k < s->n; ++k)
+    pl_parameter_change(r->w, s->constants + (size_t)T->n_theta * k, s->parameters + (size_t)T->n_parameter * k, s->step[k], T->nv,
+                        residual_there, &x, s->scratch, R + (size_t)T->nv * k);
 }
 
 /* out = Gamma x, that is v cross x on rotations, nothing elsewhere */
@@ -118,7 +117,7 @@ static int start(pl_run *r) {
   pl_sensitivity *s = r->sensitivity;
   const int nv = T->nv;
   double *R = s->R, *x = s->x, *y = s->y;
-  by_parameters(r, pl_time(r, r->t), r->q, r->v, r->a, R, x);
+  by_parameters(r, pl_time(r, r->t), r->q, r->v, r->a, R);
   pl_linearized(w, pl_time(r, r->t), r->q, r->v, r->a, r->multipliers);
   int status = pl_assemble(w, 1, 0, 0, NULL);
   if (status || (status = pl_factor(w))) return status;
@@ -171,7 +170,7 @@ int pl_sensitivity_step(pl_run *r, double h) {
       memcpy(q, r->q1, T->nq * sizeof(double)), memcpy(v, r->v1, nv * sizeof(double)), memcpy(a, r->a1, nv * sizeof(double));
     } else
       pl_interpolate(r, h, NODE[i], q, v, a);
-    by_parameters(r, t, q, v, a, R, x);
+    by_parameters(r, t, q, v, a, R);
     pl_linearized(w, t, q, v, a, r->multipliers);
     turn_blocks(T, v, c, s->blocks);
     if ((status = pl_assemble(w, c * c, c, 1, s->blocks)) || (status = pl_factor(w))) return status;

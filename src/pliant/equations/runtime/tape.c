@@ -20,9 +20,21 @@ struct pl_tape {
   int stages;              /* whether the state restored last has recorded stages */
 };
 
-/* Size of the stages, if they are recorded. */
+/* Size of the stages, if they are recorded; of generalized-alpha the solution of Newton's method, which may not converge again from
+ * another initial guess. */
 static size_t stage_size(const pl_run *r) {
-  return r->method == PL_ROSENBROCK && !r->w->T->m ? ROSENBROCK_STAGES * 3 * (size_t)r->w->T->nv : 0;
+  const pl_tables *T = r->w->T;
+  if (r->method == PL_GENERALIZED_ALPHA) return T->nv + (size_t)T->m;
+  return r->method == PL_ROSENBROCK && !T->m ? ROSENBROCK_STAGES * 3 * (size_t)T->nv : 0;
+}
+
+/* Copy the stages of the run to the record, or back. */
+static void exchange_stages(const pl_run *r, double *x, int out) {
+  const size_t nv = r->w->T->nv, m = r->w->T->m, alpha = r->method == PL_GENERALIZED_ALPHA;
+  double *part[2] = {alpha ? r->memory.alpha.x : r->memory.rosenbrock.k, alpha ? r->memory.alpha.solved : NULL};
+  const size_t size[2] = {alpha ? nv : stage_size(r), alpha ? m : 0};
+  for (int i = 0; i < 2; x += size[i++])
+    if (size[i]) out ? memcpy(x, part[i], size[i] * sizeof(double)) : memcpy(part[i], x, size[i] * sizeof(double));
 }
 
 static size_t state_size(const pl_run *r) {
@@ -37,17 +49,17 @@ static void put(const pl_run *r, double *x) {
   memcpy(x, r->a, T->nv * sizeof(double)), x += T->nv;
   memcpy(x, r->lead, T->nv * sizeof(double)), x += T->nv;
   memcpy(x, r->multipliers, T->m * sizeof(double)), x += T->m;
-  if (stage_size(r)) memcpy(x, r->memory.rosenbrock.k, stage_size(r) * sizeof(double));
+  exchange_stages(r, x, 1);
 }
 
-static void get(pl_run *r, const double *x) {
+static void get(pl_run *r, double *x) {
   const pl_tables *T = r->w->T;
   memcpy(r->q, x, T->nq * sizeof(double)), x += T->nq;
   memcpy(r->v, x, T->nv * sizeof(double)), x += T->nv;
   memcpy(r->a, x, T->nv * sizeof(double)), x += T->nv;
   memcpy(r->lead, x, T->nv * sizeof(double)), x += T->nv;
   memcpy(r->multipliers, x, T->m * sizeof(double)), x += T->m;
-  if (stage_size(r)) memcpy(r->memory.rosenbrock.k, x, stage_size(r) * sizeof(double));
+  exchange_stages(r, x, 0);
 }
 
 int pl_run_record(pl_run *r, size_t bytes) {
@@ -123,26 +135,30 @@ static void place_time(pl_run *r, long step) {
   if (r->secant) pl_secant_forget(r->secant);
 }
 
-/* Recompute the states from the last stored one before `step`. */
+/* Recompute the states from the last stored one up to `step`, with their stages. */
 static int fill(pl_run *r, long step) {
   pl_tape *x = r->tape;
   const long first = step / x->stride * x->stride;
   if (!x->stretch && !(x->stretch = (double *)malloc(x->stride * x->size * sizeof(double)))) return PL_OUT_OF_MEMORY;
-  x->first = first, x->filled = 1;
+  x->first = first, x->filled = 0;
   memcpy(x->stretch, x->state + x->size * (first / x->stride), x->size * sizeof(double));
-  for (long n = first; n < step; ++n) {
-    double error;
-    get(r, x->stretch + x->size * (n - first)), place_time(r, n);
+  for (long n = first; n <= step; ++n) {
+    double error, *here = x->stretch + x->size * (n - first);
+    const int prediction = r->prediction;
+    get(r, here), place_time(r, n);
+    if (n > first && !x->step[n - 1].refreshed) r->prediction = prediction; /* Newton's iterations begin as they did */
     int status = pl_run_attempt(r, x->step[n].h, &error);
     if (status) return status;
+    put(r, here);
+    x->filled++;
+    if (n == step) break;
     double *q = r->q, *v = r->v, *a = r->a, *lead = r->lead, *multipliers = r->multipliers;
     r->q = r->q1, r->v = r->v1, r->a = r->a1, r->lead = r->lead1, r->multipliers = r->multipliers1;
     r->t = x->step[n + 1].t, r->t_floor = x->step[n + 1].t_floor;
     if (x->step[n].refreshed) status = pl_run_pass_jump(r);
-    put(r, x->stretch + x->size * (n + 1 - first));
+    put(r, here + x->size);
     r->q = q, r->v = v, r->a = a, r->lead = lead, r->multipliers = multipliers;
     if (status) return status;
-    x->filled++;
   }
   return PL_OK;
 }
@@ -150,7 +166,7 @@ static int fill(pl_run *r, long step) {
 int pl_tape_restore(pl_run *r, long step) {
   pl_tape *x = r->tape;
   int status = PL_OK;
-  x->stages = step % x->stride == 0 && stage_size(r) > 0;
+  x->stages = stage_size(r) > 0;
   if (step % x->stride == 0) get(r, x->state + x->size * (step / x->stride));
   else {
     if (!(x->filled && step >= x->first && step < x->first + x->filled)) status = fill(r, step);

@@ -1,0 +1,73 @@
+/* Derivatives of functions of the equations by a parameter, in a fixed state.
+ *
+ * Constants and parameters of the binding are moved along their exact tangents, and the function is differenced: to fourth order, over
+ * steps so long that large numbers that do not change with the parameter leave little noise. Where the steps reach across a kink (a
+ * line that goes slack, say) the derivative is that of the branch in force: even differences over one and over two steps do not fit
+ * each other there, and shorter steps are tried. Noise does not fit either, but grows as steps get shorter: what these give counts if
+ * even shorter ones confirm it. */
+#include <math.h>
+#include <string.h>
+
+#include "integrate.h"
+
+#define SHORTER (1.0 / 32) /* steps, from one attempt to the next */
+#define ATTEMPTS 5
+#define KINKED 1e-6        /* misfit, of the change over a step, from which shorter steps are tried */
+#define BETTER 1e-2        /* of the misfit before, per step: that of steps which no longer reach a kink */
+#define CONFIRMED 1e-2     /* of the difference that shorter steps make: what even shorter ones change it by at most */
+
+size_t pl_parameter_change_size(const pl_tables *T, int n) { return T->n_theta + T->n_parameter + 6 * (size_t)n; }
+
+static void add(int n, double c, const double *x, double *y) {
+  for (int i = 0; i < n; ++i) y[i] += c * x[i];
+}
+
+/* Differences over steps of one length, in `out`; returns their misfit per step, and what they are measured against. */
+static double attempt(pl_work *w, const pl_binding *own, const double *constants, const double *parameters, double step, int n,
+                      pl_parameter_function f, void *given, const double *here, double *scratch, double *out, double *change) {
+  static const double offset[4] = {1, -1, 2, -2}, odd[4] = {8, -8, -1, 1}, even[4] = {4, 4, -1, -1};
+  const pl_tables *T = w->T;
+  double *theta = scratch, *p = theta + T->n_theta, *value = p + T->n_parameter, *bent = value + n, misfit = 0;
+  memset(out, 0, n * sizeof(double));
+  for (int i = 0; i < n; ++i) bent[i] = -6 * here[i];
+  for (int side = 0; side < 4; ++side) {
+    memcpy(theta, own->constants, T->n_theta * sizeof(double)), memcpy(p, own->parameters, T->n_parameter * sizeof(double));
+    add(T->n_theta, offset[side] * step, constants, theta), add(T->n_parameter, offset[side] * step, parameters, p);
+    pl_binding changed = *own;
+    changed.constants = theta, changed.parameters = p;
+    pl_bind(w, &changed);
+    f(w, given, value);
+    add(n, odd[side] / (12 * step), value, out), add(n, even[side], value, bent);
+  }
+  *change = 0;
+  for (int i = 0; i < n; ++i) misfit += fabs(bent[i]) / step, *change += fabs(out[i]);
+  return misfit;
+}
+
+static double distance(int n, const double *x, const double *y) {
+  double sum = 0;
+  for (int i = 0; i < n; ++i) sum += fabs(x[i] - y[i]);
+  return sum;
+}
+
+void pl_parameter_change(pl_work *w, const double *constants, const double *parameters, double step, int n,
+                         pl_parameter_function f, void *given, double *scratch, double *out) {
+  const pl_binding own = w->bound;
+  double *here = scratch, *shorter = here + n, *shortest = shorter + n, *first = shortest + n, *rest = first + n, change;
+  f(w, given, here);
+  const double misfit = attempt(w, &own, constants, parameters, step, n, f, given, here, rest, out, &change);
+  if (misfit > KINKED * change) {
+    memcpy(first, out, n * sizeof(double));
+    double before = INFINITY;
+    for (int k = 1; k < ATTEMPTS; ++k) {
+      const double left = attempt(w, &own, constants, parameters, step *= SHORTER, n, f, given, here, rest, shortest, &change);
+      if (before < BETTER * misfit && distance(n, shortest, shorter) <= CONFIRMED * distance(n, shorter, first)) {
+        memcpy(out, shorter, n * sizeof(double));
+        break;
+      }
+      double *last = shorter;
+      shorter = shortest, shortest = last, before = left;
+    }
+  }
+  pl_bind(w, &own);
+}
