@@ -27,8 +27,8 @@ SERIES_TERMS = 6
 
 
 class ParameterChanges(NamedTuple):
-    """Derivatives of the constants and parameters of a model with respect to n parameters, n x size, and the perturbation of each in
-    finite differences [n]."""
+    """Derivatives of the constants and parameters of a model with respect to n parameters, n x size, and their
+    perturbations in finite differences [n]."""
 
     constants: np.ndarray
     parameters: np.ndarray

@@ -58,7 +58,7 @@ class RecordedMotion:
         *,
         start: bool = True,
     ) -> MotionCotangents:
-        """Cotangents of parameters, inputs (those named) and, if `start`, of the initial state, from cotangents of the outputs at the
+        """Cotangents of parameters, inputs (those named) and, if `start`, of the initial state, from those of the outputs at the
         samples (samples x components by name)."""
         bound, loop, here = self.bound, self._loop, self.eqs
         states = loop.sample_q, loop.sample_v, loop.sample_a, loop.sample_multipliers

@@ -49,7 +49,7 @@ def difference(function: Callable[[float], Any], step: float) -> np.ndarray:
 def checked_difference(function: Callable[[float], Any], step: float, kinked: float) -> tuple[np.ndarray, bool]:
     """The derivative of a function at zero by finite differences, and whether its values are consistent with a smooth function.
 
-    If the values on both sides indicate a kink within the step, shorter steps are tried, and accepted if an even shorter one confirms
+    If the values on both sides indicate a kink within the step, shorter steps are tried, and accepted if even shorter ones confirm
     them: the derivative is that of the current branch. kinked: threshold of the inconsistency, relative to the derivative.
     """
     here = np.asarray(function(0.0), dtype=float)
