@@ -13,14 +13,14 @@ from pliant.geometry.se3 import Pose
 from pliant.motion.base import Part
 
 MEETING = 1e-12
-"""Points of a line that are nearer to each other than this share of their distances from the origin meet. It is a little above
-the round-off of their positions, so that the direction of a line changes over ways that coordinates can resolve."""
+"""Relative distance below which points of a line coincide, relative to their distances from the origin. It is slightly above the
+round-off of their positions, so that the direction of a line changes over distances that coordinates can resolve."""
 AT_ORIGIN = 2e-12
-"""Distance from the origin [m] of all points of a line below which `MEETING` is in metres: they have no size to compare with."""
+"""Distance from the origin [m] of all points of a line below which `MEETING` is in metres: they have no reference size."""
 SHARP = 1e-12
-"""Width of a sharp switch, as a share of the values that are compared."""
+"""Width of a sharp switch, relative to the compared values."""
 NO_WIDTH = 1e-18
-"""Width of a switch between values that are zero; its square is a number in single precision too."""
+"""Width of a switch between values that are zero; its square is representable in single precision."""
 SLOW = 1e-6
 """Rate below which dampers with a power below one are linear [m/s, rad/s]."""
 
@@ -43,7 +43,7 @@ class Effect:
 
 
 def joined(effects: Sequence[Effect], *, summed: bool = False) -> Effect:
-    """Effects together: energies and powers summed; forces stacked, or summed where they act on the same coordinates."""
+    """Combined effects: energies and powers summed; forces stacked, or summed if they act on the same coordinates."""
     forces = [effect.force for effect in effects]
     return Effect(
         sum(forces[1:], forces[0]) if summed else ca.vertcat(*forces),
@@ -58,8 +58,8 @@ class FrameForce:
     """A force element on one or more frames.
 
     `effect(poses, twists, constants, signals)` returns world wrenches at the world's origin, stacked by frame.
-    `tangent` of the same arguments states their derivatives (K, C, S as in `equations.kernel.frame_force_kernels`)
-    where that is much shorter than differentiating the effect, which is done when it is absent.
+    `tangent` of the same arguments returns their derivatives (K, C, S as in `equations.kernel.frame_force_kernels`)
+    if that is much shorter than differentiating the effect, which is done otherwise.
     """
 
     name: str
@@ -72,7 +72,7 @@ class FrameForce:
 
 @dataclass(frozen=True)
 class AttachedVector:
-    """A world vector that moves with a frame: a point, or a direction that only turns."""
+    """A world vector that moves with a frame: a point, or a direction, which only rotates."""
 
     frame: int
     vector: Any
@@ -97,7 +97,7 @@ class FrameConstraint:
 
 @dataclass(frozen=True)
 class CoordinateForce:
-    """A force on coordinates, of one motion or of several one after the other: `effect(q, v, constants, signals)`."""
+    """A force on coordinates, of one motion or of several successive ones: `effect(q, v, constants, signals)`."""
 
     name: str
     parts: tuple[Part, ...]
@@ -113,7 +113,7 @@ def world_jacobian(expression: Any, poses: Sequence[Pose]) -> Any:
 
 
 def meeting_square(*points: Any) -> Any:
-    """What is added to squares of distances between points [m^2], so that directions have derivatives where points meet."""
+    """Term added to squares of distances between points [m^2], so that directions have derivatives where points coincide."""
     square = sum(ca.dot(x, x) for x in points)
     away = ca.fmin(square / AT_ORIGIN**2, 1e4)
     for _ in range(3):
@@ -150,8 +150,8 @@ def one_sided(value: Any, rest: Any, direction: Any, width: Any) -> tuple[Any, A
 
 
 def power_law(rate: Any, coefficient: Any, power: Any) -> Any:
-    """`coefficient sign(rate) |rate|^power`, exact for powers from one on. Powers below one have no slope at rest: there |rate| is
-    rounded off within `SLOW`."""
+    """`coefficient sign(rate) |rate|^power`, exact for powers of at least one. Powers below one have an infinite slope at zero:
+    there |rate| is smoothed within `SLOW`."""
     square = ca.if_else(power < 1, SLOW**2, NO_WIDTH**2)
     magnitude = ca.sqrt(rate * rate + square)
     return coefficient * rate * ca.power(magnitude, power - 1)

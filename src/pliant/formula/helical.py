@@ -1,16 +1,16 @@
-"""Forces that work on the helix through two frames: on `x = (v, alpha)`, the logarithm of their relative pose.
+"""Forces that act on the helix through two frames: on `x = (v, alpha)`, the logarithm of their relative pose.
 
 Its rate is `D(x)` times the relative twist, with the inverse left Jacobian of rigid motions
 
     D = [A, B; 0, A],    A = 1 - hat(alpha)/2 + c hat(alpha)^2,    B = the derivative of A by alpha along v,
 
 and c a function of the angle a = |alpha| alone, (1 - a/2 cot(a/2)) / a^2. All entries are polynomials in v, alpha, c and
-c' = dc/da / a, and so are their derivatives with c'' = dc'/da / a. A force f conjugate to x makes the wrench D'f on the second
+c' = dc/da / a, and so are their derivatives with c'' = dc'/da / a. A force f conjugate to x gives the wrench D'f on the second
 frame, and with the relative increment as the twist of x,
 
     K = (D' (df/dx + df/drate P) + Q) D,    C = D' df/drate D,    P = d(D twist)/dx,    Q = d(D'f)/dx  at the same twist and force.
 
-The general way (`relative_force`) gives the same numbers from kernels two to four times as long.
+The general form (`relative_force`) gives the same numbers with kernels that are two to four times as long.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HelixSlopes = Callable[[Any, Any, Any, Any], tuple[Any, Any, Any, Any]]
 
 
 def helical_force(name: str, *, constants: int, signals: int, law: HelixLaw, slopes: HelixSlopes) -> RelativeForce:
-    """A force between two frames that works on the helix from one to the other.
+    """A force between two frames that acts on the helix from one to the other.
 
     `law(x, rate, constants, signals)` gives the force conjugate to the logarithm x (6), `slopes` of the same arguments this force
     and its derivatives by x, rate and signals (6 x 6, 6 x 6, 6 x s). The `constants` begin with `ENDS`.
@@ -89,14 +89,14 @@ def _rate(x: Any, functions: Any, twist: Any) -> Any:
 
 
 def _wrench(x: Any, functions: Any, force: Any) -> Any:
-    """D' force: as D, with v and alpha turned round and the two parts exchanged."""
+    """D' force: like D, with v and alpha negated and the two parts exchanged."""
     turned = _rate(-x, functions, ca.vertcat(force[3:6], force[0:3]))
     return ca.vertcat(turned[3:6], turned[0:3])
 
 
 @cache
 def _helix_derivatives() -> ca.Function:
-    """Of x, (c, c', c''), twist and force: D, P and Q of the module's text, with their zeros left out."""
+    """For x, (c, c', c''), twist and force: D, P and Q of the module's docstring, without zeros."""
     x, functions = ca.SX.sym("x", 6), ca.SX.sym("c", 3)
     twist, force = ca.SX.sym("twist", 6), ca.SX.sym("force", 6)
     angle = ca.horzcat(ca.SX(1, 3), x[3:6].T)  # of the angle's square, half its derivative by x

@@ -1,4 +1,4 @@
-"""Inertia that is not rigid: mass that moves with frames and with coordinates."""
+"""Non-rigid inertia: mass that moves with frames and with coordinates."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from pliant.motion.base import Functions, OfParts, Part
 
 @dataclass(frozen=True)
 class Inertia(OfParts):
-    """A kind of inertia with the kinetic energy `1/2 W' M W`.
+    """A type of inertia with the kinetic energy `1/2 W' M W`.
 
     W stacks the body twists of its frames (linear, angular; 6 per frame) and the rates v of its coordinates. The
     equations follow from M alone (`pliant.equations.inertia_kernel`).
 
-    Gravity is an acceleration of the ground, as for rigid masses. So M must know what a motion of all frames together
-    moves: with one frame its first six rows and columns are those of a rigid body, mass, first and second moments, and
-    the derivative of the first moments by the coordinates stands in the rows of the linear velocity.
+    Gravity is an acceleration of the ground, as for rigid masses. So M must contain the mass moved by a common motion of all
+    frames: with one frame its first six rows and columns are those of a rigid body, mass, first and second moments, and
+    the derivative of the first moments with respect to the coordinates is in the rows of the linear velocity.
 
     Attributes:
-        name: identifies the kind; part of generated C names.
+        name: identifies the type; part of generated C names.
         frames: 1 or 2.
         parts: its coordinates, in order; none, or, with one frame, those of one or more elements.
-        constants: how many constants an instance has, placements of its frames apart.
+        constants: number of constants of an instance, without placements of its frames.
         mass: `(pose, q, constants) -> M`, square of size 6 frames + len(v), symmetric; or a pair `(J, G)` with
             `M = J' G J`, where J is sparse or G constant: kernels are then shorter. With two frames `pose` is (R, p) of
-            the second frame seen from the first, with one it is None.
-        through: `constants -> A`, for coordinates that enter M through `z = A q` alone: `mass` then takes z in place of q, and
-            M is by the rates of z. Kernels are differentiated by z.
+            the second frame relative to the first, with one it is None.
+        through: `constants -> A`, for coordinates that enter M only through `z = A q`: `mass` then takes z instead of q, and
+            M refers to the rates of z. Kernels are differentiated with respect to z.
         functions: of z (or q), which `mass` takes as a fourth argument. Optional.
-        velocity_forces: `(pose, q, W, constants) -> h`, the forces on W that the velocities require at `dW/dt = 0`; q, W and a
-            last argument as for `mass`. Optional: found by differentiating M when absent. Give it where it is shorter.
+        velocity_forces: `(pose, q, W, constants) -> h`, the forces on W required by the velocities at `dW/dt = 0`; q, W and a
+            last argument as for `mass`. Optional: otherwise computed by differentiating M. Give it if it is shorter.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Inertia(OfParts):
         return 6 * self.frames + self.v_size
 
     def mass_matrix(self, pose: Pose | None, q: Any, constants: Any) -> Any:
-        """M by the twists of the frames and the rates of q."""
+        """M with respect to the twists of the frames and the rates of q."""
         own = ca.SX.eye(self.v_size) if self.through is None else self.through(constants)
         z = q if self.through is None else own @ q
         y = () if self.functions is None else (self.functions.values(z, constants),)

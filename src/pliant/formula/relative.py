@@ -1,13 +1,13 @@
-"""Forces that depend on the relative pose of two frames alone, with small kernels.
+"""Forces that depend only on the relative pose of two frames, with small kernels.
 
-Such a force is felt by both frames with opposite signs, and turning or moving both together changes nothing. So it is
-enough to differentiate in six local coordinates `u = (p, alpha)`: position and rotation vector of the second frame seen
-from the first. With `delta` the relative increment in the first frame's axes at its origin,
+Such a force acts on both frames with opposite signs, and is invariant under common motions of both. So it is
+sufficient to differentiate with respect to six local coordinates `u = (p, alpha)`: position and rotation vector of the second
+frame seen relative to the first. With `delta` the relative increment in the first frame's axes at its origin,
 
     du = U(u) delta,     deformation rate = E relative twist,  E = d(deformation)/du U,     wrench = E' force,
 
-and everything else is a change of axes. Differentiating the same force by the entries of both poses gives the same
-numbers from a kernel some twenty-five times as long.
+and everything else is a change of axes. Differentiating the same force with respect to the entries of both poses gives the same
+numbers with a kernel about twenty-five times as long.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ENDS = Fields("first:pose", "second:pose")
 
 @dataclass(frozen=True, kw_only=True)
 class RelativeForce(FrameForce):
-    """A force between two frames that depends on their relative pose and twist alone.
+    """A force between two frames that depends only on their relative pose and twist.
 
     Kernels state it in the first end's axes, at its origin; the runtime does the rest for several instances at once.
 
@@ -103,7 +103,7 @@ def force_between_points(name: str, *, constants: int, signals: int, law: Law) -
 
 
 def _line_functions(constants: int, signals: int, law: Law) -> tuple[ca.Function, ca.Function]:
-    """Force along a line, by the difference of its ends and its rate, with the powers; with its derivatives."""
+    """Force along a line, from the difference of its ends and its rate, with the powers; with its derivatives."""
     d, d_rate = ca.SX.sym("d", 3), ca.SX.sym("dd", 3)
     c, signal = ca.SX.sym("c", constants), ca.SX.sym("s", signals)
     points = POINTS.read(c)
@@ -120,7 +120,7 @@ def _line_functions(constants: int, signals: int, law: Law) -> tuple[ca.Function
 
 
 def in_world(name: str, constants: int, signals: int, placed: bool, answer: Local, slopes: Local) -> RelativeForce:
-    """A kind from the arguments of `RelativeForce`, with its effect on both frames as for other forces between frames."""
+    """A type from the arguments of `RelativeForce`, with its effect on both frames as for other forces between frames."""
 
     def seen(poses: Sequence[Pose], twists: Sequence[Any], c: Any) -> tuple[Pose, Pose, Any, Any]:
         return _state(poses, twists, c) if placed else _seen(poses[0], poses[1], twists)
@@ -141,7 +141,7 @@ def in_world(name: str, constants: int, signals: int, placed: bool, answer: Loca
 def relative_deformation(
     poses: Sequence[Pose], twists: Sequence[Any], c: Any, deformation: Deformation
 ) -> tuple[Any, Any, Any]:
-    """The deformation between two frames, its rate in a state, and E, as `relative_force` sees them."""
+    """The deformation between two frames, its rate in a state, and E, as in `relative_force`."""
     _, pose, relative, _ = _state(poses, twists, c)
     u = ca.SX.sym("u", 6)
     _, e, E = _deformed(u, c, deformation)
@@ -212,8 +212,8 @@ def relative_chain(
 def _chain_functions(
     constants: int, signals: int, deformation: Deformation, shared: Any, law: Any
 ) -> tuple[ca.Function, ca.Function]:
-    """Of an element of a chain: wrench, powers and derivatives, also by the mean; what it adds to the mean, its weight, and how
-    that changes with the relative increment."""
+    """Of an element of a chain: wrench, powers and derivatives, also with respect to the mean; its contribution to the mean, its
+    weight, and the derivative of that with respect to the relative increment."""
     u, twist = ca.SX.sym("u", 6), ca.SX.sym("twist", 6)
     c, signal = ca.SX.sym("c", constants), ca.SX.sym("s", signals)
     mean, mean_rate = ca.SX.sym("m"), ca.SX.sym("md")
@@ -237,7 +237,7 @@ def _coordinates(pose: Pose) -> Any:
 
 
 def _state(poses: Sequence[Pose], twists: Sequence[Any], c: Any) -> tuple[Pose, Pose, Any, Any]:
-    """The first end; pose of the second, relative twist and twist of the second, seen from there."""
+    """The first end; pose of the second, relative twist and twist of the second, relative to it."""
     ends = ENDS.read(c)
     return _seen(se3.compose(poses[0], ends.first), se3.compose(poses[1], ends.second), twists)
 
@@ -267,8 +267,8 @@ def _world_tangent(first: Pose, seen: Any, wrench: Any, K: Any, C: Any, S: Any) 
 def _local_functions(
     constants: int, signals: int, deformation: Deformation, law: Law
 ) -> tuple[ca.Function, ca.Function]:
-    """Wrench on the second frame in the first one's axes; its derivatives by relative increment, twist and signal. Both take
-    the constants after `ENDS`, which do not matter any more."""
+    """Wrench on the second frame in the first one's axes; its derivatives with respect to relative increment, twist and signal.
+    Both use the constants after `ENDS`."""
     u, twist = ca.SX.sym("u", 6), ca.SX.sym("twist", 6)
     own, signal = ca.SX.sym("c", constants - ENDS.size), ca.SX.sym("s", signals)
     c = ca.vertcat(ca.SX.sym("ends", ENDS.size), own)

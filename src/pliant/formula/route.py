@@ -4,11 +4,11 @@ Without friction the line has one tension T, which depends on its total length l
 with `dl = sum u . (dx_j - dx_i)` over the spans (u the direction from point i to point j), each span pulls its two points
 together with T.
 
-One tension couples all spans. Its derivatives are therefore not those of two-frame forces added up; the assembled
+One tension couples all spans. Its derivatives are therefore not sums of those of two-frame forces; the assembled
 equations take a span's geometry and, for the tension, one product of gradients (`equations/runtime/route.c`).
 
 With friction the tension falls over every point between the ends, in the direction in which the line slides there, by the factor
-`exp(-mu theta)` of the turn theta that it makes (Euler, Eytelwein). `slide` below says how; `runtime/route_friction.c` has the same
+`exp(-mu theta)` of the turn theta that it makes (Euler, Eytelwein). See `slide` below; `runtime/route_friction.c` computes the same
 with its derivatives.
 """
 
@@ -23,7 +23,7 @@ import casadi as ca
 
 from pliant.formula.base import Effect, meeting_square
 
-# A straight line turns by nothing, but which way it would turn is open there: turns are rounded within this much [rad].
+# The direction of the turn is undefined for a straight line: turns are smoothed within this angle [rad].
 SMALLEST_TURN = 1e-4
 
 
@@ -52,16 +52,16 @@ class Spans:
 
     @property
     def length(self) -> Any:
-        """Of the entire line [m]."""
+        """Total length [m]."""
         return sum(self.lengths[1:], self.lengths[0])
 
     @property
     def rate(self) -> Any:
-        """Of the total length [m/s]."""
+        """Rate of the total length [m/s]."""
         return sum(self.rates[1:], self.rates[0])
 
     def pulls(self, shares: Sequence[Any]) -> list[Any]:
-        """Force on each point, where the spans have these tensions."""
+        """Force on each point for these tensions of the spans."""
         forces: list[Any] = [ca.DM.zeros(3) for _ in range(len(self.lengths) + 1)]
         for i, (share, u) in enumerate(zip(shares, self.directions, strict=True)):
             forces[i] = forces[i] + share * u
@@ -88,8 +88,8 @@ FRICTION = 3
 
 @dataclass(frozen=True)
 class RouteFriction:
-    """Friction along a line: tension of each span over that at the first point, power lost [W] per tension [N] there, and the
-    tension at the first point over the mean one, where the law gives that."""
+    """Friction along a line: ratio of the tension of each span to that at the first point, power lost [W] per tension [N] there,
+    and the ratio of the tension at the first point to the mean one, if the law defines that."""
 
     shares: list[Any]
     lost: Any

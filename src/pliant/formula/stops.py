@@ -25,7 +25,7 @@ def pressing(depth: Any, rate: Any, stiffness: Any, dissipation: Any) -> tuple[A
 
 @cache
 def stops(count: int, *, lower: bool, upper: bool) -> CoordinateForce:
-    """Stops on so many coordinates, at the lower end of their range, the upper one, or both."""
+    """Stops on this number of coordinates, at the lower end of their range, the upper one, or both."""
 
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
         at = STOPS.read(c)
@@ -33,7 +33,7 @@ def stops(count: int, *, lower: bool, upper: bool) -> CoordinateForce:
         for k in range(count):
             depths = [(at.minimum - q[k], -1)] * lower + [(q[k] - at.maximum, 1)] * upper
             depth, side = depths[0]
-            if len(depths) == 2:  # a coordinate is at one end at most, and within the range a stop does nothing
+            if len(depths) == 2:  # a coordinate is at one end at most, and within the range there is no force
                 side = ca.if_else(at.minimum + at.maximum < 2 * q[k], 1, -1)
                 depth = ca.fmax(depth, depths[1][0])
             force, stored, lost = pressing(depth, side * v[k], at.stiffness, at.dissipation)

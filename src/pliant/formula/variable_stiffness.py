@@ -23,7 +23,7 @@ def gauss(count: int = POINTS) -> tuple[list[float], list[float]]:
 def spring_energy(stiffness: Callable[[Any], Any], rest: Any, value: Any, direction: Any, width: Any) -> Any:
     """Integral of `stiffness(x) counted(x - rest)` from rest to `value`, with `counted` as in `one_sided`.
 
-    direction: 0 counts both sides, +1 the positive one, -1 the negative one; within `width` of zero it fades in.
+    direction: 0 for both sides, +1 the positive one, -1 the negative one; the transition at zero has this `width`.
     """
     both, w = direction == 0, switch_width(width, value, rest)
     side = ca.if_else(both, 1.0, direction)

@@ -1,4 +1,4 @@
-"""RobotSpec to System: the context in which joints, links, loads and constraints add themselves."""
+"""RobotSpec to System: the context in which joints, links, loads and constraints are added."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Build:
-    """Everything an element needs to add itself: values, frames, and the system under construction."""
+    """Context for adding elements: values, frames, and the system under construction."""
 
     def __init__(self, robot: RobotSpec) -> None:
         names = Environment(robot)
@@ -196,7 +196,7 @@ class Build:
         return twist
 
     def carry(self, node: int, carrier: int) -> None:
-        """Record that a node with its own pose moves with another one at the start."""
+        """Record that a node with its own pose is initially carried by another one."""
         if carrier:
             self.carried.append(CarriedNode(node, carrier))
 
@@ -210,14 +210,14 @@ class Build:
     def frame_force(
         self, kind: FrameForce, nodes: Sequence[int], constants: Sequence[Any], signals: Sequence[Scalar], source: str
     ) -> int:
-        """Add a force between frames, with its signals; returns its index, which links and loads note."""
+        """Add a force between frames, with its signals; returns its index, which links and loads store."""
         at = self.add_signals(signals)
         return self.system.frame_force(kind, nodes, constants, at, source)
 
     def inertia(
         self, kind: Inertia, frames: Sequence[tuple[int, Pose]], elements: Sequence[Element], constants: Sequence[Any]
     ) -> None:
-        """Add inertia that is not rigid to frames (node and placement each) and to the coordinates of elements."""
+        """Add non-rigid inertia to frames (node and placement each) and to the coordinates of elements."""
         self.system.inertia(kind, frames, elements, constants)
 
     def route(
@@ -229,7 +229,7 @@ class Build:
         source: str,
         friction: Sequence[Any] = (),
     ) -> None:
-        """Add a line through (node, place on it) pairs, with its signals and the constants of its friction."""
+        """Add a line through pairs of node and position on it, with its signals and the constants of its friction."""
         at = self.add_signals(signals)
         self.routes[source] = self.system.route(kind, points, constants, at, source, friction)
 
@@ -264,7 +264,7 @@ class Build:
         return float(ca.Function("nominal", [self.parameters], [ca.SX(expression)])(self._nominal_parameters))
 
     def is_settled(self, expression: Any) -> bool:
-        """Whether an expression has the same value whatever the parameters are, as a half of a length over that length has."""
+        """Whether an expression has the same value for all parameters, such as half of a length over that length."""
         column = ca.SX(expression)
         if column.is_constant():
             return True
@@ -318,7 +318,7 @@ class Build:
         return at
 
     def add_signals(self, signals: Sequence[Scalar]) -> int:
-        """Add signals as the model writes them; returns the index of the first."""
+        """Add signals as written in the model; returns the index of the first."""
         at = self.system.signals(len(signals))
         for scalar in signals:
             self.signals.add(scalar)
@@ -363,31 +363,31 @@ class Build:
         return nodes
 
     def coordinate(self, name: str, q_at: int, v_at: int, initial: Any, rate: Any = 0.0, *, unit: str = "") -> None:
-        """Name a plain coordinate of the element added last and give its start, and its SI unit ("-" for a pure number)."""
+        """Name a plain coordinate of the last element and set its initial value and its SI unit ("-" for a pure number)."""
         self.coordinates[name] = CoordinateEntry(name, q_at, v_at, False, unit=unit)
         self._initial_q.append(self._started.get(name, initial))
         self._initial_v.append(self._moving.get(name, rate))
 
     def start(self, positions: Sequence[Any], rates: Sequence[Any]) -> None:
-        """Positions and rates at the start of the coordinates that come next."""
+        """Initial positions and rates of the following coordinates."""
         self._initial_q.extend(positions)
         self._initial_v.extend(rates)
 
     def start_coordinates(self, owner: str, initial: Mapping[str, Scalar], rates: Mapping[str, Scalar]) -> None:
-        """Initial values and rates of coordinates `owner.name`, to be added later, instead of their own."""
+        """Initial values and rates that replace those of the coordinates `owner.name`, which are added later."""
         self.stated |= {f"{owner}.{name}" for name in initial} | {f"d({owner}.{name})/dt" for name in rates}
         self._started |= {f"{owner}.{name}": self.value(value) for name, value in initial.items()}
         self._moving |= {f"{owner}.{name}": self.value(value) for name, value in rates.items()}
 
     def add_arc(self, rod: str, node: int, coordinates: ArcCoordinates) -> None:
-        """Make the next circular arc of a rod known, for outputs."""
+        """Register the next circular arc of a rod for outputs."""
         self.arcs.setdefault(rod, []).append(ArcEntry(node, coordinates))
 
     def orientation(self, name: str, q_at: int, v_at: int, initial: Any, rates: Any = None) -> None:
         """Name a free rotation of the element added last.
 
-        initial: its rotation matrix at the start, or its unit quaternion where the sign matters, as a vector or by its entries.
-        rates: its angular velocity there in its own axes [rad/s], likewise; at rest when None.
+        initial: its initial rotation matrix, or its unit quaternion if the sign matters, as a vector or by its entries.
+        rates: its initial angular velocity in its own axes [rad/s]; None: at rest.
         """
         self.coordinates[name] = CoordinateEntry(name, q_at, v_at, True, unit="-")
         is_matrix = not isinstance(initial, list) and initial.shape == (3, 3)
@@ -398,7 +398,7 @@ class Build:
         return vector if isinstance(vector, list) else self.entries(vector)
 
     def quaternion(self, R: Any) -> list[Any]:
-        """Entries of a rotation's quaternion; the sections of a straight rod, and most free bodies, all have the same."""
+        """Entries of a rotation's quaternion, which are equal for all sections of a straight rod and for most free bodies."""
         if not isinstance(R, ca.DM):
             return self.entries(cached_functions.matrix_quaternion(R))
         key = tuple(self.entries(R))
@@ -407,7 +407,7 @@ class Build:
         return self._quaternions[key]
 
     def rod_piece(self, rod: str, node: int, placement: Pose, length: Any, x: float) -> None:
-        """Note a piece of rod of that length [m] that moves with a node, around fraction x of the rod."""
+        """Register a piece of rod of this length [m] that moves with a node, around fraction x of the rod."""
         self._rod_pieces.setdefault(rod, []).append(RodPiece(node, placement, length, x))
 
     def later_rod_pieces(self, rod: str, pieces: Callable[[], Iterable[tuple[int, Pose, Any, float]]]) -> None:
@@ -422,8 +422,8 @@ class Build:
         return self._rod_pieces.get(rod, [])
 
     def rod_stations(self, rod: str, places: Sequence[tuple[int, Pose]], fractions: Sequence[float]) -> None:
-        """Note places along a rod, each a node and a placement on it, by their fractions of its length; strains are watched
-        between them."""
+        """Register stations along a rod, each a node and a placement on it, by their fractions of its length; strains between
+        them are monitored."""
         for (node, placement), x in zip(places, fractions, strict=True):
             entries = tuple(self.pose_entries(placement))
             key = entries if all(isinstance(entry, float) for entry in entries) else (id(placement),)
@@ -432,16 +432,16 @@ class Build:
             self.stations.setdefault(rod, []).append(RodStation(node, self._placements[key], x))
 
     def rod_strains(self, rod: str, sample: StrainSample) -> None:
-        """Record where the model of a rod provides strains and section forces, for outputs."""
+        """Register the samples at which the model of a rod provides strains and section forces, for outputs."""
         self.strain_samples.setdefault(rod, []).append(sample)
 
     def limit_turn(self, rod: str, first: tuple[int, Pose], second: tuple[int, Pose], angle: float, hint: str) -> None:
-        """Note that a rod's section (a node) may turn by less than an angle [rad] against another one."""
+        """Limit the rotation of a rod's section (a node) relative to another one to less than an angle [rad]."""
         at = self.system.constants(self.pose_entries(first[1]))
         self.turn_limits.append(TurnLimit(rod, first[0], second[0], at, angle, hint))
 
     def name_frame(self, name: str, node: int, placement: Pose) -> None:
-        """Make a frame known by name."""
+        """Register a frame by name."""
         self._frames[name] = (node, placement)
 
     def coordinate_force(

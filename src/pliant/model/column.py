@@ -1,4 +1,4 @@
-"""A column of numbers and expressions that is put together piece by piece."""
+"""A column of numbers and expressions that is assembled incrementally."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Shapes that can touch each other, and the laws between them, by index: the part of a system that contacts are found with.
+"""Shapes that can touch each other, and the laws between them, by index: the part of a system used for contact detection.
 
-A shape is made of vertices, points fixed to nodes with a radius each, and items that join them: single vertices, edges in a
-chain, triangles. Items that are near each other are to have near numbers: the runtime's trees of boxes are made of runs of
-them. Shapes that touch the same others by the same laws form a group.
+A shape consists of vertices, points fixed to nodes with a radius each, and items that connect them: single vertices, edges in a
+chain, triangles. Items that are close to each other should have close numbers: the bounding-box trees of the runtime consist of
+runs of items. Shapes that touch the same others by the same laws form a group.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ space."""
 
 @dataclass(frozen=True)
 class ContactVertex:
-    """A point on a node; `constants` is where its place there (3) [m], radius [m] and share of the stiffness [-] stand."""
+    """A point on a node; `constants` is the index of its position (3) [m], radius [m] and fraction of the stiffness [-]."""
 
     node: int
     constants: int
@@ -30,13 +30,13 @@ class ContactShape:
     """A shape: `items` are tuples of numbers of its own vertices.
 
     Attributes:
-        name: what it is the surface of.
-        skip: items of a chain that are nearer to each other than this do not touch.
-        constants: where the direction out of a half space stands in the constants (its vertex is a point of the plane), or the
-            depth down to which vertices inside of a closed surface are pushed out.
-        closed: whether triangles have an inside, at their back.
+        name: the part whose surface it is.
+        skip: items of a chain with a smaller difference of their numbers do not touch.
+        constants: index of the outward direction of a half space (its vertex is a point of the plane), or of the
+            depth up to which vertices inside of a closed surface are pushed out.
+        closed: whether triangles enclose a solid.
         smooth: edges (pairs of vertices, the smaller number first) that cannot cross others, because their triangles lie in one
-        plane or meet in a hollow.
+        plane or form a concave edge.
     """
 
     name: str
@@ -50,14 +50,14 @@ class ContactShape:
 
     @property
     def node(self) -> int:
-        """The node that carries all of it, or -1."""
+        """The node of all its vertices, or -1."""
         nodes = {vertex.node for vertex in self.vertices}
         return nodes.pop() if len(nodes) == 1 else -1
 
 
 @dataclass(frozen=True)
 class ContactLaw:
-    """Between which shapes it holds: any of the first with any of the second. `constants` is where its numbers stand."""
+    """The shapes of a law: any of the first with any of the second. `constants` is the index of its numbers."""
 
     name: str
     first: frozenset[int]
@@ -67,7 +67,7 @@ class ContactLaw:
 
 @dataclass(frozen=True)
 class ContactSystem:
-    """All shapes, laws (the last one that names a pair holds), and pairs of shapes that never touch."""
+    """All shapes, laws (the last one for a pair applies), and pairs of shapes that never touch."""
 
     shapes: tuple[ContactShape, ...] = ()
     laws: tuple[ContactLaw, ...] = ()
@@ -82,7 +82,7 @@ class ContactSystem:
 
 
 def _law_between(a: Sequence[tuple[bool, bool]], b: Sequence[tuple[bool, bool]]) -> int:
-    """The last law of which one shape is on one side and the other on the other."""
+    """The last law with one shape on each side."""
     found = [
         number
         for number, (of_a, of_b) in enumerate(zip(a, b, strict=True))
@@ -117,7 +117,7 @@ class ContactBuilder:
         return len(self.shapes) - 1
 
     def exclude(self, a: int, b: int) -> None:
-        """Two shapes that never touch."""
+        """Exclude contacts between two shapes."""
         self.excluded.add((min(a, b), max(a, b)))
 
     def law(self, name: str, first: Iterable[int], second: Iterable[int], constants: int) -> None:
@@ -125,7 +125,7 @@ class ContactBuilder:
         self.laws.append(ContactLaw(name, frozenset(first), frozenset(second), constants))
 
     def build(self) -> ContactSystem:
-        """Freeze. Shapes that no law names are left out of what is searched, but keep their numbers."""
+        """Freeze. Shapes without laws are excluded from the search, but keep their numbers."""
         return ContactSystem(tuple(self.shapes), tuple(self.laws), frozenset(self.excluded))
 
 
@@ -168,7 +168,7 @@ def contact_tables(contacts: ContactSystem, forms: Sequence[str]) -> tuple[dict[
 
 
 def _add_items(tables: dict[str, list[int]], shape: ContactShape, number: int) -> None:
-    """Vertices, items and edges of a shape: which items are around each vertex, and on both sides of each edge."""
+    """Vertices, items and edges of a shape: the items around each vertex, and on both sides of each edge."""
     first, first_item = len(tables["vertex_node"]), len(tables["item_shape"])
     around: list[list[int]] = [[] for _ in shape.vertices]
     for k, item in enumerate(shape.items, start=first_item):

@@ -36,7 +36,7 @@ class CoordinateEntry:
 
 @dataclass(frozen=True)
 class ArcEntry:
-    """A circular arc of a rod: the node at its end, and how its coordinates give its shape."""
+    """A circular arc of a rod: the node at its end, and its coordinates."""
 
     node: int
     coordinates: ArcCoordinates
@@ -53,7 +53,7 @@ class NodePlan:
 
 @dataclass(frozen=True)
 class CarriedNode:
-    """A node with its own pose relative to the world, and its carrier: at the start it moves with that node."""
+    """A node with its own pose relative to the world, and its carrier: initially it moves with that node."""
 
     node: int
     carrier: int
@@ -80,7 +80,7 @@ class RodPiece:
 
 @dataclass(frozen=True)
 class RodStation:
-    """A place on a rod: the node it moves with, where in the constants its placement there stands, its fraction of the length."""
+    """A station of a rod: its node, the index of its placement in the constants, its fraction of the length."""
 
     node: int
     constants: int
@@ -89,9 +89,10 @@ class RodStation:
 
 @dataclass(frozen=True)
 class TurnLimit:
-    """How far a node of a rod may turn against another one (or against a frame on it) before its states are no longer unique.
+    """Limit of the rotation of a node of a rod relative to another one (or to a frame on it), beyond which its states are not
+    unique.
 
-    constants: where the frame's placement on the first node stands; angle: the limit [rad]; hint: suggested fix.
+    constants: index of the frame's placement on the first node; angle: the limit [rad]; hint: suggested fix.
     """
 
     rod: str

@@ -22,10 +22,10 @@ HELD, EXPRESSION, SERIES = 0, 1, 2
 
 @dataclass(frozen=True)
 class InputPlan:
-    """How inputs become signals.
+    """Computation of signals from inputs.
 
     Attributes:
-        kinds: per input 0 held by the caller, 1 expression of time, 2 series.
+        kinds: per input 0 constant, 1 expression of time, 2 series.
         series: per input the index of its series, or -1.
         table: the series.
         inputs: `(t, parameters) -> u, du/dt, d2u/dt2`, or None when no input is an expression.

@@ -1,4 +1,4 @@
-"""Joints on a build: their motions, what acts on their coordinates, the bodies they carry, and ties between coordinates."""
+"""Joints in a build: their motions, the forces on their coordinates, their bodies, and ties between coordinates."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 def add_body(build: Build, name: str, node: int, placement: Pose) -> None:
-    """Put a body's mass and frames on a node."""
+    """Add a body's mass and frames to a node."""
     body = build.robot.bodies[name]
     build.system.owner = ("bodies", name)
     mass, center, inertia = mass_properties(body, build)
-    # of a body without mass its inertia still counts, as that of a wheel on a massless axle does
+    # a body without mass may still have inertia, like a wheel on a massless axle
     if not (isinstance(mass, float) and mass == 0.0 and body.inertia is None):
         build.system.mass(node, mass, center, inertia, placement)
     build.name_frame(name, node, placement)
@@ -43,7 +43,7 @@ def add_body(build: Build, name: str, node: int, placement: Pose) -> None:
 
 
 def add_joint(build: Build, name: str) -> None:
-    """Add a joint's motions, the forces on its coordinates, and the body it carries."""
+    """Add a joint's motions, the forces on its coordinates, and its body."""
     joint = build.robot.joints[name]
     build.system.owner = ("joints", name)
     node, at = build.frame(joint.parent)
@@ -81,7 +81,7 @@ def add_joint(build: Build, name: str) -> None:
 
 @dataclass(frozen=True)
 class _JointElements:
-    """A joint that has been added: its elements, and by label the places of its plain coordinates in q and v and their start."""
+    """An added joint: its elements, and by label the indices of its plain coordinates in q and v and their initial values."""
 
     joint: str
     elements: list[Element]
@@ -90,7 +90,7 @@ class _JointElements:
 
 
 def _coordinate(build: Build, spec: Coordinate | Orientation, name: str, q_at: int, v_at: int) -> tuple[int, int, Any]:
-    """Name a coordinate and give its start; returns the places after it, and its value at the start if it is a plain one."""
+    """Name a coordinate and set its initial value; returns the following indices, and the initial value of a plain coordinate."""
     is_rotation = isinstance(spec, Orientation)
     unit = "-" if is_rotation else "m" if isinstance(spec, LengthCoordinate) else "rad"
     entry = build.coordinates[name] = CoordinateEntry(name, q_at, v_at, is_rotation, spec, unit)

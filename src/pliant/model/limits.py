@@ -15,12 +15,12 @@ from pliant.language.syntax import ExpressionError
 from pliant.model.model import Model
 from pliant.model.value_problems import ValueChecks
 
-# Round-off of a value that was computed to lie on its limit.
+# Round-off of a value that was computed to be at its limit.
 ROUND_OFF = 1e-12
 
 
 def declared_bounds(model: Model, name: str, environment: Environment) -> tuple[float, float]:
-    """`minimum` and `maximum` of a parameter or input (SI units); infinite where the model gives none."""
+    """`minimum` and `maximum` of a parameter or input (SI units); infinite if not given."""
     spec = model.spec.parameters[name]
     low = -np.inf if spec.minimum is None else float(environment.value(spec.minimum))
     high = np.inf if spec.maximum is None else float(environment.value(spec.maximum))
@@ -28,7 +28,7 @@ def declared_bounds(model: Model, name: str, environment: Environment) -> tuple[
 
 
 def check_values(model: Model, parameters: Mapping[str, float], changed: Collection[str]) -> None:
-    """Reject values of parameters (SI units) that a model file could not have: beyond their limits, which may depend
+    """Reject values of parameters (SI units) that are invalid in a model file: beyond their limits, which may depend
     on others, or such that a part cannot be built. Checks only what depends on those that are `changed`."""
     environment = model.environment_with(parameters)
     found = _problems(model, environment, changed)
@@ -43,7 +43,7 @@ def check_values(model: Model, parameters: Mapping[str, float], changed: Collect
 
 
 def refused_cases(model: Model, parameters: Mapping[str, float], changed: Mapping[str, np.ndarray]) -> Refusals:
-    """What `check_values` raises for each of several cases, which differ in the `changed` parameters (a number for each case)."""
+    """The errors of `check_values` for each of several cases, which differ in the `changed` parameters (one number per case)."""
     allowed = np.ones(len(next(iter(changed.values()))), dtype=bool)
     if model.required is not None:
         own = model.parameter_vector(parameters)

@@ -40,7 +40,7 @@ SI_HINT = "a value in SI units, without a unit"
 
 @dataclass(frozen=True)
 class FrameEntry:
-    """A named frame: the node it is fixed to, and where in the constants its placement (12 numbers) stands."""
+    """A named frame: its node, and the index of its placement (12 numbers) in the constants."""
 
     node: int
     constants: int
@@ -52,9 +52,9 @@ class Model:
 
     Attributes:
         spec: the flat robot, as it was written.
-        compiled: the robot that was compiled: `spec` with what follows from it filled in.
+        compiled: the robot that was compiled: `spec` with derived values filled in.
         system: the mechanical system.
-        plan: how inputs become signals.
+        plan: computation of signals from inputs.
         coordinates: named coordinates in the order of q.
         frames: named frames.
         environment: evaluates the model's values.
@@ -62,22 +62,22 @@ class Model:
         switches: `parameters -> times` at which inputs or signals may jump [s].
         link_forces, load_forces, coordinate_forces: index of the force of each link, load and coordinate.
         routes: index of the line of each tendon.
-        contact_shapes: numbers of the shapes of everything that can be touched.
+        contact_shapes: indices of the shapes of all parts that can touch.
         arcs: of rods made of circular arcs, each arc in turn.
         constraint_rows: first row of each constraint.
-        followed: positions that prescribed rates and accelerations of constraints lead to.
-        structural: parameters that decide how many parts there are; another value makes another model.
-        turn_limits: how far sections of rods may turn against each other.
-        carried: nodes with poses of their own that move with others at the start, carriers first.
-        requirements: what must hold at all values of the parameters, and `required`: `parameters -> amounts`, not below zero where
-            it does; None where nothing is.
+        followed: positions that result from prescribed rates and accelerations of constraints.
+        structural: parameters that determine the number of parts; another value requires another model.
+        turn_limits: limits of the rotation between sections of rods.
+        carried: nodes with their own poses that are initially carried by others, carriers first.
+        requirements: conditions on the parameters, and `required`: `parameters -> amounts`, nonnegative if they
+            hold; None if there are none.
         stated: coordinates, and rates as `d(NAME)/dt`, whose values at the start the model gives.
-        rod_stations: places along each rod, in order.
-        rod_elements: number of elements of the rods that have more of them than their model says, by rod.
-        strain_samples: where the model of each rod knows its strains and what its section carries, in order.
-        prepared: what each output has to remember of the robot.
-        tracked: what the parts have added to the system whose energy outputs require.
-        notes: what the user should know about the model.
+        rod_stations: stations along each rod, in order.
+        rod_elements: number of elements of rods with more elements than requested, by rod.
+        strain_samples: samples of strains and section forces of each rod, in order.
+        prepared: data that each output stores.
+        tracked: contributions to the system of the parts whose energy outputs require.
+        notes: remarks for the user.
     """
 
     spec: RobotSpec
@@ -155,7 +155,7 @@ class Model:
 
     @cached_property
     def actuators(self) -> tuple[str, ...]:
-        """Inputs that controllers use where nothing else is reported: all but those that only `loads` depend on, which are
+        """Inputs that controllers use by default: all but those that only `loads` depend on, which are
         disturbances; all inputs where every one of them is a load."""
         used: set[str] = set()
         for collection in ("joints", "rods", "meshes", "links", "tendons", "constraints", "bodies"):
@@ -190,7 +190,7 @@ class Model:
 
     @property
     def smooth_inputs(self) -> frozenset[str]:
-        """Inputs that prescribed positions or rates depend on: they have to move smoothly."""
+        """Inputs that prescribed positions or rates depend on: they have to be smooth."""
         return self.position_inputs | self.rate_inputs
 
     @cached_property
@@ -284,7 +284,7 @@ def _restored(key: str, compiled: RobotSpec, structural: frozenset[str], written
 
 
 def build_tree(flat: RobotSpec) -> Build:
-    """The bodies, joints, rods and meshes of a flat, checked robot, without what acts between them."""
+    """The bodies, joints, rods and meshes of a flat, checked robot, without the forces between them."""
     build = Build(flat)
     build.system.gravity([build.value(x) for x in flat.world.gravity])
     for tendon in flat.tendons.values():
@@ -309,8 +309,8 @@ def compile_model(
 ) -> Model:
     """The model of a flat, checked robot.
 
-    structural: parameters that its number of parts was made with. written: the robot as the user wrote it, where something that
-    follows from it has been filled in.
+    structural: parameters that determined its number of parts. written: the robot as written by the user, if derived values have
+    been filled in.
     """
     build = build_tree(flat)
     for collection in ("links", "tendons", "surfaces", "contacts", "loads", "constraints"):
@@ -359,7 +359,7 @@ def compile_model(
 
 
 def _frames(build: Build) -> dict[str, FrameEntry]:
-    """All named frames. Placements that are one and the same object, as those of the nodes of a mesh, are stored once."""
+    """All named frames. Placements that are the same object, as those of the nodes of a mesh, are stored once."""
     stored: dict[int, int] = {}
     for _, pose in build.frames.values():
         if id(pose) not in stored:
@@ -368,7 +368,7 @@ def _frames(build: Build) -> dict[str, FrameEntry]:
 
 
 def tree_order(flat: RobotSpec) -> list[str]:
-    """Joints, rods and meshes ordered so that parents come first; siblings in the order of the file.
+    """Joints, rods and meshes, parents first; siblings in the order of the file.
 
     Depth first, so that the coordinates of a chain are neighbours; meshes come last, as their nodes may be fixed to any frame.
     """

@@ -29,7 +29,7 @@ class PrescribedPosition:
 
 
 class SignalTable:
-    """Collects signal expressions and turns them into one function with two time derivatives."""
+    """Collects signal expressions and combines them in one function with two time derivatives."""
 
     def __init__(self, environment: Environment, parameters: Any, inputs: Mapping[str, Any]) -> None:
         self.t = ca.SX.sym("t")
@@ -46,7 +46,7 @@ class SignalTable:
         self._expressions.append(self.expression(scalar))
 
     def expression(self, scalar: Scalar) -> Any:
-        """A signal as an expression of time, inputs and parameters; its switch times are noted."""
+        """A signal as an expression of time, inputs and parameters; its switch times are recorded."""
         self.switch_times.extend(switch_times(to_node(scalar), self._environment.values, set(self.inputs)))
         return ca.SX(self._environment.signal(scalar, self.t))
 
@@ -57,7 +57,7 @@ class SignalTable:
     def add_followed_input(self, row: int, signal: int, order: int) -> None:
         """Append a signal that is a hidden input: the position that results from a prescribed rate (order 1) or acceleration (2).
 
-        A run integrates it; at rest it stays zero. Its derivative of that order is the other signal, whatever the input does.
+        A run integrates it; at rest it stays zero. Its derivative of that order is the other signal, for any input.
         """
         number = len(self.inputs)
         name = f"position of row {row}"
@@ -95,7 +95,7 @@ def total_derivative(x: Any, t: Any, u: Any, du: Any, u_rate: Any, du_rate: Any)
 
 
 def switch_times(node: Node, values: Mapping[str, Any], inputs: set[str]) -> Iterator[Any]:
-    """Times at which an expression may jump or bend: where `t` is compared with something, or steps.
+    """Times at which an expression may have a jump or a kink: where `t` is compared with a value, or at steps.
 
     Only conditions linear in `t` are found (`t < 1 s`, `step(2*t - delay)`); others are left to the step control.
     """

@@ -1,7 +1,7 @@
-"""The mechanical system under a robot: elements, nodes, masses, forces and constraints, by index.
+"""The mechanical system of a robot: elements, nodes, masses, forces and constraints, by index.
 
 A `System` is independent of the model language; the equations are assembled from it. Node 0 is the world. An element
-owns coordinates and the nodes that move with them: a joint has one node, a rod segment several. Elements are ordered
+has coordinates and the nodes that they move: a joint has one node, a rod segment several. Elements are ordered
 so that every base comes before the elements attached to it.
 """
 
@@ -28,7 +28,7 @@ MASS_SIZE = 10
 
 @dataclass(frozen=True)
 class Node:
-    """A frame that moves with its element's coordinates; `constants` is where its placement and motion data start."""
+    """A frame that moves with its element's coordinates; `constants` is the index of its placement and motion data."""
 
     element: int
     motion: Motion
@@ -37,7 +37,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Element(OfParts):
-    """Coordinates `q[q_at : q_at + q_size]` with rates `v[v_at : v_at + v_size]` that move `nodes` against `base`."""
+    """Coordinates `q[q_at : q_at + q_size]` with rates `v[v_at : v_at + v_size]` that move `nodes` relative to `base`."""
 
     base: int
     q_at: int
@@ -59,7 +59,7 @@ class FrameForceInstance:
 
 @dataclass(frozen=True)
 class CoordinateForceInstance:
-    """A force on the coordinates starting at `q_at`/`v_at`: of one element, or of elements one after the other."""
+    """A force on the coordinates starting at `q_at`/`v_at`: of one element, or of successive elements."""
 
     kind: CoordinateForce
     q_at: int
@@ -76,9 +76,9 @@ class CoordinateForceInstance:
 
 @dataclass(frozen=True)
 class InertiaInstance:
-    """Inertia that is not rigid, on `nodes` and on the coordinates of `elements`.
+    """Non-rigid inertia on `nodes` and on the coordinates of `elements`.
 
-    `constants` is where the placements of its frames on the nodes start, and after them the kind's constants.
+    `constants` is the index of the placements of its frames on the nodes, which are followed by the constants of its type.
     """
 
     kind: Inertia
@@ -99,8 +99,8 @@ class InertiaInstance:
 
 @dataclass(frozen=True)
 class RouteInstance:
-    """A line through points fixed to `nodes`; `constants` begin with the points' places there (3 each) and, where it has friction,
-    end with the constants of that."""
+    """A line through points fixed to `nodes`; `constants` begin with the points' positions on them (3 each) and, if it has
+    friction, end with its constants."""
 
     kind: RouteForce
     nodes: tuple[int, ...]
@@ -111,12 +111,12 @@ class RouteInstance:
 
     @property
     def law_constants(self) -> int:
-        """Where the constants of its law start."""
+        """Index of the constants of its law."""
         return self.constants + 3 * len(self.nodes)
 
     @property
     def friction_constants(self) -> int:
-        """Where the constants of its friction start."""
+        """Index of the constants of its friction."""
         return self.law_constants + self.kind.constants
 
     @property
@@ -238,7 +238,7 @@ class System:
     contacts: ContactSystem
 
     def base(self, node: int) -> int:
-        """The node that `node` hangs on."""
+        """The base of `node`."""
         return self.elements[self.element_of(node)].base
 
     def element_of(self, node: int) -> int:
@@ -248,7 +248,7 @@ class System:
         return entry.element
 
     def path(self, node: int) -> list[int]:
-        """Nodes from `node` (included) down to the ground (excluded)."""
+        """Nodes from `node` (included) to the ground (excluded)."""
         out = []
         while node:
             out.append(node)
@@ -262,7 +262,7 @@ class System:
 
     @cached_property
     def depths(self) -> np.ndarray:
-        """Number of nodes from each one (included) down to the ground (excluded)."""
+        """Number of nodes from each one (included) to the ground (excluded)."""
         bases = [element.base for element in self.elements]
         depths = [0] * len(self.nodes)
         for number, node in enumerate(self.nodes):
@@ -294,7 +294,7 @@ class System:
 
 @dataclass
 class SystemBuilder:
-    """Collects elements in order and hands out indices; `build` freezes the result."""
+    """Collects elements in order and assigns indices; `build` freezes the result."""
 
     parameters: Any = field(default_factory=lambda: ca.SX.sym("parameters", 0))
     _values: list[Any] = field(default_factory=list)
@@ -313,7 +313,7 @@ class SystemBuilder:
     rows: int = 0
     contacts: ContactBuilder = field(default_factory=ContactBuilder)
     owner: tuple[str, str] = ("", "")
-    """Collection and name of the part that is being added."""
+    """Collection and name of the current part."""
     tracked: dict[tuple[str, str], PartContributions] = field(default_factory=dict)
     """Records of the tracked parts."""
     _own_masses: list[tuple[tuple[str, str], int, Any]] = field(default_factory=list)
@@ -332,7 +332,7 @@ class SystemBuilder:
         self.constants(vector)
 
     def constants(self, values: Sequence[Any]) -> int:
-        """Store constants (floats or expressions of the parameters); returns where they start."""
+        """Store constants (floats or expressions of the parameters); returns their index."""
         at = len(self._values)
         self._values.extend(values)
         return at
@@ -386,7 +386,7 @@ class SystemBuilder:
         return self._elements[index]
 
     def mass(self, node: int, mass: Any, com: Any, inertia: Any, placement: Pose) -> None:
-        """Add a rigid mass [kg] to a node: centre of mass [m] and inertia about it [kg m^2] in a frame placed so."""
+        """Add a rigid mass [kg] to a node: centre of mass [m] and inertia about it [kg m^2] in a placed frame."""
         R, p = placement
         c = p + R @ com
         about_origin = R @ inertia @ R.T + mass * (ca.dot(c, c) * ca.DM.eye(3) - c @ c.T)
@@ -405,7 +405,7 @@ class SystemBuilder:
     def inertia(
         self, kind: Inertia, frames: Sequence[tuple[int, Pose]], elements: Sequence[Element], constants: Sequence[Any]
     ) -> None:
-        """Add inertia that is not rigid to frames, each a node and a placement on it, and to elements' coordinates."""
+        """Add non-rigid inertia to frames, each a node and a placement on it, and to elements' coordinates."""
         parts = tuple(part for element in elements for part in element.parts)
         if parts != kind.parts or len(frames) != kind.frames or len(constants) != kind.constants:
             raise ValueError(f"inertia '{kind.name}': frames, coordinates or constants are not those of its kind")
@@ -426,7 +426,7 @@ class SystemBuilder:
     def frame_force(
         self, kind: FrameForce, nodes: Sequence[int], constants: Sequence[Any] | int, signals: int, source: str
     ) -> int:
-        """Add a force between frames; returns its index. constants: its own, or where those begin that others have too."""
+        """Add a force between frames; returns its index. constants: its own, or the index of shared ones."""
         at = constants if isinstance(constants, int) else self.constants(constants)
         self._applied.append(FrameForceInstance(kind, tuple(nodes), at, signals, source))
         self._note("frame_forces", len(self._applied) - 1)
@@ -436,7 +436,8 @@ class SystemBuilder:
         self, kind: RouteForce, points: Sequence[tuple[int, Any]], constants: Sequence[Any], signals: int, source: str,
         friction: Sequence[Any] = (),
     ) -> int:  # fmt: skip
-        """Add a line through (node, place on it) pairs, with the constants of its friction if it has any; returns its index."""
+        """Add a line through pairs of node and position on it, with the constants of its friction if it has any; returns its
+        index."""
         places = [entry for _, place in points for entry in scalars(place)]
         nodes = tuple(node for node, _ in points)
         at = self.constants([*places, *constants, *friction])
@@ -512,7 +513,7 @@ class SystemBuilder:
         )
 
     def _freeze_constants(self) -> Constants:
-        # there may be a million: lists are processed at once
+        # there may be a million: lists are processed together
         matrices = {kind for kind in set(map(type, self._values)) if issubclass(kind, ca.SX | ca.DM)}
         where = [i for i, value in enumerate(self._values) if type(value) in matrices] if matrices else []
         plain = list(self._values)
@@ -524,7 +525,7 @@ class SystemBuilder:
         unique = {id(self._values[i]): self._values[i] for i in where}
         rank_of = {key: k for k, key in enumerate(unique)}
         expressions = list(unique.values())
-        # those in which no parameter is left are numbers after all
+        # those without parameters are numbers
         places, members = np.array(where), np.array([rank_of[id(self._values[i])] for i in where])
         column = ca.SX(ca.vertcat(*expressions))
         depends = np.array(ca.which_depends(column, self.parameters, 1, True), dtype=bool)

@@ -15,8 +15,8 @@ from pliant.language.arguments import ArgumentError
 TERMS = 6
 """Coefficients of a piece, constant term first: polynomials of degree five (`PL_SERIES_TERMS` in the runtime)."""
 
-# Jumps below these are no jumps: as a share of the largest value, rate or acceleration, and as a share of the largest value
-# over powers of the length of the pieces, which is what errors of samples make of rates and accelerations.
+# Smaller jumps are ignored: relative to the largest value, rate or acceleration, and relative to the largest value
+# over powers of the length of the pieces, the effect of errors of samples on rates and accelerations.
 SMOOTH, NOISE = 1e-5, np.array([1e-9, 1e-8, 1e-7])
 
 
@@ -25,7 +25,7 @@ class TimeSeries:
     """An input over time as a piecewise polynomial, constant before and after its times.
 
     time: n times [s], increasing. poly: coefficients of (t - time[i])^k from time[i] on, constant term first, n x 6 (those of
-    higher terms may be left out).
+    higher terms may be omitted).
     """
 
     time: np.ndarray
@@ -38,7 +38,7 @@ class TimeSeries:
         object.__setattr__(self, "poly", poly)
 
     def at(self, t: float) -> tuple[float, float, float]:
-        """Value, rate and acceleration at time t [s]; on a jump those that follow it."""
+        """Value, rate and acceleration at time t [s]; at a jump those after it."""
         first, last = float(self.time[0]), float(self.time[-1])
         inside = min(max(t, first), last)
         i = int(np.searchsorted(self.time, inside, side="right")) - 1
@@ -105,7 +105,7 @@ def interpolated(time: np.ndarray, values: np.ndarray, interpolation: str) -> Ti
 
 
 def _spline(time: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Coefficients of a cubic spline, constant term first; NaN where numbers have no room for them."""
+    """Coefficients of a cubic spline, constant term first; NaN if they overflow."""
     try:
         return np.asarray(scipy.interpolate.CubicSpline(time, values).c[::-1].T)
     except ValueError:  # its slopes are infinite
@@ -122,7 +122,7 @@ def between(h: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 
 def integrated(rate: TimeSeries, value: float) -> TimeSeries:
-    """Positions that a rate leads to from a value at its first time."""
+    """Positions that result from a rate and an initial value."""
     h, poly = np.diff(rate.time), rate.poly[:-1]
     k = np.arange(TERMS)
     values = value + np.concatenate([[0.0], np.cumsum(np.sum(poly * h[:, None] ** (k + 1) / (k + 1), axis=1))])
@@ -134,7 +134,7 @@ def integrated(rate: TimeSeries, value: float) -> TimeSeries:
 
 
 def integrated_twice(acceleration: TimeSeries, value: float, rate: float) -> TimeSeries:
-    """Positions that an acceleration leads to from a value and a rate at its first time."""
+    """Positions that result from an acceleration, an initial value and an initial rate."""
     h, poly = np.diff(acceleration.time), acceleration.poly[:-1]
     k = np.arange(TERMS)
     powers = h[:, None] ** (k + 1)
@@ -153,11 +153,11 @@ def integrated_twice(acceleration: TimeSeries, value: float, rate: float) -> Tim
 
 
 def led_to(target: float, present: Sequence[float], t: float, duration: float) -> TimeSeries:
-    """A smooth way from the present value, rate and acceleration at time t [s] to a commanded value after a duration [s].
+    """A smooth transition from the current value, rate and acceleration at time t [s] to a commanded value after a duration [s].
 
     Value, rate and acceleration are continuous. With a command every `duration`, rate and acceleration at the end are those of
     the parabola through the last three commands; so uniformly accelerated motions are reproduced exactly, and after a step the
-    value rests from the third sample on. Where no other command follows, it comes to rest in another `duration`.
+    value rests from the third sample on. Without a further command it comes to rest within another `duration`.
     """
     x, v, a = present
     h = duration
@@ -171,7 +171,7 @@ def led_to(target: float, present: Sequence[float], t: float, duration: float) -
 # -- functions of time -------------------------------------------------------------------------------------------------
 
 FIRST_PIECES = 128
-"""Pieces that a span is divided into at first: what happens between two of the samples in them may be missed."""
+"""Initial number of pieces of a span: features between two of their samples may be missed."""
 MOST_PIECES = 100_000
 SAMPLING_ERROR = 1e-10
 """Largest error of a sampled function, relative to its range."""
@@ -194,8 +194,8 @@ def sampled(
 ) -> TimeSeries:
     """A function of time [s] between two times as a piecewise polynomial, with an error of 1e-10 of its range.
 
-    Jumps and bends are located; where they are known, `jumps` names them. pieces: how many there are at first. Raises ArgumentError
-    where the function gives no finite number, or is too rough.
+    Jumps and kinks are located; known ones are given by `jumps`. pieces: initial number of pieces. Raises ArgumentError
+    if the function returns a non-finite number, or is too rough.
     """
 
     def value(t: float) -> float:
@@ -209,13 +209,13 @@ def sampled(
 
     inside = sorted({float(t) for t in jumps if begin < t < end})
     parts = list(zip([begin, *inside], [*inside, end], strict=True))
-    # the range is looked for at times without a period, so that none of the function's stays unseen
+    # the range is sampled at aperiodic times, so that no period of the function is missed
     shares = np.arange(2 * pieces + 6) * 0.6180339887498949 % 1.0
     first = [value(t) for t in (*(begin + (end - begin) * shares).tolist(), end)]
     tolerance = max(SAMPLING_ERROR * (max(first) - min(first)), 1e-13 * max(map(abs, first)), 1e-300)
     spans: list[tuple[float, float]] = []
     for left, right in parts:
-        # the function on the near side of a jump
+        # the function before a jump
         near = right if right == end else float(np.nextafter(right, left))
         count = max(1, round(pieces * (right - left) / (end - begin)))
         spans += pairwise([*np.linspace(left, right, count + 1)[:-1].tolist(), near])
@@ -244,8 +244,8 @@ Spans = list[tuple[float, float]]
 def _fitted(
     value: Callable[[float], float], spans: np.ndarray, tolerance: float, narrowest: float
 ) -> tuple[list[tuple[float, np.ndarray]], Spans, Spans]:
-    """Spans (n x 2) that one polynomial each describes: where it begins, and its coefficients; halves of the others; and those
-    of the others that are too narrow to be halved."""
+    """Spans (n x 2) that are described by one polynomial each: beginning and coefficients; halves of the others; and those of the
+    others that are too narrow to be halved."""
     a, b = spans.T
     h = (b - a)[:, None]
     nodes = a[:, None] + h * NODES
@@ -267,7 +267,7 @@ def _fitted(
 def _broken(
     value: Callable[[float], float], a: float, b: float, tolerance: float
 ) -> Iterator[tuple[float, np.ndarray]]:
-    """A short span with a jump or a bend in it, as straight pieces."""
+    """A short span with a jump or a kink in it, as straight pieces."""
     low, high = a, b
     while (middle := 0.5 * (low + high)) not in (low, high):
         left, right = abs(value(middle) - value(low)), abs(value(high) - value(middle))

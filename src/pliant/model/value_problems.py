@@ -41,7 +41,7 @@ def _problems_of(listed: Iterable[tuple[Part, KeyPath]], value: Callable[[Scalar
 
 
 def _zero_axes(part: Part, value: Callable[[Scalar], float]) -> Iterable[Problem]:
-    """A direction needs a length."""
+    """Directions must not be zero."""
     for name in type(part).model_fields:
         given = getattr(part, name)
         if "axis" in name and isinstance(given, tuple) and all(value(entry) == 0 for entry in given):
@@ -49,13 +49,13 @@ def _zero_axes(part: Part, value: Callable[[Scalar], float]) -> Iterable[Problem
 
 
 def problems_between(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
-    """What is wrong with values of different things: eyelets, tables and outputs against the rods they are on, masses of shapes."""
+    """Problems of values of different parts: eyelets, tables and outputs on their rods, masses of shapes."""
     for found in (_eyelets, _tables, _places, _masses):
         yield from found(flat, value)
 
 
 def _eyelets(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
-    """The eyelets of tendons are on their rods."""
+    """The eyelets of tendons must be on their rods."""
     for name, tendon in flat.tendons.items():
         for index, item in enumerate(tendon.through):
             if not isinstance(item, Stretch) or item.rod not in flat.rods:
@@ -69,7 +69,7 @@ def _eyelets(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Find
 
 
 def _tables(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
-    """A table of sections ends where its rod does."""
+    """A table of sections must end at the end of its rod."""
     for name, rod in flat.rods.items():
         if len(rod.section) != 1 or rod.section[0] not in flat.sections:
             continue
@@ -100,7 +100,7 @@ def _places(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Findi
 
 
 def _masses(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
-    """Masses that come from a shape and a material are finite."""
+    """Masses from a shape and a material must be finite."""
     for name, body in flat.bodies.items():
         if body.mass is not None or body.shape is None or body.material not in flat.materials:
             continue
@@ -158,7 +158,7 @@ class ValueChecks:
                     found = True
                     yield collection, thing, path, *problem
         if found:
-            return  # what follows from such values is not to be computed
+            return  # quantities that depend on such values are not computed
         for (collection, name), part in affected.items():
             listed = self.parts.get((collection, name))
             if listed is None:

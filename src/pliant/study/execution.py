@@ -1,6 +1,6 @@
 """Blocks of cases on threads of this process, or on any executor: other processes, a cluster.
 
-A block travels as data: an analysis, values, and the equations pickled, which is their robot; a process restores them once.
+A block is transferred as data: an analysis, values, and the pickled equations, that is, their robot; a process restores them once.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from pliant.study.analyses import Analysis, Outcome
 from pliant.study.structures import Structures, Values
 
 LARGEST_BLOCK = 256
-"""Cases that are started together: what follows from their parameters is computed for all of them."""
+"""Number of cases that are started together: quantities that depend on their parameters are computed for all of them."""
 TASK_SECONDS = 1.0
 """Target duration of a task in another process: long compared with its transfer, short compared with the loss of a worker."""
 WORTH = 4.0
-"""A task takes so many times what it costs to have it done elsewhere, where that is as much as the start of a job."""
+"""Duration of a task as a multiple of the overhead of running it elsewhere, if that is as large as the start of a job."""
 LARGEST_TASK = 1024
 LOOPBACK = "//127.0.0.1:"
-"""In the address of a worker on this machine, as those of Dask's local clusters."""
+"""Part of the address of a worker on this machine, as those of Dask's local clusters."""
 PATIENCE = "10s"
-"""How long a Dask scheduler may take to answer."""
+"""Time limit for the answer of a Dask scheduler."""
 TRIES, ASK_SECONDS = 3, 0.05
 """Number of attempts for a lost task, and polling interval of futures that cannot be waited for."""
 AHEAD = 2
-"""Tasks that wait for each worker of an executor."""
+"""Number of pending tasks for each worker of an executor."""
 
 Done = Callable[[int, Outcome], None]
-"""Called with the number of a case when it is done, by one thread at a time."""
+"""Called with the number of a completed case, by one thread at a time."""
 
 
 def cores() -> int:
@@ -53,7 +53,7 @@ def cores() -> int:
 
 @dataclass(frozen=True)
 class StudyWork:
-    """The cases of a study that are to be done, by number, with all that it takes to do them."""
+    """The remaining cases of a study, by number, with all data needed to run them."""
 
     structures: Structures
     analysis: Analysis
@@ -78,7 +78,7 @@ Room = Callable[[int, str, tuple[str, ...], tuple[int, ...]], np.ndarray]
 
 
 def run_on_threads(work: StudyWork, workers: int | None, done: Done, room: Room | None = None) -> None:
-    """Do all cases on threads of this process, by default one for each core. Ctrl-C ends it after the present runs."""
+    """Run all cases on threads of this process, by default one per core. Ctrl-C ends it after the current runs."""
     count = cores() if workers is None else whole("workers", workers, least=1)
     lock, stopped = threading.Lock(), threading.Event()
     size = max(1, min(LARGEST_BLOCK, len(work.cases) // (4 * count)))
@@ -120,11 +120,11 @@ def run_on_threads(work: StudyWork, workers: int | None, done: Done, room: Room 
 
 
 def run_on_executor(work: StudyWork, executor: Executor, workers: int | None, done: Done) -> None:
-    """Do all cases on an executor, in tasks of about a second, or more where each is a job that has to be started.
+    """Run all cases on an executor, in tasks of about a second, or longer if each is a job with a large overhead.
 
-    workers: how many tasks it does at a time, if that is known.
+    workers: number of concurrent tasks, if known.
 
-    A task that is lost, with a worker that was killed for one, is given again a few times.
+    A lost task, for example of a worker that was killed, is submitted again a few times.
     """
     at_once = whole("workers", workers, least=1) if workers is not None else _workers_of(executor)
     pace = _TaskSize(len(work.cases), at_once, time.perf_counter())
@@ -152,7 +152,7 @@ def run_on_executor(work: StudyWork, executor: Executor, workers: int | None, do
                 block, tries = flying.pop(future)
                 try:
                     found: Block = future.result()
-                except Exception as reason:  # of the executor: what goes wrong in a case is its outcome
+                except Exception as reason:  # errors of the executor: an error in a case is its outcome
                     if tries >= TRIES or isinstance(reason, BrokenExecutor):
                         message = f"the executor lost a task: {type(reason).__name__}: {reason}"
                         hint = "finished cases are kept: run the sweep again to continue"
@@ -178,25 +178,25 @@ def _landed(flying: Sequence[Any]) -> Sequence[Any]:
 
 
 class _TaskSize:
-    """How many cases a task is to have: one at first, then so many that it takes about a second; fewer towards the end, so that all
-    workers end at the same time. Where tasks come back much later than they take, as jobs of a queue do, more."""
+    """Number of cases of a task: one at first, then so that it takes about a second; fewer towards the end, so that all workers
+    end at the same time. More if tasks return much later than their duration, like jobs of a queue."""
 
     def __init__(self, cases: int, workers: int, now: float) -> None:
         self.left, self.workers, self.latest = cases, workers, now
         self.seconds = 0.0
-        """Of one case."""
+        """Duration of one case."""
         self.overhead: float | None = None
-        """Of one task, beside its cases [s]."""
+        """Overhead of one task [s]."""
 
     def note(self, cases: int, seconds: float, now: float) -> None:
-        """A task of so many cases has taken so long, and came back at that time [s]."""
+        """Record the number of cases of a task, its duration and the time of its return [s]."""
         latest, overhead = seconds / cases, self.workers * (now - self.latest) - seconds
         self.seconds = latest if not self.seconds else 0.5 * (self.seconds + latest)
         self.overhead = overhead if self.overhead is None else 0.5 * (self.overhead + overhead)
         self.latest = now
 
     def size(self) -> int:
-        """Cases of the next task."""
+        """Number of cases of the next task."""
         size = 1
         if self.seconds:
             overhead = max(0.0, self.overhead or 0.0)
@@ -220,7 +220,7 @@ def _workers_of(executor: Any) -> int:
 
 
 def packed(eqs: Equations) -> tuple[str, bytes]:
-    """Equations as data, and a key that is the same for equal ones."""
+    """Equations as data, and a key that is equal for equal ones."""
     data = pickle.dumps(eqs)
     return hashlib.sha256(data).hexdigest(), data
 
@@ -233,10 +233,10 @@ def _unpacked(key: str, data: bytes) -> Equations:
 
 @dataclass(frozen=True)
 class Block:
-    """Outcomes of some cases on their way from another process.
+    """Outcomes of some cases, transferred from another process.
 
-    together: arrays of all cases side by side, by name; a message of few large arrays travels faster than one of many.
-    placed: of each case, which of these it has, with the names of their axes. seconds: how long all took.
+    together: stacked arrays of all cases, by name; a message of few large arrays is faster than one of many. placed: for each
+    case, its arrays with the names of their axes. seconds: total time.
     """
 
     seconds: float
@@ -251,7 +251,7 @@ class Block:
 
 
 def run_block(key: str, data: bytes, analysis: Analysis, values: Sequence[Values]) -> Block:
-    """Do some cases here, wherever that is."""
+    """Run some cases in this process."""
     begin, found = time.perf_counter(), dict[int, Outcome]()
     together: dict[str, np.ndarray] = {}
     lent: dict[tuple[int, str], np.ndarray] = {}

@@ -36,7 +36,7 @@ MANIFEST, CASES, JOURNAL, LOCK, RESULTS = "manifest.json", "cases.json", "runs.j
 
 @dataclass(frozen=True)
 class SweepFolder:
-    """A folder with a sweep in it, to be read."""
+    """A folder with a sweep, for reading."""
 
     path: Path
     manifest: Mapping[str, Any]
@@ -44,7 +44,7 @@ class SweepFolder:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> SweepFolder:
-        """The sweep of a folder. Raises ResultFileError where there is none."""
+        """The sweep of a folder. Raises ResultFileError if there is none."""
         path = Path(folder)
         if not (path / MANIFEST).exists():
             raise ResultFileError(f"{path} contains no sweep: it has no {MANIFEST}")
@@ -133,7 +133,7 @@ class OpenSweep:
             raise ResultFileError(f"cannot write into {self.path}: {reason.strerror or reason}") from None
 
     def close(self) -> None:
-        """Leave the folder to others."""
+        """Release the folder."""
         self.journal.close()
         self._lock.release()
 
@@ -196,7 +196,7 @@ def _refuse_other(path: Path, there: Mapping[str, Any], wanted: Mapping[str, Any
 
 
 class _Lock:
-    """Keeps others from a folder for as long as this process lives."""
+    """Locks a folder for the lifetime of this process."""
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -205,5 +205,5 @@ class _Lock:
             raise ResultFileError(f"another sweep is running in {path.parent}; wait for it, or choose another folder")
 
     def release(self) -> None:
-        """Let others in."""
+        """Release the lock."""
         os.close(self._file)

@@ -1,4 +1,4 @@
-"""Outcomes on disk, one record after the other: a record is written atomically as soon as its case is finished.
+"""Outcomes on disk, as a sequence of records: a record is written atomically as soon as its case is finished.
 
 A record is a header (mark, sizes of its two parts, checksum), the outcome of the case as JSON, and its numbers as in
 memory (little-endian, eight bytes each). An incomplete record of a killed process is removed when the file is opened
@@ -48,7 +48,7 @@ class Journal:
         self._end, self._synced = end, time.monotonic()
 
     def append(self, case: int, outcome: Outcome) -> None:
-        """Write down the outcome of a case. Raises ResultFileError, with the file as it was before, where there is no room."""
+        """Write the outcome of a case. Raises ResultFileError, with the file unchanged, if the disk is full."""
         record = _record(case, outcome)
         try:
             rest = memoryview(record)
@@ -68,7 +68,7 @@ class Journal:
             self._synced = time.monotonic()
 
     def close(self) -> None:
-        """Force everything onto the disk."""
+        """Synchronize everything to disk."""
         os.fsync(self._file)
         os.close(self._file)
 
@@ -88,7 +88,7 @@ def _record(case: int, outcome: Outcome) -> bytes:
 
 
 def records(path: Path) -> Iterator[tuple[int, Outcome, int]]:
-    """Numbers of cases, their outcomes, and where each record ends.
+    """Numbers of cases, their outcomes, and the end of each record.
 
     An incomplete record at the end of the file is ignored. Damaged records before it are skipped with a warning.
     """

@@ -1,4 +1,4 @@
-"""Many analyses of one robot: the same in all cases, on all cores, with the results side by side."""
+"""Many analyses of one robot: the same in all cases, on all cores, with the results in one dataset."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Progress = Callable[["StudyProgress"], None]
 
 
 class StudyProgress:
-    """How far a study is: cases done, failed among them, and in all; how long it has taken and will take [s]."""
+    """Progress of a study: numbers of completed, failed and all cases; elapsed and remaining time [s]."""
 
     def __init__(self, total: int, before: int = 0) -> None:
         self.total, self.done, self.failed = total, before, 0
@@ -40,7 +40,7 @@ class StudyProgress:
 
     @property
     def seconds_left(self) -> float:
-        """Time until the end at the present pace [s]; NaN before the first case is done."""
+        """Remaining time at the current pace [s]; NaN before the first case is completed."""
         here = self.done - self._before
         return self.seconds * (self.total - self.done) / here if here else float("nan")
 
@@ -58,7 +58,7 @@ def _clock(seconds: float) -> str:
 
 
 class ProgressLine:
-    """Writes how far a study is on one line of the terminal, some times a second."""
+    """Shows the progress of a study on one line of the terminal, a few times per second."""
 
     def __init__(self) -> None:
         self._last = 0.0
@@ -96,9 +96,9 @@ class Study:
         progress: Progress | bool | None = None,
         into: CaseResults | None = None,
     ) -> bool:
-        """Do the cases, all or some, and call `done` for each as it ends. Returns whether Ctrl-C or a time limit ended it early.
+        """Run the cases, all or some, and call `done` for each when it ends. Returns whether Ctrl-C or a time limit ended it early.
 
-        into: where values are written as they are computed, if they are to be put there.
+        into: provides arrays in which values are written directly, if given.
         """
         cases = range(len(self.cases)) if todo is None else todo
         pulse = StudyProgress(len(self.cases), len(self.cases) - len(cases))
@@ -112,7 +112,7 @@ class Study:
                 show(pulse)
 
         for eqs in self.structures.equations:
-            _ = eqs.binding  # compiled by one thread, before all of them need it
+            _ = eqs.binding  # compiled by one thread, before all threads need it
         work = StudyWork(self.structures, self.analysis, cases)
         try:
             if executor is None:
@@ -128,15 +128,15 @@ class Study:
         return into.room(self.labels[self.structures.which[case]], case, *what)
 
     def gathered(self) -> CaseResults:
-        """Room for the outcomes of all cases."""
+        """Storage for the outcomes of all cases."""
         return CaseResults(len(self.cases))
 
     def put(self, into: CaseResults, case: int, outcome: Outcome) -> None:
-        """Take in the outcome of a case."""
+        """Add the outcome of a case."""
         into.put(case, outcome, self.labels[self.structures.which[case]])
 
     def dataset(self, found: CaseResults) -> xarray.Dataset:
-        """The outcomes as one dataset, with what varies as coordinates of the cases."""
+        """The outcomes as one dataset, with the varied quantities as coordinates of the cases."""
         first = self.structures.equations[0]
         varied = {name: [row.get(name) for row in self.cases] for name in self.cases.names}
         known = {**units(first), **value_units(first, self.cases.names)}

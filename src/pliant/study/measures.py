@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     import xarray
 
 MOST_PARTS = 24
-"""Parts of a quantity that are listed one by one."""
+"""Maximum number of components of a quantity that are listed individually."""
 
 ROUNDING = 1e-9
-"""Relative difference below which numbers count as equal."""
+"""Relative difference below which numbers are equal."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Table:
     message: np.ndarray
 
     def measure(self, name: str | None) -> tuple[str, np.ndarray]:
-        """The measure of that name, or the first one in which cases differ."""
+        """The measure of this name, or the first one in which cases differ."""
         if not self.measures:
             raise ArgumentError("no numbers were saved for these cases", "use --keep outputs")
         if name is None:
@@ -56,7 +56,7 @@ class Table:
 
 
 def measured(found: xarray.Dataset) -> Table:
-    """The table of a study's dataset. Of what changes in time the value at the end counts; outputs come first."""
+    """The table of a study's dataset. For time-dependent quantities the final value is used; outputs come first."""
     varied = {str(n): x.values for n, x in found.coords.items() if x.dims == ("case",) and n != "case"}
     units = {str(n): str(x.attrs.get("units", "")) for n, x in found.variables.items()}
     measures: dict[str, np.ndarray] = {}

@@ -1,4 +1,4 @@
-"""From the names in a case to equations and values: which of them change the robot's structure, and which its values alone.
+"""From the names in a case to equations and values: which of them change the robot's structure, and which only its values.
 
 Equations are derived once for each structure; parameters, inputs and starts are values of them.
 """
@@ -29,7 +29,7 @@ from pliant.spec.rod_switch import with_rod_model
 from pliant.study.cases import Cases
 
 VARIANT, START = "variant", "start"
-"""Names in a case that are no name of the robot's."""
+"""Names in a case that are unknown to the robot."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ Robot = Equations | RobotSpec | ModelFile | str | Path
 
 @dataclass(frozen=True)
 class Values:
-    """Values of one case, for equations that are derived: SI units. start: coordinates and rates by name, or a complete start."""
+    """Values of one case, for derived equations: SI units. start: coordinates and rates by name, or a complete start."""
 
     parameters: dict[str, float] = field(default_factory=dict)
     inputs: dict[str, Any] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Structures:
-    """The equations of all structures of a study; of each case the number of its structure, and its values."""
+    """The equations of all structures of a study; for each case the number of its structure, and its values."""
 
     equations: tuple[Equations, ...]
     which: tuple[int, ...]
@@ -75,7 +75,7 @@ class Structures:
 
 
 def structures(robot: Robot, given: Cases) -> Structures:
-    """Derive the equations of all structures that the cases have, and sort their values."""
+    """Derive the equations of all structures of the cases, and sort their values."""
     source = _Source(robot)
     made: dict[tuple[tuple[str, Any], ...], int] = {}
     equations: list[Equations] = []
@@ -96,7 +96,7 @@ def structures(robot: Robot, given: Cases) -> Structures:
 
 
 class _Source:
-    """Where equations come from. structural: names that change the structure."""
+    """Source of equations. structural: names that change the structure."""
 
     def __init__(self, robot: Robot) -> None:
         if not isinstance(robot, Equations | RobotSpec | ModelFile | str | Path):
@@ -143,7 +143,7 @@ def _loaded(robot: RobotSpec | ModelFile) -> RobotSpec:
 
 
 class _Reader:
-    """Classifies the names in a case by their role in a robot, and checks what is common to all cases."""
+    """Classifies the names in a case by their role in a robot, and checks common properties of all cases."""
 
     def __init__(self, eqs: Equations, units: Mapping[str, Unit]) -> None:
         self.model = eqs.model
@@ -230,7 +230,7 @@ class _Reader:
 
 
 def value_units(eqs: Equations, names: Sequence[str]) -> dict[str, str]:
-    """SI units of names in cases, where they have one."""
+    """SI units of names in cases, if they have one."""
     reader, found = _Reader(eqs, {}), {}
     for name in names:
         if name in eqs.model.environment.names or name in eqs.coordinates or name in reader.rates:

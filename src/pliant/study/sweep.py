@@ -27,7 +27,7 @@ ANALYSES = ("simulate", "equilibrium", "modes", "linearize")
 
 @dataclass(frozen=True)
 class SweepEnd:
-    """How a sweep has ended: cases in all, done before, done now, failed among all; whether Ctrl-C ended it; and its folder."""
+    """End of a sweep: number of cases, completed before, completed now, failed; whether Ctrl-C ended it; and its folder."""
 
     folder: Path
     cases: int
@@ -38,7 +38,7 @@ class SweepEnd:
 
     @property
     def complete(self) -> bool:
-        """Whether all cases are done."""
+        """Whether all cases are completed."""
         return self.before + self.done == self.cases
 
 
@@ -86,7 +86,7 @@ def run_sweep(
     progress: Progress | bool | None,
     options: Mapping[str, Any],
 ) -> SweepEnd:
-    """Do the cases of a sweep that are not done yet; see `sweep`."""
+    """Run the remaining cases of a sweep; see `sweep`."""
     kept = (keep,) if isinstance(keep, str) else tuple(keep)
     study = Study(robot, cases(vary, sample, seed=seed), made_analysis(analysis, options, kept))
     first = study.structures.equations[0]
@@ -117,7 +117,7 @@ def run_sweep(
 
 
 def made_analysis(name: str, options: Mapping[str, Any], keep: tuple[str, ...]) -> Analysis:
-    """The analysis of that name with its options."""
+    """The analysis of this name with its options."""
     choice("analysis", name, ANALYSES)
     given = dict(options)
     if name == "simulate":
@@ -136,7 +136,7 @@ def read_value(value: Any) -> Any:
 
 
 def _written(value: Any) -> Any:
-    """A value as the manifest has it."""
+    """A value as stored in the manifest."""
     if isinstance(value, TimeSeries):
         return {"time": value.time.tolist(), "poly": value.poly.tolist()}
     if isinstance(value, Mapping):

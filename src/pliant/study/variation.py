@@ -28,13 +28,13 @@ MOST_VALUES = 1_000_000
 
 @dataclass(frozen=True)
 class Variation(ABC):
-    """Values that one quantity takes. unit: the one that they were given in; None for SI units."""
+    """Values of one quantity. unit: the unit in which they were given; None for SI units."""
 
     unit: Unit | None
 
     @abstractmethod
     def values(self) -> list[Any] | None:
-        """All of them (SI units), for combinations; None where there is no end of them."""
+        """All values (SI units), for combinations; None if there are infinitely many."""
 
     @abstractmethod
     def at(self, shares: np.ndarray) -> list[Any]:
@@ -43,33 +43,33 @@ class Variation(ABC):
 
 @dataclass(frozen=True)
 class ListedValues(Variation):
-    """Values one by one."""
+    """Individual values."""
 
     given: tuple[Any, ...]
 
     def values(self) -> list[Any]:
-        """All of them."""
+        """All values."""
         return list(self.given)
 
     def at(self, shares: np.ndarray) -> list[Any]:
-        """Each of them equally often."""
+        """Each value equally often."""
         places = np.minimum((shares * len(self.given)).astype(int), len(self.given) - 1)
         return [self.given[k] for k in places]
 
 
 @dataclass(frozen=True)
 class ValueRange(Variation):
-    """All numbers between two, evenly spread, or evenly in their logarithm."""
+    """All numbers between two, uniformly distributed, or uniformly in their logarithm."""
 
     low: float
     high: float
     logarithmic: bool = False
 
     def values(self) -> None:
-        """There is no end of them."""
+        """None: infinitely many."""
 
     def at(self, shares: np.ndarray) -> list[float]:
-        """Evenly spread."""
+        """Uniformly distributed values."""
         return _between(self.low, self.high, shares, logarithmic=self.logarithmic)
 
 
@@ -80,10 +80,10 @@ class Distribution(Variation):
     quantile: Callable[[np.ndarray], np.ndarray]
 
     def values(self) -> None:
-        """There is no end of them."""
+        """None: infinitely many."""
 
     def at(self, shares: np.ndarray) -> list[float]:
-        """By the inverse of the distribution function."""
+        """Values by the inverse of the distribution function."""
         inside = np.clip(shares, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)
         return [float(x) for x in self.quantile(inside)]
 
@@ -161,7 +161,7 @@ _USE = {
 
 
 def _quantile(kind: str, given: list[float]) -> Callable[[np.ndarray], np.ndarray] | None:
-    """The inverse of a distribution function; None where the numbers make no sense."""
+    """The inverse of a distribution function; None if its parameters are invalid."""
     if kind == "normal" and given[1] > 0:
         return lambda shares: given[0] + given[1] * scipy.special.ndtri(shares)
     if kind == "lognormal" and min(given) > 0:
