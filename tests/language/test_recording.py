@@ -208,3 +208,33 @@ def test_a_model_reads_the_column_of_a_result(run, tmp_path):
     twice = "inputs: {pull: {series: {file: run.csv, column: input.pull, unit: kN}}}\n"
     with pytest.raises(pliant.SpecError, match=r"`unit` is kN, but the heading in the file is 'input.pull \[N\]'"):
         pliant.load_text(MODEL + twice, folder=tmp_path)
+
+
+def test_rows_without_a_measured_number_are_left_out(eqs, tmp_path):
+    """As a lab records: comments, names of its own, a clock that does not start at zero, lost markers."""
+    times = np.linspace(0, 2, 81)
+    run = pliant.simulate(
+        eqs, 2.0, save_at=times, rtol=1e-8, parameters={"stiffness": 40.0}, inputs={"pull": "1 N*sin(5*t/(1 s))"}
+    )
+    position = 1e3 * run["pull"].values
+    cells = [f"{x:.9f}" for x in position]
+    cells[0], cells[7], cells[20] = "", "NaN", "n/a"
+    rows = [f"{1.7e9 + t:.3f},{c},{np.sin(5 * t)},0" for t, c in zip(times, cells, strict=True)]
+    file = tmp_path / "lab.csv"
+    file.write_text("# lab 3\n#\nTime [s],marker [mm],input.pull [N],turn [-]\n" + "\n".join(rows) + "\n")
+    found = pliant.read_recording(file)
+    assert found.gaps == ("marker",)
+    assert np.isnan(found.measured("marker")).sum() == 3
+    with pytest.raises(RecordingError, match="line 4"):
+        found.column("marker")
+    fit = pliant.fit(eqs, ["stiffness"], found, output="pull", columns=["marker"])
+    assert fit.parameters["stiffness"] == pytest.approx(40, rel=1e-3)
+    assert any(note.startswith("3 of 81 rows of") for note in fit.warnings)
+    np.testing.assert_allclose(fit.paths[0].measured[:, 0], np.delete(position, [0, 7, 20]) / 1e3, atol=1e-11)
+
+
+def test_garbage_is_no_gap(tmp_path):
+    file = tmp_path / "run.csv"
+    file.write_text("t [s],x [m]\n0,1\n1,oops\n2,\n")
+    with pytest.raises(RecordingError, match="'oops'"):
+        pliant.read_recording(file).measured("x")

@@ -16,6 +16,7 @@ from pliant.identify.recording import (
     check_not_driven,
     compared_columns,
     drive,
+    missing_rows,
     plateaus,
     thousandths,
     time_slack,
@@ -154,6 +155,7 @@ def compare(
         if recording is not None and not runs:
             columns = compared_columns(eqs.model, recording, output, columns)
             remarks += undriven(eqs.model, recording, [*driven, *columns])
+            remarks += missing_rows(recording, columns)
         if rest_at is None:
             rest_at = plateaus(recording, driven) if recording is not None and driven else [0.0]
             if not rest_at:
@@ -164,7 +166,7 @@ def compare(
     if recording is None:
         measured, static = runs[-1].path, runs[-1].static
     else:
-        measured = np.stack([recording.column(name) for name in columns or ()], axis=1)
+        measured = np.stack([recording.measured(name) for name in columns or ()], axis=1)
         static = np.stack([np.interp(rests, times, column) for column in measured.T], axis=1)
     return [_row(run, rod, output, measured, times, inside, rests, static) for run in runs]
 
@@ -242,9 +244,12 @@ def _row(
 ) -> Comparison:
     eqs, output_unit = run.eqs, output_units(run.eqs.model)[output]
     unit = thousandths(output_unit)
-    distance = 1e3 * np.linalg.norm(run.path - measured, axis=1)[inside]
-    at_rest = 1e3 * np.linalg.norm(run.static - static, axis=1)
-    mean, reach = float(distance.mean()), float(1e3 * np.linalg.norm(measured[0]))
+    there = np.all(np.isfinite(measured), axis=1)
+    if not np.any(inside & there):
+        raise RecordingError("no row within the window has numbers in all compared columns")
+    distance = 1e3 * np.linalg.norm(run.path - measured, axis=1)[inside & there]
+    at_rest = 1e3 * np.linalg.norm(run.static - static, axis=1)[np.all(np.isfinite(static), axis=1)]
+    mean, reach = float(distance.mean()), float(1e3 * np.linalg.norm(measured[there][0]))
     length = float(1e3 * eqs.model.environment.value(eqs.model.spec.rods[rod].length))
     return Comparison(
         rod=run.kind,

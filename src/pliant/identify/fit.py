@@ -15,7 +15,7 @@ from pliant.identify.compare import DEFAULT_METHOD
 from pliant.identify.cross_validation import HeldOut, Profile, cross_validate, profile
 from pliant.identify.discretization import discretization_of
 from pliant.identify.measurement import Measurement, prediction_of, samples_of
-from pliant.identify.recording import compared_columns, thousandths, undriven
+from pliant.identify.recording import compared_columns, missing_rows, thousandths, undriven
 from pliant.identify.search import Search, Solution, Target, Unknowns, mean_distances
 from pliant.language.recording import Recording, RecordingError
 from pliant.model.recorded_inputs import driving_columns
@@ -186,6 +186,7 @@ def fit(
     def targets_of(eqs: Equations) -> list[Target]:
         return [_target(eqs, one, places[k], k, method or DEFAULT_METHOD) for k, one in enumerate(given)]
 
+    remarks = dict.fromkeys(x for one in given for x in _remarks(eqs, one))
     targets = targets_of(eqs)
     size = sum(int(t.samples.fitted.sum()) * t.samples.measured.shape[1] for t in targets)
     if size + unknowns.with_prior.sum() <= len(unknowns.labels):
@@ -193,7 +194,6 @@ def fit(
     search = Search(unknowns, targets, progress)
     before = search.values(unknowns.start)
     found = search.solve(np.clip(unknowns.start, unknowns.low, unknowns.high))
-    remarks = dict.fromkeys(x for one in given for x in _remarks(eqs, one))
     moved, coarse = discretization_of(eqs, search, found, targets_of)
     result = _result(eqs, search, found, before, (*remarks, *coarse))
     return replace(result, finer_rods=moved)
@@ -202,7 +202,7 @@ def fit(
 def _remarks(eqs: Equations, given: Measurement) -> list[str]:
     driving = driving_columns(eqs.model, given.recording).values()
     compared = [name for columns in given.outputs.values() for name in columns or ()]
-    return undriven(eqs.model, given.recording, [*driving, *compared])
+    return [*undriven(eqs.model, given.recording, [*driving, *compared]), *missing_rows(given.recording, compared)]
 
 
 def _with_columns(eqs: Equations, given: Measurement) -> Measurement:

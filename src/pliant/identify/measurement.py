@@ -71,7 +71,9 @@ def samples_of(given: Measurement) -> Samples:
     times = recording.time if given.rest_at is None else np.asarray(given.rest_at, dtype=float)
     listed = {name: columns or () for name, columns in given.outputs.items()}
     names = [name for columns in listed.values() for name in columns]
-    measured = np.stack([np.interp(times, recording.time, recording.column(name)) for name in names], axis=1)
+    measured = np.stack([np.interp(times, recording.time, recording.measured(name)) for name in names], axis=1)
+    there = np.all(np.isfinite(measured), axis=1)
+    times, measured = times[there], measured[there]
     begin, end = given.window or (recording.time[0], recording.time[-1])
     slack = time_slack(recording.time)
     inside = (times >= begin - slack) & (times <= end + slack)
@@ -107,15 +109,16 @@ def prediction_of(eqs: Equations, given: Measurement, samples: Samples, method: 
     outputs = tuple(given.outputs)
     if given.rest_at is not None:
         return EquilibriumPrediction(driven, outputs, samples.times)
-    return MotionPrediction(driven, outputs, samples.times, method)
+    begin = float(given.recording.time[0])  # also where the first samples are missing
+    return MotionPrediction(driven, outputs, samples.times, method, begin)
 
 
 class MotionPrediction:
     """Outputs along the motion under recorded inputs."""
 
-    def __init__(self, eqs: Equations, outputs: Sequence[str], times: np.ndarray, method: Method) -> None:
+    def __init__(self, eqs: Equations, outputs: Sequence[str], times: np.ndarray, method: Method, begin: float) -> None:
         self.eqs, self.outputs, self.times, self.method = eqs, outputs, times, method
-        self.span = float(times[0]), float(times[-1])
+        self.span = begin, float(times[-1])
         self.reason = why_not(eqs, outputs)
 
     def values(self, parameters: Values) -> np.ndarray | None:

@@ -55,9 +55,23 @@ def compared_columns(model: Model, recording: Recording, output: str, columns: S
         raise RecordingError(f"the output '{output}' has {len(parts)} components and {len(columns)} columns are given")
     unit = output_units(model)[output]
     for name in columns:
-        recording.column(name)
+        recording.measured(name)
         check_dimension(recording, name, dimension_of(unit), f"the output '{output}' is in {unit}")
     return tuple(columns)
+
+
+def missing_rows(recording: Recording, columns: Sequence[str]) -> list[str]:
+    """A remark on rows without a number in columns that are compared; raises RecordingError if no row is left."""
+    there = np.all([np.isfinite(recording.measured(name)) for name in columns], axis=0)
+    if np.all(there):
+        return []
+    lacking = [name for name in columns if name in recording.gaps]
+    if not np.any(there):
+        raise RecordingError(f"no row of {recording.file} has numbers in all of the columns {', '.join(columns)}")
+    count = int(np.sum(~there))
+    return [
+        f"{count} of {len(there)} rows of {recording.file} have no number in {', '.join(lacking)}; they are left out"
+    ]
 
 
 def undriven(model: Model, recording: Recording, used: Sequence[str]) -> list[str]:

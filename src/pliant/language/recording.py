@@ -42,6 +42,7 @@ class Recording:
         units: SI units by name; columns without one are taken as SI.
         flaws: description of missing numbers by column; they are NaN, and using such a column is an error.
         assumed: columns of a file that states no unit of them.
+        gaps: columns of `flaws` whose only flaw is missing numbers; as measured outputs they can be used without these rows.
         timed: whether the rows have times; otherwise they are equilibria, and `time` numbers them: 0, 1, 2, ...
     """
 
@@ -52,6 +53,7 @@ class Recording:
     flaws: Mapping[str, str] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
     timed: bool = True
+    gaps: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else "no times"
@@ -66,6 +68,10 @@ class Recording:
         if name in self.flaws:
             raise RecordingError(f"{self.flaws[name]}; {FILL}")
         return self.columns[name]
+
+    def measured(self, name: str) -> np.ndarray:
+        """A column by its name, with NaN where the file has no number [SI]."""
+        return self.columns[name] if name in self.gaps else self.column(name)
 
     def series(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Times [s] and values [SI] of a column, in the form of `inputs` of analyses."""
@@ -127,6 +133,7 @@ def read_recording(path: str | os.PathLike[str], *, poses: bool = False) -> Reco
         {name: column.flaw for name, column in found.items() if column.flaw},
         tuple(name for name, column in found.items() if column.unit is None),
         timed,
+        tuple(name for name, column in found.items() if column.flaw and column.gaps),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ class Column:
         unit: the file's own unit; None where it states none, and numbers are taken as they are.
         si: SI unit of the values as text; empty where none is stated.
         flaw: where the first entry is that is not a number, and what stands there; empty if all are.
+        gaps: whether all entries that are not numbers are missing: empty, NaN or NA.
     """
 
     name: str
@@ -39,16 +41,22 @@ class Column:
     unit: Unit | None
     si: str
     flaw: str = ""
+    gaps: bool = False
 
 
 @dataclass(frozen=True)
 class _Raw:
-    """Content of a file: headings, units if stored separately, columns of numbers, and flaws by column."""
+    """Content of a file: headings, units if stored separately, columns of numbers, flaws by column, and columns with gaps alone."""
 
     headings: list[str]
     units: list[str]
     columns: list[np.ndarray]
     flaws: dict[int, str]
+    gaps: frozenset[int]
+
+
+MISSING = frozenset(("", "nan", "na", "n/a", "null", "none", "-"))
+"""Entries without a number, in lower case."""
 
 
 def read_columns(path: Path, shown: str, *, limit: str) -> list[Column]:
@@ -71,10 +79,10 @@ def _column(raw: _Raw, k: int) -> Column:
     unit = read_unit(stated) if stated else None
     with np.errstate(over="ignore"):
         values = raw.columns[k] * (1.0 if unit is None else unit.factor)
-    flaw = raw.flaws.get(k, "")
-    if not flaw and not np.all(np.isfinite(values)):
-        flaw = f"the column '{raw.headings[k]}' has a number that is too large"
-    return Column(name, raw.headings[k], values, unit, "" if unit is None else si_unit(stated), flaw)
+    flaw, gaps = raw.flaws.get(k, ""), k in raw.gaps
+    if np.any(np.isinf(values)) or (not flaw and not np.all(np.isfinite(values))):
+        flaw, gaps = f"the column '{raw.headings[k]}' has a number that is too large", False
+    return Column(name, raw.headings[k], values, unit, "" if unit is None else si_unit(stated), flaw, gaps)
 
 
 def write_columns(path: Path, columns: Mapping[str, tuple[str, np.ndarray]]) -> None:
@@ -93,14 +101,15 @@ def write_columns(path: Path, columns: Mapping[str, tuple[str, np.ndarray]]) -> 
 
 def _read_csv(path: Path, shown: str) -> _Raw:
     """The first line contains the names of the columns; a second one may contain units. Columns may be separated by
-    semicolons or tabs."""
+    semicolons or tabs. Comments, which begin with `#`, may precede the names."""
     try:
         text = path.read_text(encoding="utf-8-sig")
+        before, text = _comments(text)
         first = text.partition("\n")[0]
         mark = next((x for x in (",", ";", "\t") if x in first), ",")
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
         header = [name.strip() for name in next(rows, [])]
-        lines = [(rows.line_num, row) for row in rows if any(map(str.strip, row))]
+        lines = [(before + rows.line_num, row) for row in rows if any(map(str.strip, row))]
     except (UnicodeDecodeError, csv.Error):
         raise FileProblem(f"{shown} is not a CSV file", "save it as comma-separated UTF-8 text") from None
     if header:
@@ -109,8 +118,20 @@ def _read_csv(path: Path, shown: str) -> _Raw:
     for number, row in lines:
         if len(row) != len(header):
             raise FileProblem(f"line {number} of {shown} has {len(row)} entries for {len(header)} columns")
-    columns, flaws = _cells(header, lines, shown, decimal_comma=mark == ";")
-    return _Raw(header, units, columns, flaws)
+    columns, flaws, gaps = _cells(header, lines, shown, decimal_comma=mark == ";")
+    return _Raw(header, units, columns, flaws, gaps)
+
+
+def _comments(text: str) -> tuple[int, str]:
+    """The number of lines before the names of the columns, which are empty or comments, and the text without them. The last
+    comment contains the names if the next line has only numbers, as NumPy writes them."""
+    lines = text.splitlines(keepends=True)
+    count = next((k for k, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), len(lines))
+    if 0 < count < len(lines) and lines[count - 1].strip():
+        cells = [cell.strip() for cell in re.split(r"[,;\t]", lines[count].strip())]
+        if all(cell.lower() in MISSING or not math.isnan(_number(cell)) for cell in cells):
+            count -= 1
+    return count, "".join(lines[count:])
 
 
 def _is_units(row: Sequence[str]) -> bool:
@@ -123,8 +144,8 @@ def _is_units(row: Sequence[str]) -> bool:
 
 def _cells(
     header: list[str], lines: list[tuple[int, list[str]]], shown: str, *, decimal_comma: bool
-) -> tuple[list[np.ndarray], dict[int, str]]:
-    """Numbers by column, and the location of the first entry of each that is not a number."""
+) -> tuple[list[np.ndarray], dict[int, str], frozenset[int]]:
+    """Numbers by column, the location of the first entry of each that is not a number, and columns with missing ones alone."""
     texts = [row for _, row in lines]
     if decimal_comma:
         texts = [[cell.replace(",", ".") for cell in row] for row in texts]
@@ -132,14 +153,16 @@ def _cells(
         table = np.array(texts, dtype=float).reshape(len(texts), len(header))
     except ValueError:
         table = np.array([[_number(cell) for cell in row] for row in texts])
-    flaws = {}
+    flaws, gaps = {}, set()
     for k, values in enumerate(table.T):
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
             number, row = lines[bad[0]]
+            if all(lines[i][1][k].strip().lower() in MISSING for i in bad):
+                gaps.add(k)
             what = f"'{row[k].strip()[:20]}'" if row[k].strip() else "nothing"
             flaws[k] = _flaw(f"line {number} of {shown} has {what} in the column '{header[k]}'", len(bad))
-    return list(np.where(np.isfinite(table), table, np.nan).T), flaws
+    return list(np.where(np.isfinite(table), table, np.nan).T), flaws, frozenset(gaps)
 
 
 def _flaw(words: str, count: int) -> str:
@@ -232,7 +255,7 @@ def _write_mat(columns: Mapping[str, tuple[str, np.ndarray]]) -> bytes:
 
 def _from_arrays(arrays: Mapping[str, np.ndarray], units: Mapping[str, str], shown: str) -> _Raw:
     """Columns of a format with arrays; entries that are not numbers become NaN."""
-    columns, flaws = [], {}
+    columns, flaws, gaps = [], {}, set()
     for k, (name, values) in enumerate(arrays.items()):
         try:
             numbers = np.array(values, dtype=float)
@@ -240,9 +263,13 @@ def _from_arrays(arrays: Mapping[str, np.ndarray], units: Mapping[str, str], sho
             numbers = np.array([_number(str(x)) for x in values])
         bad = np.flatnonzero(~np.isfinite(numbers))
         if len(bad):
+            if all(str(values[i]).strip().lower() in MISSING or values[i] is None for i in bad):
+                gaps.add(k)
             flaws[k] = _flaw(f"row {bad[0] + 1} of {shown} has no number in the column '{name}'", len(bad))
         columns.append(np.where(np.isfinite(numbers), numbers, np.nan))
-    return _Raw(list(arrays), [units.get(name, "") for name in arrays] if units else [], columns, flaws)
+    return _Raw(
+        list(arrays), [units.get(name, "") for name in arrays] if units else [], columns, flaws, frozenset(gaps)
+    )
 
 
 FORMATS: dict[str, tuple[Callable[[Path, str], _Raw], Callable[[Mapping[str, tuple[str, np.ndarray]]], bytes]]] = {

@@ -31,7 +31,7 @@ def recorded_inputs(model: Model, recording: Recording) -> dict[str, TimeSeries]
     if model.input_names and not columns:
         raise RecordingError(
             f"{recording.file} drives none of the model's inputs ({', '.join(model.input_names)}); it has the columns "
-            f"{', '.join(recording.columns)}"
+            f"{', '.join(recording.columns)}; name a column like the input that it drives"
         )
     return {name: _smooth(recording, column) for name, column in columns.items()}
 
