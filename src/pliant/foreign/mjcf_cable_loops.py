@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 End: TypeAlias = str | tuple[str, int]
 """A body by its name in the file (empty for the world), or a cable by its site and the number of a vertex, from 0 on."""
 NEAR = 1e-3
-"""Distance between an anchor and a vertex, as a share of a link, from which it is noted."""
+"""Distance between an anchor and a vertex, relative to a link, above which it is noted."""
 
 
 @dataclass

@@ -54,8 +54,8 @@ class Comparison:
             position in thousandths of its SI unit, as `unit` says].
         static_mean_error_mm: the same between equilibria under the inputs of `static_times` and the reference there; NaN
             where there are none or one of them was not found.
-        mean_error_percent: the mean as a share of the point's distance from the origin at the start [%].
-        mean_error_percent_of_rod: the mean as a share of the rod's length [%].
+        mean_error_percent: the mean relative to the point's initial distance from the origin [%].
+        mean_error_percent_of_rod: the mean relative to the rod's length [%].
         time, path, measured: times [s], the point's path and the reference (times x components) [m].
         static_times, static_path: times [s] and points at rest [m].
         notes: what the user should know.

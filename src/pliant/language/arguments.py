@@ -24,7 +24,7 @@ class ArgumentError(ValueError):
 
 
 def is_number(value: object) -> bool:
-    """Whether this is a finite number (and not a truth value)."""
+    """Whether this is a finite number (and not a boolean)."""
     if not isinstance(value, int | float | np.integer | np.floating) or isinstance(value, bool):
         return False
     try:

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from typing import Any
 
 STOPPED_BY_TIME = "stopped by the time limit"
-"""How the message of an analysis begins that a time limit has ended."""
+"""Beginning of the message of an analysis that was ended by a time limit."""
 
 GRACE = 0.5
-"""Time that an analysis has to notice that its time is up before the alarm goes off [s]."""
+"""Time for an analysis to react before the alarm [s]."""
 LONGEST = 1e9
-"""The longest alarm [s]: clocks of the system have no room for every number."""
+"""The longest alarm [s]: system timers have a limited range."""
 
 
 class DeadlineExceeded(KeyboardInterrupt):
@@ -30,7 +30,7 @@ class DeadlineExceeded(KeyboardInterrupt):
 
 @dataclass
 class Deadline:
-    """A time limit [s], when it ends by the monotonic clock [s], and whether an analysis has noticed that and is about to stop."""
+    """A time limit [s], its end on the monotonic clock [s], and whether an analysis has noticed that and is about to stop."""
 
     seconds: float
     end: float
@@ -48,7 +48,7 @@ _current: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
 
 def time_is_up() -> str:
-    """Why to stop, if the time limit that is in force has passed; otherwise an empty text."""
+    """The reason to stop, if the current time limit has passed; otherwise an empty text."""
     deadline = _current.get()
     if deadline is None or not deadline.is_over:
         return ""
@@ -58,7 +58,7 @@ def time_is_up() -> str:
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[Deadline | None]:
-    """Limit the enclosed code to a number of seconds of real time; None: no limit. An enclosing limit remains in force.
+    """Limit the enclosed code to a number of seconds of real time; None: no limit. An enclosing limit remains active.
 
     Raises DeadlineExceeded if an earlier analysis was stopped by the enclosing limit: a search that runs many analyses and accepts
     failed ones then ends.

@@ -78,7 +78,7 @@ def _value(node: Node, values: Mapping[str, Any]) -> Any:
         result = _OPERATORS[node.operator](left, right)
         if isinstance(result, complex):
             raise ValueError
-        # A truth value counts as the number 1 or 0.
+        # A boolean is the number 1 or 0.
         return result * 1.0 if node.operator in COMPARISONS else result
     if isinstance(node, Item):
         raise unknown_item(node)

@@ -48,7 +48,7 @@ class Limits:
 
 
 def limits() -> Limits:
-    """The limits in force; raises SpecError where the environment states them wrongly."""
+    """The current limits; raises SpecError if the environment states them incorrectly."""
     return _read(os.environ.get(VARIABLE, ""))
 
 

@@ -24,7 +24,7 @@ class Source:
     """Where a model comes from.
 
     file: as shown in messages, empty for a model built in Python. tree: the text, with places. folder: where
-    its other files are looked for. roots: more folders it may read from. parents: the files that lead here. notes: what models in
+    its other files are. roots: more folders it may read from. parents: the files that lead here. notes: what models in
     other formats say that is not in the tree. all_variants: the text before one of its variants was chosen.
     """
 

@@ -134,7 +134,7 @@ def inverse_kinematics(
     """Poses that bring a frame to a position [m], and to a rotation (matrix 3 x 3 in world axes) if one is given.
 
     The search is a damped Gauss-Newton method with exact Jacobians on the group of positions, from `start` (the model's by default)
-    and from random poses around it (`starts` in all, increments of standard deviation `spread`, as a share of the robot's size or
+    and from random poses around it (`starts` in all, increments of standard deviation `spread`, relative to the robot's size or
     in rad). Different poses are returned, the nearest to the start first; where none reaches the target, the one that comes nearest
     to it. If the robot is redundant for the target, each start leads to another pose near it.
 

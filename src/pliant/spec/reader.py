@@ -44,7 +44,7 @@ def load_text(
 ) -> RobotSpec:
     """The robot of a model given as text.
 
-    file: the name shown in faults. folder: where its other files are looked for.
+    file: the name shown in faults. folder: the folder of its other files.
     """
     source = Source(file, parse_yaml(text, file), FilePath(folder) if folder is not None else None)
     if source.tree is not None and not isinstance(source.tree.value, dict):

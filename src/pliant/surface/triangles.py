@@ -81,7 +81,7 @@ class Triangles:
         return frozenset((a, b) for a, b in smooth.tolist())
 
     def depth(self, *, solid: bool = True) -> float:
-        """How deep behind the surface vertices are looked for [m]; in a solid no deeper than its middle."""
+        """Depth behind the surface in which vertices are detected [m]; in a solid at most up to its middle."""
         a, b = self.points[self.edges.ends.T]
         deep = DEEP * float(np.linalg.norm(a - b, axis=1).mean())
         return min(deep, float(self.extents[0]) / 2) if solid else deep

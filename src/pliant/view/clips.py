@@ -64,7 +64,7 @@ def most_frames(eqs: Equations) -> int:
 
 
 def run_scenes(eqs: Equations, run: Result, chosen: Iterable[int]) -> Iterator[Scene]:
-    """Scenes of a run at some of its saved times, with the parameters and inputs that were in force."""
+    """Scenes of a run at some of its saved times, with the active parameters and inputs."""
     parameters = parameters_of_run(eqs, run)
     spec = eqs.model.spec
     # inputs are seen in loads and tendons alone; without these nothing has to be evaluated again

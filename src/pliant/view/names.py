@@ -19,7 +19,7 @@ FAR_AWAY = 300
 FURTHER = 2.5
 """How far such places are from their part, as a multiple of the usual gap."""
 LETTER, LINE = 0.022, 0.036
-"""Width of a letter and height of a line, as shares of the picture's size."""
+"""Width of a letter and height of a line, relative to the picture's size."""
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,7 @@ WIDTHS, HEIGHTS = (2.5, 5.0), (1.8, 5.0)
 """Smallest and largest width and height of a new figure [inch]."""
 
 THINNEST, THIN = 0.0014, 0.005
-"""Half widths of rods as shares of the picture: about a pixel, as which the thinnest are drawn, and that from which on they have
-outlines."""
+"""Half widths of rods relative to the picture: that of the thinnest, about a pixel, and that above which they have outlines."""
 
 FACING = 0.05
 """Cosine of the angle between a direction and the line of sight from which on it points at the viewer."""

@@ -3,7 +3,7 @@
 The shapes stand at the origin: a ball of radius 1; a cylinder and a cone of radius 1 along z from -1/2 to 1/2; a cube
 with edges of 1; a right-angled triangle with legs of 1 along x and y.
 Each copy is stretched along its own axes, turned, moved and coloured, again in each frame. So one table of numbers
-describes everything, and whoever draws it needs no other knowledge of robots.
+describes everything: drawing it requires no other data of the robot.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@
 
 /* -- accelerations and constraints ------------------------------------------------------------------------------------------ */
 
-/* [M, -J'; J, 0] is its own transpose but for the sign of multipliers. */
+/* [M, -J'; J, 0] is its own transpose except for the sign of multipliers. */
 static int solve_mass(pl_adjoint *A, const double *b, const double *c, double *x) {
   pl_work *w = A->r->w;
   const int nv = w->T->nv, m = w->T->m;
@@ -43,7 +43,7 @@ int pl_adjoint_forward(pl_adjoint *A, double t, const double *q, const double *v
   if (is_zero(nv, s->a) && is_zero(m, s->multipliers)) return PL_OK;
   pl_linearized(w, t, q, v, a, lambda);
   if (m) pl_constraint_acceleration_tangent(w, A->Eq_here, A->Ev_here);
-  double *K = A->K, *C = A->C; /* the mass matrix takes the place of the tangents */
+  double *K = A->K, *C = A->C; /* the mass matrix replaces the tangents */
   memcpy(K, w->K, w->T->nnz * sizeof(double)), memcpy(C, w->C, w->T->nnz * sizeof(double));
   memcpy(A->M, w->M, w->T->nnz * sizeof(double)), memcpy(A->J, w->Jval, w->T->nnz_j * sizeof(double));
   const int status = solve_mass(A, s->a, s->multipliers, x);
@@ -70,7 +70,7 @@ static int least_motion(pl_work *w, const double *gap, double *u, double *multip
 
 #define FAST 1e9 /* accelerations in shares of a coordinate's size [1/s^2] beside which those that stiffness holds leave no round-off */
 
-/* The cotangent of q, and credit, for the pairing x.(M u - J' mu), which is what forces change by with (u, mu). It is linear in
+/* The cotangent of q, and of parameters, for the pairing x.(M u - J' mu), the change of forces with (u, mu). It is linear in
  * these, which are made large: beside forces of stiff parts, that are taken off again, small ones would be lost in round-off. */
 static void undo_least_motion(pl_adjoint *A, double t, const double *q, const double *x, double *u, double *mu) {
   pl_work *w = A->r->w;
@@ -97,7 +97,7 @@ int pl_adjoint_velocities(pl_adjoint *A, double t, const double *q, const double
   pl_cotangent *s = &A->state;
   double *x = A->temporary[0], *change = A->temporary[1], *multipliers = A->temporary[2];
   if (!m) return PL_OK;
-  /* of w.(M u - J' mu) + y.(J (v + u) - rate): gradients by q of the second, as that of an acceleration v + u from rest */
+  /* of w.(M u - J' mu) + y.(J (v + u) - rate): gradient of the second term with respect to q, as for an acceleration v + u from rest */
   pl_linearized(w, t, q, w->zero, after, w->zero);
   pl_constraint_acceleration_tangent(w, A->Eq_here, A->Ev_here);
   memcpy(A->J, w->Jval, T->nnz_j * sizeof(double));
@@ -109,7 +109,7 @@ int pl_adjoint_velocities(pl_adjoint *A, double t, const double *q, const double
   for (int n = 0; n < T->nnz_j; ++n) s->v[T->j_col[n]] -= A->J[n] * x[nv + T->j_row[n]];
   pair(A, NULL, NULL, NULL, x + nv);
   pl_adjoint_credit(A, 1, t, q, after, w->zero, w->zero, PL_ANEW);
-  /* and of the first, in which M u - J' mu = 0 */
+  /* and of the first term, in which M u - J' mu = 0 */
   for (int i = 0; i < nv; ++i) change[i] = after[i] - before[i];
   pl_evaluate(w, t, q, w->zero), pl_constraints(w, q, before);
   if ((status = least_motion(w, w->phi_rate, NULL, multipliers))) return status;
@@ -117,9 +117,9 @@ int pl_adjoint_velocities(pl_adjoint *A, double t, const double *q, const double
   return PL_OK;
 }
 
-#define SHORT 1e-10 /* [m or rad] of a way to the constraints, below which its own direction does not count */
+#define SHORT 1e-10 /* correction onto the constraints [m or rad] below which its direction is negligible */
 
-/* The first step of the way to the constraints, from q. Those after it are too short for their direction to count. */
+/* The first correction onto the constraints, from q. The directions of later ones are negligible. */
 static int undo_way(pl_adjoint *A, double t, const double *q) {
   pl_work *w = A->r->w;
   const pl_tables *T = w->T;
@@ -135,7 +135,7 @@ static int undo_way(pl_adjoint *A, double t, const double *q) {
   memset(by_way, 0, nv * sizeof(double)), memset(by_q, 0, nv * sizeof(double));
   pl_undo_increment(T, way, s->q, by_way, by_q);
   memcpy(s->q, by_q, nv * sizeof(double));
-  /* of w.(M x - J' mu) + y.(J x + phi): J x is what the constraints' accelerations would be from rest */
+  /* of w.(M x - J' mu) + y.(J x + phi): J x are the constraints' accelerations from rest */
   pl_linearized(w, t, q, w->zero, way, w->zero);
   pl_constraint_acceleration_tangent(w, A->Eq_here, A->Ev_here);
   memcpy(A->J, w->Jval, T->nnz_j * sizeof(double));
@@ -171,13 +171,13 @@ int pl_adjoint_project(pl_adjoint *A, double t, const double *q, const double *q
 
 /* -- the transposed matrix --------------------------------------------------------------------------------------------------- */
 
-/* Where each entry's transpose stands: the pattern is symmetric. */
+/* Position of each entry's transpose: the pattern is symmetric. */
 static void find_transposed(const pl_saddle *s, int n, int *next, int *out) {
   for (int j = 0; j < n; ++j) next[j] = s->colptr[j];
   for (int j = 0; j < n; ++j)
     for (int k = s->colptr[j]; k < s->colptr[j + 1]; ++k) {
       const int i = s->row[k];
-      int l = next[i]; /* rows of column i in rising order are met in that order */
+      int l = next[i]; /* rows of column i are visited in ascending order */
       if (!(l < s->colptr[i + 1] && s->row[l] == j))
         for (l = s->colptr[i]; l < s->colptr[i + 1] && s->row[l] != j; ++l) {}
       else next[i] = l + 1;
@@ -249,7 +249,7 @@ static pl_adjoint *adjoint_new(pl_run *r, const pl_credit *credit) {
   return A;
 }
 
-/* Adds the cotangents of samples at the time of a state. */
+/* Add the cotangents of samples at the time of a state. */
 static void add_samples(pl_adjoint *A, const pl_sample_cotangents *c, double t, int *next) {
   const pl_run *r = A->r;
   const int nv = r->w->T->nv, m = r->w->T->m;
@@ -265,7 +265,7 @@ static void add_samples(pl_adjoint *A, const pl_sample_cotangents *c, double t, 
   }
 }
 
-/* Accelerations that were found again from q and v just after time t. */
+/* Accelerations that were recomputed from q and v just after time t. */
 static int undo_refresh(pl_adjoint *A, double t) {
   pl_run *r = A->r;
   const int nv = r->w->T->nv;
@@ -273,7 +273,7 @@ static int undo_refresh(pl_adjoint *A, double t) {
   return pl_adjoint_forward(A, t, r->q, r->v, r->a, r->multipliers);
 }
 
-/* Inputs that jumped at the end of step n: accelerations found again, and prescribed velocities that took effect at once. */
+/* Adjoint of a jump of inputs at the end of step n: recomputed accelerations, and prescribed velocities that changed. */
 static int undo_jump(pl_adjoint *A, long n, double h) {
   pl_run *r = A->r;
   const pl_tables *T = r->w->T;
@@ -287,7 +287,7 @@ static int undo_jump(pl_adjoint *A, long n, double h) {
   return pl_adjoint_project(A, t, q, r->q1, r->v1, v);
 }
 
-/* What happened at the beginning of step n, undone: samples there, and the accelerations that it began with. */
+/* Adjoint of the beginning of step n: samples there, and its initial accelerations. */
 static int undo_beginning(pl_adjoint *A, const pl_sample_cotangents *c, long n, int *next) {
   pl_run *r = A->r;
   add_samples(A, c, pl_tape_at(r->tape, n)->t, next);
@@ -313,7 +313,7 @@ static int back(pl_adjoint *A, const pl_sample_cotangents *c, long first, long l
   return PL_OK;
 }
 
-/* Cotangents of a state in a row: q, v, a, lead, multipliers. */
+/* Cotangents of a state, concatenated: q, v, a, lead, multipliers. */
 static void exchange(pl_adjoint *A, double *row, int out) {
   const int nv = A->r->w->T->nv, m = A->r->w->T->m;
   double *parts[] = {A->state.q, A->state.v, A->state.a, A->state.lead, A->state.multipliers};
@@ -332,7 +332,7 @@ int pl_run_adjoint(pl_run *r, long first, long last, int *next_sample, int n, co
   pl_adjoint *A = r->tape ? adjoint_new(r, &credit) : NULL;
   if (!A) return PL_OUT_OF_MEMORY;
   const int fixed = r->fixed;
-  r->fixed = 1; /* steps are what they were: no errors are estimated */
+  r->fixed = 1; /* steps are repeated exactly: no errors are estimated */
   pl_begin(r->w);
   exchange(A, by_state, 0);
   const int status = back(A, &samples, first, last, next_sample);

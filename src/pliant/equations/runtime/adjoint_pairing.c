@@ -1,9 +1,9 @@
-/* Pairings of equations with multipliers, and what they change by: with the state, with parameters and with inputs, to first order and
+/* Pairings of equations with multipliers, and their derivatives with respect to the state, parameters and inputs, to first order and
  * along a direction; see adjoint.h.
  *
  * Every operation of a step is a set of equations F(unknowns, state, parameters, inputs) = 0, paired with multipliers w (forces) and y
- * (constraints) that take up the cotangents of the unknowns. What the pairing changes by with the state is then, with the sign
- * turned, its cotangent. Derivatives by parameters come from differences of the pairing alone, in a fixed state. */
+ * (constraints) that balance the cotangents of the unknowns. The cotangent of the state is then minus the derivative of the pairing
+ * with respect to it. Derivatives with respect to parameters are differences of the pairing alone, in a fixed state. */
 #include <math.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ static double pairing(const pl_adjoint *A, const double *a) {
   return z;
 }
 
-/* What constraints add to the gradient. */
+/* Contribution of constraints to the gradient. */
 static void add_constraint_products(pl_adjoint *A, const double *J, const double *Eq, const double *Ev) {
   const pl_tables *T = A->r->w->T;
   const int nv = T->nv, m = T->m;
@@ -67,9 +67,9 @@ void pl_adjoint_gradient(pl_adjoint *A, double t, const double *q, const double 
   add_constraint_products(A, w->Jval, A->Eq_here, A->Ev_here);
 }
 
-/* -- credit ------------------------------------------------------------------------------------------------------------ */
+/* -- cotangents of parameters and inputs ------------------------------------------------------------------------------------------------------------ */
 
-/* What a series changes by with its coefficients, at time t. */
+/* Derivatives of a series with respect to its coefficients, at time t. */
 static void credit_series(const pl_binding *b, int i, double t, const double *by, double *poly) {
   int outside;
   const int piece = pl_series_piece(b, i, &t, &outside);
@@ -111,13 +111,13 @@ static void by_input(pl_adjoint *A, const pl_signal_cotangents *x, int i, int or
       const double value = side[0][k] - side[1][k], rate = side[0][n + k] - side[1][n + k];
       const double acceleration = side[0][2 * n + k] - side[1][2 * n + k];
       by[order] += (x->signal[k] * value + x->rate[k] * rate + x->acceleration[k] * acceleration) / (2 * delta);
-      /* rates of accelerations belong to each other as these do */
+      /* rates of accelerations depend on each other as accelerations do */
       if (order == 2) by[3] += x->jerk[k] * acceleration / (2 * delta);
     }
   }
 }
 
-/* The signals' cotangents pass over to what the signals are made of. */
+/* Propagate the signals' cotangents to inputs and parameters. */
 static void pass_on(pl_adjoint *A, pl_signal_cotangents *x) {
   pl_work *w = A->r->w;
   const pl_tables *T = w->T;
@@ -126,10 +126,10 @@ static void pass_on(pl_adjoint *A, pl_signal_cotangents *x) {
   const int n = T->n_signal;
   if (!x->any) return;
   pl_signals(w, x->t);
-  /* values of signals depend on values of inputs alone */
+  /* values of signals depend only on values of inputs */
   const int orders = is_zero(n, x->rate) && is_zero(n, x->acceleration) && is_zero(n, x->jerk) ? 1 : 3;
   for (int i = 0; i < T->n_input; ++i) {
-    if (b->input_kind[i] == PL_INPUT_EXPRESSION) continue; /* an expression: its parameters have the credit */
+    if (b->input_kind[i] == PL_INPUT_EXPRESSION) continue; /* an expression: the cotangents of its parameters account for it */
     double by[4] = {0};
     by_input(A, x, i, orders, by);
     if (b->input_kind[i] == PL_INPUT_SERIES) credit_series(b, b->input_series[i], x->t, by, c->by_poly);
@@ -142,24 +142,24 @@ static void pass_on(pl_adjoint *A, pl_signal_cotangents *x) {
 
 void pl_adjoint_settle(pl_adjoint *A) { pass_on(A, &A->at_start), pass_on(A, &A->at_last); }
 
-/* Cotangents of signals at time t from here on: those of another time are passed on first, which evaluates signals there. */
+/* Collect cotangents of signals at time t from now on: those of another time are propagated first, which evaluates signals there. */
 static pl_signal_cotangents *at_time(pl_adjoint *A, pl_signal_cotangents *x, double t) {
   if (x->t != t) pass_on(A, x);
   x->t = t, x->any = 1;
   return x;
 }
 
-/* Changes of r with signals and with their rates, nv x n_signal, in the state evaluated last. */
+/* Derivatives of r with respect to signals and to their rates, nv x n_signal, in the state evaluated last. */
 static void find_signals(pl_adjoint *A, const double *q, const double *v, double *by_signal, double *by_rate) {
   pl_work *w = A->r->w;
   const pl_tables *T = w->T;
   pl_input_tangent(w, q, v, by_signal);
-  if (!T->n_route) return; /* rates of signals enter by tendons alone */
+  if (!T->n_route) return; /* only tendons depend on rates of signals */
   memset(by_rate, 0, (size_t)T->nv * T->n_signal * sizeof(double));
   pl_route_rate_tangent(w, by_rate);
 }
 
-/* Cotangents of signals -= factor x what the pairing changes by with them. */
+/* Cotangents of signals -= factor x derivative of the pairing. */
 static void credit_signals(const pl_adjoint *A, double factor, const double *by_signal, const double *by_rate,
                            pl_signal_cotangents *x) {
   const pl_tables *T = A->r->w->T;
@@ -176,7 +176,7 @@ static void credit_signals(const pl_adjoint *A, double factor, const double *by_
   }
 }
 
-/* The same of the pairing's change in time, at the step's beginning: what is due to a signal now falls to its rate. */
+/* The same for the time derivative of the pairing, at the beginning of the step: cotangents of a signal become those of its rate. */
 static void credit_passing(const pl_adjoint *A, double time, pl_signal_cotangents *x) {
   const pl_tables *T = A->r->w->T;
   for (int k = 0; A->w && k < T->n_signal; ++k) {
@@ -239,13 +239,13 @@ void pl_adjoint_keep(pl_adjoint *A, const double *v) {
 
 /* -- second derivatives --------------------------------------------------------------------------------------------------- */
 
-#define NEAR 2e-4   /* of a direction, for differences of gradients */
-#define AWAY 1e-2   /* of a direction, for differences of differences */
+#define NEAR 2e-4   /* step along a direction, for differences of gradients */
+#define AWAY 1e-2   /* step along a direction, for second differences */
 #define MOVED 6e-7  /* share of the robot's size, or angle [rad], that differences of gradients go at least ... */
 #define FURTHER 1e-5 /* ... and those of differences */
 #define LONGEST 1e12 /* of a direction, in any case */
 #define STILL 1e-5  /* length of a direction below which inputs that change in time are followed apart from it */
-#define BENT 1e-9   /* estimated error, relative to a gradient, up to which a difference of first order serves */
+#define BENT 1e-9   /* estimated error, relative to a gradient, up to which a first-order difference is used */
 
 /* The length of a direction: of its displacements, and of what its rates and accelerations move in a step, as shares of sizes. */
 static double length_of(const pl_adjoint *A, const pl_direction *d) {
@@ -269,7 +269,7 @@ static int signals_change(pl_adjoint *A, const pl_direction *d, double share) {
          memcmp(kept[2], w->signal_acceleration, size);
 }
 
-/* The state a share of a direction away. */
+/* The state at a multiple of a direction. */
 static void move(pl_adjoint *A, const pl_direction *d, double share, double *q, double *v, double *a, double *lambda) {
   const pl_run *r = A->r;
   const pl_tables *T = r->w->T;
@@ -282,14 +282,14 @@ static void move(pl_adjoint *A, const pl_direction *d, double share, double *q, 
   pl_increment(T, r->q, x, q);
 }
 
-/* Adds a multiple of the gradient at hand. */
+/* Add a multiple of the current gradient. */
 static void add_gradient(const pl_adjoint *A, double by, double *bar_q, double *bar_v, double *bar_a, double *bar_multipliers) {
   const pl_tables *T = A->r->w->T;
   for (int i = 0; i < T->nv; ++i) bar_q[i] += by * A->gq[i], bar_v[i] += by * A->gv[i], bar_a[i] += by * A->ga[i];
   for (int i = 0; i < T->m; ++i) bar_multipliers[i] += by * A->gl[i];
 }
 
-/* How much of a gradient has changed: the largest share of its parts by q, v and a. */
+/* Relative change of a gradient: the largest of its parts with respect to q, v and a. */
 static double changed_share(const pl_adjoint *A, const double *const *was) {
   const double *now[3] = {A->gq, A->gv, A->ga};
   double most = 0;
@@ -372,7 +372,7 @@ void pl_adjoint_second(pl_adjoint *A, const pl_direction *d, double *bar_q, doub
     waiting.q = waiting.v = waiting.a = waiting.multipliers = A->r->w->zero;
     gradient_along(A, &waiting, NEAR, bar_q, bar_v, bar_a, bar_multipliers);
   }
-  for (int i = 0; i < T->n_quat; ++i) { /* increments of the beginning come before the direction */
+  for (int i = 0; i < T->n_quat; ++i) { /* increments at the beginning are applied before the direction */
     const double *o = d->q + T->quat_v[i], *y = g + T->quat_v[i];
     double *z = bar_q + T->quat_v[i];
     z[0] -= o[1] * y[2] - o[2] * y[1], z[1] -= o[2] * y[0] - o[0] * y[2], z[2] -= o[0] * y[1] - o[1] * y[0];

@@ -1,6 +1,6 @@
-/* Steps undone: from cotangents at a step's end to those at its beginning, one function per method; see adjoint.h.
+/* Adjoints of steps: from cotangents at the end of a step to those at its beginning, one function per method; see adjoint.h.
  *
- * Each first takes the step again, which leaves its stages in the run's memory, unless these were recorded. */
+ * Each first repeats the step, which leaves its stages in the run's memory, unless these were recorded. */
 #include <math.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ void pl_undo_increment(const pl_tables *T, const double *x, const double *by, do
   }
 }
 
-/* y = B(x) v of pl_increment_rate: cotangents of y as those of x and v (both added to). */
+/* y = B(x) v of pl_increment_rate: cotangents of y are added to those of x and v. */
 static void undo_increment_rate(const pl_tables *T, const double *x, const double *v, const double *by, double *by_x, double *by_v) {
   for (int i = 0; i < T->n_plain; ++i) by_v[T->plain_v[i]] += by[T->plain_v[i]];
   for (int i = 0; i < T->n_quat; ++i) {
@@ -104,7 +104,7 @@ static int again(pl_adjoint *A, double h, int (*step)(pl_run *, double, double *
   return pl_next_project(r->w, pl_time(r, r->t + h), r->q1, r->v1, r->projection_tolerance);
 }
 
-/* Accelerations and multipliers at the end of a step, which the driver takes from the equations there. */
+/* Accelerations and multipliers at the end of a step, which the driver computes from the equations there. */
 static int undo_evaluation(pl_adjoint *A, double h) {
   pl_run *r = A->r;
   const double t1 = pl_time(r, r->t + h);
@@ -116,7 +116,7 @@ static int undo_evaluation(pl_adjoint *A, double h) {
 
 /* -- explicit -------------------------------------------------------------------------------------------------------------- */
 
-/* Cotangents by increments as those by the four numbers of quaternions, Q of any length. */
+/* Convert cotangents of increments to those of the four numbers of quaternions, Q of any length. */
 static void raw(const pl_tables *T, const double *q, const double *by, double *out) {
   for (int i = 0; i < T->n_plain; ++i) out[T->plain_q[i]] += by[T->plain_v[i]];
   for (int i = 0; i < T->n_quat; ++i) {
@@ -130,7 +130,7 @@ static void raw(const pl_tables *T, const double *q, const double *by, double *o
   }
 }
 
-/* d = N(q) v of pl_rates: cotangents of d as those of q and v. */
+/* d = N(q) v of pl_rates: cotangents of d are propagated to q and v. */
 static void undo_rates(const pl_tables *T, const double *q, const double *v, const double *by, double *by_q, double *by_v) {
   for (int i = 0; i < T->n_plain; ++i) by_v[T->plain_v[i]] += by[T->plain_q[i]];
   for (int i = 0; i < T->n_quat; ++i) {
@@ -146,7 +146,7 @@ static void undo_rates(const pl_tables *T, const double *q, const double *v, con
   }
 }
 
-/* A stage's sum of those before it: q, v and the rates of change k of all stages. */
+/* A stage as a sum of previous ones: q, v and the rates of change k of all stages. */
 static void stage_state(const pl_run *r, int s, double h, double *q, double *v) {
   const pl_tables *T = r->w->T;
   const int n = T->nq + T->nv + 2;
@@ -174,7 +174,7 @@ static int undo_explicit(pl_adjoint *A, double h) {
   clear(6 * n, bars), clear(nq, by_raw);
   memcpy(by_v, s->v, nv * sizeof(double));
   stage_state(r, 6, h, q, v);
-  raw(T, q, end_q, by_raw); /* the end is normalized: changes of length do not count */
+  raw(T, q, end_q, by_raw); /* the end is normalized: changes of length have no effect */
   for (int j = 0; j < 6; ++j) add(nq, h * EXPLICIT_WEIGHTS[6][j], by_raw, bars + n * j), add(nv, h * EXPLICIT_WEIGHTS[6][j], by_v, bars + n * j + nq);
   for (int stage = 5; stage >= 0; --stage) {
     double *bar = bars + n * stage;
@@ -186,7 +186,7 @@ static int undo_explicit(pl_adjoint *A, double h) {
       const double t = pl_time(r, r->t + EXPLICIT_TIMES[stage] * h);
       memcpy(unit, q, nq * sizeof(double)), pl_normalize(T, unit);
       clear(nv, s->q), memcpy(s->a, bar + nq, nv * sizeof(double));
-      double *multipliers = r->multipliers1, *a = r->a1; /* pl_adjoint_forward requires those of this stage */
+      double *multipliers = r->multipliers1, *a = r->a1; /* pl_adjoint_forward requires the state of this stage */
       memcpy(a, k + nq, nv * sizeof(double));
       if (T->m) {
         if ((status = pl_next_forward(w, t, unit, v, a))) return status;
@@ -198,14 +198,14 @@ static int undo_explicit(pl_adjoint *A, double h) {
       if ((status = pl_adjoint_forward(A, t, unit, v, a, multipliers))) return status;
       memcpy(stage_q, kept_q, nq * sizeof(double));
       raw(T, q, s->q, stage_q), add(nv, 1, kept_v, s->v);
-    } else memcpy(s->a, bar + nq, nv * sizeof(double)); /* known from the step before */
+    } else memcpy(s->a, bar + nq, nv * sizeof(double)); /* known from the previous step */
     add(nq, 1, stage_q, by_raw), add(nv, 1, s->v, by_v);
     for (int j = 0; j < stage; ++j) {
       const double c = h * EXPLICIT_WEIGHTS[stage][j];
       add(nq, c, stage_q, bars + n * j), add(nv, c, s->v, bars + n * j + nq);
     }
   }
-  /* by increments of q0: its rates of change along each of them */
+  /* with respect to increments of q0: its rates of change along each of them */
   memcpy(s->v, by_v, nv * sizeof(double)), clear(nv, s->q);
   for (int i = 0; i < T->n_plain; ++i) s->q[T->plain_v[i]] = by_raw[T->plain_q[i]];
   if (T->n_quat) {
@@ -272,7 +272,7 @@ static int undo_semi_implicit(pl_adjoint *A, double h) {
   add(nv, -h, A->gq, by_v);
   const pl_direction d = {t, r->v, w->zero, w->zero, xi, beta, dv, impulse, 0, h, 1};
   pl_adjoint_second(A, &d, by_q, by_v, by_a, by_l);
-  double *y_c = weighted + nv, *y_phi = xi; /* xi has served */
+  double *y_c = weighted + nv, *y_phi = xi; /* xi is not needed any more */
   for (int i = 0; i < m; ++i) y_c[i] = h * y[i], y_phi[i] = y[i] / h;
   set_pair(A, weighted, y_c, y_phi);
   pl_adjoint_gradient(A, t, r->q, r->v, w->zero, w->zero);
@@ -281,7 +281,7 @@ static int undo_semi_implicit(pl_adjoint *A, double h) {
   pl_adjoint_credit(A, 1, t, r->q, r->v, w->zero, w->zero, PL_LAST);
   A->lift = 0;
   if (m) {
-    set_pair(A, NULL, y, NULL); /* J (v + dv) is what the constraints' accelerations would be from rest */
+    set_pair(A, NULL, y, NULL); /* J (v + dv) are the constraints' accelerations from rest */
     pl_adjoint_gradient(A, t, r->q, w->zero, before, w->zero);
     add(nv, -1, A->gq, by_q), add(nv, -1, A->ga, by_v);
     A->lift = 1;
@@ -318,7 +318,7 @@ static int undo_generalized_alpha(pl_adjoint *A, double h) {
   int status = pl_alpha_end(r, t, v1, a1);
   if (status) return status;
   clear(5 * nv, by_A0);
-  for (int i = 0; i < nv; ++i) { /* lead1 and what it is made of */
+  for (int i = 0; i < nv; ++i) { /* lead1 and the quantities it depends on */
     const double by = c->lead[i] / h;
     c->a[i] += (to_A - 1) * by;
     by_a0[i] += af / (1 - am) * by, by_A0[i] -= am / (1 - am) * by;
@@ -330,7 +330,7 @@ static int undo_generalized_alpha(pl_adjoint *A, double h) {
   pl_linearized(w, t, r->q1, v1, a1, multipliers);
   pl_alpha_turns(r);
   if ((status = pl_adjoint_matrix(A, 1, s * gamma / (h * beta), s, r->memory.alpha.blocks, NULL))) return status;
-  /* b = cotangent of a1, all else at the end being a function of it; then B' b */
+  /* b = cotangent of a1, of which everything else at the end is a function; then B' b */
   clear(nv, by_x), clear(nv, by_q);
   pl_undo_increment(T, x, c->q, by_x, by_q);
   for (int i = 0; i < nv; ++i) end[i] = c->a[i] + to_A * (beta * h * h * by_x[i] + h * gamma * c->v[i]);
@@ -400,7 +400,7 @@ static int undo_rosenbrock(pl_adjoint *A, double h) {
       bar[i] = weight * by_x[i], bar[nv + i] = weight * c->v[i], bar[2 * nv + i] = weight * c->a[i];
     for (int i = 0; i < m; ++i) bar[3 * nv + i] = weight * c->multipliers[i];
   }
-  memcpy(c->q, by_q0, nv * sizeof(double)); /* from here on all cotangents of the state are those of the beginning */
+  memcpy(c->q, by_q0, nv * sizeof(double)); /* from here on all cotangents of the state belong to the beginning */
   for (int i = stages - 1; i >= 0; --i) {
     double *bar = bars + n * i, *bar_v = bar + nv, *bar_z = bar_v + nv;
     const double *ki = k + n * i;
@@ -415,12 +415,12 @@ static int undo_rosenbrock(pl_adjoint *A, double h) {
       if (!w->row_active[l]) solution[nv + l] = 0;
     set_pair(A, solution, solution + nv, NULL);
     pl_adjoint_products(A, A->K, A->C, A->M, A->J, A->Eq, A->Ev);
-    double *beta = bar_z; /* bar_z has served once alpha is known */
+    double *beta = bar_z; /* bar_z is not needed after alpha is known */
     for (int l = 0; l < nv; ++l) {
       const double b = A->ga[l] - bar_z[l];
       alpha[l] = s * b + A->gv[l] - bar_v[l], beta[l] = b;
     }
-    /* the tangents, and S, which turns along with the rates */
+    /* the tangents, and S, which depends on the rates */
     const pl_direction d = {now, r->v, r->a, r->multipliers, ki, ki + nv, ki + 2 * nv, ki + 3 * nv, h * ROSENBROCK_SLOPES[i], h, 0};
     pl_adjoint_second(A, &d, c->q, c->v, c->a, c->multipliers);
     for (int j = 0; j < T->n_quat; ++j) {
@@ -428,7 +428,7 @@ static int undo_rosenbrock(pl_adjoint *A, double h) {
       cross3(ki + T->quat_v[j], alpha + T->quat_v[j], z);
       for (int l = 0; l < 3; ++l) c->v[T->quat_v[j] + l] -= 0.5 * z[l];
     }
-    /* the stage's own state */
+    /* the state of the stage */
     double *by_v = A->temporary[8], *by_a = A->temporary[9], *by_l = A->temporary[10], *v = A->temporary[12], *a = A->temporary[13];
     double *lambda = A->temporary[14], *x = sum;
     clear(n, x);

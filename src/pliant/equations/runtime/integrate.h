@@ -15,21 +15,21 @@ typedef struct pl_contact_log {
   double *record;
 } pl_contact_log;
 
-/* Newton's iterations since a matrix was factorized, and what else is known of its factors; see secant.c. */
+/* Newton's iterations since a matrix was factorized, and data of its factors; see secant.c. */
 #define PL_SECANT_DEPTH 12
 typedef struct pl_secant {
   int n, size, count;       /* coordinates; these and multipliers; iterations stored */
   double *steps, *weight, square[PL_SECANT_DEPTH];
-  long factorization;       /* which one of the workspace it is, -1 for none */
+  long factorization;       /* its number in the workspace, -1 for none */
   double scale;             /* of the step that it was made for */
-  double excess;            /* iterations of the steps before that better factors would have saved */
+  double excess;            /* iterations of previous steps that better factors would have saved */
   int nodes, turned;        /* free nodes; whether they have turned since the factorization, as `turn` says */
   int *node;                /* which they are */
   double *axes, *turn;      /* of each, its axes at the factorization, and by what its displacements have turned since: 3x3 */
   void *block;
 } pl_secant;
 
-/* How far the motion of a run has gone: size of the robot at the start [m], largest displacement [m], turn [rad], speed and
+/* Size of the motion of a run: size of the robot at the start [m], largest displacement [m], turn [rad], speed and
  * spin of any frame since. */
 typedef struct pl_extent {
   double size, way, turn, speed, spin;
@@ -41,7 +41,7 @@ typedef struct pl_run_memory {
   struct { double *value, *rate, *acceleration, *largest; } right;  /* at its end; their largest values in the run */
   struct { double *d0, *d1, *dd0, *dd1, *qd, *qdd; } between;       /* pl_interpolate: derivatives of q at both ends */
   struct { double *q, *v, *a, *multipliers; } middle;               /* add_work */
-  struct { double *p, *R, *V, *rates; } extent; /* places of all nodes at the start; twists; sizes of rates, as pl_rate_sizes */
+  struct { double *p, *R, *V, *rates; } extent; /* positions of all nodes at the start; twists; sizes of rates, as pl_rate_sizes */
   struct { double *k, *x, *error; } runge_kutta;                    /* seven stages; (q, v); error */
   struct { double *x, *rate; } semi_implicit;
   struct { double *x; } symplectic_euler;
@@ -59,32 +59,32 @@ typedef struct pl_run {
     PL_RUN_HEAD
   };
   pl_work *w;
-  /* generalized-alpha's averaged acceleration is a + h lead, whatever the next step h */
+  /* generalized-alpha's averaged acceleration is a + h lead, for any next step h */
   double *lead;
   /* candidate after a step */
   double *q1, *v1, *a1, *multipliers1, *lead1, *work1;
-  double t_cap;             /* inputs are never read beyond this time inside a step */
+  double t_cap;             /* latest time at which inputs are read inside a step */
   double previous_error;
   /* power dissipated and supplied at the state and at the candidate; after a step the latter, as work1, is the old one */
   double power[2], power1[2];
   double h_last;            /* the step that led to the state */
-  double t_floor;           /* inputs are never read before this time: just after a jump at the state's time */
+  double t_floor;           /* earliest time at which inputs are read: just after a jump at the state's time */
   int complete;             /* the step has filled a1, multipliers1 and power1 of the candidate */
   double evaluated;         /* the time at which the workspace has evaluated the state, or the candidate, last; or NAN */
   double *a_before, h_before; /* acceleration one step earlier and that step; h_before is 0 after a jump */
   pl_sensitivity *sensitivity; /* null unless parameters are followed */
   pl_tape *tape;            /* null unless the run records */
-  int halvings, calm;       /* of a fixed step where Newton's method needs it, and steps taken since */
-  int prediction;           /* of generalized-alpha, where to start the next step */
+  int halvings, calm;       /* halvings of a fixed step required by Newton's method, and steps taken since */
+  int prediction;           /* predictor of the next step of generalized-alpha */
   pl_secant *secant;        /* null unless the method keeps factors */
   pl_extent extent, extent1; /* of the motion up to the state, and up to the candidate */
   pl_contact_memory *contact[2]; /* contacts at the beginning of this step, and of the one before; null without shapes */
   int touched;              /* whether the first is filled */
   int euler;                /* generalized-alpha has taken a step of the implicit Euler method instead */
-  int kinked;               /* and somewhere within its last step contacts began, ended, stuck or slid */
-  int colliding;            /* surfaces met or parted in the step before: in a pile they will in the next one too */
+  int kinked;               /* and contacts began, ended, stuck or slid within its last step */
+  int colliding;            /* contacts opened or closed in the previous step: in a pile they will in the next one too */
   pl_contact_log log;
-  long beginning;           /* w->beginnings when the run last began: whether others have used the workspace since */
+  long beginning;           /* w->beginnings when the run last began: whether the workspace has been used otherwise since */
   pl_run_memory memory;
   void *block;              /* holds all arrays */
 } pl_run;
@@ -97,7 +97,7 @@ int pl_run_start(pl_run *);
 int pl_run_advance(pl_run *, long max_steps);
 int pl_run_go_to(pl_run *, double t, const double *q, const double *v);
 
-/* Inputs have jumped: prescribed velocities take effect, and accelerations are found again. */
+/* After a jump of inputs: apply prescribed velocities, and recompute accelerations. */
 int pl_run_pass_jump(pl_run *);
 
 /* Step functions fill the candidate; *error is the scaled error estimate (accept when <= 1). */
@@ -118,34 +118,34 @@ pl_secant *pl_secant_new(const pl_tables *);
 void pl_secant_free(pl_secant *);
 /* The matrix of w was factorized again, for a step of this scale. */
 void pl_secant_restart(pl_secant *, pl_work *w, double scale);
-/* The factors are not to serve another step. */
+/* Do not reuse the factors in another step. */
 void pl_secant_forget(pl_secant *);
 /* At the beginning of a step: whether its factors are still there and nearly those of this scale. */
 int pl_secant_serves(pl_secant *, const pl_work *w, double scale, double tolerance);
-/* The factors are to serve in the state evaluated last. */
+/* Reuse the factors in the state evaluated last. */
 void pl_secant_turn(pl_secant *, const pl_work *w);
-/* Solves with the factors, turned along with the free nodes. */
+/* Solve with the factors, rotated with the free nodes. */
 void pl_secant_solve(const pl_secant *, pl_work *w, double *x);
-/* Stores an iteration; and makes the solution x with the factors that with the matrix as it is now known. */
+/* Store an iteration; convert the solution x with the factors to that with the updated matrix. */
 void pl_secant_add(pl_secant *, const double *step);
 void pl_secant_improve(const pl_secant *, double *x);
-/* Turns displacements of free nodes as they have turned since the factorization, or back. */
+/* Rotate displacements of free nodes with their rotation since the factorization, or back. */
 void pl_secant_displace(const pl_secant *, const pl_tables *, int back, double *x);
 
 /* run_contacts.c: all do nothing without shapes */
 int pl_run_contacts_new(pl_run *);
 void pl_run_contacts_free(pl_run *);
-/* Another state is about to be set, of which nothing is known. */
+/* Another state without memory is about to be set. */
 void pl_run_forget_contacts(pl_run *);
-/* The run's own memory of contacts is in force. */
+/* Activate the run's own memory of contacts. */
 void pl_run_use_contacts(pl_run *);
-/* The state that has been evaluated is where the next step begins; there are none before it. */
+/* The evaluated state is the beginning of the next step; there are no previous steps. */
 int pl_run_begin_contacts(pl_run *);
 /* Whether surfaces have passed through each other on the way to the candidate at time t. */
 int pl_run_passed(pl_run *, double t);
-/* Whether the contacts evaluated last are others than those at the beginning of the step. */
+/* Whether the contacts evaluated last differ from those at the beginning of the step. */
 int pl_run_contacts_changed(const pl_run *);
-/* Whether some of them stick that slid then, or the other way round. */
+/* Whether some of them have changed between sticking and sliding. */
 int pl_run_contacts_slip(const pl_run *);
 /* Whether there are so many that some begin or end in nearly every step. */
 int pl_run_crowded(const pl_run *);
@@ -168,18 +168,18 @@ size_t pl_run_state_bytes(const pl_run *);
 void pl_run_save_state(const pl_run *, void *bytes);
 int pl_run_restore_state(pl_run *, const void *bytes, size_t size);
 
-/* Times nearer to each other than this share of them are the same: sixteen units in the last place. */
+/* Relative difference below which times are equal: sixteen units in the last place. */
 #define PL_INSTANT 3.6e-15
 
 /* signal_error.c */
 /* Finds the largest values of signals by a few times of the run: those at its start may be round-off, as 1 - cos(x) of a small x. */
 void pl_signal_range(pl_run *);
-/* How far signals within the step from the state are from what its ends tell, in relation to what is allowed (accept when <= 1). The
+/* Deviation of signals within the step from the interpolation of its ends, relative to the tolerance (accept when <= 1). The
  * signals of the workspace are those of the state afterwards. */
 double pl_signal_error(pl_run *, double h);
 
 /* motion_error.c */
-/* Weight of errors of rates in implicit methods: what vibrates fast has large rates, and little energy in them. */
+/* Weight of errors of rates in implicit methods: fast vibrations have large rates with little energy. */
 #define PL_RATES_COUNT 0.1
 /* The motion begins in the configuration evaluated last. */
 void pl_extent_begin(pl_run *);
@@ -207,7 +207,7 @@ int pl_sensitivity_step(pl_run *, double h);
 /* interpolate.c */
 /* v (and, unless null, a) of the quaternion Q that moves with D and DD and need not have unit length. */
 void pl_rotation_rates(const double *Q, const double *D, const double *DD, double *o, double *o_dot);
-/* Whether a polynomial through both ends of the step tells what is in between. */
+/* Whether a polynomial through both ends of the step represents the motion in between. */
 int pl_step_is_smooth(pl_run *, double h);
 /* Quintic Hermite interpolation at fraction x of the step from the state to the candidate; `a` may be null. */
 void pl_interpolate(const pl_run *, double h, double x, double *q, double *v, double *a);
@@ -221,7 +221,7 @@ void pl_sample_state(pl_run *);
 
 /* The time to read inputs at: t, but on this side of jumps at both ends of the step. */
 double pl_time(const pl_run *, double t);
-/* PL_NOT_FINITE, and where, when a rate or acceleration is no finite number. */
+/* PL_NOT_FINITE, and the index, if a rate or acceleration is not finite. */
 int pl_check_finite(pl_run *, const double *v);
 /* Rates of dissipated and supplied energy in the state evaluated last. */
 void pl_power_here(const pl_run *, const double *lambda, double *out);

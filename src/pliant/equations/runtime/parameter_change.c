@@ -1,9 +1,9 @@
-/* Derivatives of functions of the equations by a parameter, in a fixed state.
+/* Derivatives of functions of the equations with respect to a parameter, in a fixed state.
  *
- * Constants and parameters of the binding are moved along their exact tangents, and the function is differenced: to fourth order, over
- * steps so long that large numbers that do not change with the parameter leave little noise. Where the steps reach across a kink (a
- * line that goes slack, say) the derivative is that of the branch in force: even differences over one and over two steps do not fit
- * each other there, and shorter steps are tried. Noise does not fit either, but grows as steps get shorter: what these give counts if
+ * Constants and parameters of the binding are moved along their exact tangents, and the function is differenced: to fourth order, with
+ * steps so long that large numbers that do not depend on the parameter cause little noise. If the steps cross a kink (of a line that
+ * goes slack, for example) the derivative is that of the current branch: even differences over one and two steps are then inconsistent,
+ * and shorter steps are tried. Noise is inconsistent too, but grows as steps get shorter: the result of shorter steps is accepted if
  * even shorter ones confirm it. */
 #include <math.h>
 #include <string.h>

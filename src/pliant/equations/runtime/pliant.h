@@ -105,7 +105,7 @@ typedef struct pl_work {
   const double *held;        /* inputs held by the caller */
   const double *parameters;
   const int *row_active;     /* active constraint rows (redundant ones are switched off) */
-  const int *cforce_active, *fforce_active, *route_active; /* interactions in force */
+  const int *cforce_active, *fforce_active, *route_active; /* active interactions */
   double *signal, *signal_rate, *signal_acceleration;
   double *input, *input_rate, *input_acceleration;
   /* kinematics, per node */

@@ -1,6 +1,6 @@
-/* How a motion changes with parameters: the variational equations, integrated beside it step by step (without constraints).
+/* Derivatives of a motion with respect to parameters: the variational equations, integrated with it step by step (without constraints).
  *
- * With X the change of the configuration per unit of a parameter (a body-side increment) and V that of the rates,
+ * With X the derivative of the configuration with respect to a parameter (a body-side increment) and V that of the rates,
  *   dX/dt = V - Gamma X,   M dV/dt + C V + K X + R = 0,   R = dr/dparameter,
  * where M, C, K are the exact tangents along the motion and Gamma is hat(w) on rotations. The method is the L-stable, stiffly
  * accurate, singly diagonally implicit one of order 3 with three stages (Alexander, SIAM J. Numer. Anal. 14, 1977): it takes

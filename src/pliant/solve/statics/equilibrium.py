@@ -145,7 +145,7 @@ def equilibrium(
 
     Args:
         time: at which inputs are read [s].
-        tolerance: largest unbalanced force accepted, relative to the forces in play.
+        tolerance: largest accepted unbalanced force, relative to the acting forces.
         stability: "any" accepts the nearest equilibrium even if it is unstable, for instance to stabilize it by a controller.
         timeout: seconds of real time after which the search ends and counts as failed.
         on_failure: "return" returns the last pose if no stable one was found, instead of raising AnalysisFailed with it.

@@ -1,9 +1,9 @@
 """The server of the live page: local connections only, with a token in the address.
 
-It binds to a loopback address. Its own address holds a word that is made again for each page, and it answers only requests for
-that word that were addressed to this machine and this port, and come from the page itself: neither a page elsewhere on the web
-whose name is made to point here (DNS rebinding), nor one that another program serves on this machine, can read or drive it. Of
-what browsers send, only messages that the page's own controls send reach viser.
+It binds to a loopback address. Its address contains a token that is generated for each page, and it answers only requests with
+this token that were addressed to this machine and this port, and come from the page itself: neither a page on the web whose name is
+made to point here (DNS rebinding), nor a page that another program serves on this machine, can read or control it. Of the messages
+sent by browsers, only those of the page's own controls are passed to viser.
 """
 
 from __future__ import annotations
@@ -198,8 +198,8 @@ _starting = threading.Lock()
 def _guarded(word: str) -> Iterator[None]:
     """The viser server that starts inside checks every request and message first.
 
-    viser has no place for such checks. So its own module, and nothing else, finds another function where it looks for the one
-    that serves websockets; it calls it with the next port where one is taken.
+    viser has no hook for such checks. So in its own module only, the function that serves websockets is replaced by another one; it
+    is called with the next port if one is in use.
     """
     import viser.infra._infra
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
 
 MODE_SWING = 0.15
-"""Largest displacement of a drawn mode, as a share of the robot's size."""
+"""Largest displacement of a drawn mode, relative to the robot's size."""
 
 
 @styled
