@@ -1,4 +1,4 @@
-"""README and docs tell the truth: their Python runs, their models load, their commands print what they show."""
+"""README and docs are correct: their Python runs, their models load, their commands print what they show."""
 
 import math
 import os
@@ -85,7 +85,7 @@ def tokens(text):
 
 
 def matches(expected, found):
-    """Whether tokens agree: numbers to four digits, and `...` stands for anything."""
+    """Whether tokens agree: numbers to four digits, and `...` matches anything."""
     reached = {0}  # how many of the found tokens may be used up by the expected ones so far
     for token in expected:
         if token == "...":

@@ -1,4 +1,4 @@
-"""Writers of files that are killed: a few moments of each (`tools/kill_test.py` does as many as are asked for)."""
+"""Writers of files that are killed: a few times for each (`tools/kill_test.py` does any number)."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ TOOL = Path(__file__).parents[1] / "tools" / "kill_test.py"
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_writers_leave_nothing_half_written(tmp_path):
-    """In a process of its own, without threads, so that it can fork."""
+    """In a separate process, without threads, so that it can fork."""
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "TMPDIR": str(tmp_path)}
     command = [sys.executable, str(TOOL), "--kills", "10", "--seed", "3"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)

@@ -1,4 +1,5 @@
-"""One vocabulary: names are the same in Python, in model files and on the command line, and former names say what replaces them."""
+"""One vocabulary: names are the same in Python, in model files and on the command line, and errors about former names give the
+new ones."""
 
 import inspect
 import re
@@ -105,7 +106,7 @@ def test_former_names_are_refused_in_python(slider, name, former):
 
 @pytest.mark.parametrize(("name", "former"), FORMER)
 def test_former_names_are_read_in_model_files_or_refused(name, former):
-    """Texts live longer than commands: what stands for one key of today is read, with a warning."""
+    """Texts live longer than commands: a former key with one replacement is read, with a warning."""
     _, schema, _ = VERBS[name]
     new, text = schema.renamed[former], OSCILLATOR + f"analyses: [{{{name}: {{{former}: 1}}}}]\n"
     if new in schema.model_fields:

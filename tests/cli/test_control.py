@@ -1,4 +1,4 @@
-"""Controllers of model files from the command line: what is wrong with a design is said in one clear sentence."""
+"""Controllers of model files on the command line: faults of a design are reported in one clear sentence."""
 
 import json
 

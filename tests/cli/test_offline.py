@@ -1,4 +1,4 @@
-"""Nothing asks the network: all commands run in a process in which sockets are watched, from the import on."""
+"""No command uses the network: all commands run in a process in which sockets are monitored, including the import."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ RUN = [
     ["export", "pendulum", "--c", "c"], ["export", "pendulum", "--fmu", "pendulum.fmu"], ["export", "run.nc", "--gltf", "run.glb"],
     ["export", "four_bar", "--mjcf", "four_bar.xml"], ["validate", "pendulum_period", "--report", "proof.html"],
 ]  # fmt: skip
-"""Each command once, with what it writes."""
+"""Each command once, with its output files."""
 
 
 def watched(program: str, given: str, folder: Path) -> list[object]:

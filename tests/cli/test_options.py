@@ -1,4 +1,4 @@
-"""Options of commands, made of the options of analyses."""
+"""Options of commands, generated from the options of analyses."""
 
 import inspect
 import subprocess
@@ -17,7 +17,7 @@ WITHOUT = {
         *("matplotlib", "control", "sympy", "IPython", "viser", "pliant.view", "pliant.identify"),
     },
 }
-"""What commands must do without: importing it would take longer than what they do."""
+"""Packages that commands must not import: it would take longer than the commands themselves."""
 
 
 @pytest.mark.parametrize("words", WITHOUT)

@@ -1,4 +1,4 @@
-"""Tables of the commands: outputs first, numbers whole, and words for what has no room."""
+"""Tables of the commands: outputs first, complete numbers, and notes about omitted columns."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ FINE = {("equilibrium", "--seed"), ("view", "--port")}
 
 
 def kind_of(option):
-    """The type of an option's value, in whatever version of typer."""
+    """The type of an option's value, in any version of typer."""
     if hasattr(option, "type_descriptor"):
         return option.type_descriptor.annotation
     return {"integer": int, "integer range": int, "float": float, "float range": float}.get(option.type.name, str)

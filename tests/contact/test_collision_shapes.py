@@ -1,4 +1,4 @@
-"""Which things touch which: joined ones not, fabrics with all they have, and names that say what is meant."""
+"""Which parts touch each other: not connected ones, fabrics with all their items, and clear names."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def touching(eqs: pliant.Equations) -> set[frozenset[str]]:
 
 
 def test_joined_things_do_not_touch_but_all_others_do() -> None:
-    """Neighbours in a chain, a rod and what holds it, what is fixed to the same frame; the ground touches all."""
+    """Neighbours in a chain, a rod and its base, parts fixed to the same frame; the ground touches all."""
     found = touching(pliant.derive(load_text(CHAIN)))
     links = [f"link[{k}]" for k in (1, 2, 3)]
     assert {frozenset((name, "floor")) for name in ("base", *links)} <= found

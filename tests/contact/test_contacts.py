@@ -1,4 +1,4 @@
-"""Contacts against exact answers: rest, bounces, sliding, rolling; tangents, momentum, and what is wrong in a file."""
+"""Contacts compared with exact solutions: rest, bounces, sliding, rolling; tangents, momentum, and faults of model files."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def momenta(eqs: pliant.Equations, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("which", PAIRS)
 @pytest.mark.parametrize("law", ["restitution: 1", "dissipation: 0.5 s/m, friction: 0.4"], ids=["elastic", "rough"])
 def test_a_collision_keeps_momentum_and_energy(which: str, law: str) -> None:
-    """Linear and angular momentum always; energy without losses; with them it falls by what they take."""
+    """Linear and angular momentum always; energy without losses; with losses it falls by their amount."""
     eqs = colliding(which, law)
     run = pliant.simulate(eqs, 0.4, rtol=1e-7)
     before, after = (momenta(eqs, run.q[k], run.v[k]) for k in (0, -1))
@@ -86,7 +86,7 @@ def test_a_collision_keeps_momentum_and_energy(which: str, law: str) -> None:
 
 
 def test_surfaces_never_pull() -> None:
-    """Whatever the depth and its rate: k d^p (1 + c rate) or nothing, and no work from the dissipation."""
+    """For any depth and rate: k d^p (1 + c rate) or zero, and no work from the dissipation."""
     eqs = ball("z: {initial: 1}", "dissipation: 3 s/m, exponent: 1.5")
     q, v = eqs.initial_state()
     for depth in (-1e-3, 1e-4, 2e-3):

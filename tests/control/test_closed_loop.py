@@ -35,7 +35,7 @@ def largest_first(values: np.ndarray) -> np.ndarray:
 def test_poles_are_those_of_regulator_and_observer_together(
     eqs: pliant.Equations, upright: StateSpace, delay: float
 ) -> None:
-    """The separation principle: nothing is left out of the design, so the loop has both sets of poles."""
+    """The separation principle: the design is complete, so the loop has both sets of poles."""
     sampled = discretize(upright, SAMPLE, delay=delay)
     regulator = lqr(sampled, **WEIGHTS)
     known = closed_loop(StateFeedback(eqs, regulator))
@@ -66,7 +66,7 @@ def test_sensors_that_feel_the_input_see_the_command_before(delay: float) -> Non
 
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.033, 0.05])
 def test_growth_is_that_of_the_motion(eqs: pliant.Equations, upright: StateSpace, delay: float) -> None:
-    """A design that knows of no delay, run with one: the nonlinear motion dies out or grows as the largest pole says."""
+    """A design without delay, run with one: the nonlinear motion decays or grows like the largest pole."""
     regulator = lqr(discretize(upright, SAMPLE), states=[10.0, 50.0, 1.0, 1.0], inputs=1e-3)
     controller = StateFeedback(eqs, regulator)
     controller.delay = delay
@@ -107,7 +107,7 @@ control:
 
 @pytest.mark.parametrize("weight", [10.0, 1e9])
 def test_what_feedback_does_to_a_mode_that_the_design_leaves_out_is_seen(weight: float) -> None:
-    """High gains excite vibrations of the leg's spring that the regulator does not know; the motion has the pole that is told."""
+    """High gains excite vibrations of the leg's spring that the regulator neglects; the motion has the reported pole."""
     text = pliant.dump(pliant.load("leg@pretensioned")) + LEG.replace("WEIGHT", f"{weight:g}")
     eqs = pliant.derive(pliant.load_text(text))
     rest = pliant.equilibrium(eqs)
@@ -150,7 +150,7 @@ def test_the_published_regulator_of_the_leg_leaves_no_mode_to_grow() -> None:
     controller = StateFeedback(eqs, regulator, slow, observer)
     assert 0.9995 < closed_loop(controller).largest < 1
     assert slow.spillover(regulator.gain).stable
-    controller.delay = 0.012  # a delay that the design does not know
+    controller.delay = 0.012  # a delay that the design does not contain
     late = closed_loop(controller)
     assert late.largest > 1
     assert late.mode is not None
@@ -159,7 +159,7 @@ def test_the_published_regulator_of_the_leg_leaves_no_mode_to_grow() -> None:
 
 
 def test_a_motion_that_costs_nothing_is_said_to_want_a_weight() -> None:
-    """A cart without friction, whose place has no weight: the regulator lets it roll on."""
+    """A cart without friction, whose position has no weight: the regulator lets it roll."""
     free = pliant.derive(
         pliant.load_text("""
 pliant: 1

@@ -1,4 +1,5 @@
-"""Force and stiffness from the motion: unbiased where the model is exact, honest where it is not, refusals in words."""
+"""Force and stiffness from the motion: unbiased if the model is exact, with realistic deviations if not; errors have clear
+messages."""
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def observer(model, **changes):
 
 
 def test_a_constant_force_is_estimated_without_bias(model):
-    """The robot is the model: the mean error is what the noise leaves of many samples, and the filter knows its size."""
+    """The robot equals the model: the mean error is that of the noise over many samples, and the filter predicts its size."""
     watch = observer(model)
     truth = {"fx": 0.4, "fy": -0.2, "fz": 0.7}
     hidden = pliant.simulate(model, 8.0, inputs=truth, controllers=watch, save_every=1.0)
@@ -71,7 +72,7 @@ def test_a_constant_force_is_estimated_without_bias(model):
 
 
 def test_force_and_stiffness_of_a_wall(model, touching):
-    """Pressed slowly and let go: the force follows that of the simulated contact, the slope is the wall's stiffness."""
+    """Pressed slowly and released: the force follows that of the simulated contact, the slope is the wall's stiffness."""
     watch = observer(model)
     push = {"push": lambda t: 1.4 * np.sin(np.pi * t / 6) ** 2 + 0.3 * np.sin(2 * t)}
     run = pliant.simulate(touching, 6.0, inputs=push, controllers=watch, save_every=0.02)

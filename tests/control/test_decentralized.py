@@ -1,4 +1,4 @@
-"""Decentralized regulators: the same as central ones where nothing is left out, stationary where something is, and stable."""
+"""Decentralized regulators: equal to centralized ones with full information, stationary otherwise, and stable."""
 
 import numpy as np
 import pytest

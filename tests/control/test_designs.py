@@ -86,7 +86,7 @@ def test_luenberger_places_poles(random_system: StateSpace) -> None:
 
 @pytest.mark.parametrize("delay", [0.0, 0.013, 0.04, 0.09])
 def test_delayed_commands_give_the_response_of_fine_steps(random_system: StateSpace, delay: float) -> None:
-    """The discrete system against many small exact steps of the continuous one with the command in force."""
+    """The discrete system compared with many small exact steps of the continuous one with the active command."""
     T, fine = 0.04, 0.001
     sampled = discretize(random_system, T, delay=delay)
     rng = np.random.default_rng(1)

@@ -27,7 +27,7 @@ def test_a_swinging_double_pendulum_is_followed_from_a_wrong_start() -> None:
         ekf.predict(float(t), {})
     assert errors[0] < 0.3
     assert np.max(errors[50:]) < 10 * sigma
-    # what it says of its own error is of the right size
+    # its estimated error has the right size
     said = np.sqrt(np.diag(ekf.covariance)[:2].max())
     assert 0.1 < np.sqrt(np.mean(np.square(errors[50:]))) / said < 10
 

@@ -120,7 +120,7 @@ def test_a_soft_arm_is_held_at_a_place_of_its_tip() -> None:
 
 
 def test_lines_that_go_slack_do_not_keep_a_pose_from_being_found() -> None:
-    """The trunk on winches: what is wound in of a slack line does nothing, and many lengths hold one pose."""
+    """The trunk on winches: winding in a slack line has no effect, and many lengths hold one pose."""
     eqs = pliant.derive("trunk@wound")
     winches = tuple(f"wound_{which}{k}" for which in ("near", "far") for k in (1, 2, 3))
     rest = rest_with(eqs, FramePosition("gripper.tip", "xy"), [0.02, 0.0], use=winches)
@@ -130,7 +130,7 @@ def test_lines_that_go_slack_do_not_keep_a_pose_from_being_found() -> None:
 
 
 def test_a_robot_without_stiffness_is_put_where_the_task_says() -> None:
-    """Two sliders on each other in the plane, without weight along them: nothing brings them to rest but the task."""
+    """Two stacked sliders in the plane, without weight along them: only the task determines their equilibrium."""
     eqs = pliant.derive(
         pliant.load_text(
             "pliant: 1\n"

@@ -1,4 +1,4 @@
-"""Limits of inputs: what cannot be held is refused by name, what a run could not give is said."""
+"""Limits of inputs: poses that cannot be held are rejected by name, saturation in a run is reported."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_allocations_tell_bounds_from_what_cannot_be_done() -> None:
     np.testing.assert_allclose(free.inputs, [3.0, 0.0], atol=1e-6)
     assert free.cut < 1e-6
     assert free.asked[1] < 0  # it would share the work, but one cannot push
-    # nothing acts in the second direction: missed, but not for the bounds
+    # no input acts in the second direction: missed, but not because of bounds
     other = allocate(effect, np.array([3.0, 4.0]), np.zeros(2), np.full(2, 10.0))
     assert other.missed == pytest.approx(0.8, abs=1e-6)
     assert other.cut < 1e-6
@@ -162,7 +162,7 @@ def test_a_path_that_begins_out_of_reach_is_refused_or_approached() -> None:
     run = pliant.simulate(soft, 0.5, controllers=near, method=pliant.GeneralizedAlpha(step=0.005))
     assert any("could not be reached within the inputs' limits at 25 of 25 samples" in note for note in run.warnings)
     far = np.linalg.norm(run["tip"].values[-1, :2] - [0.02, 0.0])
-    assert f"{far:.2g}"[:5] in "".join(run.warnings)  # the distance that is told is that of the motion
+    assert f"{far:.2g}"[:5] in "".join(run.warnings)  # the reported distance is that of the motion
 
 
 def test_rates_of_change_are_named(finger: pliant.Equations) -> None:

@@ -91,7 +91,7 @@ def test_redundant_torques_are_the_least(arm: pliant.Equations) -> None:
 
 
 def test_computed_torque_is_exact_with_the_true_model(arm: pliant.Equations) -> None:
-    """Errors follow e'' + d e' + p e = 0 whatever the arm does, up to the sampling."""
+    """Errors follow e'' + d e' + p e = 0 for any motion of the arm, up to the sampling."""
     names = ("shoulder", "elbow", "wrist")
     path = Reference.constant([-0.2, 0.9, 0.3])
     controller = ConstraintControl(arm, Coordinates(names), path, Pid(100.0, 20.0), sample_time=0.0005)
@@ -289,7 +289,7 @@ def test_predictions_are_prepared_before_the_first_sample() -> None:
     first = controller.command(now)
     assert eqs.model._made == built
     controller.start(now)
-    assert controller.command(now) == first  # what was prepared leaves no trace
+    assert controller.command(now) == first  # the preparation has no side effect
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""PID control against exact responses, static balances, and arms that must come to rest where they are told."""
+"""PID control compared with exact responses and static balances, and arms that must come to rest at their targets."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_errors_that_limits_keep_are_not_integrated(joint: pliant.Equations) -> 
     gains = Pid(30.0, 5.0, 80.0)
 
     class Winding:
-        """The same feedback with its commands cut and nothing else."""
+        """The same feedback with only its commands saturated."""
 
         sample_time = 0.005
 

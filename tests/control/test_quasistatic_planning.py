@@ -72,12 +72,12 @@ def test_every_pose_is_at_rest_and_the_rates_are_those_of_the_path(soft: pliant.
 def test_an_obstacle_on_the_way_is_passed(
     soft: pliant.Equations, free: Trajectory, target: np.ndarray, limits: Limits
 ) -> None:
-    """The tip with a radius of its own stays out of a ball that the free path goes through."""
+    """The tip with its own radius avoids a ball that the free path passes through."""
     ball = Sphere(tip(soft, free.q[30]) + [5e-4, 0, 0], 0.002, {"tip": 0.001})
     assert ball.clearance(soft, free.q[30]) == pytest.approx(-0.0025, abs=1e-9)
     around = plan_slow(soft, 2.0, Goal(positions={"tip": target}), limits=limits, obstacles=[ball])
     assert around.status == "converged"
-    # it is held against the ball at stations, a little may be missing between two of them
+    # the clearance is checked at stations, and may be slightly smaller between them
     assert min(ball.clearance(soft, q) for q in around.q) > -1e-4
     assert around.cost > free.cost
     assert around.inputs.min() >= 0

@@ -1,4 +1,4 @@
-"""Paths, noise, commands and designs that cannot work are refused or reported in words, not by what they lead to."""
+"""Paths, noise, commands and designs that cannot work are rejected or reported with clear messages."""
 
 from __future__ import annotations
 

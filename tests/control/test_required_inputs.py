@@ -128,7 +128,7 @@ def test_unknown_inputs_are_refused():
 
 @pytest.mark.parametrize("name", ["cart_pole", "stiff_flop"])
 def test_nothing_is_missing_where_nothing_is_wanted(name):
-    """At rest the forces balance up to round-off, which is not a share of what was asked for."""
+    """At rest the forces balance up to round-off, which is not relative to the request."""
     eqs = pliant.derive(name)
     rest = pliant.equilibrium(eqs)
     found = pliant.required_inputs(eqs, rest, a=np.zeros(len(eqs.rates)))

@@ -1,4 +1,4 @@
-"""Designs given the wrong thing: words that name the right one."""
+"""Designs with wrong arguments: messages that name the right ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_words_for_what_is_no_linear_system():
 
 
 def test_a_discrete_system_selects_signals_and_spillover_names_the_inputs_it_expects():
-    """Selected before or after it is sampled, a system is the same; a gain of other inputs is refused in words."""
+    """A system is the same if it is selected before or after sampling; a gain of other inputs is rejected with a message."""
     linear = linearize(derive("arm_with_rod"), at="initial")
     torques = linear.select(inputs="torque", outputs="tip")
     assert torques.inputs == tuple(f"torque[{k}]" for k in range(1, 7))

@@ -20,7 +20,7 @@ from pliant.model.inputs import EXPRESSION, SERIES
 
 
 class Oracle:
-    """The methods of a binding, with the same values in force."""
+    """The methods of a binding, with the same values."""
 
     def __init__(self, binding: Binding) -> None:
         self.binding = binding

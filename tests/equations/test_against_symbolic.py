@@ -316,7 +316,7 @@ def test_a_batch_is_its_states_one_by_one(sample: Any) -> None:
 
 
 def test_another_series_constants_and_held_values(sample: Any) -> None:
-    """Bindings made from one another share the program and nothing else."""
+    """Bindings derived from one another share only the program."""
     if not sample.system.signal_count:
         return
     state = (sample.t, sample.q, sample.v)
@@ -373,5 +373,5 @@ def test_numbers_that_are_not_finite(sample: Any) -> None:
     for value in (np.nan, np.inf):
         with pytest.raises(EvaluationError, match="finite"):
             binding.forward(sample.t, sample.q, np.full(binding.nv, value))
-    # and leave nothing behind
+    # and have no side effects
     np.testing.assert_array_equal(binding.forward(sample.t, sample.q, sample.v)[0], before)

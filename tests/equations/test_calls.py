@@ -58,7 +58,7 @@ TAKES = {
     "node_jacobian": "q frames", "frame_poses": "q frames", "frame_velocities": "q v frames",
     "frame_accelerations": "q v a frames", "frame_jacobian": "q frames",
 }  # fmt: skip
-"""All evaluations, with what each takes."""
+"""All evaluations, with their arguments."""
 
 
 def everything(bound: Binding, q: Any, v: Any) -> Iterator[tuple[str, Any]]:
@@ -132,7 +132,7 @@ def test_numbers_of_all_sorts_are_taken(eqs: pliant.Equations) -> None:
 
 
 def refusals(eqs: pliant.Equations, q: np.ndarray, v: np.ndarray) -> None:
-    """What is refused, with what is said of it."""
+    """Invalid arguments, with the messages."""
     long = np.zeros(len(q) + 1)
     with pytest.raises(ValueError, match=f"^q has {len(q)} numbers in this model, not {len(q) + 1}$"):
         eqs.binding.forward(0.0, long, v)
@@ -228,7 +228,7 @@ def test_large_systems_let_other_threads_run() -> None:
 
 
 def test_a_program_goes_with_its_equations() -> None:
-    """Calls and workspaces refer to their program and it to them: nothing is kept alive by that."""
+    """Calls and workspaces refer to their program and vice versa: this keeps nothing alive."""
     eqs = pliant.derive(pliant.load("pendulum"))
     q, v = eqs.initial_state()
     eqs.forward_dynamics(q, v)
@@ -330,7 +330,7 @@ def test_frames_move_as_their_poses_change(eqs: pliant.Equations) -> None:
 
 @pytest.fixture
 def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, and a package that ships nothing."""
+    """An empty cache, and a package without compiled code."""
     monkeypatch.setenv("PLIANT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PLIANT_COMPILE", "background")
     monkeypatch.setattr(libraries, "BINARY_FOLDER", tmp_path / "binary")

@@ -40,7 +40,7 @@ def test_a_contact_that_begins_after_a_slip(mu, sticks):
 
 
 def test_what_slid_goes_on_sliding_at_its_friction():
-    """Remembered at the cone, whatever round-off says: without stiffness along the slip, with it across."""
+    """At the friction cone in the memory, despite round-off: no stiffness along the slip, full stiffness across."""
     eqs = derive(load_text(BALL))
     q = eqs.binding.increment(eqs.initial_state().q, np.array([0, 0, -3e-3, 0, 0, 0]))
     there = eqs.binding.increment(q, np.array([5e-3, 0, 0, 0, 0, 0]))

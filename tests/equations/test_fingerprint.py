@@ -81,12 +81,12 @@ def test_a_function_that_calls_itself_has_a_fingerprint() -> None:
 
 
 def foreign(x: Any) -> Any:
-    """A function of somebody else, whose source may change."""
+    """A function of another package, whose source may change."""
     return x
 
 
 class Unusual:
-    """An object of somebody else."""
+    """An object of another package."""
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_other_sources_give_other_fingerprints(monkeypatch: pytest.MonkeyPatch, 
         found.append(fingerprint(SCREW))
     (tmp_path / "formula" / "made.py").unlink()
     module.formula_sources.cache_clear()
-    assert fingerprint(SCREW) is None  # nothing tells what the formulas are
+    assert fingerprint(SCREW) is None  # the formulas cannot be identified
     monkeypatch.undo()
     module.formula_sources.cache_clear()
     assert len({before, *found}) == 3

@@ -1,4 +1,4 @@
-"""Evaluations do not depend on what was evaluated before, bit for bit."""
+"""Evaluations do not depend on earlier evaluations, bit for bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs as callers give them: texts, arrays with times, functions, and what is wrong with them."""
+"""Inputs as given by callers: texts, arrays with times, functions, and their faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels that evaluate several instances at once: the code, and what the runtime makes of it."""
+"""Kernels that evaluate several instances at once: the code, and its results in the runtime."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_functions_that_call_others_are_refused():
 
 @pytest.mark.parametrize("count", [1, 3, 4, 6])
 def test_numbers_of_instances_that_do_not_fill_the_lanes(count: int):
-    """However many elements there are, what they store and dissipate is what their forces and inertia do."""
+    """For any number of elements, stored and dissipated energies are consistent with forces and inertia."""
     eqs = pliant.derive(with_rod_model(pliant.load("cantilever"), "rod", f"finite_element:{count}"))
     rng = np.random.default_rng(count)
     state = eqs.initial_state()

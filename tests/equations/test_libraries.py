@@ -50,7 +50,7 @@ def answer(path: Path) -> int:
 
 
 def small_kernels(name: str = "small", factor: float = 2.0) -> Kernels:
-    """Two kernels that nobody else has."""
+    """Two kernels that are not used elsewhere."""
     x, y = ca.SX.sym("x", 2), ca.SX.sym("y")
     value = dense_function(f"{name}_value", [x, y], [factor * x * ca.sin(y), ca.fmax(x[0], y)])
     return Kernels.of(name, value, dense_function(f"{name}_tangent", [x, y], [ca.jacobian(factor * x * ca.sin(y), y)]))
@@ -58,7 +58,7 @@ def small_kernels(name: str = "small", factor: float = 2.0) -> Kernels:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A fresh cache folder and a process that has loaded and asked for nothing."""
+    """A new cache folder and a process without loaded or requested code."""
     libraries.runtime_library()
     monkeypatch.setenv("PLIANT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(libraries, "PREBUILT_KERNELS", tmp_path / "prebuilt")
@@ -162,7 +162,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
         library = build(4)
     assert answer(library) == 4
     assert obstacle.read_text(encoding="ascii") == "in the way"
-    # said once; afterwards the same folder of this process serves
+    # warned once; afterwards the same folder of this process is used
     assert build(4) == library
 
 
@@ -270,7 +270,7 @@ def test_the_lock_of_a_killed_process_frees_itself(folder: Path) -> None:
     )  # fmt: skip
     assert holder.stdout is not None
     holder.stdout.readline()
-    assert not compiling.build(compiler, made, folder / made.file_name(), wait=False)  # somebody is at work
+    assert not compiling.build(compiler, made, folder / made.file_name(), wait=False)  # another process is compiling
     holder.kill()
     holder.wait()
     assert answer(build(10)) == 10  # at once: no time has to pass
@@ -278,7 +278,7 @@ def test_the_lock_of_a_killed_process_frees_itself(folder: Path) -> None:
 
 
 def test_a_lock_is_held_by_one_at_a_time(folder: Path) -> None:
-    """Many threads, each with a file of its own for the lock, which is removed whenever it is given back."""
+    """Many threads, each with a separate file for the lock, which is removed whenever it is released."""
     folder.mkdir()
     inside, most, done = [0], [0], [0]
 
@@ -312,7 +312,7 @@ def test_what_killed_processes_leave_is_swept(folder: Path) -> None:
     old = time.time() - 2 * compiling.ABANDONED
     for left in ("build-old", "job-old.json", "part-old"):
         os.utime(folder / left, (old, old))
-    with compiling._claimed(folder / f"held-3{compiling.SUFFIX}"):  # somebody is at work on this one
+    with compiling._claimed(folder / f"held-3{compiling.SUFFIX}"):  # another process is compiling this one
         build(11)
         kept = {p.name for p in folder.iterdir() if p.suffix not in (compiling.SUFFIX, ".sum")}
     assert kept == {"build-held-3-x", "held-3.lock", "part-new"}
@@ -630,7 +630,7 @@ def test_one_job_takes_two_libraries_at_a_time(folder: Path, tmp_path: Path) -> 
 
 
 def test_threads_share_interpreted_kernels(folder: Path, no_compiler: None) -> None:
-    """Several threads evaluate one function while others are loaded: everyone gets the numbers of its own state."""
+    """Several threads evaluate one function while others are loaded: each gets the numbers of its own state."""
     kind = kinds("cc_arm_2")[0]
     function, code = kind.functions[1], load_kernels((kind,))
     entry = code.entry(function.name())
@@ -688,7 +688,7 @@ runpy.run_path({str(Path(compiling.__file__))!r}); import json; print(json.dumps
 
 @pytest.fixture
 def refuse_to_make(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """From its call on, kernels cannot be made, and this process has loaded nothing."""
+    """After this call, kernels cannot be created, and this process has loaded nothing."""
 
     def refuse(kernels: Kernels) -> None:
         raise AssertionError(f"{kernels.name} was made")

@@ -89,7 +89,7 @@ def kkt_matrix(n: int, m: int, rng: np.random.Generator) -> sp.csc_matrix:
     A = sp.random(n, n, min(1.0, 3 / n), random_state=rng)
     M = A @ A.T + sp.diags(rng.uniform(0.5, 2, n))
     J = sp.csc_matrix(sp.random(m, n, 0.3, random_state=rng, data_rvs=lambda k: rng.normal(size=k)))
-    # every constraint has a coordinate of its own, so that the rows are independent
+    # every constraint has a separate coordinate, so that the rows are independent
     J = J + sp.csc_matrix((np.full(m, 2.0), (np.arange(m), np.arange(m))), shape=(m, n))
     zero = sp.csc_matrix((np.full(m, 1e-300), (np.arange(m), np.arange(m))), shape=(m, m))
     matrix = sp.csc_matrix(sp.bmat([[M, -J.T], [J, zero]]))
@@ -203,7 +203,7 @@ def test_singular_matrices_are_recognized(dense: bool, make: Make) -> None:
     zero_row.data[matrix.indices == 7] = 0
     assert factors.factor(zero_row.data) == SINGULAR
     assert factors.factor(np.full(matrix.nnz, np.nan)) == SINGULAR
-    # and a good matrix afterwards is solved as if nothing had happened
+    # and a regular matrix afterwards is solved without any effect of this
     assert factors.factor(matrix.data) == OK
     b = rng.normal(size=n)
     assert backward_error(matrix, factors.solve(b), b) < 1e-13
@@ -345,7 +345,7 @@ def test_rough_factors_of_what_decays_below_their_range(make: Make) -> None:
     x = factors.solve(b)
     exact = sp.linalg.spsolve(matrix, b)
     np.testing.assert_allclose(x, exact, rtol=0, atol=1e-6)
-    assert np.nextafter(0.0, 1.0) / 2 == 0 < np.nextafter(0.0, 1.0)  # tiny numbers of others are what they were
+    assert np.nextafter(0.0, 1.0) / 2 == 0 < np.nextafter(0.0, 1.0)  # denormal numbers of other code are unchanged
 
 
 def test_large_products_in_threads_give_the_same_bits(library: ctypes.CDLL) -> None:

@@ -1,6 +1,6 @@
-"""Every allocation of the runtime may fail: that is said, nothing crashes, and what was there before still works.
+"""Every allocation of the runtime may fail: this is reported without a crash, and existing objects still work.
 
-Runs in a process of its own, with a runtime whose n-th allocation fails, for all n.
+Runs in a separate process, with a runtime whose n-th allocation fails, for all n.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ void *pl_test_realloc(void *p, size_t n, HERE) { return fails(file, line) ? NULL
 
 
 def failing(source: Source) -> Source:
-    """The runtime with allocations that fail when they are told to, compiled quickly."""
+    """The runtime with allocations that fail on request, compiled quickly."""
     files = {**source.files, "failing.h": HEADER, "allocations.c": ALLOCATIONS}
     flags = [*(flag for flag in source.flags if flag != "-O3"), "-O0", "-include", "failing.h"]
     return Source(source.name, files, [*source.main, "allocations.c"], flags, source.level)
 
 
 def in_new_thread(work: Any) -> tuple[Any, str]:
-    """What work returns, or what it says it fails of; with workspaces of its own, as every thread has."""
+    """The result of an operation, or the reported failure; in a separate workspace, as every thread has."""
     found: list[Any] = [None, ""]
 
     def run() -> None:
@@ -73,7 +73,7 @@ def in_new_thread(work: Any) -> tuple[Any, str]:
 
 
 def try_all(name: str) -> dict[str, int]:
-    """Let the n-th allocation fail, for all n; returns how many there are, and how many failures were said."""
+    """Let the n-th allocation fail, for all n; returns their number, and the number of reported failures."""
     made = compiling.runtime_source
     libraries.runtime_source = lambda *given: failing(made(*given))
     runtime = libraries.runtime_library()
@@ -93,7 +93,7 @@ def try_all(name: str) -> dict[str, int]:
         found, said = in_new_thread(work)
         failed = runtime.pl_failed().decode()
         runtime.pl_fail_after(-1)
-        if not failed:  # and what has failed before has left nothing behind
+        if not failed:  # and earlier failures have no effect
             assert all(np.array_equal(x, y) for x, y in zip(found, wanted, strict=True)), said
             return {"allocations": n, "said": told}
         messages = [said] if found is None else [found[0], found[2]]

@@ -113,7 +113,7 @@ def test_values_that_overflow_are_refused_by_their_own_name():
 
 
 def test_checks_cost_little():
-    """A robot of many parts: only those are looked at that depend on the values that change."""
+    """A robot of many parts: only parts that depend on the changed values are checked."""
     eqs = derive(load("six_leg"))
     gravity = eqs.parameters["gravity"]
     eqs.at(parameters={"gravity": gravity + 1e-6})
@@ -136,7 +136,7 @@ def test_workers_check_as_well(eqs):
 
 
 def test_many_cases_are_checked_and_bound_as_single_ones():
-    """Of each case the same refusal, or the same constants, inputs and start, to the bit."""
+    """For each case the same error, or the same constants, inputs and start, bit for bit."""
     eqs, rng = derive("stiff_flop"), np.random.default_rng(5)
     names = {
         "youngs_modulus": (1e5, 2e5),

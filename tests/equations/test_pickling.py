@@ -342,7 +342,7 @@ def test_an_extended_kalman_filter_goes_on(way: Callable[[Any], Any]) -> None:
         first.correct(truth[output].values[k], k * SAMPLE, {})
         first.predict(k * SAMPLE, {})
     filters = first, way(first)
-    # one after the other: a shallow copy shares nothing that a step changes in place
+    # in sequence: a shallow copy shares nothing that a step changes in place
     for one in filters:
         for k in range(10, 20):
             one.correct(truth[output].values[k], k * SAMPLE, {})

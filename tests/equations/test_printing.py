@@ -1,4 +1,4 @@
-"""Printed equations: those of larger systems by element say what is computed, and prescribed accelerations are printed."""
+"""Printed equations: those of larger systems by element describe the computation, and prescribed accelerations are printed."""
 
 import re
 

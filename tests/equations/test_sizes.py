@@ -45,7 +45,8 @@ def test_points_on_rails_are_as_large_as_their_way_to_the_origin() -> None:
 
 
 def test_a_coordinate_is_measured_by_what_it_moves() -> None:
-    """A curvature by the turn of its own segment, a stretch by the way of its end as a share of the robot's size."""
+    """A curvature relative to the rotation of its segment, a stretch relative to the displacement of its end over the robot's
+    size."""
     eqs = derive(load("cantilever"))
     q = eqs.initial_state()[0]
     reach, sizes = eqs.binding.sizes(q)
@@ -58,7 +59,7 @@ def test_a_coordinate_is_measured_by_what_it_moves() -> None:
 
 
 def test_equations_in_sizes_are_energies() -> None:
-    """One dimension for all entries: scaled back they are what they were."""
+    """One dimension for all entries: scaling back restores them."""
     eqs = derive(load("four_bar"))
     q, v = eqs.initial_state()[:2]
     bound = eqs.binding

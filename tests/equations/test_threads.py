@@ -1,4 +1,4 @@
-"""Equations shared by threads, and workspaces used for many things: the same bits as the same work alone, in order."""
+"""Equations shared by threads, and workspaces used for many purposes: bitwise the same as the same work alone, in order."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROBOTS = {
 
 
 def work(eqs: pliant.Equations, seed: int, evaluations: int, runs: int, duration: float) -> list[np.ndarray]:
-    """Evaluations in random states, and simulations, each with inputs and parameters of its own."""
+    """Evaluations in random states, and simulations, each with its own inputs and parameters."""
     rng = np.random.default_rng(seed)
     q0, v0 = eqs.initial_state()
     names, values = list(eqs.parameters)[:2], eqs.parameters
@@ -251,7 +251,7 @@ KINDS = range(10)
 
 @pytest.mark.parametrize("robot", ["cart_pole", "four_bar", "tumbling_body", "stiff_flop", "trunk", "net"])
 def test_an_evaluation_does_not_depend_on_those_before(robot: str) -> None:
-    """Bindings, states and kinds of evaluations in random order, each against a workspace that has done nothing else."""
+    """Bindings, states and types of evaluations in random order, each compared with an unused workspace."""
     spec = pliant.load(robot, set={"cells": 6}) if robot == "net" else robot
     eqs = pliant.derive(spec)
     rng, (q0, v0) = np.random.default_rng(5), eqs.initial_state()

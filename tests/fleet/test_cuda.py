@@ -1,4 +1,4 @@
-"""Fleets on a GPU, where there is one: as on the CPU; and the words where there is none."""
+"""Fleets on a GPU, if there is one: as on the CPU; and the message if there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fleets on the CPU: equal to `simulate` robot by robot, whatever their number, their parameters and what becomes of the others."""
+"""Fleets on the CPU: equal to `simulate` for each robot, for any number of robots and parameters, even if others fail."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def _by_casadi(function: ca.Function, values: np.ndarray) -> np.ndarray:
 
 
 def _operations() -> ca.Function:
-    """Every operation that equations are made of."""
+    """Every operation that occurs in equations."""
     x = ca.SX.sym("x", 3)
     a, b, c = ca.vertsplit(x)
     near = a < b

@@ -139,7 +139,7 @@ def _names(file: Path, folders: Sequence[Path]) -> dict[str, dict[int, str]]:
 
 
 def _order(model: Any, eqs: Any, names: dict[str, dict[int, str]]) -> tuple[np.ndarray, np.ndarray]:
-    """Where each of our positions and rates stands in MuJoCo's."""
+    """Indices of our positions and rates in MuJoCo's."""
     q, v = np.zeros(len(eqs.initial_state().q), dtype=int), np.zeros(len(eqs.rates), dtype=int)
     entries = {entry.name: entry for entry in eqs.model.coordinates}
     for j, name in names["joints"].items():

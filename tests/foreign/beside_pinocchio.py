@@ -107,7 +107,7 @@ class _Theirs:
         return M, h, a, {name: pose for name, pose in poses.items() if name in self.eqs.frame_names}
 
     def losses(self, v: np.ndarray) -> np.ndarray:
-        """Damping and friction, which `rnea` knows nothing of, as the file has them."""
+        """Damping and friction of the file, which `rnea` does not include."""
         found = np.zeros(len(v))
         for mine, joint in self.joints.items():
             dynamics, entry = joint.first("dynamics"), self.coordinates.get(mine)
@@ -167,7 +167,7 @@ class _Theirs:
 
 
 def _constrained(M: np.ndarray, h: np.ndarray, J: np.ndarray) -> np.ndarray | None:
-    """Accelerations with `J a = 0`; nothing where the mass matrix does not determine them."""
+    """Accelerations with `J a = 0`; None if the mass matrix does not determine them."""
     n, m = len(h), len(J)
     whole = np.block([[M, J.T], [J, np.zeros((m, m))]])
     if not n or np.linalg.cond(whole) > WELL_DETERMINED:

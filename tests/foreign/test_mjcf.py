@@ -1,4 +1,4 @@
-"""MJCF robots: as MuJoCo has them, as text that loads to the same robot, and refused in words where they are wrong."""
+"""MJCF robots: as in MuJoCo, as text that loads to the same robot, and rejected with clear messages if invalid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URDF robots: as Pinocchio has them, as text that loads to the same robot, and refused in words where they are wrong."""
+"""URDF robots: as in Pinocchio, as text that loads to the same robot, and rejected with clear messages if invalid."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Fuzzing: `make fuzz MINUTES=10 TARGET=models SEED=1` feeds damaged input to the package until the time is over.
 
-Case n of a seed is always the same: `python tests/fuzz/fuzz.py --target models --seed 1 --case 123` runs one alone and says what
-happens. What fails is made small and written to `tests/fuzz/corpus`, which `make test` replays.
+Case n of a seed is always the same: `python tests/fuzz/fuzz.py --target models --seed 1 --case 123` runs a single one and prints
+what happens. Failing cases are minimized and written to `tests/fuzz/corpus`, which `make test` replays.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def case_of(target: Target, seed: int, number: int) -> Case:
 
 
 class Campaign:
-    """Cases of one target in a row, what they came to, and where to go on."""
+    """Successive cases of one target, their outcomes, and where to continue."""
 
     def __init__(self, target: Target, seed: int, first: int, folder: Path, corpus: Path) -> None:
         self.target, self.seed, self.next, self.folder, self.corpus = target, seed, first, folder, corpus
         self.found: Counter[str] = Counter()
         self.done, self.seconds, self.slowest = 0, 0.0, 0.0
-        self.case(first)  # makes what cases are made of, once for all workers
+        self.case(first)  # creates the data of cases, once for all workers
 
     def go_on(self, *, seconds: float, most: int) -> None:
         """Run cases for some time, and at most so many in all."""
@@ -132,7 +132,7 @@ def main() -> int:
 
 
 def one(target: Target, seed: int, number: int, folder: Path) -> int:
-    """One case in this process, with what it says."""
+    """One case in this process, with its output."""
     case = case_of(target, seed, number)
     sys.stdout.write(case.data.decode("utf-8", errors="backslashreplace") if len(case.data) < 10_000 else "")
     problem = attempt(target, case, folder)

@@ -20,7 +20,7 @@ VALUES = (
     "sobol:3", "sobol:²", "x,y", "tip", "minimal", "a" * 200, "mass", "length", "bad.yaml", "drawing.dxf",
     "pendulum@swing", "@", "x@",
 )  # fmt: skip
-"""Values that fit nothing, or only some options."""
+"""Values that fit no option, or only some."""
 SUBJECTS: dict[str, tuple[str, ...]] = {
     "pendulum": ("length", "mass", "hinge"),
     "cart_pole": ("force", "length", "friction", "hinge", "rail"),
@@ -161,7 +161,7 @@ FITTING: dict[str, tuple[str, ...]] = {
 WAITING = ("view",)
 """Commands that wait for visitors."""
 UNNAMED = ("validate",)
-"""Commands that take their time where nothing is named: all cases are run."""
+"""Commands that take long without a name: they run all cases."""
 
 
 @cache
@@ -170,7 +170,7 @@ def _parsed(name: str) -> Any:
 
 
 def commands(chance: random.Random) -> list[str]:
-    """The words of a command line: mostly a command with a model and some of its options."""
+    """The arguments of a command line: mostly a command with a model and some of its options."""
     if chance.random() < 0.03:
         return [chance.choice((*VALUES, *COMMANDS)) for _ in range(chance.randrange(1, 5))]
     name = chance.choice([name for name in COMMANDS if name not in WAITING])

@@ -67,7 +67,7 @@ def robots() -> list[tuple[str, str]]:
 
 @cache
 def drawings() -> list[tuple[str, bytes]]:
-    """Small files of all formats: how the name ends, and what is in it."""
+    """Small files of all formats: the ending of the name, and the content."""
     found = [(".dxf", _dxf()), (".obj", _obj()), (".stl", _stl_text()), (".stl", _stl_binary())]
     found += [(".ply", _ply(order)) for order in ("ascii", "binary_little_endian", "binary_big_endian")]
     found += [(".iges", _sleeve_lines())] * 2
@@ -165,7 +165,7 @@ def results() -> list[bytes]:
     with tempfile.TemporaryDirectory() as folder:
         run, path = Path(folder) / "run.nc", Path(folder) / "path.nc"
         simulate(derive(load("pendulum")), 0.05, save_every=0.01).save(run)
-        load_result(run)  # what is damaged here is sound
+        load_result(run)  # the damaged input is still valid
         continuation(derive(load("leaf_spring")), parameter="end_distance", to=0.499).save(path)
         return [run.read_bytes(), path.read_bytes()]
 
@@ -183,7 +183,7 @@ SEAL = re.compile(rb"\npliant sha256 [0-9a-f]{64}\n\Z")
 
 
 def crafted_result(chance: random.Random) -> bytes:
-    """A result with other things in it than are written, and a checksum that is right nevertheless."""
+    """A result with unexpected content, and a valid checksum."""
     data = chance.choice(results())
     seal = SEAL.search(data)
     with tempfile.TemporaryDirectory() as folder:

@@ -59,11 +59,11 @@ FOREIGN = re.compile(
     r"|invalid literal|could not convert|ufunc|<class '|Input should|infs or NaNs|out of bounds|object at 0x|Errno"
     r"|not enough values|too many values|SystemError|casadi|\.cpp|numpy\.|np\.float|takes \d+ positional|unexpected keyword"
 )
-"""Words of other libraries, which no message to users may be made of."""
+"""Words of other libraries, which must not occur in messages to users."""
 
 
 class BadMessage(AssertionError):
-    """A refusal without words, or in those of another library."""
+    """An error without a message, or with that of another library."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Target:
-    """One thing that is fuzzed.
+    """One target of fuzzing.
 
-    make: a case by chance; run: what is done with it, which raises what must not be; seconds: of the processor that a case may
-    take; pieces: ways to split data and to join it again, by which cases are made smaller.
+    make: creates a random case; run: processes it and raises unexpected errors; seconds: processor time limit of a case; pieces:
+    ways to split data and to join it again, by which cases are minimized.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Target:
 
 
 Pieces = tuple[Callable[[bytes], list[Any]], Callable[[list[Any]], bytes]]
-"""A way to split data, and one to join what is left of it."""
+"""A function that splits data, and one that joins the remaining parts."""
 
 LINES = (lambda data: data.splitlines(keepends=True), b"".join)
 BYTES = (lambda data: [data[k : k + 1] for k in range(len(data))], b"".join)
@@ -102,7 +102,7 @@ WORDS = (
 
 @contextlib.contextmanager
 def refusals(*expected: type[Exception]) -> Iterator[None]:
-    """Allow exceptions of these kinds, with words that people understand."""
+    """Allow exceptions of these types, with understandable messages."""
     try:
         yield
     except expected as error:
@@ -110,7 +110,7 @@ def refusals(*expected: type[Exception]) -> Iterator[None]:
 
 
 def check_words(text: str) -> None:
-    """Raise BadMessage for words that no user should read."""
+    """Raise BadMessage for words that users should not see."""
     if not text.strip():
         raise BadMessage("an error without a message")
     if found := FOREIGN.search(text):
@@ -213,7 +213,7 @@ def _read_result(case: Case, folder: Path) -> None:
     path = written(case, folder)
     for read in (load_result, load_path):
         with refusals(ResultFileError), warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # partial ones are read with a word
+            warnings.simplefilter("ignore", UserWarning)  # partial ones are read with a warning
             str(read(path))
 
 
@@ -323,7 +323,7 @@ def prepare(words: Sequence[str], folder: Path) -> None:
 
 
 def _run(arguments: list[str], environment: dict[str, str]) -> None:
-    """A command ends with 0, or with 2 and words on what to change; JSON that was asked for is JSON."""
+    """A command ends with 0, or with 2 and a message with a suggestion; requested JSON is JSON."""
     out, err = io.StringIO(), io.StringIO()
     kept = {name: os.environ.get(name) for name in environment}
     os.environ.update(environment, PLIANT_DEBUG="1")

@@ -44,7 +44,7 @@ def mutate(text: str, chance: random.Random) -> str:
 
 
 def mutate_numbers(text: str, chance: random.Random) -> str:
-    """The text with one to four other numbers: what is read is mostly sound."""
+    """The text with one to four other numbers: it is mostly still valid."""
     for _ in range(chance.choice((1, 1, 2, 4))):
         text = _number(text, chance)
     return text

@@ -1,4 +1,4 @@
-"""Watched workers notice whatever can go wrong, and cases that fail are made small."""
+"""Monitored workers detect all kinds of failures, and failing cases are minimized."""
 
 from __future__ import annotations
 

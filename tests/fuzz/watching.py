@@ -1,4 +1,4 @@
-"""Cases run in processes of their own, which are watched: no foreign exception, no hang, no memory without end, no crash."""
+"""Cases run in separate processes, which are monitored: no foreign exception, no hang, no unlimited memory, no crash."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ HERE = str(Path(__file__).parent)
 
 @dataclass(frozen=True)
 class Problem:
-    """What went wrong with a case: its kind (an exception, `hang`, `memory` or a signal), where in the package, and all words."""
+    """The failure of a case: its kind (an exception, `hang`, `memory` or a signal), its location in the package, and the full
+    text."""
 
     kind: str
     place: str
@@ -108,7 +109,7 @@ def _one_worker(target: Target, case: Callable[[int], Case], numbers: range, fol
                     told += 1
                 if not said:
                     lost = PLACE.unpack_from(at)[0]
-                    for number in numbers[told:lost]:  # done, but not yet told
+                    for number in numbers[told:lost]:  # done, but not yet reported
                         yield Outcome(number, None, 0.0)
                     problem = _loss(pid, killed, trace)
                     told = len(numbers) + 1
@@ -153,7 +154,7 @@ def _work(
 
 
 def _next_message(messages: TextIO, pid: int, at: mmap.mmap, limit: float) -> tuple[list[Any], float, bool]:
-    """What a worker says next, nothing if it is lost; seconds of its last case, and whether it was ended for taking too long."""
+    """The next message of a worker, None if it is lost; seconds of its last case, and whether it was ended by the time limit."""
     case, start, begin = -1, 0.0, 0.0
     while True:
         ready, _, _ = select.select([messages], [], [], TELLING)

@@ -1,4 +1,4 @@
-"""What has no derivatives, and what was written wrong, is said in words."""
+"""Quantities without derivatives and invalid arguments are rejected with clear messages."""
 
 from __future__ import annotations
 

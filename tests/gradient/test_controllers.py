@@ -84,7 +84,7 @@ def pid(eqs: pliant.Equations, task: Any, target: list[float], gain: float, **mo
 def error(
     eqs: pliant.Equations, by: list[str], method: pliant.Method = FIXED, share: float = 1e-4, **options: Any
 ) -> float:
-    """Outputs are looked at on a sample of the controller and between two."""
+    """Outputs are evaluated at a sample of the controller and between two."""
     options = {"until": 0.06, "save_at": [0.03, 0.055]} | options
     f = pliant.differentiable(eqs, list(eqs.model.spec.outputs), by, method=method, **options)
     return largest_error(f, share=share)
@@ -147,7 +147,7 @@ def test_pid_on_rods_starts_where_they_rest() -> None:
 
 
 def test_controllers_of_the_model_change_with_its_parameters() -> None:
-    """Gains, paths, and what the controller knows of the robot."""
+    """Gains, paths, and the controller's model of the robot."""
     eqs = equations(ARM + DESCRIBED)
     assert error(eqs, ["kp", "kd", "mass"]) < 5e-7
     assert error(eqs, ["raise.integral", "kp"], share=1e-3) < 5e-7

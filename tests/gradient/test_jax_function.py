@@ -1,4 +1,4 @@
-"""Motions in JAX: gradients by its own rules, under jit, over batches of cases; words where it cannot be."""
+"""Motions in JAX: gradients by its own rules, under jit, over batches of cases; messages if that is impossible."""
 
 from __future__ import annotations
 

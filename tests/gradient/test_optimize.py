@@ -1,4 +1,4 @@
-"""Best values: against what is known in closed form and against each other's methods; conditions; words for bad input."""
+"""Optimal values: compared with closed forms and among methods; conditions; messages for bad input."""
 
 from __future__ import annotations
 

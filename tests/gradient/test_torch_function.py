@@ -1,4 +1,4 @@
-"""Motions in PyTorch: `backward`, types, words where it cannot be. Skipped where torch is not installed."""
+"""Motions in PyTorch: `backward`, types, messages if that is impossible. Skipped if torch is not installed."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_the_wrench_acts_at_the_tip_in_the_named_axes() -> None:
 def test_code_and_memory_are_counted() -> None:
     rows = compare(pliant.load("cantilever", set={"tip_force": 0.02}), "rod", ["pcs:2", "pcs:8", "pcc:2"], until=0.02)
     few, many, arcs = rows
-    # elements of a kind share their code, and have memory of their own
+    # elements of one type share their code, and have separate memory
     assert few.code_kb == many.code_kb > 10
     assert many.memory_kb > 1.5 * few.memory_kb > 10
     assert arcs.code_kb != few.code_kb

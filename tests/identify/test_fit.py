@@ -127,7 +127,7 @@ def test_the_command_prints_one_object(recording, tmp_path, capsys):
 
 
 def test_the_page_of_a_fit_has_everything_that_was_found(recording, tmp_path, capsys):
-    """Intervals, correlations, folds, a profile, and the model beside what was measured."""
+    """Intervals, correlations, folds, a profile, and the model compared with the measurements."""
     file, table, page = tmp_path / "cart.yaml", tmp_path / "cart.csv", tmp_path / "fit.html"
     file.write_text(ROBOT)
     few = slice(0, 60)
@@ -150,7 +150,7 @@ def test_the_page_of_a_fit_has_everything_that_was_found(recording, tmp_path, ca
     ):
         assert title in html
     assert answer["message"].startswith("converged: ")
-    # a line for each stage, whatever happens within
+    # a line for each stage in any case
     stages = [line.partition(":")[0] for line in captured.err.splitlines() if "evaluation" in line]
     assert list(dict.fromkeys(stages)) == ["fit", "cross-validation in 2 folds", "profile of damping"]
     assert "evaluations, mean error" in captured.err
@@ -170,7 +170,7 @@ outputs: {tip: {frame: ruler.tip, component: x}}
 
 
 def test_rods_that_are_divided_too_coarsely_are_a_remark():
-    """A cantilever of two arcs is too stiff by more than what is left over tells; the shift is that of a fit to finer rods."""
+    """A cantilever of two arcs is too stiff by more than the residual shows; the shift is that of a fit to finer rods."""
     inertia, modulus = 20e-3 * 0.8e-3**3 / 12, 185e9
     pull = np.linspace(0.02, 0.2, 10)
     bend = pull * 0.25**3 / (3 * modulus * inertia) + np.random.default_rng(1).normal(scale=1e-5, size=10)

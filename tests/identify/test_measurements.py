@@ -224,7 +224,7 @@ def test_poses_at_rest_need_no_times(tmp_path, capsys):
 
 
 def test_recordings_with_the_same_label_share_a_value():
-    """Four poses as recordings of their own: the zero differs between two days, and folds and groups go across recordings."""
+    """Four poses as separate recordings: the zero differs between two days, and folds and groups span recordings."""
     push, zero = np.array([0.5, 1.0, 1.5, 2.0]), {"monday": 1e-3, "friday": 4e-3}
     days = ["monday", "friday", "friday", "monday"]
     given = [

@@ -1,4 +1,4 @@
-"""Recordings of forces: errors are told in the unit of the output."""
+"""Recordings of forces: errors are reported in the unit of the output."""
 
 from __future__ import annotations
 

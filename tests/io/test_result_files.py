@@ -1,4 +1,4 @@
-"""Files of results that are old, damaged, or made to do harm: read, or refused in words, and never for long."""
+"""Files of results that are old, damaged, or malicious: read, or rejected with a clear message, in bounded time."""
 
 import hashlib
 import os
@@ -195,7 +195,7 @@ def test_what_results_do_not_have_is_refused(tmp_path, case):
 
 
 def test_numbers_that_are_not_in_the_file_are_not_made_up(tmp_path):
-    """Two hundred million zeros that nobody has written: 1.6 GB in memory, nothing on disk."""
+    """Two hundred million zeros that were never written: 1.6 GB in memory, nothing on disk."""
 
     def change(content):
         content.create_dataset("time", shape=(200_000_000,), dtype="f8").make_scale("time")

@@ -47,7 +47,7 @@ EVERY_ROBOT = [(robot.name, variant) for robot in bundled_robots() for variant i
 
 @pytest.mark.parametrize(("name", "variant"), EVERY_ROBOT, ids=lambda x: x or "-")
 def test_every_bundled_robot_saves_and_loads(name, variant, tmp_path):
-    """Three short steps from the initial pose: what is saved has all the names that the robot has."""
+    """Three short steps from the initial pose: the saved result has all names of the robot."""
     eqs = derive(load(name, variant=variant))
     run = simulate(eqs, 3e-6, start="initial", method=GeneralizedAlpha(step=1e-6), save_every=1e-6, controllers=())
     run.save(tmp_path / "run.nc")
@@ -115,7 +115,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_rubbish(run, tmp_path, monkeypat
 
 
 def test_a_real_full_device_is_reported(run, tmp_path):
-    """A file-size limit stands in for a full disk: the write itself fails half-way."""
+    """A file-size limit simulates a full disk: the write itself fails half-way."""
     resource = pytest.importorskip("resource")
     import signal
 
@@ -163,7 +163,7 @@ def test_an_interrupted_run_leaves_a_readable_file(run, tmp_path):
     assert path.read_bytes() == before  # the earlier result is not replaced
     simulate(derive(load("four_bar")), 0.1, out=path)
     assert path.read_bytes() != before
-    assert [p.name for p in tmp_path.iterdir()] == ["run.nc"]  # and what it has come to stands for the part
+    assert [p.name for p in tmp_path.iterdir()] == ["run.nc"]  # and its result so far represents the part
 
 
 def test_a_failing_run_does_not_replace_a_good_result(run, tmp_path):
@@ -216,7 +216,7 @@ def test_format_name_is_part_of_the_file(run, tmp_path):
 
 
 def test_a_run_that_dies_leaves_what_it_had_saved(tmp_path, monkeypatch):
-    """Files are written on the way: a program that is killed keeps the last of them, whole."""
+    """Files are written during the run: after a program is killed the last of them is complete."""
     from pliant.solve.motion import simulate as module
 
     monkeypatch.setattr(module, "LEAST_SAVE_COST", 0.0)

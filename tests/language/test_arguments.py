@@ -1,4 +1,4 @@
-"""What callers hand over in Python: wrong values are refused by one kind of error that says what, where and what to do."""
+"""Arguments in Python: wrong values are rejected by one type of error with the reason, the location and a suggestion."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_values_on_and_within_the_limits_are_taken(slider):
     wide = pliant.equilibrium(slider, parameters={"stiffness": 2000.0, "hardest": 3000.0})
     assert wide.q[0] == pytest.approx(-9.81 / 2000)
     assert pliant.equilibrium(slider, parameters={"stiffness": np.array([20.0])}).q[0] == pytest.approx(-9.81 / 20)
-    # the limit holds for a value that was in force before, too
+    # the limit also applies to an earlier value
     slider.at(parameters={"stiffness": 5000.0}, within_limits=False).binding.mass_matrix([0.0])
     with pytest.raises(ArgumentError, match="above its maximum"):
         pliant.equilibrium(slider, parameters={"stiffness": 5000.0})

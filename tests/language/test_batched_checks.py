@@ -1,4 +1,4 @@
-"""Checks of many cases at once say of each what they say of it alone."""
+"""Checks of many cases at once give the same result for each as separate checks."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Time limits: what asks is told, what does not ask is ended by the alarm of a command."""
+"""Time limits: analyses that check them stop, everything else is ended by the alarm of a command."""
 
 from __future__ import annotations
 

@@ -52,4 +52,4 @@ def test_robots_are_told_by_their_root_element() -> None:
     assert reader_of(b"<mujoco/>").__name__ == "read_mjcf"
     assert reader_of(b"<!-- <robot> --><sdf>") is None
     assert reader_of(b"robot: 1") is None
-    assert reader_of(b"<!---->" * 20_000 + b"<") is None  # read once, whatever is tried
+    assert reader_of(b"<!---->" * 20_000 + b"<") is None  # read once in any case

@@ -1,4 +1,4 @@
-"""The one list of limits, and what `PLIANT_LIMITS` makes of it."""
+"""The list of limits, and the effect of `PLIANT_LIMITS`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recordings: the same columns with the same units from every format, and words for what is wrong with a file."""
+"""Recordings: the same columns with the same units from every format, and messages for faults of a file."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_result_drives_and_is_compared_like_any_recording(eqs, run, tmp_path):
 
 
 def test_files_of_other_programs(tmp_path):
-    """Units in square or round brackets, after an underscore, in a row of their own; semicolons with decimal commas; tabs."""
+    """Units in square or round brackets, after an underscore, in a separate row; semicolons with decimal commas; tabs."""
     wanted = {"x": [2e-3, 4e-3], "p1": [1e3, 2e3]}
     texts = {
         "brackets": "t [ms],x [mm],p1 [kPa]\n0,2,1\n500,4,2\n",
@@ -211,7 +211,7 @@ def test_a_model_reads_the_column_of_a_result(run, tmp_path):
 
 
 def test_rows_without_a_measured_number_are_left_out(eqs, tmp_path):
-    """As a lab records: comments, names of its own, a clock that does not start at zero, lost markers."""
+    """As recorded in a lab: comments, other names, a clock that does not start at zero, lost markers."""
     times = np.linspace(0, 2, 81)
     run = pliant.simulate(
         eqs, 2.0, save_at=times, rtol=1e-8, parameters={"stiffness": 40.0}, inputs={"pull": "1 N*sin(5*t/(1 s))"}

@@ -143,7 +143,7 @@ def test_text_reads_back_to_the_same_tree(tree: Node) -> None:
 @given(trees)
 @settings(max_examples=200, deadline=None, derandomize=True)
 def test_numbers_arrays_and_symbols_agree(tree: Node) -> None:
-    assume("atan2" not in to_text(tree))  # it tells -0 from 0, which symbols do not
+    assume("atan2" not in to_text(tree))  # it distinguishes -0 from 0, which symbols do not
     values = {"length": 0.3, "mass": 2.0, "t": 1.5, "left/length": 0.7}
     try:
         expected = float(evaluate(tree, values))

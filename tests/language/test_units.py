@@ -1,4 +1,4 @@
-"""Units: every one against another library, compound ones, and what is refused."""
+"""Units: each compared with another library, compound ones, and rejected texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forces and lengths of edges of meshes: equilibrium of a node, rates, and what is refused."""
+"""Forces and lengths of edges of meshes: equilibrium of a node, rates, and faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edges of a mesh with values of their own: forces of single edges, rods in place of beams, and what is refused."""
+"""Edges of a mesh with separate values: forces of single edges, rods instead of beams, and faults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LENGTH, EA, TIME = 0.2, 30.0, 2e-3
 LINE = "0\nSECTION\n2\nHEADER\n9\n$INSUNITS\n70\n6\n0\nENDSEC\n0\nSECTION\n2\nENTITIES\n" + "".join(
     f"0\nLINE\n8\n0\n10\n{a}\n20\n0\n30\n0\n11\n{b}\n21\n0\n31\n0\n" for a, b in ((0.0, 0.2), (0.2, 0.4))
 ) + "0\nENDSEC\n0\nEOF\n"  # fmt: skip
-"""Two edges in a row along x."""
+"""Two edges in series along x."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Meshes against exact answers: mass and inertia, catenaries, beams, slack ropes; and what is wrong in a file."""
+"""Meshes compared with exact solutions: mass and inertia, catenaries, beams, slack ropes; and faults of model files."""
 
 from __future__ import annotations
 
@@ -328,7 +328,7 @@ meshes: {{cloth: {{type: shell, {mesh}, section: bar{material}}}}}
 
 
 def test_nodes_by_the_names_of_the_file(tmp_path: Path) -> None:
-    """Lines of the layer `seam` hold the net, though nothing else tells them from the others."""
+    """Lines of the layer `seam` support the net, although only the layer distinguishes them from the others."""
     (tmp_path / "a.dxf").write_text(dxf(ZIGZAG).replace("8\n0\n", "8\nseam\n", 2))
     held = "sets: {top: {label: seam}}, held: {top: world}, ends: free"
     mesh = f"{{type: membrane, drawing: {{file: a.dxf}}, mass: 1 kg, stiffness: 1 N, {held}}}"

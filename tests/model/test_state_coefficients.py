@@ -1,4 +1,4 @@
-"""Coefficients that depend on the state in text: forces, derivatives and energies, and what is said where they cannot."""
+"""Coefficients that depend on the state in text: forces, derivatives and energies, and messages for invalid ones."""
 
 import json
 

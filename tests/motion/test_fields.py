@@ -1,4 +1,4 @@
-"""Names of constants: what is written by name is read by the same name, and nothing is lost or doubled."""
+"""Names of constants: values written by name are read by the same name, without loss or duplication."""
 
 import casadi as ca
 import numpy as np

@@ -1,4 +1,4 @@
-"""Outputs of contacts: quantities in sum and between two things, in motions, states, poses at rest and linear systems."""
+"""Outputs of contacts: sums, and quantities between two parts, in motions, states, equilibria and linear systems."""
 
 from __future__ import annotations
 

@@ -253,7 +253,7 @@ def test_derivatives(robot):
 
 
 def test_models_that_are_attached(tmp_path):
-    """Their outputs go along, and the weld that holds them can be asked for."""
+    """Their outputs are included, and the weld that holds them can be used."""
     (tmp_path / "leg.yaml").write_text(PENDULUM)
     text = """\
 pliant: 1

@@ -1,4 +1,4 @@
-"""Rayleigh damping: the ratio asked for at two modes, none for motions of the whole rod."""
+"""Rayleigh damping: the requested ratio of two modes, none for rigid-body motions of the rod."""
 
 import numpy as np
 import pytest

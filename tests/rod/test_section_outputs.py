@@ -208,7 +208,7 @@ def test_a_place_moves_with_parameters():
 
 
 def test_profiles(tmp_path):
-    """Arc lengths go along into results, files and plots."""
+    """Arc lengths are included in results, files and plots."""
     text = ARM.replace("MODEL", "{kind: pcs, elements: 4}").replace("GRAVITY", "-9.81")
     text = text.replace("length: 0.3 m", "length: =reach")
     text += "  bends: {rod: arm, stations: 7, quantity: curvature, component: y}\n"

@@ -48,7 +48,7 @@ def on_arc(s, angle=80 * np.pi / 180):
 
 
 def imbalance(eqs):
-    """Largest force at the start, as a share of what the stiffness makes of a unit motion."""
+    """Largest initial force, relative to that of a unit displacement."""
     q, v = eqs.initial_state()
     stiffness = np.abs(eqs.linearization(q, v, a=v, multipliers=np.zeros(0)).stiffness).max()
     return np.abs(eqs.bias(q, v)).max() / stiffness, eqs.energy(q, v).potential

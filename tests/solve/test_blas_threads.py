@@ -99,7 +99,7 @@ def test_analyses_use_it(library, monkeypatch):
 
 
 def test_a_process_has_its_threads_back():
-    """The real library: whatever it has before, it has after, and one within."""
+    """The real library: the previous number is restored afterwards, and it is one within."""
     program = """
 from pliant.solve.blas_threads import _LIMIT, one_blas_thread
 before = [x.get_num_threads() for x in _LIMIT.libraries]

@@ -1,4 +1,4 @@
-"""Starts: what is carried moves with what carries it, motions set their coordinates, and what was given stays or is said."""
+"""Initial states: carried nodes move with their carriers, motions set their coordinates, specified values are kept or reported."""
 
 import numpy as np
 import pytest
@@ -155,7 +155,7 @@ joints:
     assert warnings == ()
     late = eqs.initial_state(t=0.1)
     assert late.q[-1] == pytest.approx(1.0)
-    # a value that contradicts the motion is said
+    # a value that contradicts the motion is reported
     _, _, (note,), _, _ = started(eqs, {"bend": 0.1})
     assert "requested values" in note
     assert "bend from 0.1 to 0.7" in note
@@ -182,7 +182,7 @@ links: {spring: {type: axial, between: [a, b], spring: {coefficient: 100 N/m, re
 
 
 def test_a_frame_that_is_driven_takes_its_rod_along():
-    """A body on a free joint follows a prescribed frame; the sections of the rod on it have poses of their own."""
+    """A body on a free joint follows a prescribed frame; the sections of the rod on it have their own poses."""
     text = CARRIED.replace("JOINT", "free").replace("HOW", "z: {}").replace("KIND", "finite_element")
     text += """
 constraints:
@@ -239,7 +239,7 @@ def test_what_cannot_be_kept_is_said(four_bar):
 
 
 def test_rods_keep_their_shape_where_joints_can_give_way():
-    """The coupler of a four-bar is soft: its other joints move for the one that is asked for, and it stays straight."""
+    """The coupler of a four-bar is soft: its other joints adapt to the requested one, and it stays straight."""
     eqs = derive(load("flexible_four_bar"))
     stiff = started(derive(load("four_bar")), {"q1": 0.2})[0]
     q, _, _, _, _ = started(eqs, {"q1": 0.2})
@@ -272,7 +272,7 @@ def test_a_state_that_is_closed_stays_as_it_is(four_bar):
     assert made.messages == ()
 
 
-# -- constraints that hold nothing -------------------------------------------------------------------------------------
+# -- constraints without effect -------------------------------------------------------------------------------------
 
 SWINGING = """
 pliant: 1

@@ -14,7 +14,7 @@ from pliant.language.tree import Tree, parse_yaml
 from pliant.spec.reader import check_source
 
 LINE = 1_000_000
-"""The damaged scalar is put on a line of its own, so that a fault is known to be meant for it."""
+"""The damaged scalar is put on a separate line, so that a fault can be attributed to it."""
 
 DAMAGES: dict[str, tuple[float | str, ...]] = {
     "an unknown name": ("=no_such_name",),

@@ -1,6 +1,6 @@
-"""Hand-broken models: each with everything that `pliant check` says about it.
+"""Models with deliberate faults: each with the complete output of `pliant check`.
 
-The files are in `broken/`; `broken/expected.txt` holds the faults of each, as a person sees them. To look at what
+The files are in `broken/`; `broken/expected.txt` contains the faults of each, as displayed. To see what
 changed after changing a message, run `python tests/spec/test_broken.py`, which writes the file again.
 """
 

@@ -1,4 +1,4 @@
-"""No scalar of a model goes unchecked: whatever is wrong with one is said at its place, in every kind of part and variant.
+"""No scalar of a model goes unchecked: every fault is reported at its location, in every type of part and variant.
 
 One scalar of each kind of field is damaged, by the ways in which a number is not finite in turn; with PLIANT_FUZZ set, all
 scalars of all models are, in all ways, which takes minutes.

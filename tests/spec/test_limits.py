@@ -92,9 +92,7 @@ def test_a_file_that_a_model_names_is_called_what_it_is(key: str, tmp_path: Path
 
 def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.yaml").write_text(HEAD)
-    monkeypatch.setattr(
-        "pliant.language.source.os.access", lambda path, mode: False
-    )  # whoever runs the tests may be root
+    monkeypatch.setattr("pliant.language.source.os.access", lambda path, mode: False)  # the tests may be run as root
     assert "permission denied" in str(check(tmp_path / "a.yaml")[0])
 
 

@@ -1,4 +1,4 @@
-"""Remarks: what can be right but is rarely meant, and nothing about robots that are as they should be."""
+"""Remarks: on values that are valid but rarely intended, and none on ordinary robots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many analyses give what single ones give, to the bit, on any number of threads and on executors."""
+"""Many analyses are bitwise identical to single ones, on any number of threads and on executors."""
 
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -232,7 +232,7 @@ def test_tasks_are_few_where_each_is_a_job_that_has_to_be_started():
 
 
 class Later:
-    """A job as submitit has them: asked whether it is done, and no future of Python's own."""
+    """A job like submitit's: it is polled, and is not a future of Python."""
 
     def __init__(self, work):
         self.work, self.asked = work, 0

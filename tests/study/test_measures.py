@@ -1,4 +1,4 @@
-"""Which number ranks the cases of a study where nothing is said."""
+"""The default number that ranks the cases of a study."""
 
 import numpy as np
 

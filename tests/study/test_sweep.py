@@ -96,14 +96,14 @@ def wait_for(condition, seconds=60.0):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_sweep_that_is_killed_ten_times_loses_nothing(swing, tmp_path):
-    """Each time at some moment, begun again each time: all cases are there in the end, once, as if nothing had happened."""
+    """Killed at random times and restarted each time: all cases are completed in the end, once, as without interruptions."""
     eqs = pliant.derive(swing)
     swept(eqs, tmp_path / "warm", 2)
     random.seed(4)
     written, journal = [], tmp_path / "runs" / JOURNAL
     while len(written) < 10:
         number = child(lambda: swept(eqs, tmp_path / "runs", 1000, until=0.5))
-        # bytes say nothing: a kill may leave half a record, which the next run cuts off and writes anew
+        # sizes are not compared: a kill may leave half a record, which the next run removes and writes again
         wait_for(lambda: recorded(journal) > max([0, *written]))
         time.sleep(0.01 * random.random())
         os.kill(number, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Kinds of surfaces: where they are, what stands and rolls on them, and what is wrong in a file."""
+"""Types of surfaces: their positions, bodies that stand and roll on them, and faults of model files."""
 
 from __future__ import annotations
 

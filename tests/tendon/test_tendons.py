@@ -1,4 +1,4 @@
-"""Tendons in whole robots: work, energy, slackness, agreement of kinds, what is shown of them."""
+"""Tendons in complete robots: work, energy, slackness, agreement of types, display."""
 
 import numpy as np
 import pytest

@@ -34,7 +34,7 @@ from pliant.spec.flattening import flatten
 
 Value = Callable[[Any], float]
 UNSCALED = ("parameters", "inputs")
-"""Collections whose values have no field of their own to be measured in; only the times in them change."""
+"""Collections whose values have no field with a dimension; only the times in them change."""
 DROPPED = ("outputs", "control")
 """Collections that motions do not need."""
 

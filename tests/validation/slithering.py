@@ -1,4 +1,4 @@
-"""A snake of given shape on dry ground, moved by friction alone: the estimate that the bundled `snake` is held against.
+"""A snake of given shape on dry ground, moved by friction alone: the reference of the bundled `snake`.
 
 D. Hu, J. Nirody, T. Scott and M. Shelley, The mechanics of slithering locomotion, PNAS 106 (2009), without inertia.
 """

@@ -20,9 +20,9 @@ LONGEST = 10.0
 """Processor time after which a run is stopped [s], and judged by what it has computed: some robots tear themselves apart and
 vibrate a million times in a second. Robots of the few below take one."""
 CLOSED = 1e-8
-"""Largest constraint error, as a share of the robot's size [-]."""
+"""Largest constraint error, relative to the robot's size [-]."""
 BALANCED = 0.05
-"""Share of the energy exchanged that may be missing without a word."""
+"""Fraction of the exchanged energy that may be missing without a remark."""
 
 
 SEEDS = [2, 3, 6, 7, 9, 10, 11, 13, 14, 18, 20, 22, 23, 26, 27, 28, 31, 35, 40, 42, 1071, 426]
@@ -37,7 +37,7 @@ class Energies:
 
     @property
     def missing(self) -> float:
-        """The most that the balance is open by at any time, as a share of what is exchanged."""
+        """Largest error of the balance at any time, relative to the exchanged energy."""
         kinetic, potential, dissipated, supplied = self.rows
         balance = kinetic + potential + dissipated - supplied
         scale = max(float(kinetic.max()), *(float(np.ptp(x)) for x in self.rows[1:]))

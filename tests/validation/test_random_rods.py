@@ -21,7 +21,7 @@ FINENESS = {
 }
 """What refines a rod model, and a coarse value of it."""
 REACHED = 3e-6
-"""Distance of tips at which models agree, as a share of the rod's length: what searches for a rest leave over is below it."""
+"""Distance of tips at which models agree, relative to the rod's length: remaining errors of equilibria are below it."""
 
 SEEDS = [1, 5, 6, 25]
 """Rods with a body at the tip, an arc as shape, a chamber and a tendon between them, all bent by their weight."""

@@ -1,4 +1,4 @@
-"""How cases are run and told: outcomes, what is missing, names, the command and its page."""
+"""Running and reporting of cases: outcomes, missing requirements, names, the command and its page."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from pliant.validation.running import NotRun, ValidationResults, missing, run_ca
 
 
 def made(found, **options):
-    """An entry that gives what it is told to."""
+    """An entry that returns a given result."""
     options = {"tolerance": 0.1, "compared": "A number", "source": "Somebody, somewhere (1900).", **options}
     return Entry("made_up", "A case <made up>", Case(found, "Statics", **options))
 

@@ -1,4 +1,4 @@
-"""The same robot in other units moves, rests and vibrates alike: no solver has a length, a mass or a time of its own.
+"""The same robot in other units moves, rests and vibrates alike: no solver contains a length, a mass or a time.
 
 The environment variable PLIANT_SCALED_ROBOTS names other robots than the few that run by default, or `all` of the bundled ones.
 """
@@ -18,7 +18,7 @@ from pliant.language import dimension as dim
 from pliant.spec.reader import bundled_robots
 
 SAME = 1e-8
-"""Largest difference, as a share of the robot's size or of the fastest eigenvalue."""
+"""Largest difference, relative to the robot's size or to the fastest eigenvalue."""
 UNITS = {
     "nanometres": Units(length=4.0**-13, mass=4.0**-39),
     "micrometres and micrograms": Units(length=4.0**-10, mass=4.0**-15),

@@ -35,7 +35,7 @@ class Browser:
         return [entry["message"] for entry in self.log("browser") if entry["level"] == "SEVERE"]
 
     def requests(self):
-        """Addresses that pages asked for since the last opening."""
+        """Addresses that pages requested since the last opening."""
         messages = [json.loads(entry["message"])["message"] for entry in self.log("performance")]
         return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
 

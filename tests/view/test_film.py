@@ -1,4 +1,4 @@
-"""Films: as long as they should be, moving, and honest about what is missing."""
+"""Films: the right length, moving, and with messages about missing programs."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""`pliant show MODEL --mesh`: the numbered picture of meshes, and the table of what was read."""
+"""`pliant show MODEL --mesh`: the numbered picture of meshes, and the table of imported data."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Names on pictures stand beside what they name, not on one another."""
+"""Names on pictures are next to their parts, not on one another."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ print(matplotlib.get_backend(), len(plt.get_fignums()), all(ax.figure.number in 
 
 @pytest.mark.parametrize("backend", ["svg", "pdf", ""])
 def test_plots_are_figures_of_the_backend_that_the_notebook_has(backend):
-    """A notebook shows the open figures of pyplot at the end of a cell, if nobody has put another backend in its place."""
+    """A notebook shows the open figures of pyplot at the end of a cell, unless another backend has been set."""
     given = (
         {**os.environ, "MPLBACKEND": backend} if backend else {k: v for k, v in os.environ.items() if k != "MPLBACKEND"}
     )

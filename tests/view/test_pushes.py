@@ -1,4 +1,4 @@
-"""Forces of contacts in pictures: an arrow where things touch, as long as they do."""
+"""Forces of contacts in pictures: an arrow at each contact, as long as it lasts."""
 
 from __future__ import annotations
 

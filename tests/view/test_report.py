@@ -1,4 +1,4 @@
-"""Reports: what stands in them, that they hold nothing from models but text, and how they behave in a browser."""
+"""Reports: their contents, that they contain only text from models, and their behaviour in a browser."""
 
 import base64
 import json

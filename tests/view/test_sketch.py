@@ -1,4 +1,4 @@
-"""Pictures: what is drawn, from where, and that nothing is cut off."""
+"""Pictures: their contents and camera, and that nothing is cut off."""
 
 import json
 
@@ -97,7 +97,7 @@ def test_a_camera_is_right_handed_whatever_it_looks_along():
 
 @pytest.mark.parametrize("kind", ["pcs", "cosserat", "finite_element", "pseudo_rigid", "polynomial", "pcc"])
 def test_a_bent_rod_is_an_arc(kind):
-    """Also if the model knows the poses of its two ends alone (pcc): a cubic piece is within 0.1 % of an arc of 2 rad."""
+    """Also if the model provides only the poses of its two ends (pcc): a cubic piece is within 0.1 % of an arc of 2 rad."""
     model = f"{{kind: {kind}}}" if kind in ("polynomial", "pcc") else f"{{kind: {kind}, elements: 10}}"
     text = f"""
 pliant: 1

@@ -1,4 +1,4 @@
-"""Scenes and stages: everything stands where the equations put it, whatever draws it."""
+"""Scenes and stages: everything is at the position given by the equations, for any renderer."""
 
 from dataclasses import replace
 

@@ -1,6 +1,6 @@
-"""Robots to export, and what tests do with exported C: compile, run, compare with the engine here.
+"""Robots to export, and helpers for exported C: compile, run, compare with the engine here.
 
-Robots without a name of their own are all called `robot` in C, so that their runtimes are the same files, compiled once.
+Robots without a name are all called `robot` in C, so that their runtimes are the same files, compiled once.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ outputs:
   stored: {energy: elastic, part: floor}
 """
 
-# squeezed beyond what its law knows: long steps have no solution that Newton's method finds
+# compressed beyond the range of its law: long steps have no solution that Newton's method finds
 SQUEEZED = """
 pliant: 1
 world: {gravity: [0, 0, 0]}
@@ -174,7 +174,7 @@ class Export:
         return program
 
     def write(self, text: str) -> Path:
-        """A C file that uses the robot; `robot_` in it stands for the robot's own prefix."""
+        """A C file that uses the robot; `robot_` in it is replaced by the robot's prefix."""
         text = text.replace("robot_.h", f"{self.name}.h")
         text = text.replace("ROBOT_", f"{self.name.upper()}_").replace("robot_", f"{self.name}_")
         place = self.folder / "tests"
@@ -204,7 +204,7 @@ def _key(texts: list[str]) -> str:
 
 
 def gcc(*arguments: str | Path, cwd: Path | None = None) -> None:
-    """Run the compiler, which must have nothing to say."""
+    """Run the compiler, which must not print anything."""
     done = subprocess.run(["gcc", *arguments], cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert not done.stderr

@@ -1,4 +1,4 @@
-"""Exports that several tests share; lets the tests import their helpers."""
+"""Exports that several tests share; allows the tests to import their helpers."""
 
 from __future__ import annotations
 

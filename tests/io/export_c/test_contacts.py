@@ -66,7 +66,7 @@ def test_what_sticks_stays_and_outputs_tell_its_friction(method: str, tmp_path: 
     run = pliant.simulate(export.equations, 100 * STEP, method=METHODS[method](step=STEP))
     np.testing.assert_allclose(found[0, :2], run.q[-1], rtol=0, atol=1e-10)
     np.testing.assert_allclose(found[0, 2:], run["push"].values[-1], rtol=0, atol=1e-5)
-    assert found[0, 2] < -1  # friction that only what is remembered tells: nothing slides there
+    assert found[0, 2] < -1  # friction that depends only on the memory: nothing slides there
     assert abs(found[1, 2]) < 0.1 * abs(found[0, 2])
     np.testing.assert_allclose(found[1, :2], found[0, :2])
 

@@ -134,7 +134,7 @@ def test_parameters_and_inputs_change_through_the_interface(flier: Export) -> No
     found = numbers(program)
     eqs, method = flier.equations, SemiImplicit(step=STEP)
     changed = {"mass": 3.5, "stiffness": 40.0}
-    # an input that nothing else determines has the value that the parameters in force give it
+    # an input without another definition has its value for the current parameters
     lift = {"lift": 40.0 * 0.5 / 10}
     first = simulate(eqs, 0.02, method=method)
     second = simulate(eqs, 0.04, begin=0.02, start=first, method=method, parameters=changed, inputs=lift)

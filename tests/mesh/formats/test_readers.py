@@ -1,4 +1,4 @@
-"""Mesh readers: what stands in a file is what comes out, and no file can crash or hang them."""
+"""Mesh readers: the content of a file is read correctly, and no file can crash or hang them."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_dxf_splines_pass_through_their_points(tmp_path: Path) -> None:
 
 
 def test_dxf_blocks(tmp_path: Path) -> None:
-    """Blocks within blocks, turned, scaled and in rows; what is on layer 0 is on that of the reference."""
+    """Nested blocks, rotated, scaled and in rows; entities on layer 0 are on that of the reference."""
 
     def draw(document: Any) -> None:
         inner = document.blocks.new("inner")

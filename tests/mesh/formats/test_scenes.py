@@ -1,4 +1,5 @@
-"""COLLADA and glTF files: their triangles where the scene has them, in metres; hostile ones are refused in words."""
+"""COLLADA and glTF files: their triangles at their positions in the scene, in metres; malicious ones are rejected with a
+message."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ def test_a_run_that_is_continued_holds_what_sticks_where_it_is() -> None:
     assert place > 1e-4
     np.testing.assert_allclose(second["along"].values, place, rtol=0, atol=1e-10)
     np.testing.assert_allclose(second["along"].values[-1], whole["along"].values[-1], rtol=0, atol=1e-10)
-    # a state that knows nothing of its contacts begins without friction, and slips on by the spring's stretch
+    # a state without contact memory begins without friction, and slips on by the spring's stretch
     forgotten = pliant.State(first.final.q, first.final.v, 1.0)
     assert pliant.simulate(eqs, 2.0, begin=1.0, start=forgotten)["along"].values[-1] > place + 1e-4
 

@@ -31,7 +31,7 @@ def winch() -> pliant.Equations:
 
 
 def missing(run: pliant.Result) -> float:
-    """Energy that is missing from the balance at any time, as a share of the kinetic energy."""
+    """Energy that is missing from the balance at any time, relative to the kinetic energy."""
     kinetic, potential, dissipated, supplied = (
         run.recorded[x] for x in ("kinetic", "potential", "dissipated", "supplied")
     )

@@ -1,4 +1,4 @@
-"""What a result holds: arrays at once, everything else when it is asked for, and the same by every way."""
+"""Contents of a result: arrays immediately, everything else on request, with identical values."""
 
 from __future__ import annotations
 

@@ -262,7 +262,7 @@ def test_a_run_goes_on_from_the_end_of_another(four_bar):
 
 
 def test_casadi_and_scipy_give_the_same_motion(four_bar):
-    """Accelerations of the symbolic equations, integrated by somebody else."""
+    """Accelerations of the symbolic equations, integrated by another package."""
     run = simulate(four_bar, 0.3, rtol=1e-8, save_at=[0.3])
     forward, u, p = four_bar.casadi("forward_dynamics"), four_bar.input_vector(), list(four_bar.parameters.values())
     n = len(four_bar.rates)

@@ -1,4 +1,4 @@
-"""Runs in one call are those that `simulate` makes, to the bit; those that need more are left to it."""
+"""Runs in one call are bitwise identical to those of `simulate`; runs that need more are left to it."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Equilibria against statics known in closed form, and clear words where there is none."""
+"""Equilibria compared with statics in closed form, and clear messages if there is none."""
 
 import numpy as np
 import pytest

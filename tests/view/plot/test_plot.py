@@ -1,4 +1,4 @@
-"""Plots: their numbers are those of the results, their axes carry units, and lines can be told apart without colour."""
+"""Plots: their numbers are those of the results, their axes have units, and lines are distinguishable without colour."""
 
 import json
 import subprocess

@@ -139,7 +139,7 @@ joints:
 links: {thread: {type: axial, count: 26, between: ["bead[i].side", "bead[i+1]"], spring: 1e4, damper: 1}}
 constraints: {pin: {between: [world, "bead[1]"], components: [x, y, z], holds: as at start}}
 """,
-    # squeezed beyond what its law knows: long steps have no solution that Newton's method finds
+    # compressed beyond the range of its law: long steps have no solution that Newton's method finds
     "squeezed": """
 world: {gravity: [0, 0, 0]}
 materials: {gum: {density: 1000 kg/m^3, youngs_modulus: 100 kPa, poissons_ratio: 0.5}}

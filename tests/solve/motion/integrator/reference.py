@@ -1,4 +1,4 @@
-"""Steps of all methods in plain NumPy, on top of single evaluations: what the runtime's time loop is held against.
+"""Steps of all methods in plain NumPy, on top of single evaluations: the reference of the runtime's time loop.
 
 Written from the formulas and not for speed: dense matrices, Newton's method without any safeguard, polynomials by SciPy.
 """

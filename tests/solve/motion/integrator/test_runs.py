@@ -116,14 +116,14 @@ def test_fixed_steps_that_newton_cannot_solve_are_halved_and_end_on_stops():
             halvings, calm = halvings - 1, 0
     assert np.diff(taken).max() > 0.45 * step, "and whole again after a while"
     assert taken.max() < step * (1 + 1e-6)
-    # and every step, whatever it took, solves the equations of the method
+    # and every step solves the equations of the method
     assert_newmark_steps(system.binding, chosen, reached, *(np.array(x) for x in zip(*states, strict=True)))
 
 
 @pytest.mark.parametrize("method", ["explicit", "implicit", "generalized_alpha", "newmark"])
 @pytest.mark.parametrize("name", ["ball", "stiff", "four_bar", "driven_four_bar"])
 def test_adaptive_steps_follow_the_error_of_the_formulas(name, method):
-    """Every accepted step: its end, that its error is below one, and the next step that the error asks for."""
+    """Every accepted step: its end, an error below one, and the next step size according to the error."""
     system = setup(name, **({"k": 1e4, "c": 300.0} if name == "stiff" else {}))
     until, exponent = 0.1, EXPONENTS[method]
     chosen = METHODS[method](rtol=1e-5, max_step=until)
@@ -146,7 +146,7 @@ def test_adaptive_steps_follow_the_error_of_the_formulas(name, method):
         expected = h * factor if factor < 1 or failed else max(planned, h * factor)
         assert run.step == pytest.approx(min(until, expected), rel=1e-3), (t, error)
         previous, rejected, checked = max(error, 1e-4), run.rejected, checked + 1
-        # the reference goes on from the same state, so that what is compared is one step
+        # the reference continues from the same state, so that single steps are compared
         plain.state = replace(
             plain.state, **{x: getattr(run, x).copy() for x in ("q", "v", "a", "multipliers", "work")}
         )
@@ -187,7 +187,7 @@ def test_a_fixed_step_that_does_not_divide_the_way_is_cut_evenly(method):
     ends = []
     while run.advance(1) == RuntimeStatus.MAX_STEPS:
         ends.append(run.t)
-    # two steps to the stop, two to the end; never longer than asked for, and no sliver
+    # two steps to the stop, two to the end; never longer than requested, and no very short step
     np.testing.assert_allclose([*ends, run.t], [0.025, 0.05, 0.075, 0.1], rtol=1e-14)
     assert run.step == 0.03
 
