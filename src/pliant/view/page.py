@@ -10,6 +10,7 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
@@ -19,6 +20,11 @@ from typing import Any
 def text(value: Any) -> str:
     """Any text as HTML."""
     return html.escape(str(value), quote=True)
+
+
+def prose(value: str) -> str:
+    """A description as HTML; names between backticks are set as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", text(value))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -29,7 +29,7 @@ from pliant.view import plot
 from pliant.view.clips import mode_clips, path_clip, pose_clip, run_clip
 from pliant.view.figures import constraint_error, figure_html, sketch_html
 from pliant.view.fit_page import FitContent, fit_html
-from pliant.view.page import encoded, page, table, text
+from pliant.view.page import encoded, page, prose, table, text
 from pliant.view.player import player
 from pliant.view.plot.profile import profile_names
 from pliant.view.tables import overview, tree_lines
@@ -78,7 +78,7 @@ def report(eqs: Equations, findings: Sequence[Any]) -> str:
     shown = overview(eqs.model.spec)
     sections = [("Model", _model(eqs)), *_sections(eqs, findings), ("Reproduction", _reproduction(eqs))]
     links = "".join(f'<a href="#part{k}">{text(title)}</a>' for k, (title, _) in enumerate(sections))
-    body = [f"<h1>{text(shown.title)}</h1>", f"<p>{text(shown.description)}</p>" if shown.description else ""]
+    body = [f"<h1>{text(shown.title)}</h1>", f"<p>{prose(shown.description)}</p>" if shown.description else ""]
     body += [f'<nav aria-label="Sections">{links}</nav>']
     body += [f'<p class="warning" role="note">{text(note)}</p>' for note in dict.fromkeys(_warnings(findings))]
     body += [

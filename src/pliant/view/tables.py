@@ -34,6 +34,7 @@ from pliant.spec.trial_build import MOST_ELEMENTS, rod_elements, undamped
 from pliant.spec.writer import flow
 from pliant.tendon.routing import FramePoint
 from pliant.view.mass import mass_budget
+from pliant.view.page import prose
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -234,7 +235,7 @@ def _totals(
     of_meshes = [c for c in build.coordinates.values() if c.name.partition(".")[0] in flat.meshes]
     free += sum(3 if entry.is_rotation else 1 for entry in of_meshes)
     rows = sum(len(constraint.rows) for constraint in flat.constraints.values())
-    gravity = ", ".join(number(environment.value(entry)) for entry in flat.world.gravity)
+    gravity = ", ".join(number(environment.value(entry) + 0.0) for entry in flat.world.gravity)
     shares = [
         f"{number(share, 'kg')} in {kind}"
         for kind, share in (("bodies", mass.bodies), ("rods", mass.rods), ("meshes", mass.meshes))
@@ -392,7 +393,7 @@ def import_text(found: ImportedRobot) -> str:
 def html(spec: RobotSpec) -> str:
     """The tables as HTML for a notebook; every text is escaped."""
     shown = overview(spec)
-    parts = [f"<h3>{escape(shown.title)}</h3>", f"<p>{escape(shown.description)}</p>"]
+    parts = [f"<h3>{escape(shown.title)}</h3>", f"<p>{prose(shown.description)}</p>"]
     for sheet in shown.sheets:
         head = "".join(f"<th>{escape(column)}</th>" for column in sheet.columns)
         rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in sheet.rows)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.view.plot.style import COLOURS, DASHES, GREY, key, label, prefixed, styled
+from pliant.view.plot.style import COLOURS, DASHES, GREY, clock, key, label, prefixed, styled
 
 if TYPE_CHECKING:
     from pliant.identify.compare import Comparison
@@ -55,7 +55,7 @@ def compare(rows: Sequence[Comparison], *, reference: str = "recording", axes: A
         _path(ax, rows, reference, component)
     for ax in motion[:-1]:
         ax.tick_params(labelbottom=False)
-    motion[-1].set_xlabel("time [s]")
+    motion[-1].set_xlabel(clock(rows[0].time)[1])
     key(motion[0])
     return flat
 
@@ -106,15 +106,16 @@ def _errors(ax: Any, rows: Sequence[Comparison], reference: str) -> None:
 def _path(ax: Any, rows: Sequence[Comparison], reference: str, component: int) -> None:
     """One component of the compared output over time: each has its own scale, so that small motions are visible."""
     is_place = rows[0].unit == "mm" and rows[0].measured.shape[1] == 3
-    unit, factor = prefixed(rows[0].output_unit, [row.path[:, component] for row in rows])
-    wanted = factor * rows[0].measured[:, component]
-    ax.plot(rows[0].time, wanted, color=GREY, linewidth=3, linestyle="-", alpha=0.5, label=reference)
+    wanted = rows[0].measured[:, component]
+    unit, factor = prefixed(rows[0].output_unit, [np.nan_to_num(wanted), *(row.path[:, component] for row in rows)])
+    wanted = factor * wanted
+    ax.plot(clock(rows[0].time)[0], wanted, color=GREY, linewidth=3, linestyle="-", alpha=0.5, label=reference)
     for k, row in enumerate(rows[:SHOWN_PATHS]):
         path = factor * row.path[:, component]
-        ax.plot(row.time, path, color=COLOURS[k], linewidth=1.0, linestyle=DASHES[k], label=row.rod)
+        ax.plot(clock(row.time)[0], path, color=COLOURS[k], linewidth=1.0, linestyle=DASHES[k], label=row.rod)
     whole = factor * max(float(np.ptp(row.path, axis=0).max()) for row in rows)
     if np.ptp(ax.get_ylim()) < NOTHING * whole:  # round-off is no motion
-        middle = float(np.mean(wanted))
+        middle = float(np.nanmean(wanted))
         ax.set_ylim(middle - NOTHING * whole, middle + NOTHING * whole)
     many = rows[0].measured.shape[1] > 1
     name = "xyz"[component] if is_place else f"{rows[0].output} {component + 1}" if many else rows[0].output

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.view.plot.style import COLOURS, DASHES, GREY, WIDTH, axes, key, label, prefixed, styled
+from pliant.view.plot.style import COLOURS, DASHES, GREY, WIDTH, axes, clock, key, label, prefixed, styled
 
 if TYPE_CHECKING:
     from pliant.identify.cross_validation import Profile
@@ -37,7 +37,7 @@ def fit(found: Fit) -> np.ndarray:
 
 def _component(ax: Any, path: FittedPath, k: int, unit: str) -> None:
     unit, factor = prefixed(unit, path.measured[:, k])
-    at = path.time if path.in_motion else np.arange(1, len(path.time) + 1)
+    at, below = clock(path.time) if path.in_motion else (np.arange(1, len(path.time) + 1), "pose")
     dots = {"linestyle": "none", "marker": "o", "markersize": 2.5, "color": GREY}
     used, left_out = path.fitted, ~path.fitted
     ax.plot(at[used], factor * path.measured[used, k], **dots, label="measured")
@@ -48,7 +48,7 @@ def _component(ax: Any, path: FittedPath, k: int, unit: str) -> None:
         ax.plot(at, factor * values[:, k], **{"color": COLOURS[n + 1], "linestyle": DASHES[n], **look}, label=words)
     parts = path.measured.shape[1]
     ax.set_ylabel(label(path.output if parts == 1 else f"{path.output} {'xyz'[k] if parts == 3 else k + 1}", unit))
-    ax.set_xlabel("time [s]" if path.in_motion else "pose")
+    ax.set_xlabel(below)
 
 
 @styled

@@ -139,3 +139,15 @@ def save(ax: Any, path: str | os.PathLike[str]) -> None:
     """Write the figure of these axes (or of an array of them) to a .pdf, .svg or .png file atomically, and close it."""
     with style():
         write(np.ravel(np.asarray(ax, dtype=object))[0], Path(path))
+
+
+FAR = 100.0
+"""First time over the duration above which times are counted from the first one."""
+
+
+def clock(times: np.ndarray) -> tuple[np.ndarray, str]:
+    """Times [s] for an axis, and its label: those of a clock that started long before are counted from the first one."""
+    first = float(times[0]) if len(times) else 0.0
+    if abs(first) <= FAR * float(np.ptp(times)):
+        return times, "time [s]"
+    return times - first, f"time after {first:.10g} s [s]"
