@@ -9,14 +9,19 @@ from typing import Any
 from pliant.cli.common import CommandError, Failure
 
 REASONS = (
-    (r"valid number", "is not a number"),
+    (r"valid (?:number|float)", "is not a number"),
     (r"valid integer", "is not an integer"),
     (r"greater than or equal to (\S+)", "must be at least {0}"),
     (r"less than or equal to (\S+)", "must be at most {0}"),
     (r"greater than (\S+)", "must be above {0}"),
     (r"less than (\S+)", "must be below {0}"),
+    (r"the range ([^<\s]+)<=x<=(\S+?)\.?$", "must be between {0} and {1}"),
+    (r"the range x>=(\S+?)\.?$", "must be at least {0}"),
+    (r"the range x<=(\S+?)\.?$", "must be at most {0}"),
+    (r"the range x>(\S+?)\.?$", "must be above {0}"),
+    (r"the range x<(\S+?)\.?$", "must be below {0}"),
 )
-"""Messages of the option parser, and our replacements."""
+"""Messages of the option parser in its various versions, and our replacements."""
 
 
 def empty_argument(arguments: Sequence[str]) -> Failure | None:
