@@ -129,9 +129,10 @@ def run(arguments: Sequence[str]) -> int:
     return FAULT
 
 
-def _show_warning(message: Any, *place: Any, **more: Any) -> None:
-    """A warning without the location in the source that it comes from."""
-    print(f"pliant: {message}", file=sys.stderr)
+def _show_warning(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
+    """A warning without the location in the source that it comes from; those for developers of packages are not shown."""
+    if not issubclass(category, DeprecationWarning):
+        print(f"pliant: {message}", file=sys.stderr)
 
 
 class Commands(TyperGroup):
