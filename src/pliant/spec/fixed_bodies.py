@@ -35,11 +35,14 @@ def weld_at(place: Placement, parent: str, child: str) -> Weld:
 
 def fix_along(bodies: Sequence[BodyOnRod], source: Source, flat: Flat) -> None:
     """Weld bodies placed `along` rods to these rods, the last of several instances to the tip."""
-    rods, joints = flat.things.get("rods", {}), flat.things.get("joints", {})
+    placed, rods, joints = (flat.things.get(key, {}) for key in ("bodies", "rods", "joints"))
     for body in bodies:
         rod = rods.get(body.along.rod)
-        if rod is None:
-            continue  # there is none, or it is at fault, which is reported
+        if rod is None:  # it is unknown or faulty: the body keeps the reference, which the checks report
+            name = body.prefix + body.name
+            if name in placed:
+                placed[name] = placed[name].model_copy(update={"along": body.along})
+            continue
         frame = "tip"
         if body.along.at is not None or body.instance.index != body.instance.count:
             frame = body.name
