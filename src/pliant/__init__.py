@@ -40,6 +40,8 @@ show_by(
         "Equilibrium.html": "pliant.view.notebook:equilibrium_html",
         "Modes.html": "pliant.view.notebook:modes_html",
         "Result.html": "pliant.view.notebook:result_html",
+        "Modes.plot": "pliant.view.plot.vibration:modes",
+        "Result.plot": "pliant.view.plot.motion:trajectory",
         "Path.plot": "pliant.view.plot.continuation:drawn_path",
     }
 )

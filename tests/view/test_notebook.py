@@ -124,3 +124,11 @@ def test_what_has_no_page_of_its_own_is_short():
     run = pliant.simulate(eqs, 0.01)
     assert len(linear) < 800
     assert repr(run.recording()).startswith("Recording of the result: 201 samples, 0 to 0.01 s; tip.x [m]")
+
+
+def test_results_draw_themselves_and_equilibria_show_outputs_first():
+    eqs = pliant.derive("cart_pole")
+    assert pliant.simulate(eqs, 0.1).plot().get_xlabel() == "time [s]"
+    assert pliant.modes(pliant.derive("pendulum")).plot() is not None
+    shown = pliant.equilibrium(pliant.derive("four_bar"))._repr_html_()
+    assert shown.index("pin_force") < shown.index("<td>q1</td>")

@@ -311,6 +311,11 @@ class Result(LabelledResult):
     def _repr_html_(self) -> str:
         return str(shown("Result.html", self))
 
+    def plot(self, names: str | Sequence[str] | None = None, **options: Any) -> Any:
+        """Draw outputs, frames or coordinates over time, the first output by default; returns the axes. Options and other plots:
+        `pliant.plot.trajectory`."""
+        return shown("Result.plot", self, names, **options)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all data as netCDF (.nc), or `recording()` as a table (.csv, .parquet, .mat); the file is complete or not
         written."""

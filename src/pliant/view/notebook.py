@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pliant.language.faults import SpecError
 from pliant.spec.derive import derive
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 MOST_PARTS = 200
 """Robots with more coordinates are not derived just for display."""
 MOST_FRAMES = 300
-MOST_ROWS = 12
+MOST_ROWS, MOST_NUMBERS = 12, 9
 
 
 def spec_html(spec: RobotSpec) -> str:
@@ -41,18 +43,33 @@ def equations_html(eqs: Equations) -> str:
 
 
 def equilibrium_html(found: Equilibrium) -> str:
-    """An equilibrium: its coordinates and how it looks."""
-    rows = [(name, f"{value:.6g}") for name, value in list(found.coordinates.items())[:MOST_ROWS]]
-    words = f"<p>{text(found.message)}</p>{table(('coordinate', 'value (SI)'), rows)}"
+    """An equilibrium: its outputs and coordinates, and how it looks."""
+    outputs = [(name, _numbers(value)) for name, value in list(found.outputs.items())[:MOST_ROWS]]
+    rows = [(name, _numbers(value)) for name, value in list(found.coordinates.items())[:MOST_ROWS]]
+    words = f"<p>{text(found.message)}</p>"
+    if outputs:
+        words += table(("output", "value (SI)"), outputs) + _more(len(found.outputs), "outputs")
+    words += table(("coordinate", "value (SI)"), rows) + _more(len(found.coordinates), "coordinates")
     return words + _view("the robot at rest", lambda: [pose_clip(found.equations, found)])
+
+
+def _numbers(value: Any) -> str:
+    """A number, or a list of numbers, with six digits; long lists are cut."""
+    values = np.ravel(value).tolist()
+    if np.ndim(value) == 0:
+        return f"{values[0]:.6g}"
+    return f"[{', '.join(f'{x:.6g}' for x in values[:MOST_NUMBERS])}{', ...' if len(values) > MOST_NUMBERS else ''}]"
+
+
+def _more(count: int, what: str) -> str:
+    return f"<p>{count - MOST_ROWS} more {what} are not shown.</p>" if count > MOST_ROWS else ""
 
 
 def modes_html(found: Modes) -> str:
     """Modes: their eigenvalues, warnings, and motion."""
     head, rows = found.table()
-    more = f"<p>{len(rows) - MOST_ROWS} more modes are not shown.</p>" if len(rows) > MOST_ROWS else ""
     notes = "".join(f"<p>{text(note)}</p>" for note in found.warnings[:MOST_ROWS])
-    return table(head, rows[:MOST_ROWS]) + more + notes + _view("modes", lambda: mode_clips(found))
+    return table(head, rows[:MOST_ROWS]) + _more(len(rows), "modes") + notes + _view("modes", lambda: mode_clips(found))
 
 
 def result_html(run: Result) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy
@@ -116,6 +116,10 @@ class Modes:
 
     def _repr_html_(self) -> str:
         return str(shown("Modes.html", self))
+
+    def plot(self, **options: Any) -> Any:
+        """Draw frequencies and damping ratios; returns the axes. Options: those of `pliant.plot.modes`."""
+        return shown("Modes.plot", self, **options)
 
 
 def _merged(names: tuple[str, ...]) -> list[str]:

@@ -47,7 +47,7 @@ def compare(rows: Sequence[Comparison], *, reference: str = "recording", axes: A
     span = float(rows[0].time[-1] - rows[0].time[0])
     times = {"1 s of motion": [1e3 * r.run_s / span for r in rows]}
     if len(rows[0].static_times):
-        times = {"a rest": [1e3 * r.static_s / len(r.static_times) for r in rows], **times}
+        times = {"one equilibrium": [1e3 * r.static_s / len(r.static_times) for r in rows], **times}
     _bars(solution, names, times)
     solution.set_ylabel("wall time [ms]")
     _errors(error, rows, reference)
