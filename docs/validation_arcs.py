@@ -272,7 +272,9 @@ def arc_circles() -> str:
     poses: dict[tuple[str, str, float], np.ndarray] = {}
 
     def tip(word: str, name: str, value: float, shear: float = 1.0) -> np.ndarray:
-        found = pliant.equilibrium(models[word], parameters={name: value, "shear": shear}, stability="any")  # a following moment
+        found = pliant.equilibrium(
+            models[word], parameters={name: value, "shear": shear}, stability="any"
+        )  # a following moment
         assert found.status == "converged", found.message
         poses.setdefault((word, name, value), found.q)
         return np.asarray(found.frames["arm.tip"].position)
