@@ -400,7 +400,7 @@ def main() -> None:
     os.environ.setdefault("PLIANT_COMPILE", "wait")  # what is measured is compiled code
     os.environ.setdefault("PLIANT_THREADS", "1")
     warnings.filterwarnings(
-        "ignore", message=".*elements where .* were asked for.*"
+        "ignore", message=".*elements where .* were requested.*"
     )  # ends at the places that are compared
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")

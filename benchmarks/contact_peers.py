@@ -272,7 +272,7 @@ class BallCase:
 
 
 def mujoco_balls_run(case: BallCase, *, step: float, reference: str, solver: str) -> dict[str, float]:
-    """A pile in MuJoCo: time, contacts at the end, mean height and largest overlap, as shares of the radius."""
+    """A pile in MuJoCo: time, contacts at the end, mean height and largest overlap, relative to the radius."""
     import mujoco
 
     planes = "".join(f'<geom type="plane" size="1 1 1" zaxis="{_text(n)}" pos="{_text(p)}"/>' for n, p in case.walls)

@@ -96,7 +96,7 @@ def predictive(horizon: int) -> tuple[pliant.Equations, dict[str, Any], Callable
 
 
 def static() -> tuple[pliant.Equations, dict[str, Any], Callable[[], Any]]:
-    """Nine pressures by the model's poses at rest."""
+    """Nine pressures by the model's equilibria."""
     eqs, how, tip, limits = arm()
     task = FramePosition("s3.tip")
     return eqs, how, lambda: StaticControl(eqs, task, circle(tip), sample_time=0.02, limits=limits)
@@ -137,7 +137,7 @@ def feedback() -> tuple[pliant.Equations, dict[str, Any], Callable[[], Any]]:
 CASES: dict[str, tuple[Callable[[], Any], float]] = {
     "predictive, 5 samples ahead": (lambda: predictive(5), 2.0),
     "predictive, 10 samples ahead": (lambda: predictive(10), 2.0),
-    "poses at rest (statics)": (static, 2.0),
+    "equilibria (statics)": (static, 2.0),
     "pid, measured pose": (lambda: pid("measured"), 1.0),
     "pid, reference pose": (lambda: pid("reference"), 1.0),
     "constraint (computed torque)": (constraint, 1.0),

@@ -57,7 +57,7 @@ class Job:
 
 
 JOBS = [
-    *(Job(f"cantilever, let go, {kind}", "cantilever", set={"gravity": 9.81}, rod=("rod", kind))
+    *(Job(f"released cantilever, {kind}", "cantilever", set={"gravity": 9.81}, rod=("rod", kind))
       for kind in ("fe:12", "eba:36", "ebr:8")),
     Job("rus_leg, not at rest", "rus_leg", 0.02, start="initial"),
     Job("six_leg@pushed, not at rest", "six_leg@pushed", 0.01, start="initial"),

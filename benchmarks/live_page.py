@@ -131,7 +131,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--robot", default="stiff_flop")
     parser.add_argument(
-        "--deeds-per-visit", type=int, default=50, help="after which one of the browsers loads the page anew"
+        "--deeds-per-visit", type=int, default=50, help="after which one of the browsers reloads the page"
     )
     chosen = parser.parse_args()
     eqs = pliant.derive(chosen.robot)

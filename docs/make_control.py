@@ -301,7 +301,7 @@ def draw_poses(ax: Any, source: Any, eqs: pliant.Equations, poses: dict[str, np.
 
 
 def main() -> None:
-    """Make the parts that are asked for, or all."""
+    """Make the requested parts, or all."""
     beside = HERE.parents[1] / "shared" / "data"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(

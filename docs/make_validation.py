@@ -2,14 +2,14 @@
 
     python docs/make_validation.py [PART ...] [--data FOLDER] [--rates FILE] [--findings FILE]
 
-`cases` is the table of all cases of `pliant validate`, from what its `--json` printed to FILE (computed anew without it);
+`cases` is the table of all cases of `pliant validate`, from what its `--json` printed to FILE (computed again without it);
 `convergence` holds every rod model against the continuous rod; `recording` holds the pneumatic module against its recording
 (`stiff_flop_free.csv` in FOLDER, in $PLIANT_DATA, or in ../shared/data beside the checkout), before and after a fit, and
 `published_sets` with both published sets of parameters; `sleeve` the
 fabric sleeve against its own (`sleeve_recording.csv`); `plates` a grid of beams against a plate. Arms of circular arcs:
 `arc_cases` and `arm_experiments` are published ones, `arc_models` the same arm in other rod models, `arc_circles` one rod under
 moments and weight, `cog_fit` the constants of `pcc_cog`, `arc_cost` times and energies that `benchmarks/arm_rate.py --json` printed
-to FILE (measured anew without it). Tables are printed and put between their marks in the page.
+to FILE (measured again without it). Tables are printed and put between their marks in the page.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def put(name: str, text: str, target: Path = PAGE) -> None:
 
 
 def main() -> None:
-    """Make the parts that are asked for, or all."""
+    """Make the requested parts, or all."""
     beside = HERE.parents[1] / "shared" / "data"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(

@@ -369,7 +369,7 @@ TERMS = ("|w x p|^2", "(w x p).p'", "|p'|^2", "|w x r|^2", "(w x r).r'", "|r'|^2
 
 
 def cog_fit() -> str:
-    """The constants of `pcc_cog`, fitted anew, and how well they fit."""
+    """The constants of `pcc_cog`, fitted again, and the quality of the fit."""
     from fit_pcc_cog_constants import fit
 
     rows = [

@@ -56,7 +56,7 @@ PRIORS = {
 
 
 def measurements(file: Path, own: Sequence[str] = OWN) -> list[Measurement]:
-    """The two groups of poses at rest, each as a recording with one sample per pose."""
+    """The two groups of equilibria, each as a recording with one sample per pose."""
     with file.open() as text:
         rows = list(csv.DictReader(text))
     groups = []

@@ -1,4 +1,4 @@
-"""Lines that say how far a command is: one that is drawn anew on terminals, one for each stage elsewhere."""
+"""Progress lines of commands: one that is redrawn on terminals, one for each stage elsewhere."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_memory_is_limited(tmp_path) -> None:
     ids=lambda words: words[0],
 )
 def test_commands_of_many_analyses_end_with_the_first_that_is_stopped(words, tmp_path, monkeypatch, capsys) -> None:
-    """Each analysis stops in good order; that is no failure of theirs, and no more of them are begun."""
+    """Each analysis stops cleanly, which is not a failure, and no further ones are started."""
     monkeypatch.chdir(tmp_path)
     clock = iter(range(10**9))
     monkeypatch.setattr("pliant.language.deadline.time.monotonic", lambda: float(next(clock)))  # a second for each look

@@ -152,13 +152,13 @@ contacts: {ground: {between: [rope, floor], restitution: =rebound}}
 
 
 def test_contacts_follow_parameters_or_refuse_them() -> None:
-    """Radius and stiffness of a rod's contacts, in derived equations as in a model loaded anew."""
+    """Radius and stiffness of a rod's contacts, in derived equations as in a model loaded again."""
     eqs, state = pliant.derive(load_text(VALUES)), pliant.derive(load_text(VALUES)).initial_state()
     for name, value in (("modulus", 2e6), ("radius", 0.006)):
         changed = eqs.at(parameters={name: value})
-        anew = pliant.derive(load_text(VALUES, set={name: value}))
+        again = pliant.derive(load_text(VALUES, set={name: value}))
         force = changed.contacts(state.q, state.v).force
-        assert np.allclose(force, anew.contacts(state.q, state.v).force, rtol=1e-12)
+        assert np.allclose(force, again.contacts(state.q, state.v).force, rtol=1e-12)
         assert not np.allclose(force, eqs.contacts(state.q, state.v).force, rtol=0.1)
     with pytest.raises(ValueError, match="restitution cannot be changed"):
         eqs.at(parameters={"rebound": 0.5})

@@ -1,4 +1,4 @@
-"""Force on a surface and place along it: derivatives, poses at rest, hybrid control in simulation, model files, refusals."""
+"""Force on a surface and position along it: derivatives, equilibria, hybrid control in simulation, model files, faults."""
 
 import numpy as np
 import pytest

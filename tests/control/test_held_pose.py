@@ -1,4 +1,4 @@
-"""Regulators about any pose at rest: by inputs, by coordinates, by the place of a frame; stable or not, with closed loops."""
+"""Regulators about any equilibrium: by inputs, by coordinates, by the position of a frame; stable or not, with closed loops."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def test_an_arc_comes_to_rest_on_its_place_if_elasticity_is_compensated(compensa
         assert error > 1e-3
         return
     assert error < 1e-5
-    # the pressures at the end are those of a pose at rest with its tip there
+    # the pressures at the end are those of an equilibrium with its tip there
     again = pliant.equilibrium(eqs, start=run.final, inputs={name: run.inputs[name][-1] for name in eqs.inputs})
     np.testing.assert_allclose(again.frames["arm.tip"].position, goal, atol=1e-5)
 

@@ -1,4 +1,4 @@
-"""Plans of slow motions: poses at rest that reach a goal, keep bounds, and stay out of obstacles."""
+"""Plans of slow motions: equilibria that reach a goal, satisfy bounds, and avoid obstacles."""
 
 from __future__ import annotations
 

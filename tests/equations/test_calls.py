@@ -248,12 +248,12 @@ def test_held_inputs_are_those_of_a_binding_made_anew(robot: str) -> None:
     eqs = pliant.derive(robot)
     values = {name: 0.3 + k for k, name in enumerate(eqs.inputs)}
     there = eqs.at(inputs=values)
-    anew = eqs._core.bind(values, {})
-    assert there.binding.same_values(anew)
+    again = eqs._core.bind(values, {})
+    assert there.binding.same_values(again)
     assert there.binding.constants is eqs.binding.constants
     assert not np.array_equal(there.binding.held, eqs.binding.held)
     q, v = state_of(eqs)
-    np.testing.assert_array_equal(there.forward_dynamics(q, v, t=0.4)[0], anew.forward(0.4, q, v)[0])
+    np.testing.assert_array_equal(there.forward_dynamics(q, v, t=0.4)[0], again.forward(0.4, q, v)[0])
     assert there.given_inputs == values
     assert eqs.given_inputs == {}
     name = eqs.inputs[0]

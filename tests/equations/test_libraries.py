@@ -170,7 +170,7 @@ def test_a_cache_that_can_only_be_read_still_serves(folder: Path, monkeypatch: p
     path = build(7)
 
     def refuse(place: Path) -> Path:
-        raise AssertionError(f"nothing needs to be written, but {place} was asked for")
+        raise AssertionError(f"nothing needs to be written, but {place} was requested")
 
     monkeypatch.setattr(libraries, "writable_cache", refuse)
     assert build(7) == path

@@ -113,7 +113,7 @@ def test_equations_at_other_values(robot: str, way: Callable[[Any], Any]) -> Non
     assert_equal(answers(other), before)
     assert other.given_inputs == there.given_inputs
     assert other.given_parameters == there.given_parameters
-    # and goes on from there
+    # and continues from there
     further = {"inputs": {eqs.inputs[-1]: 0.2}}
     assert_equal(answers(other.at(**further)), answers(there.at(**further)))
     assert not np.array_equal(answers(eqs)[0], before[0])

@@ -136,7 +136,7 @@ def one(target: Target, seed: int, number: int, folder: Path) -> int:
     case = case_of(target, seed, number)
     sys.stdout.write(case.data.decode("utf-8", errors="backslashreplace") if len(case.data) < 10_000 else "")
     problem = attempt(target, case, folder)
-    print(f"\n{'sound, or refused in good order' if problem is None else problem.text}")
+    print(f"\n{'valid, or rejected with a clear message' if problem is None else problem.text}")
     return int(problem is not None)
 
 

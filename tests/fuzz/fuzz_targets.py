@@ -342,7 +342,7 @@ def _run(arguments: list[str], environment: dict[str, str]) -> None:
     if found := FOREIGN.search(said):
         raise BadMessage(f"a message with {found.group()!r}: {said[:500]}")
     if code == 2:
-        assert said.strip() or out.getvalue().strip(), "a failure without a word"
+        assert said.strip() or out.getvalue().strip(), "a failure without a message"
     if "--json" in arguments and out.getvalue().strip() and not {"--help", "-h"} & set(arguments):
         json.loads(out.getvalue())
 

@@ -138,7 +138,7 @@ def test_pid_where_inputs_are_too_few_or_too_many() -> None:
 
 
 def test_pid_on_rods_starts_where_they_rest() -> None:
-    """The metric is worked out in that pose, which changes with the modulus and with the input."""
+    """The metric is computed in that pose, which changes with the modulus and with the input."""
     eqs = equations(rod("{kind: pcs, elements: 2}"))
     acting = pid(eqs, FramePosition("arm.tip", "xy"), [0.05, 0.02], 5.0, least_squares=True, delay=0.004)
     options = {"controllers": acting, "start": "equilibrium", "save_at": [0.06]}

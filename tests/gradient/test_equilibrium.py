@@ -1,4 +1,4 @@
-"""Gradients of poses at rest against differences."""
+"""Gradients of equilibria compared with differences."""
 
 from __future__ import annotations
 

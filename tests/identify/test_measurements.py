@@ -268,7 +268,7 @@ def test_values_that_the_model_rejects_are_steps_taken_back():
 
 
 def test_a_search_that_no_step_helps_has_not_converged():
-    """Residuals that fail everywhere but at the start: the search ends where it began, and says so."""
+    """Residuals that fail everywhere but at the start: the search ends where it began, and reports it."""
     push = np.array([0.5, 1.0])
     found = fit(derive(load_text(LINEAR)), ["stiffness"], poses(push, push / 50.0))
     search = found._search

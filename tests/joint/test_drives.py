@@ -55,7 +55,7 @@ joints: {slide: {type: prismatic, axis: x, child: sledge, displacement: {rate: 3
     eqs = pliant.derive(pliant.load_text(text))
     run = pliant.simulate(eqs, 3.0, save_every=0.01)
     ways = run.q[:, 0]
-    # v^2 / (2 a) with a = F / m; what is left below the slip speed of 1 mm/s goes on for a moment
+    # v^2 / (2 a) with a = F / m; the motion below the slip speed of 1 mm/s continues for a moment
     assert ways[-1] == pytest.approx(9 / (2 * 2), abs=2e-3)
     assert run.v[100, 0] == pytest.approx(1.0, rel=1e-4)
     assert float(run.energy["dissipated"][-1]) == pytest.approx(0.5 * 2 * 9, rel=1e-3)

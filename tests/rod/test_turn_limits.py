@@ -1,4 +1,4 @@
-"""Rods that turn far: every model goes as far as its states can, and says so where they end."""
+"""Rods with large rotations: every model reaches the limit of its states, and reports it."""
 
 import numpy as np
 import pytest

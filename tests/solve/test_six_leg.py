@@ -60,7 +60,7 @@ def test_docking_at_an_angle_ends_with_the_port_pressed():
 
 
 def test_six_torques_move_the_platform_as_six_angles_do(posture):
-    """The servos balance the torques: cranks held at the angles that they give way to leave the platform in the same place."""
+    """The servos balance the torques: cranks fixed at the resulting angles leave the platform in the same place."""
     angles, _ = posture
     motors = pliant.derive(pliant.load("six_leg", variant="torques"))
     torques = {f"torque{k}": x for k, x in zip(range(1, 7), (1.0, -0.5, 0.3, 0.4, 0.8, -1.2), strict=True)}

@@ -36,7 +36,7 @@ class Scalar:
 
     @property
     def inner(self) -> KeyPath:
-        """The path in the robot that it belongs to, whether it stands in a variant, in a model within the text, or in neither."""
+        """The path in the robot that it belongs to, whether it is in a variant, in a model within the text, or in neither."""
         path = self.path[2:] if self.path[0] == "variants" else self.path
         return path[2:] if path[0] == "models" else path
 
@@ -67,7 +67,7 @@ class Scalar:
         return entry is None or not isinstance(entry.value, str)
 
     def damaged(self, value: float | str) -> list[Fault]:
-        """The faults of the model, or of the variant that it stands in, with another value here."""
+        """The faults of the model, or of its variant, with another value here."""
         assert self.source.tree is not None
         tree = _put(self.source.tree, self.path, Tree(value, Place(self.source.file, LINE)))
         source = replace(self.source, tree=tree)

@@ -101,7 +101,7 @@ def test_the_recipe_of_the_page_runs(tmp_path: Path) -> None:
     (tmp_path / "job").mkdir()
     (tmp_path / "job" / "model.yaml").write_text("pliant: 1\nbodies: {rod: {mass: =mas}}\n")
     if subprocess.run(["unshare", "--user", "--net", "true"], capture_output=True, check=False).returncode:
-        pytest.skip("this machine lets nobody unshare namespaces")
+        pytest.skip("this machine does not allow unsharing namespaces")
     command = ["sh", str(tmp_path / "serve.sh"), str(tmp_path / "job"), "check", "model.yaml"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done.stderr

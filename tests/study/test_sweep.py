@@ -143,7 +143,7 @@ def test_half_a_record_is_cut_off(tmp_path):
 
 
 def test_damage_inside_a_journal_loses_one_record(tmp_path):
-    """Whichever byte it is: the others are read, and stay when the sweep goes on."""
+    """For any damaged byte the other records are read, and are kept when the sweep continues."""
     path = tmp_path / "journal"
     outcome = Outcome("completed", "", {"q": (("time",), np.arange(5.0))}, {})
     journal = Journal(path)

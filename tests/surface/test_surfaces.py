@@ -50,7 +50,7 @@ def test_a_mesh_keeps_what_is_outside_out_and_pushes_out_what_is_inside(tmp_path
     for place in rng.uniform(-1, 1, (60, 3)) * [0.09, 0.09, 0.03]:
         around = np.hypot(np.hypot(place[0], place[1]) - 0.06, place[2])
         if around < 0.016:
-            continue  # deeper than ways out are looked for
+            continue  # deeper than the search for exits
         assert gap(eqs, *place) == pytest.approx(around - 0.02 - 0.01, abs=4e-4), place
 
 

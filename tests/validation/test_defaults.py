@@ -53,7 +53,7 @@ contacts: {ground: {between: [ball, floor], stiffness: 20 kN/m, restitution: 1}}
 
 @pytest.mark.parametrize("kind", ["finite_element, elements: 4", "cosserat, elements: 8", "pcs, elements: 4"])
 def test_a_link_of_steel_swings_without_losing_energy(kind):
-    """Its stretch is 1e5 times stiffer than its weight asks for: no method may follow it, nor lose the swing to it."""
+    """Its axial stiffness is 1e5 times larger than its weight requires: no method may resolve it, or damp the swing."""
     eqs = pliant.derive(
         pliant.load_text(f"""
 pliant: 1

@@ -80,7 +80,7 @@ def flying():
 
 
 def frames_of(eqs, q):
-    """Where the position of each free frame stands in q and v."""
+    """Indices of the position of each free frame in q and v."""
     return [(c.q_at - 3, c.v_at - 3) for c in eqs.model.coordinates if c.is_rotation]
 
 

@@ -1,4 +1,4 @@
-"""Bundled robots that grasp, slither and hop, each against numbers that are worked out without contacts in motion."""
+"""Bundled robots that grasp, slither and hop, each compared with numbers that are computed without contact simulation."""
 
 from __future__ import annotations
 

@@ -257,7 +257,7 @@ def write_json(path: str | None, answer: Any) -> None:
 
 
 def say_warnings(controllers: Sequence[object]) -> tuple[str, ...]:
-    """Say what is wrong with the designs of controllers; returns what was said."""
+    """Print the warnings of the designs of controllers, and return them."""
     said = tuple(f"{named(c)}: {text}" for c in controllers for text in getattr(c, "warnings", ()))
     for text in said:
         say(text)

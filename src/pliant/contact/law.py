@@ -22,8 +22,8 @@ RIGID = 1e8
 
 @dataclass(frozen=True)
 class LawNumbers:
-    """stiffness [N/m^exponent], exponent, dissipation [s/m], impact (`impact_number`, 0 for none), tangential stiffness as a share
-    of the normal one, friction along and across, friction at rest as a multiple of that in motion, slow speed
+    """stiffness [N/m^exponent], exponent, dissipation [s/m], impact (`impact_number`, 0 for none), tangential stiffness relative
+    to the normal one, friction along and across, friction at rest as a multiple of that in motion, slow speed
     [m/s] and recent time [s] (`slow_and_recent`)."""
 
     stiffness: Any

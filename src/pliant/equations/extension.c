@@ -73,7 +73,7 @@ static void handle_free(PyObject *self) { free_object(self, (inquiry)handle_clea
 
 static PyMemberDef handle_members[] = {
     {"address", T_ULONGLONG, offsetof(Handle, address), 0, "The workspace's address; 0 once it is freed."},
-    {"bound", T_OBJECT, offsetof(Handle, bound), 0, "The binding in force."},
+    {"bound", T_OBJECT, offsetof(Handle, bound), 0, "The current binding."},
     {NULL, 0, 0, 0, NULL}};
 
 static PyType_Slot handle_slots[] = {{Py_tp_new, handle_new}, {Py_tp_traverse, handle_traverse},
@@ -133,7 +133,7 @@ static PyType_Slot caller_slots[] = {{Py_tp_new, caller_new}, {Py_tp_traverse, c
 static PyType_Spec caller_spec = {"pliant.Caller", sizeof(Caller), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
                                   caller_slots};
 
-/* This thread's workspace with the binding in force: a new reference. */
+/* This thread's workspace with the binding: a new reference. */
 static Handle *find_workspace(Caller *caller, PyObject *binding) {
   const unsigned long thread = PyThread_get_thread_ident();
   Handle *last = (Handle *)caller->last;

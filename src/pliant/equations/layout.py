@@ -88,7 +88,7 @@ are 0 or 1."""
 ARGUMENTS = (
     ("double", "t tolerance"),
     ("const double *", "q v a multipliers"),
-    ("const int *", "frames"),  # pairs: the node, and where its placement stands in the constants
+    ("const int *", "frames"),  # pairs: the node, and the index of its placement in the constants
     ("int", "count"),  # of these pairs
 )
 """Fields of `pl_arguments` by C type."""
@@ -250,7 +250,7 @@ def header() -> str:
         *members("const pl_kernel *", KERNELS),
         "} pl_tables;",
         "",
-        "/* Constants, inputs and what is in force. */",
+        "/* Constants, inputs and active elements. */",
         "typedef struct pl_binding {",
         *members("const double *", BINDING_NUMBERS),
         *members("const int *", BINDING_INTEGERS),

@@ -163,7 +163,7 @@ class _Run:
 
     def go(self, eqs: Equations, n: int, step: float) -> bool:
         """Advance by n steps; False if the motion could not continue: the state is then the last valid one."""
-        assert self.bound is not None, "values are put in force before steps are taken"
+        assert self.bound is not None, "values are set before steps are taken"
         status = RuntimeStatus.OK if self._is_started else self.loop.start()
         self._is_started = True
         if status == RuntimeStatus.OK:

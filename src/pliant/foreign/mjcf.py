@@ -77,7 +77,7 @@ class Coordinate:
 
 @dataclass
 class Reader:
-    """One model of MuJoCo on its way into a document.
+    """Converts one model of MuJoCo to a document.
 
     turned: expressions of forces and torques on free and ball joints, six lists each. starts, rates: positions and rates at the
     start. flexes, nodes: names of flexes, and frames of their nodes by body. drives_others: whether

@@ -44,7 +44,7 @@ REFERENCES = (
     *("geom", "geom1", "geom2", "objname", "refname", "cranksite", "slidersite"),
 )
 SOFT = "pliant_soft_"
-"""How the names of sites begin that stand for cables."""
+"""Prefix of the names of sites that represent cables."""
 TEXTS = (
     "name",
     "class",
@@ -71,7 +71,7 @@ class MjcfText:
 
     text: the XML. assets: files by the names that the text has for them. meshes: files of meshes by the name of the mesh, relative
     to the folder of the robot. lines: where things are named in the file, by tag and name. unnamed: names that were given here.
-    cables: cables by the names of the sites that stand for them. loops: equality constraints of cables. sensors: as they are
+    cables: cables by the names of the sites that represent them. loops: equality constraints of cables. sensors: as they are
     written.
     """
 

@@ -51,7 +51,7 @@ def read_urdf(data: bytes, source: Source) -> ImportedFile:
 
 @dataclass
 class _Reader:
-    """One robot on its way into a document."""
+    """Converts one robot to a document."""
 
     root: Element
     document: Document

@@ -30,7 +30,7 @@ def read_samples(
     time_unit: str | None = None,
     unit: str | None = None,
 ) -> Samples:
-    """A column of a file that a model from `source` names; raises FileProblem that says what is wrong with the file."""
+    """A column of a file that a model from `source` names; raises FileProblem with the reason."""
     found = by_name(read_columns(source.find(file), file, limit="table"), file)
     times = times_of(found, file, time_column)
     values = find_column(found, column, file)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pliant.language.dimension import NUMBER, RATE, Dimension
 from pliant.language.units import Unit, UnitError, parse_unit
 
-# A unit stands in brackets at the end. Without a space before them, brackets may belong to the name (`arm.twist[1]`).
+# A unit is in brackets at the end. Without a space before them, brackets may belong to the name (`arm.twist[1]`).
 _IN_BRACKETS = re.compile(r"^(?P<name>.*\S)(?P<space>\s*)(?:\[(?P<square>[^\[\]]+)\]|\((?P<round>[^()]+)\))$")
 _SPELLED = {"-": "1", "%": "percent"}
 

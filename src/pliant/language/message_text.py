@@ -128,7 +128,7 @@ def describe(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return f"a list of {len(value)}"
     if isinstance(value, bool):
-        return f"the truth value {str(value).lower()}"
+        return f"the boolean {str(value).lower()}"
     text = printable(str(value))
     short = text if len(text) <= 40 else text[:37] + "..."
     return f"'{short}'" if isinstance(value, str) else short

@@ -1,7 +1,7 @@
 """A reader of the common subset of YAML, many times faster than a reader of full YAML.
 
 Plain are block mappings and lists, `[...]` and `{...}` over any number of lines, text on one line with or without quotes,
-paragraphs (`>` and `|`), anchors of the values of keys, and comments. Whatever else stands in a text, and whatever is wrong with
+paragraphs (`>` and `|`), anchors of the values of keys, and comments. Any other content, and any fault of
 it, is `NotPlain`: `full_yaml.py` then reads the entire text, so that every fault is found and worded by one reader. What is read
 here means the same there, lines included (`tests/language/test_plain_yaml.py`).
 """

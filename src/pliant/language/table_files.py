@@ -27,7 +27,7 @@ class Column:
 
     Attributes:
         name: without its unit.
-        heading: as it stands in the file.
+        heading: as in the file.
         values: NaN where there is no number.
         unit: the file's own unit; None where it states none, and numbers are taken as they are.
         si: SI unit of the values as text; empty where none is stated.

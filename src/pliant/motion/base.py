@@ -106,7 +106,7 @@ class Motion(OfParts):
         subspace: `(q, constants) -> s`, 6 x len(v): twist of the moved frame in base axes at the base's origin,
             per unit rate. Optional: found by differentiating the pose when absent. Give it where it is simpler.
         locate: `(R, p, near) -> q` as numbers: the coordinates of a pose, those nearest to other ones. Of motions by which frames
-            have poses of their own against the world while something else carries them at the start.
+            have their own poses relative to the world while another node carries them initially.
         own: `(q, constants, wrench) -> d(s' wrench)/dq`, len(v) x len(v), of motions by plain coordinates, for a wrench that is
             fixed in the base. Optional: found by differentiating the subspace when absent. Give it where it is shorter.
         through: `constants -> A`, for plain coordinates that enter through `z = A q` alone: `subspace` then takes z in place of

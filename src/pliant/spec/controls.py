@@ -37,7 +37,7 @@ def control_problems(checked: SemanticChecks) -> Iterator[Finding]:
 
 
 def task_problems(checked: SemanticChecks) -> Iterator[Finding]:
-    """Bounds of tasks have the dimensions of what they bound; actions are bounded, and what is drawn stands for itself."""
+    """Bounds of tasks must have the dimensions of their quantities; actions must be bounded, and random parameters independent."""
     known, parameters = _known(checked), checked.flat.parameters
     for name, task in checked.flat.task.items():
         for path, value, expected in task.dimensioned(known):

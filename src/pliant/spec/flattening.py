@@ -108,7 +108,7 @@ def _not_flat(collection: str, thing: Any) -> str:
 
 
 class _Level:
-    """One model, the top one or an attached one, on its way into the flat model."""
+    """One model, the top one or an attached one, that is being flattened."""
 
     def __init__(self, spec: RobotSpec, flat: Flat, *, prefix: str, overrides: Mapping[str, Override]) -> None:
         self.spec, self.source, self.flat, self.prefix = spec, spec.source, flat, prefix

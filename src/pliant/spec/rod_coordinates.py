@@ -92,7 +92,7 @@ NEEDLESS = ("joints", "bodies", "links", "loads", "constraints", "contacts", "ou
 
 
 def _sound_rods(checked: SemanticChecks) -> list[str]:
-    """Rods that can be built despite the faults: those without faults of their own."""
+    """Rods that can be built despite the faults: those without faults themselves."""
     places = [fault.path.replace("[", ".").split(".")[:2] for fault in checked.faults]
     places += [[str(step) for step in path] for path in checked.broken.dropped | checked.broken.trimmed]
     faulty = {place[1] for place in places if place[0] == "rods" and len(place) > 1}

@@ -25,7 +25,7 @@ Lump = tuple[Any, Any]
 @dataclass(frozen=True)
 class MassBudget:
     """Masses [kg], and the centre of mass [m] in the world as the model starts (constraints may still move it); None where
-    there is no mass, or where rods start with values of their coordinates that say nothing about all of their mass."""
+    there is no mass, or where the initial coordinates of rods do not determine all of their mass."""
 
     bodies: float
     rods: float
@@ -90,7 +90,7 @@ def _rod(build: Build, name: str) -> Iterator[Lump]:
 
 
 def _gauss(rod: RodProperties) -> Iterator[tuple[float, Any]]:
-    """Fractions of a rod's length and the lengths [m] they stand for."""
+    """Fractions of a rod's length and the lengths [m] they represent."""
     points, weights = np.polynomial.legendre.leggauss(GAUSS_POINTS)
     length = rod.nominal(rod.length)
     stops = {0.0, 1.0, *(float(s.x) for s in (*rod.sections, *rod.materials) if 0 < s.x < 1)}

@@ -89,7 +89,7 @@ def place_names(rooms: Sequence[OccupiedSpace], pictures: Sequence[Sequence[Name
 
 
 def first_of_each(named: Sequence[NameLabel]) -> list[NameLabel]:
-    """The first of each group of repeated parts (`disc[1]`, `disc[2]`, ...), which stands for all of them (`disc[i]`)."""
+    """The first of each group of repeated parts (`disc[1]`, `disc[2]`, ...), which represents all of them (`disc[i]`)."""
     groups: dict[str, list[NameLabel]] = {}
     for one in named:
         groups.setdefault(re.sub(r"\[\d+\]", "[i]", one.words), []).append(one)

@@ -17,7 +17,7 @@ from pliant.view.stage import Batch, Stage, make_stage
 
 
 def player(name: str, title: str, clips: Sequence[Clip]) -> str:
-    """A player as HTML; `name` is its id on the page, `title` says what it shows."""
+    """A player as HTML; `name` is its id on the page, `title` describes its content."""
     stage = make_stage(all_scenes(clips))
     data = player_data(stage, title, clips)
     legend = ""

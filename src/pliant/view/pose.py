@@ -24,7 +24,7 @@ def pose_of(
     """Equations with the current values in a pose, and the pose.
 
     given: None or "initial" (the model's start, moved onto its constraints), "equilibrium", coordinates by name, positions, a State
-    or what has one; a Result stands for its end. inputs, parameters: those of the Equilibrium or Result by default.
+    or what has one; a Result gives its final state. inputs, parameters: those of the Equilibrium or Result by default.
     """
     if inputs is None:
         inputs = _inputs(given)

@@ -45,7 +45,7 @@ MANY = 6
 
 
 OWN_TABLE = ("parameters", "bodies", "joints", "tendons", "attach")
-"""Collections that are shown in a table of their own kind, or not at all."""
+"""Collections that are shown in a special table, or not at all."""
 
 
 @dataclass(frozen=True)

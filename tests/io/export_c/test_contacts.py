@@ -11,7 +11,7 @@ from c_export import METHODS, STEP, Export, exported, needs_gcc
 
 import pliant
 
-# outputs where the simulation is, then those of the same state when it is set anew, then after a step on
+# outputs of the current state, then those of the same state after it is set again, then after a step
 RUN = """
 #include <math.h>
 #include <stdio.h>

@@ -138,12 +138,12 @@ def test_parameters_and_inputs_change_through_the_interface(flier: Export) -> No
     lift = {"lift": 40.0 * 0.5 / 10}
     first = simulate(eqs, 0.02, method=method)
     second = simulate(eqs, 0.04, begin=0.02, start=first, method=method, parameters=changed, inputs=lift)
-    anew = simulate(eqs, 0.04, method=method, parameters=changed, inputs=lift)
+    again = simulate(eqs, 0.04, method=method, parameters=changed, inputs=lift)
     text = re.sub(r"  torque: \{step.*\n", "", FLIER)
     held = derive(load_text(text, folder=flier.folder.parent))
     fourth = simulate(held, 0.06, method=method, parameters=changed, inputs={**lift, "torque": 0.1})
     fifth = simulate(eqs, 0.09, begin=0.06, start=fourth, method=method, parameters=changed, inputs=lift)
-    for row, run in zip(found, (first, second, anew, fourth, fifth), strict=True):
+    for row, run in zip(found, (first, second, again, fourth, fifth), strict=True):
         np.testing.assert_allclose(row, [run.time[-1], *run.q[-1]], rtol=0, atol=1e-10)
     assert np.max(np.abs(found[1] - found[2])) > 1e-4, "changing the mass changes the motion"
 

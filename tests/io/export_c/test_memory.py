@@ -34,7 +34,7 @@ int main(void) {
   for (int round = 0; round < 20; ++round) {
     for (int i = 0; i < 50; ++i) bad |= robot_step(robot, robot_default_step);
     bad |= robot_set_parameter(robot, 0, 300 + 1e4 * round) | robot_initial_state(robot);
-    /* far apart, so that pivots have to be found anew */
+    /* far apart, so that new pivots have to be found */
     for (int i = 0; i < ROBOT_POSITIONS; ++i)
       q[i] = robot_q(robot)[i] + (i < ROBOT_POSITIONS - 1) * 5.0 * ((i * round) % 7);
     bad |= robot_set_state(robot, 0.1 * round, q, v) | robot_forward_dynamics(robot, 0, q, v, a, NULL);

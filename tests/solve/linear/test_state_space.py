@@ -319,7 +319,7 @@ joints:
 
 
 def test_outputs_without_a_derivative_are_left_out_with_a_note():
-    """Angle and plane of an arc that is straight; asked for by name they are refused."""
+    """Angle and plane of a straight arc are rejected if requested by name."""
     eqs = derive(load("three_section_arm@experiment_2"))
     space = linearize(eqs, at="initial")
     assert space.outputs == tuple(f"{name}.{axis}" for name in ("tip", "tip_1", "tip_2") for axis in "xyz")

@@ -160,7 +160,7 @@ def test_a_mid_step_function_reverses_the_motion(accelerated):
 
 
 def test_time_and_commands_both_count():
-    """The acceleration is a product of a commanded input and a function of time; the rate goes on through every command."""
+    """The acceleration is a product of a commanded input and a function of time; the rate is continuous at every command."""
     text = ACCELERATED.replace("=u}}", '"=u*cos(5*t)"}}')
     run = pliant.simulate(derived(text), 1.0, rtol=1e-9, controllers=Commands(lambda t: 1.0 if t < 0.495 else 4.0))
     rate = np.sin(5 * 0.5) / 5 + 4 * (np.sin(5.0) - np.sin(2.5)) / 5

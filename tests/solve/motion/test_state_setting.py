@@ -294,7 +294,7 @@ def test_an_impact_on_a_closed_loop_is_the_impulse_that_was_asked_for():
 
 @pytest.mark.parametrize("method", [None, "explicit", "implicit", "generalized_alpha"])
 def test_a_mechanism_that_is_stopped_starts_again_from_rest(method):
-    """One rate of the four-bar is set to zero, and all are: from there it goes on as a run that starts there."""
+    """One rate of the four-bar is set to zero, and all are: from there it continues like a run that starts there."""
     eqs = derive(load("four_bar"))
     act = once(lambda now: now.v.__setitem__(0, 0.0), after=0.1)
     run = simulate(eqs, 0.3, method=method, rtol=1e-7, mid_step=act)

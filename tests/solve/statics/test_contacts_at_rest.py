@@ -55,7 +55,7 @@ def test_a_block_rests_on_a_slope_by_friction_and_remembers_it(block):
     np.testing.assert_allclose(rest.outputs["push"], [-9.81 * np.sin(0.4), 0, 9.81 * np.cos(0.4)], atol=1e-8)
     assert "'ground' sticks at 4 places with up to" in rest.message
     assert "without friction it would not be in equilibrium" in rest.message
-    # the state goes on resting where it is, in a motion and in another search
+    # the state stays at rest, in a motion and in another search
     run = pliant.simulate(block, 1.0, start=rest, save_every=0.5)
     assert np.abs(run.q - rest.q).max() < 1e-9
     again = pliant.equilibrium(block, start=rest)

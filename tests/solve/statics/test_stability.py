@@ -305,7 +305,7 @@ loads: {press: {frame: plate, force: [0, 0, =-push]}}
 
 
 def test_a_weak_moment_about_a_fixed_axis_is_held_by_a_little_damping():
-    """It has no potential, so the undamped rod flutters; one percent of damping is enough to hold it, and that is said."""
+    """It has no potential, so the undamped rod flutters; one percent of damping is enough to stabilize it, which is reported."""
     eqs = derive("cantilever")
     found = equilibrium(eqs, parameters={"tip_moment": 0.2})
     assert (found.status, found.stable) == ("converged", None)

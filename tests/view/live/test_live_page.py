@@ -256,7 +256,7 @@ def test_only_what_the_controls_send_is_heard():
 
 
 def test_garbage_and_several_browsers(served, capfd, caplog):
-    """Browsers that come and go and send what no page of ours sends: no traceback, and the page goes on for the others."""
+    """Browsers that reconnect and send invalid messages: no traceback, and the page continues for the others."""
     import msgspec
     import viser
     from websockets.sync.client import connect

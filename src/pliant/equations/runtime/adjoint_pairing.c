@@ -247,7 +247,7 @@ void pl_adjoint_keep(pl_adjoint *A, const double *v) {
 #define STILL 1e-5  /* length of a direction below which inputs that change in time are followed apart from it */
 #define BENT 1e-9   /* estimated error, relative to a gradient, up to which a first-order difference is used */
 
-/* The length of a direction: of its displacements, and of what its rates and accelerations move in a step, as shares of sizes. */
+/* The length of a direction: of its displacements, and of those of its rates and accelerations in a step, relative to sizes. */
 static double length_of(const pl_adjoint *A, const pl_direction *d) {
   const double *size = A->r->memory.extent.rates;
   double longest = 0;

@@ -15,7 +15,7 @@ typedef struct front {
   double zeros;              /* of them, those that are there only because fronts were merged */
 } front;
 
-/* Fronts that are eliminated in one go, in a part of the stack of their own: a subtree, which needs nothing of other ones; or the
+/* Fronts that are eliminated together, in a separate part of the stack: a subtree, which is independent of other ones; or the
  * trunk, all that is above the subtrees. */
 typedef struct branch {
   int begin, end;  /* its fronts are among these */

@@ -106,7 +106,7 @@ static void load_node(pl_tree *t, int g, int *count) {
   if (g > 0 && t->loaded[g] < 0) t->loaded[g] = (*count)++;
 }
 
-/* Which nodes have interactions of their own, and which interactions are links. */
+/* Which nodes have separate interactions, and which interactions are links. */
 static void lay_out_interactions(pl_tree *t) {
   const pl_tables *T = t->T;
   int loads = 0, links = 0, first = T->m;

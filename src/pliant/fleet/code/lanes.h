@@ -1,6 +1,6 @@
 /* Numbers of several robots side by side, one per lane of the processor's vectors, for straight-line code of one robot.
  *
- * R holds one number of each robot, B one truth value. Every operation acts on all lanes; there are no branches on values, so
+ * R holds one number of each robot, B one boolean. Every operation acts on all lanes; there are no branches on values, so
  * a robot's numbers depend on no other's. Compilers without vector types have one lane. */
 #ifndef FLEET_LANES_H
 #define FLEET_LANES_H

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DRIFT 1e-9       /* of constraints, as a share of their sizes, and of quaternions' length, from which the state is moved back */
+#define DRIFT 1e-9       /* of constraints, relative to their sizes, and of quaternions' length, above which the state is projected */
 #define DIFFERENCE 1e-6  /* in directional derivatives, relative to a variable and, of states, to its nominal value */
 
 const char *const robot_token = "@token@";

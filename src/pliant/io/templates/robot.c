@@ -12,7 +12,7 @@
 /* kinds of inputs: the caller holds the value; a series gives it */
 #define HELD 0
 #define SERIES 2
-#define POSITION_JUMP 1e-8 /* of constraint values, as shares of their sizes */
+#define POSITION_JUMP 1e-8 /* of constraint values, relative to their sizes */
 
 /* Everything from `stale` on is plain data, which robot_save_state copies. */
 struct robot_robot {
@@ -649,7 +649,7 @@ int robot_restore_state(robot_robot *robot, const void *bytes, size_t size) {
   const int status = pl_run_restore_state(robot->run, at + KEPT, size - sizeof sum - KEPT);
   if (status) return status == PL_OUT_OF_MEMORY ? status : ROBOT_BAD_ARGUMENT;
   memcpy((char *)robot + KEPT_AT, at, KEPT);
-  pl_bind(robot->work, &robot->work->bound); /* the same arrays: what follows from their numbers is found again */
+  pl_bind(robot->work, &robot->work->bound); /* the same arrays: derived quantities are recomputed */
   pl_run_use_contacts(robot->run);
   return ROBOT_OK;
 }

@@ -42,7 +42,7 @@ robot_robot *robot_new(void);
 void robot_free(robot_robot *);
 
 const char *robot_message(int status);
-/* Where a name stands in one of the lists above, or -1. */
+/* Index of a name in one of the lists above, or -1. */
 int robot_find(const char *const *names, const char *name);
 
 /* ---- Parameters and inputs: both take effect with the next call ------------------------------------------------- */
@@ -79,8 +79,8 @@ int robot_mass_matrix(robot_robot *, const double *q, double *M);
  * (ROBOT_CONSTRAINTS x ROBOT_RATES); any of the three may be null. */
 int robot_constraints(robot_robot *, double t, const double *q, const double *v, double *value, double *rate,
                       double *jacobian);
-/* How far the positions are from satisfying the constraints, as shares of angles of 1 rad and of lengths as far as the robot
- * reaches, and quaternions from unit length: the largest of all. */
+/* Largest error of the positions: of constraints, relative to 1 rad for angles and to the extent of the robot for lengths, and of
+ * the length of quaternions. */
 double robot_drift(robot_robot *, double t, const double *q);
 /* Position [m] and unit quaternion (w, x, y, z) of a frame in the world. */
 int robot_frame_pose(robot_robot *, const double *q, int frame, double position[3], double quaternion[4]);

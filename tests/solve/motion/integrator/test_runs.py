@@ -142,7 +142,7 @@ def test_adaptive_steps_follow_the_error_of_the_formulas(name, method):
         failed = run.rejected > rejected
         factor = 0.9 * max(error, 1e-10) ** (-0.7 / exponent) * previous ** (0.4 / exponent)
         factor = min(1.0 if failed else 5.0, max(0.2, factor))
-        # a step cut short by the end says nothing against the longer one planned
+        # a step shortened by the end does not affect the planned longer one
         expected = h * factor if factor < 1 or failed else max(planned, h * factor)
         assert run.step == pytest.approx(min(until, expected), rel=1e-3), (t, error)
         previous, rejected, checked = max(error, 1e-4), run.rejected, checked + 1
@@ -327,7 +327,7 @@ def test_a_massless_coordinate_is_singular_from_the_start():
 
 @pytest.mark.parametrize("method", ["explicit", "implicit", "generalized_alpha"])
 def test_a_drive_beyond_the_reach_of_the_mechanism_ends_the_run(method):
-    """The rocker is driven further than the loop can follow; the run stops before, and says so."""
+    """The rocker is driven further than the loop can follow; the run stops before, with a message."""
     system = setup("overdriven")
     run = prepare(system, METHODS[method](rtol=1e-4), 5.0)
     assert run.start() == RuntimeStatus.OK
