@@ -25,7 +25,7 @@ class PolicyController(Controller):
         self.sample_time = self.task.sample_time
 
     def start(self, now: Now) -> None:
-        """Nothing is remembered between samples."""
+        """There is no memory between samples."""
 
     def command(self, now: Now) -> dict[str, float]:
         """The policy's actions, within their limits."""

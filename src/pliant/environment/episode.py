@@ -21,11 +21,11 @@ class Episode:
 
     Attributes:
         actions: inputs that the policy sets, with their bounds `lower` and `upper`.
-        observations, reward, end: names of outputs; end is None where nothing ends an episode early.
-        observe_state: whether coordinates and rates are seen, before the outputs.
+        observations, reward, end: names of outputs; end is None if episodes do not end early.
+        observe_state: whether coordinates and rates are observed, before the outputs.
         sample_time, step: between actions and of the integration [s].
         samples, substeps: number of samples of an episode, and of steps in a sample.
-        drawn: least and largest value of each parameter that differs between episodes.
+        drawn: smallest and largest value of each parameter that differs between episodes.
         spread: of coordinates at the start (nq).
         failure: reward of a sample in which the motion diverges.
     """
@@ -47,13 +47,13 @@ class Episode:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """All outputs that are needed, each once."""
+        """All required outputs, each once."""
         ends = () if self.end is None else (self.end,)
         return tuple(dict.fromkeys((*self.observations, self.reward, *ends)))
 
 
 def episode(eqs: Equations, task: LearningTask) -> Episode:
-    """The task in numbers, at the values of current parameters; rejects one that does not suit this robot."""
+    """The task in numbers, at the current parameters; rejects a task that does not suit this robot."""
 
     environment = eqs.model.environment_with(eqs.given_parameters)
 
@@ -97,7 +97,7 @@ def episode(eqs: Equations, task: LearningTask) -> Episode:
 
 
 def named_task(eqs: Equations, given: str | LearningTask | None) -> LearningTask:
-    """A task of the robot by its name, the only one where none is named, or the task given."""
+    """A task of the robot by its name, the only one if none is named, or the given task."""
     known = eqs.model.spec.task
     if isinstance(given, LearningTask):
         return given

@@ -9,7 +9,7 @@ from pliant.view.sketch import sketch
 
 
 def picture(fleet: Fleet, robot: int) -> np.ndarray:
-    """A robot as it is now (height x width x 3, 8 bit)."""
+    """A picture of the current state of a robot (height x width x 3, 8 bit)."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

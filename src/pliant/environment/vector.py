@@ -33,7 +33,7 @@ def make(
     """The environment of a task of a robot.
 
     robot: a model file, the name of a bundled robot, a RobotSpec, or equations. task: the name of one of the model's tasks, which
-    may be left out where it has one only, or a task made in Python. count: number of robots. device, precision and threads are
+    may be omitted if there is only one, or a task created in Python. count: number of robots. device, precision and threads are
     those of the `Fleet`; by default, precision is single, and double for robots that the runtime steps, such as those with
     contacts. render_mode: "rgb_array" for `render`.
     """
@@ -50,7 +50,7 @@ def make(
 
 
 class FleetEnvironment(gymnasium.vector.VectorEnv):
-    """Many robots with one task, as gymnasium's vector environments are used.
+    """Many robots with one task, with the interface of gymnasium's vector environments.
 
     Actions are inputs in SI units within their limits (`single_action_space`); observations are coordinates, rates and outputs in
     SI units, in the order of `observation_names`. Episodes that end restart in the same step: `infos["final_obs"]` has the
@@ -99,7 +99,7 @@ class FleetEnvironment(gymnasium.vector.VectorEnv):
 
     @property
     def observation_names(self) -> tuple[str, ...]:
-        """What each number of an observation is: coordinates, rates, and components of outputs."""
+        """Names of the entries of an observation: coordinates, rates, and components of outputs."""
         eqs, task = self.fleet.eqs, self.task
         state = (*eqs.coordinates, *(f"rate of {name}" for name in eqs.rates)) if task.observe_state else ()
         outputs = (
@@ -110,7 +110,8 @@ class FleetEnvironment(gymnasium.vector.VectorEnv):
         return (*state, *outputs)
 
     def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """New episodes for all robots, or for those of `options["reset_mask"]`; observations, and nothing else."""
+        """Start new episodes for all robots, or for those of `options["reset_mask"]`; returns observations and an empty
+        dictionary."""
         if seed is not None:
             self._np_random, self._np_random_seed = gymnasium.utils.seeding.np_random(seed)
         mask = None if options is None else options.get("reset_mask")
@@ -121,7 +122,7 @@ class FleetEnvironment(gymnasium.vector.VectorEnv):
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Hold the actions (count x actions) for a sample; observations, rewards, ends, ends by time, and infos.
 
-        Actions beyond the limits are brought back to them.
+        Actions beyond the limits are clipped.
         """
         xp, task = self._arrays, self.task
         held = xp.clip(self._own(actions), self._own(task.lower), self._own(task.upper))
@@ -141,19 +142,19 @@ class FleetEnvironment(gymnasium.vector.VectorEnv):
         return observed, rewards, ended, truncated, infos
 
     def render(self) -> tuple[np.ndarray, ...] | None:
-        """A picture of the first robot (height x width x 3, 8 bit), where `render_mode` is "rgb_array"."""
+        """A picture of the first robot (height x width x 3, 8 bit), if `render_mode` is "rgb_array"."""
         if self.render_mode != "rgb_array":
             return None
         return (picture(self.fleet, 0),)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Nothing is left open."""
+        """There is nothing to close."""
 
     # -- helpers --------------------------------------------------------------------------------------------------------------
 
     @property
     def _arrays(self) -> Any:
-        """NumPy or CuPy, whichever the fleet's arrays are of."""
+        """NumPy or CuPy, according to the fleet's arrays."""
         if isinstance(self.fleet.q, np.ndarray):
             return np
         import cupy

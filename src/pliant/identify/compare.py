@@ -1,4 +1,4 @@
-"""One robot, several rod models, one recording: accuracy and cost side by side."""
+"""One robot, several rod models, one recording: comparison of accuracy and cost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from pliant.spec.derive import derive
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import with_rod_model
 
-# A recording is compared to a fraction of a millimetre: tighter steps move the tip of the bundled arm by some micrometres.
+# A recording is compared to a fraction of a millimetre: smaller steps change the tip of the bundled arm by some micrometres.
 DEFAULT_METHOD = Rosenbrock()
 
 
@@ -44,22 +44,23 @@ class Comparison:
     Attributes:
         rod: `kind:number`, with the number of elements of the rod: more than requested if frames and eyelets along it need them.
         states: number of coordinates and rates.
-        derive_s, compile_s, static_s, run_s: wall times [s]: derivation, compilation (or loading what was compiled before), all
+        derive_s, compile_s, static_s, run_s: wall times [s]: derivation, compilation (or loading compiled code), all
             equilibria together, and the motion.
-        code_kb: size of the C code that was derived for the robot's kinds of elements [kB, 1000 bytes]. Elements of a kind share
+        code_kb: size of the C code derived for the robot's types of elements [kB, 1000 bytes]. Elements of one type share
             it, so it does not grow with their number.
         memory_kb: memory of an evaluation: tables, constants and workspace [kB].
         realtime_factor: simulated over wall time [-].
-        mean_error_mm, max_error_mm: distance of the compared point from the reference over the window [mm; of an output that is no
-            position in thousandths of its SI unit, as `unit` says].
+        mean_error_mm, max_error_mm: distance of the compared point from the reference over the window [mm; of an output that is
+        not a
+            position in thousandths of its SI unit, see `unit`].
         static_mean_error_mm: the same between equilibria under the inputs of `static_times` and the reference there; NaN
-            where there are none or one of them was not found.
+            if there are none or one of them was not found.
         mean_error_percent: the mean relative to the point's initial distance from the origin [%].
         mean_error_percent_of_rod: the mean relative to the rod's length [%].
         time, path, measured: times [s], the point's path and the reference (times x components) [m].
         static_times, static_path: times [s] and points at rest [m].
-        notes: what the user should know.
-        unit: of errors. output, output_unit: what is compared, and the SI unit of the path.
+        notes: remarks for the user.
+        unit: of errors. output, output_unit: the compared output, and the SI unit of the path.
     """
 
     rod: str
@@ -97,7 +98,7 @@ NEVER_AT_REST = (
     f"no equilibria are compared: the recording has no {LEAST_REST:g} s in which all inputs are constant and one of them is "
     "above a tenth of its range. Give their times (`rest_at`, --rest-at)"
 )
-"""Where a recording has no stretch in which all inputs stand still under load, as those of a force sensor never do."""
+"""Note for recordings without an interval of constant inputs under load, as with force sensors."""
 
 ARRAYS = ("time", "path", "measured", "static_times", "static_path")
 """Attributes of a comparison that are not a single number or text."""

@@ -1,4 +1,4 @@
-"""Scores on samples that a fit has not seen, and profiles of its likelihood: fits repeated with some samples or values withheld."""
+"""Scores on samples excluded from a fit, and profiles of its likelihood: fits repeated with some samples or values withheld."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 from pliant.identify.search import Search, Solution
 from pliant.language.recording import RecordingError
 
-# A profile goes outward by quarters of the interval of a linear problem until it has risen enough, and no further than this.
+# A profile extends outward by quarters of the interval of a linear problem until its rise is sufficient, at most to this distance.
 MOST_STEPS = 16
 
 
 @dataclass(frozen=True, repr=False)
 class HeldOut:
-    """Errors on samples that were left out, each predicted by a fit to the others.
+    """Errors on withheld samples, each predicted by a fit to the others.
 
     Attributes:
         rms: root of the mean squared distance, by output [SI unit of the output].
-        distances: of every sample, by measurement and output [SI]; not a number for samples that were never left out.
-        predicted: outputs side by side, times x components, for each measurement [SI].
+        distances: of every sample, by measurement and output [SI]; NaN for samples that were never withheld.
+        predicted: concatenated outputs, times x components, for each measurement [SI].
         parameters: values found without each fold (SI units).
-        spread: standard deviation of the parameters over the folds: small where no few samples decide.
+        spread: standard deviation of the parameters over the folds: small if no few samples dominate.
     """
 
     rms: Mapping[str, float]

@@ -26,13 +26,13 @@ def finer_rods(eqs: Equations) -> tuple[Equations, dict[str, str]]:
 
 
 def moved_by(search: Search, found: Solution, finer: Sequence[Target]) -> np.ndarray | None:
-    """How far the free unknowns would move if the targets were predicted so, to first order [SI]: the difference of the predictions
-    is fitted with the derivatives of the best fit. None where the finer model cannot be simulated there."""
+    """First-order change of the free unknowns if the targets are predicted by the finer model [SI]: the difference of the
+    predictions is fitted with the derivatives of the best fit. None if the finer model cannot be simulated there."""
     paths = [target.prediction.values(search.values_for(target, found.x)) for target in finer]
     if any(path is None for path in paths):
         return None
     left = search.residual_of(paths, found)
-    inside = ~found.on_bound  # what a bound holds stays there
+    inside = ~found.on_bound  # values at a bound stay there
     moved = np.zeros(len(found.free))
     moved[inside] = -np.linalg.lstsq(found.jacobian[:, inside], left - found.residual, rcond=None)[0]
     return moved
@@ -41,7 +41,7 @@ def moved_by(search: Search, found: Solution, finer: Sequence[Target]) -> np.nda
 def discretization_of(
     eqs: Equations, search: Search, found: Solution, targets: Callable[[Equations], Sequence[Target]]
 ) -> tuple[dict[str, float], tuple[str, ...]]:
-    """How far each fitted value would move with finer rods [SI], and a remark where that is more than its standard deviation.
+    """Change of each fitted value with finer rods [SI], and a remark if it exceeds its standard deviation.
 
     targets: those of the fit for other equations.
     """

@@ -26,13 +26,13 @@ from pliant.solve.status import Status
 
 @dataclass(frozen=True)
 class OutputError:
-    """How far an output of the model is from a recording.
+    """Error of an output of the model compared with a recording.
 
     Attributes:
         measurement: label of the measurement.
         output: the output.
         before_rms, after_rms: root of the mean squared distance over the fitted samples [SI unit of the output].
-        deviation: standard deviation of a component that the fit reckons with [SI unit of the output].
+        deviation: standard deviation of a component used in the fit [SI unit of the output].
         unit: of the output.
     """
 
@@ -46,7 +46,7 @@ class OutputError:
 
 @dataclass(frozen=True)
 class FittedPath:
-    """An output beside what was measured of it.
+    """An output and its measured values.
 
     Attributes:
         measurement, output: label of the measurement, and the output.

@@ -19,13 +19,13 @@ from pliant.solve.motion.simulate import simulate
 from pliant.solve.statics.equilibrium import Equilibrium
 
 POSES = 32
-"""For how many values of parameters equilibria are kept."""
+"""Number of parameter values for which equilibria are cached."""
 TIP: Mapping[str, Sequence[str] | None] = {"tip": None}
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One recording of a fit, and how it is compared with the model.
+    """One recording of a fit, and its comparison with the model.
 
     Attributes:
         recording: inputs and outputs over time. Its columns named like inputs drive the model.
@@ -55,7 +55,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Samples:
-    """Times (n) [s], what was measured at them (n x components, outputs side by side), which of them are fitted and which are
+    """Times (n) [s], measured values (n x components, outputs concatenated), which of them are fitted and which are
     held out, and the components of each output."""
 
     times: np.ndarray
@@ -89,8 +89,8 @@ def samples_of(given: Measurement) -> Samples:
 
 
 class Prediction(Protocol):
-    """Outputs of the model at some times for parameter values, side by side, and their derivatives where there are exact ones;
-    None where the model cannot be simulated. reason: why there are none."""
+    """Outputs of the model at some times for parameter values, concatenated, and their exact derivatives if available;
+    None if the model cannot be simulated. reason: why exact derivatives are unavailable."""
 
     reason: str
 
@@ -100,7 +100,7 @@ class Prediction(Protocol):
 
 
 def prediction_of(eqs: Equations, given: Measurement, samples: Samples, method: Method) -> Prediction:
-    """What the model makes of a measurement."""
+    """The prediction of a measurement by the model."""
     check_names("output", list(given.outputs), eqs.model.spec.outputs)
     check_names("parameter", list(given.parameters), eqs.parameters)
     driven, _ = drive(eqs, given.recording)
@@ -109,7 +109,7 @@ def prediction_of(eqs: Equations, given: Measurement, samples: Samples, method: 
     outputs = tuple(given.outputs)
     if given.rest_at is not None:
         return EquilibriumPrediction(driven, outputs, samples.times)
-    begin = float(given.recording.time[0])  # also where the first samples are missing
+    begin = float(given.recording.time[0])  # also if the first samples are missing
     return MotionPrediction(driven, outputs, samples.times, method, begin)
 
 
@@ -144,8 +144,8 @@ class MotionPrediction:
 
 
 class EquilibriumPrediction:
-    """Outputs at rest under the inputs of some times. Searches begin at the poses found for the nearest values before, so that a
-    robot with several equilibria stays in the same ones, also after a step that led elsewhere was taken back."""
+    """Outputs at rest under the inputs of some times. Searches begin at the poses of the closest earlier values, so that a
+    robot with several equilibria stays in the same ones, also after a rejected step to others."""
 
     def __init__(self, eqs: Equations, outputs: Sequence[str], times: np.ndarray) -> None:
         self.eqs, self.outputs, self.times = eqs, outputs, times
@@ -163,7 +163,7 @@ class EquilibriumPrediction:
         return None if found is None else (self._noted(parameters, found[0]), found[1])
 
     def _starts(self, parameters: Values) -> list[np.ndarray] | None:
-        """The poses of the nearest values, nearness being relative to their size."""
+        """The poses of the closest values, relative to their size."""
         if not self._found:
             return None
         here = _vector(parameters)

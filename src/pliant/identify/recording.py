@@ -15,7 +15,7 @@ from pliant.model.model import Model
 from pliant.model.recorded_inputs import check_dimension, driving_columns, recorded_inputs
 
 LEAST_REST = 1.0
-"""Inputs that stand still for so long [s] let the robot come to rest."""
+"""Duration of constant inputs [s] after which the robot is assumed to be at rest."""
 
 
 def thousandths(unit: str) -> str:
@@ -30,7 +30,7 @@ def drive(eqs: Equations, recording: Recording) -> tuple[Equations, tuple[str, .
 
 
 def check_not_driven(model: Model, recording: Recording, inputs: Collection[str]) -> None:
-    """Reject inputs that are given beside a recording with columns of them."""
+    """Reject inputs that are also columns of the recording."""
     for name, column in driving_columns(model, recording).items():
         if name in inputs:
             raise RecordingError(
@@ -110,8 +110,8 @@ def _assumed_units(recording: Recording, used: Sequence[str]) -> Iterator[str]:
 def plateaus(
     recording: Recording, inputs: Sequence[str], *, least: float = LEAST_REST, share: float = 0.02
 ) -> list[float]:
-    """Times near the end of stretches of at least `least` seconds in which no input moves by more than `share` of its range and
-    one of them is above a tenth of it: where the robot can be expected at rest under load."""
+    """Times near the end of intervals of at least `least` seconds in which no input changes by more than `share` of its range and
+    one of them is above a tenth of it: the robot can be assumed to be at rest under load."""
     values = np.array([recording.columns[name] for name in inputs])
     ranges = np.ptp(values, axis=1)
     found: list[float] = []
@@ -129,5 +129,5 @@ def plateaus(
 
 
 def time_slack(times: np.ndarray) -> float:
-    """By how much times [s] that are meant to be the same may differ: a billionth of what a recording lasts."""
+    """Tolerance for equal times [s]: a billionth of the duration of a recording."""
     return 1e-9 * float(np.ptp(times)) + 16 * float(np.spacing(np.abs(times).max(initial=0.0)))

@@ -13,8 +13,8 @@ from pliant.identify.measurement import Prediction, Samples
 from pliant.language.arguments import ArgumentError
 from pliant.language.recording import RecordingError
 
-# Without exact derivatives parameters are varied by this share of their scale: far above the error of a simulation, far below
-# what matters.
+# Without exact derivatives parameters are varied by this fraction of their scale: far above the error of a simulation, far below
+# a significant change.
 DIFFERENCE = 1e-3
 # The search ends when a step changes parameters or the sum of squares by less than this fraction, below their uncertainty.
 TOLERANCE = 1e-5
@@ -33,9 +33,9 @@ ENDED = {
     3: f"converged: the last step changed the parameters by less than {TOLERANCE:.0e} of them",
     4: f"converged: the last step changed parameters and sum of squares by less than {TOLERANCE:.0e} of them",
 }
-"""How a search has ended, by the status of `least_squares`."""
+"""Descriptions of the end of a search, by the status of `least_squares`."""
 STUCK = 0.1
-"""Share of the sum of squares that derivatives promise to take away, above which a search that ends was stuck."""
+"""Fraction of the sum of squares that derivatives predict to be removable, above which a completed search was stuck."""
 AGAINST = (
     "stopped: no step along the derivatives lowers the sum of squares, as where the model cannot be simulated nearby or jumps from "
     "one pose to another; start from other values, or give bounds or priors that keep the search away"
@@ -57,7 +57,7 @@ class Unknowns:
 
     @cached_property
     def with_prior(self) -> np.ndarray:
-        """Which have priors."""
+        """Whether each unknown has a prior."""
         return np.isfinite(self.deviation)
 
     def by_name(self, values: np.ndarray) -> dict[str, float]:
@@ -79,7 +79,7 @@ class Target:
 
     @property
     def is_motion(self) -> bool:
-        """Whether its samples follow each other in time."""
+        """Whether its samples are a time series."""
         return len(self.samples.times) > 1 and hasattr(self.prediction, "span")
 
 
@@ -104,7 +104,7 @@ class Solution:
 
     @cached_property
     def covariance(self) -> np.ndarray:
-        """Of the free unknowns."""
+        """Deviations of the free unknowns."""
         size = np.linalg.norm(self.jacobian, axis=0)
         size = np.where(size > 0, size, 1.0)
         J = self.jacobian / size
@@ -117,11 +117,11 @@ class Solution:
 
 
 Masks = Sequence[np.ndarray]
-"""Which samples of each target are fitted."""
+"""The fitted samples of each target."""
 
 
 class Search:
-    """The problem of a fit, to be solved with all or some of its samples and unknowns."""
+    """The problem of a fit, which is solved with all or some of its samples and unknowns."""
 
     def __init__(
         self, unknowns: Unknowns, targets: Sequence[Target], progress: Callable[[int, float], None] | None
@@ -132,11 +132,11 @@ class Search:
 
     @property
     def reason(self) -> str:
-        """Why some derivatives come from finite differences; empty where all are exact."""
+        """Why some derivatives are finite differences; empty if all are exact."""
         return next((t.prediction.reason for t in self.targets if t.prediction.reason), "")
 
     def values(self, x: np.ndarray) -> list[np.ndarray]:
-        """What the model predicts for each target; not a number where it cannot be simulated."""
+        """The predictions of all targets; NaN if the model cannot be simulated."""
         return [
             np.full_like(target.samples.measured, np.nan) if path is None else path
             for target, (path, _) in zip(self.targets, self._evaluated(x), strict=True)
@@ -146,14 +146,14 @@ class Search:
         self, x: np.ndarray, *, chosen: Masks | None = None, free: np.ndarray | None = None,
         deviations: Mapping[tuple[int, str], float] | None = None,
     ) -> Solution:  # fmt: skip
-        """Least squares from x [SI]. chosen: samples that count, the fitted ones by default. free: indices of what may change, all
-        by default. deviations: as they are; otherwise those that are not known are estimated."""
+        """Least squares from x [SI]. chosen: samples to use, the fitted ones by default. free: indices of free unknowns, all
+        by default. deviations: given values; by default unknown ones are estimated."""
         chosen = [t.samples.fitted for t in self.targets] if chosen is None else chosen
         free = np.arange(len(x)) if free is None else free
         if deviations is not None:
             return self._weighted(x, chosen, free, deviations)
         persistence = dict.fromkeys(self._keys, 1.0)
-        # of one output without a prior the weight does not matter
+        # for one output without a prior the weight has no effect
         single = len(self._keys) == 1 and not self.unknowns.with_prior.any()
         found, weights = None, self._scatter(x, chosen, len(free), persistence)
         for _ in range(ROUNDS):
@@ -206,7 +206,7 @@ class Search:
         self, found: Solution, chosen: Masks, deviations: Mapping[tuple[int, str], float],
         persistence: Mapping[tuple[int, str], float],
     ) -> Solution:  # fmt: skip
-        """The same with residuals and derivatives in units of the deviations that it leaves."""
+        """The same with residuals and derivatives in units of the resulting deviations."""
         residual = self._residual(found.x, chosen, deviations)
         jacobian = self._jacobian(found.x, chosen, deviations)[:, found.free]
         independent = 0.0
@@ -252,7 +252,7 @@ class Search:
         return self._weighed([path for path, _ in self._evaluated(x)], x, chosen, deviations)
 
     def residual_of(self, paths: Sequence[np.ndarray | None], found: Solution) -> np.ndarray:
-        """Residuals of other predictions of all targets at the values found, weighed as there."""
+        """Residuals of other predictions of all targets at the solution, with its weights."""
         return self._weighed(paths, found.x, [t.samples.fitted for t in self.targets], found.deviations)
 
     def _weighed(
@@ -284,7 +284,7 @@ class Search:
         return sigma
 
     def _slopes(self, x: np.ndarray) -> list[np.ndarray]:
-        """Derivatives of each target by all unknowns, samples x components x unknowns [SI]."""
+        """Derivatives of each target with respect to all unknowns, samples x components x unknowns [SI]."""
         found = []
         for target, (path, slopes) in zip(self.targets, self._evaluated(x), strict=True):
             if path is None:
@@ -312,11 +312,11 @@ class Search:
         return np.stack(columns, axis=2)
 
     def values_for(self, target: Target, x: np.ndarray) -> dict[str, float]:
-        """Parameters of the model that a target is predicted with, by name."""
+        """Parameters of the model for the prediction of a target, by name."""
         return dict(zip(target.names, x[target.where].tolist(), strict=True))
 
     def _evaluated(self, x: np.ndarray) -> list[tuple[np.ndarray | None, np.ndarray | None]]:
-        """Values, and their derivatives where they are exact: most steps are accepted, so that these will be needed."""
+        """Values, and their derivatives if they are exact: most steps are accepted, so that they will be needed."""
         key = x.tobytes()
         if key not in self._known:
             if len(self._known) >= REMEMBERED:
@@ -353,7 +353,7 @@ class Search:
 
 
 def _promised(residual: np.ndarray, jacobian: np.ndarray, inside: np.ndarray) -> float:
-    """The share of the sum of squares that a step of Gauss and Newton would take away were the residuals linear."""
+    """The fraction of the sum of squares that a Gauss-Newton step would remove if the residuals were linear."""
     total = float(residual @ residual)
     if not total or not inside.any():
         return 0.0
@@ -363,7 +363,7 @@ def _promised(residual: np.ndarray, jacobian: np.ndarray, inside: np.ndarray) ->
 
 
 def mean_distances(targets: Sequence[Target], paths: Sequence[np.ndarray], masks: Masks) -> float:
-    """Mean distance over the chosen samples and all outputs, in thousandths of their units; not a number where there are none."""
+    """Mean distance over the chosen samples and all outputs, in thousandths of their units; NaN if there are none."""
     found = [
         1e3 * np.linalg.norm((path - target.samples.measured)[mask][:, block], axis=1)
         for target, path, mask in zip(targets, paths, masks, strict=True)

@@ -31,10 +31,10 @@ from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
 
 @dataclass(frozen=True)
 class OutputSensitivity:
-    """A motion and how outputs change with parameters.
+    """A motion and the derivatives of outputs with respect to parameters.
 
-    values: times x components [SI], the outputs side by side; derivatives: times x components x parameters [SI per unit of the
-    parameter], not a number where the motion failed.
+    values: times x components [SI], the outputs concatenated; derivatives: times x components x parameters [SI per unit of the
+    parameter], NaN where the motion failed.
     """
 
     run: Result
@@ -43,7 +43,7 @@ class OutputSensitivity:
 
 
 def why_not(eqs: Equations, outputs: Sequence[str], *, at_rest: bool = False) -> str:
-    """Why these outputs have no exact derivatives, along a motion or at rest; empty where they have them."""
+    """Why these outputs have no exact derivatives, along a motion or at rest; empty if they have."""
     if eqs.model.followed or (eqs.model.system.rows and not at_rest):
         return "the model has constraints"
     if eqs.model.system.contacts.laws:
@@ -66,7 +66,7 @@ def output_sensitivity(
     method: Method,
     parameters: Values | None = None,
 ) -> OutputSensitivity:
-    """Simulate from the model's start, with the derivatives of outputs at `times` [s] by the named parameters."""
+    """Simulate from the model's start, with the derivatives of outputs at `times` [s] with respect to the named parameters."""
     _refuse(eqs, outputs)
     eqs = eqs.at(parameters=parameters)
     tangent = _Tangent(eqs, names)
@@ -95,8 +95,8 @@ def rest_sensitivity(
     parameters: Values | None = None,
     starts: Sequence[np.ndarray] | None = None,
 ) -> tuple[list[Equilibrium], np.ndarray] | None:
-    """Equilibria under the inputs of some times [s], and derivatives of outputs there by the named parameters, times x
-    components x parameters; None where a state at rest was not found. starts: where the searches begin, one q per time."""
+    """Equilibria under the inputs of some times [s], and derivatives of outputs with respect to the named parameters, times x
+    components x parameters; None if an equilibrium was not found. starts: initial poses of the searches, one q per time."""
     _refuse(eqs, outputs, at_rest=True)
     eqs = eqs.at(parameters=parameters)
     rests = poses_at_rest(eqs, times, starts)
@@ -111,8 +111,8 @@ def rest_sensitivity(
 def poses_at_rest(
     eqs: Equations, times: Sequence[float] | np.ndarray, starts: Sequence[np.ndarray] | None = None
 ) -> list[Equilibrium] | None:
-    """Equilibria under the inputs of some times [s]; None where one was not found. A search that fails from the given start
-    begins at the model's own."""
+    """Equilibria under the inputs of some times [s]; None if one was not found. A search that fails from the given start
+    is repeated from that of the model."""
     found = []
     for k, t in enumerate(times):
         begin: list[Any] = ["initial"] if starts is None else [starts[k], "initial"]
@@ -140,7 +140,7 @@ def _side_by_side(result: Result, outputs: Sequence[str]) -> np.ndarray:
 
 
 class _Tangent:
-    """Starts, equilibria and outputs as they change with some parameters."""
+    """Derivatives of starts, equilibria and outputs with respect to some parameters."""
 
     def __init__(self, eqs: Equations, names: Sequence[str]) -> None:
         self.eqs, self.names = eqs, names
@@ -148,7 +148,7 @@ class _Tangent:
         self.changes = ParameterTangents(eqs)
 
     def start(self, begin: float, q0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Changes of the model's start: increments of q and of v, parameters x nv."""
+        """Derivatives of the model's start: increments of q and of v, parameters x nv."""
         eqs = self.eqs
         if eqs.model.spec.start == EQUILIBRIUM:
             X = self._poses([EquilibriumAdjoint(eqs.binding, begin, q0, np.zeros(0), eqs.rates)])[0]
@@ -163,7 +163,7 @@ class _Tangent:
         return both[:, :count], both[:, count:]
 
     def rests(self, rests: Sequence[Equilibrium]) -> np.ndarray:
-        """Changes of equilibria: increments of q, poses x parameters x nv."""
+        """Derivatives of equilibria: increments of q, poses x parameters x nv."""
         eqs = self.eqs
         poses = [
             EquilibriumAdjoint(rest.equations.binding, rest.time, rest.q, rest.multipliers, eqs.rates) for rest in rests
@@ -181,11 +181,11 @@ class _Tangent:
         return np.array(columns).swapaxes(0, 1)
 
     def outputs(self, names: Sequence[str], q: np.ndarray, v: np.ndarray, X: np.ndarray, V: np.ndarray) -> np.ndarray:
-        """Derivatives of outputs, times x components x parameters, in states that change by X and V (times x parameters x nv)."""
+        """Derivatives of outputs, times x components x parameters, in states with derivatives X and V (times x parameters x nv)."""
         model, bound = self.eqs.model, self.eqs.binding
         function, count = output_function(model), len(q)
         indices = [output_names(model).index(name) for name in names]
-        # of the inputs (q, v, a, multipliers, constants, signals ...) only these three enter such outputs
+        # of the inputs (q, v, a, multipliers, constants, signals ...) such outputs depend only on these three
         inputs = [np.zeros((function.size1_in(i), count)) for i in range(function.n_in())]
         inputs[0], inputs[1], inputs[4] = q.T, v.T, np.tile(bound.constants[:, None], (1, count))
         outputs = [np.zeros((function.size1_out(i), count)) for i in range(function.n_out())]

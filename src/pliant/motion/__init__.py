@@ -1,7 +1,7 @@
-"""Elementary motions: the maps from coordinates to a relative pose that every joint and rod is built from.
+"""Elementary motions: the maps from coordinates to a relative pose of which every joint and rod consists.
 
 One motion per file: a name, its coordinates, and the formula of the pose. Rates, convective terms and derivatives
-follow by differentiating that formula (`pliant.equations.kernel`), so a new motion is one short file.
+are derived from this formula (`pliant.equations.kernel`), so a new motion is one short file.
 """
 
 from pliant.motion.base import Motion, Quaternion, Vector

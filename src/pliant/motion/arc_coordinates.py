@@ -34,7 +34,7 @@ FREE = (2, 3, 4)
 """The strains of an arc."""
 
 CONSTANTS = Fields("offset", "undeformed", "per_radius")
-"""Part of the length that is not in A q, undeformed length [m], one over the distance of the muscles from the axis [1/m]."""
+"""Part of the length that is not in A q, undeformed length [m], inverse of the distance of the muscles from the axis [1/m]."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class ArcCoordinates:
 
     @property
     def _kept(self) -> list[int]:
-        """Which of the three coordinates there are."""
+        """Which of the three coordinates exist."""
         if self.option == "muscles":
             return [0, 1, 2]
         return [k for k, strain in enumerate(STRAINS[self.option]) if strain in self.free]
@@ -68,7 +68,7 @@ class ArcCoordinates:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What each coordinate is called."""
+        """Names of the coordinates."""
         return tuple(LABELS[self.option][k] for k in self._kept)
 
     @property
@@ -77,7 +77,7 @@ class ArcCoordinates:
         return tuple(UNITS[self.option][k] for k in self._kept)
 
     def constants(self, length: Any, start: Sequence[Any], radius: Any) -> list[Any]:
-        """The `CONSTANTS` of an arc of that undeformed length [m] with six strains at the start; muscles at a radius [m]."""
+        """The `CONSTANTS` of an arc of this undeformed length [m] with six initial strains; muscles at a radius [m]."""
         offset = 0.0 if self.option == "bending" else length
         return CONSTANTS.write(
             offset=offset if 2 in self.free else length * (1 + start[2]), undeformed=length, per_radius=1 / radius
@@ -90,7 +90,7 @@ class ArcCoordinates:
         elif self.option == "strains":
             A = CONSTANTS.read(c).undeformed * ca.SX.eye(3)
         else:
-            # l = L - L0 - r u.b, turned round; b = (w_y, -w_x)
+            # l = L - L0 - r u.b, solved for b and L; b = (w_y, -w_x)
             per_radius = CONSTANTS.read(c).per_radius
             columns = [ca.vertcat(math.sin(a) * per_radius, -math.cos(a) * per_radius, 0.5) for a in MUSCLES]
             A = ca.horzcat(*columns) * (2 / 3)

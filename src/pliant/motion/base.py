@@ -89,32 +89,32 @@ class Functions:
     slopes: Callable[[Any, Any, Any], tuple[Any, Any]]
 
     def derivative(self, expression: Any, z: Any, constants: Any, y: Any) -> Any:
-        """Derivative of a column of formulas in y by z, z itself held."""
+        """Derivative of a column of formulas in y with respect to z, without the direct dependence on z."""
         by_s, s_by_z = self.slopes(z, constants, y)
         return ca.jtimes(expression, y, by_s) @ s_by_z
 
 
 @dataclass(frozen=True)
 class Motion(OfParts):
-    """A kind of relative motion between two frames.
+    """A type of relative motion between two frames.
 
     Attributes:
-        name: identifies the kind; part of generated C names.
+        name: identifies the type; part of generated C names.
         parts: the coordinates, in order.
-        constants: how many constants (axis components, lengths, ...) an instance has.
+        constants: number of constants (axis components, lengths, ...) of an instance.
         pose: `(q, constants) -> (R, p)` of the moved frame in the base frame.
         subspace: `(q, constants) -> s`, 6 x len(v): twist of the moved frame in base axes at the base's origin,
-            per unit rate. Optional: found by differentiating the pose when absent. Give it where it is simpler.
-        locate: `(R, p, near) -> q` as numbers: the coordinates of a pose, those nearest to other ones. Of motions by which frames
+            per unit rate. Optional: otherwise computed by differentiating the pose. Give it if it is simpler.
+        locate: `(R, p, near) -> q` as numbers: the coordinates of a pose, the closest to given ones. For motions by which frames
             have their own poses relative to the world while another node carries them initially.
         own: `(q, constants, wrench) -> d(s' wrench)/dq`, len(v) x len(v), of motions by plain coordinates, for a wrench that is
-            fixed in the base. Optional: found by differentiating the subspace when absent. Give it where it is shorter.
-        through: `constants -> A`, for plain coordinates that enter through `z = A q` alone: `subspace` then takes z in place of
-            q and is by the rates of z, and kernels are differentiated by z.
+            fixed in the base. Optional: otherwise computed by differentiating the subspace. Give it if it is shorter.
+        through: `constants -> A`, for plain coordinates that enter only through `z = A q`: `subspace` then takes z instead of
+            q and refers to the rates of z, and kernels are differentiated with respect to z.
         functions: of z (or q), which `subspace` takes as a third argument. Optional.
         acceleration: `(q, constants, v) -> ds/dt v`, 6, of motions by plain coordinates. Optional, as `own` is.
         form: the runtime's own code for the same formulas, by its name (`MOTION_FORMS` in `equations/layout.py`); "kernel"
-            for motions that it has none for, which are compiled from the formulas.
+            for other motions, which are compiled from the formulas.
     """
 
     name: str

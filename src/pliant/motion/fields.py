@@ -14,15 +14,15 @@ SIZES = {"pose": 12, "matrix": 9}
 class Fields:
     """Constants in order, each `name`, `name:SIZE`, `name:matrix` (3 x 3) or `name:pose` (rotation and position).
 
-    `Fields("end:pose", "stiffness:6", "rest")` has twelve, six and one numbers; `+` puts one layout behind another.
+    `Fields("end:pose", "stiffness:6", "rest")` has twelve, six and one numbers; `+` concatenates layouts.
     """
 
     def __init__(self, *words: str) -> None:
         self.words = words
         self.at: dict[str, int] = {}
-        """Where each begins."""
+        """Index of each constant."""
         self.size = 0
-        """How many numbers there are."""
+        """Total number of constants."""
         self._shapes: dict[str, str] = {}
         for word in words:
             name, _, shape = word.partition(":")
