@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from pliant.solve.result import Result
 
 Progress = Callable[[int, int], None]
+CLOCK = 0.045
+"""Height of the strip for the time, relative to that of a frame."""
 MOST_FRAMES = 3000
 WIDTH, HEIGHT = 960, 720
 """Largest size of the picture [pixels]; it takes the shape of what is seen."""
@@ -115,6 +117,7 @@ def _pictures(
     write_all_names(list(drawings.values()))
     low = np.min([drawing.low for drawing in drawings.values()], axis=0)
     high = np.max([drawing.high for drawing in drawings.values()], axis=0)
+    high = high + [0.0, CLOCK * max(high[1] - low[1], (high[0] - low[0]) * HEIGHT / WIDTH)]
     shape = (high - low) + 0.12 * size
     scale = min(WIDTH / shape[0], HEIGHT / shape[1])
     # encoders want an even number of pixels
