@@ -1,4 +1,4 @@
-"""Viewpoint: planar robots are seen face-on, others from the side and a little above."""
+"""Viewpoint: planar robots are shown face-on, others from the side and slightly above."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Camera:
         return np.asarray(points) @ np.stack([self.right, self.up], axis=1)
 
     def depth(self, point: np.ndarray) -> float:
-        """How near a point is [m]; larger is nearer."""
+        """Depth of a point [m]; larger is closer."""
         return float(np.asarray(point) @ self.toward)
 
 
@@ -64,7 +64,7 @@ def view_direction(view: str | Sequence[float] | np.ndarray) -> np.ndarray:
 
 
 def look_from(direction: Sequence[float] | np.ndarray, gravity: np.ndarray) -> Camera:
-    """The camera in that direction from the robot, with gravity pointing down if possible."""
+    """The camera in this direction from the robot, with gravity pointing down if possible."""
     toward = _unit(np.asarray(direction, dtype=float))
     up = _upward(toward, gravity)
     return Camera(np.cross(up, toward), up, toward)
@@ -76,7 +76,7 @@ def choose_camera(
     """A good view of points (n x 3) that move by turns and slides about and along these world directions."""
     normal = _common_normal(points, turns, slides)
     if normal is None:
-        # slides count as places they lead to
+        # slides are represented by the positions that they reach
         reach = _spread(points) or 1.0
         led_to = [points.mean(axis=0) + reach * axis for axis in slides]
         normal = _plane_normal(np.concatenate([points, *(place[None] for place in led_to)]), gravity)
@@ -87,12 +87,12 @@ def choose_camera(
         level = np.cos(AZIMUTH) * ahead + np.sin(AZIMUTH) * np.cross(up, ahead)
         return look_from(np.cos(ELEVATION) * level + np.sin(ELEVATION) * up, gravity)
     front = look_from(normal, gravity)
-    # of the two sides of a plane, take the one from which the first axes of the world point right
+    # of the two sides of a plane, the one from which the first axes of the world point right
     return front if front.right @ np.array([1.0, 0.6, 0.3]) > 0 else look_from(-normal, gravity)
 
 
 def _common_normal(points: np.ndarray, turns: Sequence[np.ndarray], slides: Sequence[np.ndarray]) -> np.ndarray | None:
-    """The axis of all turns, where everything also stays in one plane across it."""
+    """The common axis of all rotations, if everything also stays in one plane normal to it."""
     if not turns:
         return None
     normal = _unit(turns[0])
@@ -104,7 +104,7 @@ def _common_normal(points: np.ndarray, turns: Sequence[np.ndarray], slides: Sequ
 
 
 def _plane_normal(points: np.ndarray, gravity: np.ndarray) -> np.ndarray | None:
-    """Normal of the plane that all points lie in; for points on a line, of the upright plane through it."""
+    """Normal of the plane of all points; for points on a line, of the vertical plane through it."""
     spread = _spread(points)
     if spread == 0:
         return None

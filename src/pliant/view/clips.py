@@ -1,4 +1,4 @@
-"""Stretches of motion to show: a simulated run, the vibration of a mode, an equilibrium."""
+"""Motions to display: a simulated run, the vibration of a mode, an equilibrium."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from pliant.solve.statics.path import Path
 
 MOST_FRAMES = 1200
-"""Longer runs are shown with evenly spaced ones of their saved times."""
+"""Maximum number of frames: longer runs are shown at evenly spaced saved times."""
 MOST_EDGES = 1_000_000
-"""Edges of meshes in all frames together: a page with so many has about 40 MB."""
+"""Maximum number of edges of meshes in all frames together: such a page has about 40 MB."""
 MODE_FRAMES, MODE_SECONDS, PATH_SECONDS = 24, 2.0, 5.0
 LARGEST_MOVE, LARGEST_TURN = 0.15, 0.5
-"""How far a mode is drawn out of rest: parts of the robot's size, and radians."""
+"""Amplitude of a drawn mode: relative to the robot's size, and in radians."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def run_scenes(eqs: Equations, run: Result, chosen: Iterable[int]) -> Iterator[S
     """Scenes of a run at some of its saved times, with the active parameters and inputs."""
     parameters = parameters_of_run(eqs, run)
     spec = eqs.model.spec
-    # inputs are seen in loads and tendons alone; without these nothing has to be evaluated again
+    # inputs are visible only in loads and tendons; without these nothing has to be evaluated again
     inputs = run.inputs if spec.loads or spec.tendons else {}
     q, times, touching = run.q, run.time, run.contacts
     maker = SceneMaker(eqs, parameters)
@@ -77,7 +77,7 @@ def run_scenes(eqs: Equations, run: Result, chosen: Iterable[int]) -> Iterator[S
 
 
 def parameters_of_run(eqs: Equations, run: LabelledResult) -> dict[str, float]:
-    """The parameters that a result was made with, as far as these equations can take them."""
+    """The parameters of a result, as far as these equations accept them."""
     known = set(eqs.parameters) - eqs.model.structural
     return {
         name: float(value) for name, value in json.loads(run.recorded.attributes["parameters"]).items() if name in known
@@ -85,12 +85,12 @@ def parameters_of_run(eqs: Equations, run: LabelledResult) -> dict[str, float]:
 
 
 def path_clip(eqs: Equations, path: Path, *, name: str = "path") -> Clip:
-    """Poses along a path of equilibria, one after the other; the entire path takes five seconds."""
+    """Successive poses along a path of equilibria; the entire path takes five seconds."""
     chosen = spread_indices(np.arange(len(path), dtype=float), most_frames(eqs))
     scenes = []
     parameters, inputs = parameters_of_run(eqs, path), json.loads(path.recorded.attributes["inputs"])
     for k in chosen:
-        # only one of the two sorts has that name
+        # the name is unique among both
         (inputs if path.parameter in eqs.inputs else parameters)[path.parameter] = float(path.value[k])
         scenes.append(SceneMaker(eqs, parameters, inputs=inputs).at(path.q[k], float(path.recorded.attributes["time"])))
     unit = path.unit(path.parameter)
@@ -99,7 +99,7 @@ def path_clip(eqs: Equations, path: Path, *, name: str = "path") -> Clip:
 
 
 def spread_indices(times: np.ndarray, most: int) -> np.ndarray:
-    """Indices of all times, or of `most` of them at nearly equal distances; the first and the last are among them."""
+    """Indices of all times, or of `most` of them at nearly equal distances, including the first and the last."""
     if len(times) <= most:
         return np.arange(len(times))
     wanted = np.linspace(times[0], times[-1], most)
@@ -142,12 +142,12 @@ def mode_clips(
 def mode_positions(
     eqs: Equations, found: Modes, mode: int, *, parameters: Values | None = None, inputs: Values | None = None
 ) -> list[np.ndarray]:
-    """Positions q over one period of a mode, drawn large enough to be seen; closed loops stay closed."""
+    """Positions q over one period of a mode, with a visible amplitude; closed loops stay closed."""
     bound = eqs.at(inputs=inputs, parameters=parameters).binding
     rest = found.state.q
     angles = np.arange(MODE_FRAMES) * 2 * np.pi / MODE_FRAMES
     places = bound.node_poses(rest)[1]
-    # a mode with phases has no one pose of largest swing
+    # a complex mode has no single pose of largest amplitude
     factors = [_amplitude(places, bound.node_twists(rest, found.phase(mode, angle))) for angle in angles]
     amplitude = min((factor for factor in factors if factor > 0), default=0.0)
     positions = []
@@ -161,7 +161,7 @@ def mode_positions(
 
 
 def _amplitude(places: np.ndarray, twists: np.ndarray) -> float:
-    """Factor on a shape so that nodes (at places n x 3, moving with twists n x 6) move visibly and not too far."""
+    """Factor on a shape so that nodes (at positions n x 3, moving with twists n x 6) move visibly but not too far."""
     moves = np.linalg.norm(twists[:, :3] + np.cross(twists[:, 3:], places), axis=1).max(initial=0.0)
     turns = np.linalg.norm(twists[:, 3:], axis=1).max(initial=0.0)
     size = max(float(np.ptp(places, axis=0).max(initial=0.0)), 1e-12)
@@ -171,5 +171,5 @@ def _amplitude(places: np.ndarray, twists: np.ndarray) -> float:
 
 
 def all_scenes(clips: Sequence[Clip]) -> list[Scene]:
-    """The scenes of all clips, one after the other."""
+    """The scenes of all clips, concatenated."""
     return [scene for clip in clips for scene in clip.scenes]

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#F0E442", "#D55E00")
-"""Of bodies (Okabe and Ito)."""
+"""Colours of bodies (Okabe and Ito)."""
 SOFT = "#CC79A7"
 INK, PALE, HELD = "#2B2B2B", "#8A8A8A", "#D55E00"
 PUSH = "#A3195B"
-"""Of forces of contacts."""
+"""Colour of forces of contacts."""
 AXES = ("#D55E00", "#009E73", "#0072B2")
 
 SCALE = np.array(
@@ -23,7 +23,7 @@ SCALE = np.array(
     ],
     dtype=float,
 )  # fmt: skip
-"""From low to high (viridis without its darkest part, 0 to 255); its lightness grows evenly, so it reads in grey as well."""
+"""From low to high (viridis without its darkest part, 0 to 255); its lightness increases uniformly, so it works in grey as well."""
 
 
 def group_colours(names: Iterable[str]) -> dict[str, str]:
@@ -38,7 +38,7 @@ def _group(name: str) -> str:
 
 
 def scale_colours(shares: np.ndarray) -> np.ndarray:
-    """Colours (... x 3, 0 to 255) of shares between 0 and 1."""
+    """Colours (... x 3, 0 to 255) of values between 0 and 1."""
     places = np.clip(shares, 0, 1) * (len(SCALE) - 1)
     return np.stack([np.interp(places, np.arange(len(SCALE)), SCALE[:, k]) for k in range(3)], axis=-1)
 
@@ -55,11 +55,11 @@ def hex_colour(parts: Sequence[float]) -> str:
 
 
 def lighter(colour: str, share: float) -> str:
-    """Moved towards white by that share."""
+    """A colour moved towards white by this fraction."""
     return hex_colour([x + share * (1 - x) for x in rgb(colour)])
 
 
 def darker(colour: str) -> str:
-    """The same hue, for outlines and words."""
+    """A darker colour of the same hue, for outlines and text."""
     hue, light, saturation = colorsys.rgb_to_hls(*rgb(colour))
     return hex_colour(colorsys.hls_to_rgb(hue, 0.6 * light, saturation))

@@ -10,9 +10,9 @@ from pliant.view.colours import INK, darker
 
 
 class DrawingLayers:
-    """What a drawing is made of; `low` and `high` are the corners of all of it [m].
+    """The content of a drawing; `low` and `high` are its corners [m].
 
-    size: what symbols are measured by [m]. crowd: share of it that is left where there are many.
+    size: unit of symbols [m]. crowd: factor on it if there are many.
     """
 
     size: float
@@ -59,14 +59,14 @@ class DrawingLayers:
         self.todo.append((layer, paint))
 
     def _text(self, words: str, place: np.ndarray, colour: str, size: float, width: float = 0.02) -> None:
-        """Words with their middle there. width: half of theirs [m]."""
+        """Centred text. width: half of its width [m]."""
         reach = np.array([[-width, -0.02 * self.size], [width, 0.02 * self.size]])
         self._include(place + reach)
 
         def paint(ax: Any, zorder: float) -> None:
             from matplotlib.patheffects import withStroke
 
-            # words stay legible where a net is behind them
+            # text stays legible in front of a net
             halo = [withStroke(linewidth=2.0, foreground="white")]
             ax.text(
                 *place, words, color=colour, fontsize=size, ha="center", va="center", zorder=zorder, path_effects=halo

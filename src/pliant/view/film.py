@@ -1,4 +1,4 @@
-"""Films of robots without a display: a drawing for each frame, put together by ffmpeg (.mp4) or Pillow (.gif)."""
+"""Films of robots without a display: a drawing for each frame, combined by ffmpeg (.mp4) or Pillow (.gif)."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ CLOCK = 0.045
 """Height of the strip for the time, relative to that of a frame."""
 MOST_FRAMES = 3000
 WIDTH, HEIGHT = 960, 720
-"""Largest size of the picture [pixels]; it takes the shape of what is seen."""
+"""Largest size of the picture [pixels]; its shape is that of the content."""
 RESOLUTION = 150
-"""Dots per inch of a film of that size, which says how large words and lines are."""
+"""Dots per inch of a film of this size, which determines the size of text and lines."""
 
 
 COLOURS = 256
-"""Colours of a .gif file."""
+"""Number of colours of a .gif file."""
 
 
 class FilmError(RuntimeError):
@@ -61,7 +61,7 @@ def film(
     """Write a run as a film (.mp4 or .gif) atomically; returns its number of frames.
 
     fps: frames per second. speed: seconds of motion per second of film. Between saved times the nearest one is shown.
-    view, labels, frames: as of `sketch`. size: width and height [pixels]; by default the shape of what is seen, up to 960 x 720.
+    view, labels, frames: as of `sketch`. size: width and height [pixels]; by default the shape of the content, up to 960 x 720.
     """
     target = Path(path)
     if target.suffix not in (".mp4", ".gif"):
@@ -87,7 +87,7 @@ def film(
 
 @dataclass(frozen=True)
 class _FrameStyle:
-    """How frames are drawn: see `film`."""
+    """Style of frames: see `film`."""
 
     view: View
     size: tuple[int, int] | None
@@ -98,7 +98,7 @@ class _FrameStyle:
 def _pictures(
     eqs: Equations, run: Result, chosen: list[int], look: _FrameStyle, progress: Progress | None
 ) -> Iterator[np.ndarray]:
-    """Frames (height x width x 3, bytes), all seen from the same place; each saved time is drawn once."""
+    """Frames (height x width x 3, bytes), all with the same camera; each saved time is drawn once."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -167,7 +167,7 @@ def _mp4(pictures: Iterator[np.ndarray], frames_per_second: float) -> bytes:
 
 
 def _gif(pictures: Iterator[np.ndarray], frames_per_second: float) -> bytes:
-    """All frames with one palette: the colours that cover most of the film, unchanged, so that nothing changes its colour."""
+    """All frames with one palette of the most frequent colours of the film, so that colours do not change."""
     from PIL import Image
 
     kept: list[tuple[np.ndarray, bytes]] = []
@@ -189,19 +189,19 @@ def _gif(pictures: Iterator[np.ndarray], frames_per_second: float) -> bytes:
 
     made = frames()
     content = io.BytesIO()
-    # the format counts in hundredths of a second
+    # the unit of the format is a hundredth of a second
     duration = 10 * max(2, round(100 / frames_per_second))
     next(made).save(content, format="GIF", save_all=True, append_images=made, duration=duration, loop=0, optimize=False)
     return content.getvalue()
 
 
 def _index_type(colours: np.ndarray) -> type[np.unsignedinteger[Any]]:
-    """Whole numbers that can count that many colours."""
+    """Integer type for this number of colours."""
     return np.uint16 if len(colours) < 65536 else np.uint32
 
 
 def _nearest(colours: np.ndarray, palette: np.ndarray) -> np.ndarray:
-    """The entry of a palette that is nearest to each colour, as bytes."""
+    """The closest entry of a palette for each colour, as bytes."""
     own, given = _channels(colours), _channels(palette)
     apart = np.sum((own[:, None] - given) ** 2, axis=2)
     return np.argmin(apart, axis=1).astype(np.uint8)

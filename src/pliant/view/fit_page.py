@@ -17,7 +17,7 @@ from pliant.view.page import table, text
 
 @dataclass(frozen=True)
 class FitContent:
-    """A fit, with what checks of it found, where they were made."""
+    """A fit, with the results of its checks, if they were made."""
 
     fit: Fit
     held_out: HeldOut | None = None

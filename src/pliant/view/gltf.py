@@ -127,7 +127,7 @@ class _Writer:
 
 
 def _linear(colour: tuple[float, ...]) -> list[float]:
-    """Red, green, blue (0 to 255) and opacity (0 to 1) as the format wants them: shares of linear light."""
+    """Red, green, blue (0 to 255) and opacity (0 to 1) in the format's linear colour space."""
     shares = [x / 255 for x in colour[:3]]
     return [round(((x + 0.055) / 1.055) ** 2.4 if x > 0.04045 else x / 12.92, 5) for x in shares] + [colour[3]]
 

@@ -42,8 +42,8 @@ class JointMark:
         grounded: whether its parent is the world.
         spring: whether one of its coordinates has a spring.
         toward: from the child's origin to its centre of mass [m].
-        behind: how far the child's shape reaches from its origin against the axis [m].
-        drive: direction along the axis to what moves the child, if its motion is prescribed.
+        behind: extent of the child's shape from its origin against the axis [m].
+        drive: direction along the axis to the drive of the child, if its motion is prescribed.
     """
 
     kind: str
@@ -85,7 +85,7 @@ class MeshMark:
         name: the mesh's name.
         nodes: n x 3 [m].
         edges: pairs of nodes that edges join (m x 2).
-        held: indices of the nodes that a frame holds.
+        held: indices of the nodes that are fixed to frames.
         slack: indices of the edges that carry nothing now because they only pull.
     """
 
@@ -98,7 +98,7 @@ class MeshMark:
 
 @dataclass(frozen=True)
 class LoadMark:
-    """An external load: where it acts [m], its force [N] and moment [N m] now, in world axes."""
+    """An external load: its point of application [m], its current force [N] and moment [N m], in world axes."""
 
     name: str
     point: np.ndarray
@@ -135,7 +135,7 @@ class Scene:
     pushes: tuple[PushMark, ...] = ()
 
     def plane_points(self) -> np.ndarray:
-        """Points that have to lie in one plane for the mechanism to be planar, whatever its bodies' widths (n x 3)."""
+        """Points that have to be in one plane for the mechanism to be planar, for any widths of its bodies (n x 3)."""
         points = self._parts()
         center = 0.5 * (points.min(axis=0) + points.max(axis=0))
         return np.concatenate([points] + [middle(surface, center)[None] for surface in self.surfaces])
@@ -150,20 +150,20 @@ class Scene:
         return np.concatenate(parts) if parts else np.zeros((1, 3))
 
     def outline_points(self) -> np.ndarray:
-        """Points of everything, bodies with their corners, and of surfaces what belongs to the picture (n x 3)."""
+        """Points of everything, bodies with their corners, and the visible parts of surfaces (n x 3)."""
         points = np.concatenate([self._parts()] + [outline(s) for s in self.solids])
         return np.concatenate([points] + [reached(surface, points) for surface in self.surfaces])
 
 
 def push_scale(scenes: Sequence[Scene]) -> float:
-    """Force of contacts [N] that is shown by the longest arrow: nine of ten scenes have none that is larger. In impacts there are
-    others, which would make all that follows too small to be seen."""
+    """Force of contacts [N] of the longest arrow: nine of ten scenes have no larger one. Forces of impacts are larger, and would
+    make all others too small to be visible."""
     strongest = [max(float(np.linalg.norm(push.force)) for push in scene.pushes) for scene in scenes if scene.pushes]
     return float(np.percentile(strongest, 90)) if strongest else 0.0
 
 
 def outline(solid: Solid) -> np.ndarray:
-    """Points that a solid reaches (n x 3)."""
+    """Extreme points of a solid (n x 3)."""
     if solid.radius == 0:
         return solid.points
     offsets = solid.radius * np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1.0]])
@@ -171,7 +171,7 @@ def outline(solid: Solid) -> np.ndarray:
 
 
 def rod_outline(rod: RodCurve) -> np.ndarray:
-    """Points as far out along the world's axes as the sections of a rod (n x 3); sections count as round."""
+    """Extreme points of the sections of a rod along the world's axes (n x 3); sections are treated as round."""
     along = np.gradient(rod.points, axis=0)
     along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-300)
     # a disc of radius r across a unit vector u reaches r sqrt(1 - u_x^2) along x

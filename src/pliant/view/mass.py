@@ -34,7 +34,7 @@ class MassBudget:
 
     @property
     def total(self) -> float:
-        """All of it [kg]."""
+        """Total mass [kg]."""
         return self.bodies + self.rods + self.meshes
 
 
@@ -64,7 +64,7 @@ def _bodies(build: Build) -> Iterator[Lump]:
 
 
 def _rod(build: Build, name: str) -> Iterator[Lump]:
-    """Points of mass along a rod. Its shape says where they are, or the pieces of its model if it starts otherwise."""
+    """Points of mass along a rod, from its shape, or from the pieces of its model if it has other initial values."""
     rod = build.robot.rods[name]
     properties = rod_properties(rod, name, build)
     along = list(_gauss(properties))
@@ -85,7 +85,7 @@ def _rod(build: Build, name: str) -> Iterator[Lump]:
     found = sum((mass for mass, _ in pieces), 0.0)
     if abs(build.nominal(found / exact) - 1) < 1e-9:
         yield from pieces
-    else:  # what does not move has no pieces
+    else:  # fixed parts have no pieces
         yield exact, None
 
 

@@ -1,4 +1,4 @@
-"""A net in a flat picture: far edges pale and near ones dark, behind or before the bodies, few drawing calls for thousands."""
+"""A net in a flat picture: far edges pale and near ones dark, behind or in front of the bodies, with few drawing calls."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pliant.view.colours import INK, PALE, SOFT, darker, lighter, rgb
 from pliant.view.marks import MeshMark
 
 VECTORS_UP_TO = 2000
-"""Nets with more edges are dots instead of lines in .svg and .pdf files, which would get too large."""
+"""Number of edges above which nets are drawn as dots instead of lines in .svg and .pdf files, which would be too large."""
 HELD_UP_TO = 1000
-"""More held nodes than this are not marked one by one."""
+"""Number of fixed nodes above which they are not marked individually."""
 
 Paint = Callable[[Any, float], None]
 
@@ -42,7 +42,7 @@ def net_paints(mesh: MeshMark, camera: Camera, depths: np.ndarray) -> Iterator[t
 
 
 def _shades(depth: np.ndarray, size: float) -> np.ndarray:
-    """Colours of edges (m x 3) by depth [m], from pale to dark; a net that is seen face-on is dark."""
+    """Colours of edges (m x 3) by depth [m], from pale to dark; a net shown face-on is dark."""
     reach = float(np.ptp(depth))
     share = np.ones(len(depth)) if reach < 1e-3 * size else (depth - depth.min()) / reach
     far, close = np.array(rgb(lighter(SOFT, 0.45))), np.array(rgb(darker(SOFT)))

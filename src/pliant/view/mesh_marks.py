@@ -1,4 +1,4 @@
-"""Meshes of a robot as marks: all nodes at once, since there may be ten thousand of them."""
+"""Meshes of a robot as marks: all nodes together, because there may be ten thousand of them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from pliant.model.model import Model
 
 SHORTER = 1e-6
-"""An edge that is shorter than at rest by this share is slack; at its start a net is at rest, up to round-off."""
+"""An edge is slack if it is shorter than at rest by this fraction; initially a net is at rest, up to round-off."""
 
 
 class MeshIndices:
-    """Where a mesh's nodes and ropes stand in the tables of a model, looked up once."""
+    """Indices of a mesh's nodes and ropes in the tables of a model, determined once."""
 
     def __init__(self, model: Model, name: str, mesh: MeshBase) -> None:
         self.name, self.edges, self.held = name, mesh.lattice.edges, mesh.held_nodes

@@ -1,4 +1,4 @@
-"""The labelled picture of a robot's meshes: nodes with their numbers, sets of nodes, and where they are held."""
+"""The labelled picture of a robot's meshes: nodes with their numbers, sets of nodes, and supports."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def mesh_rows(spec: RobotSpec) -> list[dict[str, Any]]:
 
 
 def draw_meshes(spec: RobotSpec) -> Any:
-    """A figure with one panel per mesh, as it is drawn before it is placed."""
+    """A figure with one panel per mesh, in the axes of the drawing."""
     import matplotlib.pyplot as plt
 
     flat = flatten(spec)

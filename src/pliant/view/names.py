@@ -11,25 +11,25 @@ import numpy as np
 from pliant.view import outlines
 
 SAMPLES = 12
-"""Points of a line between two corners that count as covered by a name on it."""
+"""Number of points on a line between two corners that are tested for covering by a name."""
 OVER_A_NAME = 1000
-"""A name on another one is worse than on any part."""
+"""Penalty of a name on another one, larger than on any part."""
 FAR_AWAY = 300
-"""A place further from the part is worse than one on parts, and better than one on a name."""
+"""Penalty of a position further from the part, between those on parts and on names."""
 FURTHER = 2.5
-"""How far such places are from their part, as a multiple of the usual gap."""
+"""Distance of such positions from their part, as a multiple of the usual gap."""
 LETTER, LINE = 0.022, 0.036
 """Width of a letter and height of a line, relative to the picture's size."""
 
 
 @dataclass(frozen=True)
 class NameLabel:
-    """A part and the name that is to stand beside it.
+    """A part and its name on a picture.
 
     Attributes:
         words: the name.
         points: of the part on the picture (n x 2) [m], from one end to the other; eight are the corners of a box.
-        width: how far the part reaches to each side of its points [m].
+        width: extent of the part to each side of its points [m].
         colour: of the name.
     """
 
@@ -40,7 +40,7 @@ class NameLabel:
 
 
 class OccupiedSpace:
-    """What is on a picture already: lines through points of parts (n x 2 each) [m], and names. size: of the picture [m]."""
+    """Occupied space of a picture: lines through points of parts (n x 2 each) [m], and names. size: of the picture [m]."""
 
     def __init__(self, parts: Sequence[np.ndarray], size: float) -> None:
         share = np.linspace(0, 1, SAMPLES)[:, None, None]
@@ -59,16 +59,16 @@ class OccupiedSpace:
         return 0.5 * self.size * np.array([LETTER * len(named.words), LINE])
 
     def covered(self, corners: np.ndarray) -> int:
-        """How much a name with these corners covers."""
+        """Penalty of a name with these corners."""
         low, high = corners
         names = sum(bool(np.all((low < other[1]) & (high > other[0]))) for other in self.taken)
         return OVER_A_NAME * names + int(np.sum(np.all((self.points > low) & (self.points < high), axis=1)))
 
 
 def place_names(rooms: Sequence[OccupiedSpace], pictures: Sequence[Sequence[NameLabel]]) -> list[list[np.ndarray]]:
-    """Places (2) [m] of the middles of names on several pictures of the same parts, for each picture by part.
+    """Positions (2) [m] of the centres of names on several pictures of the same parts, for each picture by part.
 
-    A name stands on the same side of its part and as far along it on all of them: where it covers least, on the whole.
+    A name is at the same relative position of its part on all of them: where it covers least in total.
     """
     found: list[list[np.ndarray]] = [[] for _ in rooms]
     for part in zip(*pictures, strict=True):
@@ -105,7 +105,7 @@ def name_places(named: NameLabel, room: OccupiedSpace, sign: float) -> list[np.n
 
 
 def _around(named: NameLabel, room: OccupiedSpace, sign: float, ring: float = 1.0) -> list[np.ndarray]:
-    """Places on the sides of a part, at a multiple of the usual gap."""
+    """Positions on the sides of a part, at a multiple of the usual gap."""
     points, half = named.points, room.half(named)
     if len(points) == 8:  # a box
         middle, low, high = points.mean(axis=0), points.min(axis=0), points.max(axis=0)
@@ -127,7 +127,7 @@ def _around(named: NameLabel, room: OccupiedSpace, sign: float, ring: float = 1.
 
 
 def _beyond(named: NameLabel, room: OccupiedSpace, ring: float) -> list[np.ndarray]:
-    """Places beyond the two ends of a part."""
+    """Positions beyond the two ends of a part."""
     half, along = room.half(named), outlines.unit(named.points[-1] - named.points[0], (1.0, 0.0))
     gap = named.width + 0.02 * ring * room.size + float(np.abs(along) @ half)
     return [named.points[-1] + gap * along, named.points[0] - gap * along]
@@ -144,7 +144,7 @@ def _across(points: np.ndarray) -> np.ndarray:
 
 
 def _along(points: np.ndarray, share: float) -> np.ndarray:
-    """A point of a line that share of the way along it."""
+    """A point of a line at a fraction of its length."""
     if len(points) > 2:
         return np.asarray(points[int(share * (len(points) - 1) + 0.5)])
     return np.asarray((1 - share) * points[0] + share * points[-1])

@@ -9,7 +9,7 @@ TEETH = 6
 
 
 def unit(vector: np.ndarray, otherwise: tuple[float, float] = (0.0, -1.0)) -> np.ndarray:
-    """The direction of a vector (2), or another one where it has none."""
+    """The direction of a vector (2), or an arbitrary one if it is zero."""
     length = float(np.linalg.norm(vector))
     return np.asarray(vector / length) if length > 1e-12 else np.array(otherwise)
 
@@ -30,7 +30,7 @@ def capsule(start: np.ndarray, end: np.ndarray, radius: float) -> np.ndarray:
 
 
 def tube(points: np.ndarray, radii: np.ndarray) -> np.ndarray:
-    """The outline (2n x 2) of a curve (n x 2) that is that wide (n) on each side."""
+    """The outline (2n x 2) of a curve (n x 2) with this half width (n)."""
     tangents = np.gradient(points, axis=0)
     length = np.linalg.norm(tangents, axis=1, keepdims=True)
     tangents = tangents / np.where(length > 0, length, 1)
@@ -39,7 +39,7 @@ def tube(points: np.ndarray, radii: np.ndarray) -> np.ndarray:
 
 
 def arrow(start: np.ndarray, end: np.ndarray, half_width: float) -> np.ndarray:
-    """An arrow from start to end with a shaft that wide on each side (7 x 2)."""
+    """An arrow from start to end with this half width of its shaft (7 x 2)."""
     along, length = unit(end - start), float(np.linalg.norm(end - start))
     side, neck = half_width * across(along), end - min(5 * half_width, 0.6 * length) * along
     return np.array([start + side, neck + side, neck + 2.6 * side, end, neck - 2.6 * side, neck - side, start - side])

@@ -1,6 +1,6 @@
-"""Pages of HTML that open without network and run nothing but our own script.
+"""Pages of HTML that open without network and run only our own script.
 
-Whatever comes from a model goes through `text` or, as data, through `block`. The page's policy allows the one script
+All content of models is passed through `text` or, as data, through `block`. The page's policy allows the one script
 and the one style sheet by their checksums, so that even markup that slipped through could neither run nor load anything.
 """
 
@@ -35,7 +35,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def block(name: str, data: Any) -> str:
-    """Data for the script, in a form that cannot end its own element."""
+    """Data for the script, in a form that cannot close its element."""
     written = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for letter in "<>&":
         written = written.replace(letter, f"\\u{ord(letter):04x}")

@@ -1,4 +1,4 @@
-"""A scene as copies of unit shapes (see `stage`): how each part of a robot looks in three dimensions."""
+"""A scene as copies of unit shapes (see `stage`): the three-dimensional appearance of each part of a robot."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Copies:
 
 @dataclass(frozen=True)
 class Pieces:
-    """Copies by layer and shape, and words with their places and sorts (`labels` or `nodes`)."""
+    """Copies by layer and shape, and texts with their positions and types (`labels` or `nodes`)."""
 
     copies: dict[tuple[str, str], list[Copies]] = field(default_factory=lambda: defaultdict(list))
     labels: list[tuple[str, np.ndarray, str]] = field(default_factory=list)
@@ -62,7 +62,7 @@ def scene_pieces(scene: Scene, size: float, curvature: float, force: float, push
     """The pieces of a scene; size: of symbols [m], curvature: of the last colour [1/m], force, push: of the longest arrows of loads
     and of contacts [N], center: the middle of what is shown [m].
 
-    Scenes of one robot have the same pieces in the same order, whatever its pose.
+    Scenes of one robot have the same pieces in the same order for any pose.
     """
     maker = _Maker(size, curvature, force, push, center, group_colours(solid.name for solid in scene.solids))
     looks: tuple[tuple[Iterable[Any], Callable[[Any], None]], ...] = (
@@ -87,7 +87,7 @@ def scene_pieces(scene: Scene, size: float, curvature: float, force: float, push
 
 
 class _Maker:
-    """Sizes named `share` are in parts of the robot's size."""
+    """Sizes named `share` are relative to the robot's size."""
 
     def __init__(
         self, size: float, curvature: float, force: float, push: float, center: np.ndarray, colours: dict[str, str]
@@ -107,7 +107,7 @@ class _Maker:
             SOLIDS[solid.form](self, solid, colour, number)
 
     def slender(self, ends: np.ndarray, colour: Colour, number: int) -> None:
-        share = 0.013 + 0.001 * (number % 3)  # neighbours that lie in one line do not flicker
+        share = 0.013 + 0.001 * (number % 3)  # avoids flickering of collinear neighbours
         self.line(ends, share, colour)
         for end in ends:
             self.ball(end, share, colour)
@@ -131,7 +131,7 @@ class _Maker:
             self.cylinder(np.stack([rod.points[0] - along, rod.points[0]]), 1.5 * float(sizes[0].max()), _bytes(PALE))
 
     def joint(self, joint: JointMark) -> None:
-        """A ball unless the kind has a look of its own, on a block if the world carries it."""
+        """A ball unless the type has a special appearance, on a block if it is fixed to the world."""
         look, on_block = JOINTS.get(joint.kind, (_Maker.knob, True))
         look(self, joint)
         if joint.grounded and on_block:
@@ -166,7 +166,7 @@ class _Maker:
         return np.asarray(joint.child - (joint.behind + 0.25 * self.size) * joint.axis)
 
     def mesh(self, mesh: MeshMark) -> None:
-        """Edges as threads and nodes as beads, thinner the more there are; held nodes stand in blocks, and few have numbers."""
+        """Edges as threads and nodes as beads, thinner for larger numbers; fixed nodes have blocks, and small nets have numbers."""
         share = float(np.clip(0.06 / np.sqrt(len(mesh.nodes)), 0.0012, 0.006))
         thick, colours = np.full(len(mesh.edges), share), np.tile(_bytes(SOFT), (len(mesh.edges), 1))
         thick[mesh.slack], colours[mesh.slack] = 0.5 * share, _bytes(PALE)
@@ -180,7 +180,7 @@ class _Maker:
 
     def tendon(self, tendon: TendonMark) -> None:
         pairs = np.stack([tendon.points[:-1], tendon.points[1:]], axis=1)
-        if tendon.slack:  # every other half of a span left out
+        if tendon.slack:  # every other half of a span is omitted
             pairs[:, 1] = pairs.mean(axis=1)
         self.line(pairs, 0.003, _bytes(PALE if tendon.slack else INK))
 
@@ -209,11 +209,11 @@ class _Maker:
             self.ball(end, 0.011, _bytes(HELD))
 
     def load(self, load: LoadMark) -> None:
-        """An arrow that ends where the load acts."""
+        """An arrow that ends at the point of application."""
         self._arrow(load.point, load.force, self.force, HELD)
 
     def push(self, push: PushMark) -> None:
-        """An arrow that ends where things touch; those of impacts are cut."""
+        """An arrow that ends at the contact; those of impacts are shortened."""
         self._arrow(push.point, push.force, self.longest_push, PUSH)
 
     def _arrow(self, point: np.ndarray, force: np.ndarray, longest: float, colour: str) -> None:
@@ -349,7 +349,7 @@ SOLIDS: dict[SolidForm, Callable[[_Maker, Solid, Colour, int], None]] = {
     "ball": lambda maker, solid, colour, number: maker._at("ball", solid.center, (solid.radius,) * 3, colour),
     "dot": lambda maker, solid, colour, number: maker.ball(solid.center, 0.025, colour),
 }
-"""How the forms of solids look, in a colour and with their number."""
+"""Appearance of the forms of solids, in a colour and with their number."""
 
 JOINTS: dict[str, tuple[Callable[[_Maker, JointMark], None], bool]] = {
     "weld": (lambda maker, joint: None, False),
@@ -359,14 +359,14 @@ JOINTS: dict[str, tuple[Callable[[_Maker, JointMark], None], bool]] = {
     "prismatic": (_Maker.slide, False),
     "cylindrical": (_Maker.slide, False),
 }
-"""How kinds of joints look that are not balls, and whether they stand on a block where the world carries them."""
+"""Appearance of types of joints other than balls, and whether they have a block if they are fixed to the world."""
 
 LINKS: dict[str, Callable[[_Maker, LinkMark], None]] = {
     "spring": _Maker.spring,
     "line": _Maker.dashes,
     "beam": _Maker.beam,
 }
-"""How links look."""
+"""Appearance of links."""
 
 SURFACES: dict[SurfaceForm, Callable[[_Maker, SurfaceMark, Colour], None]] = {
     "plane": _Maker.slab,
@@ -374,11 +374,11 @@ SURFACES: dict[SurfaceForm, Callable[[_Maker, SurfaceMark, Colour], None]] = {
     "capsule": _Maker.capsule,
     "faces": _Maker.sheet,
 }
-"""How surfaces of contacts look, in a colour."""
+"""Appearance of contact surfaces, in a colour."""
 
 
 def _mitred(pairs: np.ndarray, radii: np.ndarray) -> np.ndarray:
-    """Pieces of a tube (k x 2 x 3) made longer by what closes the outer side of its bends."""
+    """Pieces of a tube (k x 2 x 3), extended to close the outer side of its bends."""
     along = pairs[:, 1] - pairs[:, 0]
     along = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-300)
     bend = np.arccos(np.clip(np.einsum("ij,ij->i", along[:-1], along[1:]), -1, 1))

@@ -1,4 +1,4 @@
-"""The pose that a caller wants to see, with the inputs, the parameters and the time that belong to it."""
+"""The pose to display, with its inputs, parameters and time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def pose_of(
     here = eqs.at(inputs=inputs, parameters=parameters, within_limits=False)
     found = state_of(given)
     if isinstance(found, State):
-        return here, found  # as it is: poses that failed are to be looked at
+        return here, found  # unchanged: failed poses should be displayed
     if np.iterable(found) and not isinstance(found, str | Mapping):
         return here, State(vector("q", found, len(eqs.coordinates)), np.zeros(len(eqs.rates)))
     state = state_at(here, found, 0.0, where="pose", unstable=True)

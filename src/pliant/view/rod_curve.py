@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Pose = tuple[np.ndarray, np.ndarray]
 FINEST, COARSEST, POINTS = 12, 1, 60
-"""Most and fewest points drawn between two nodes, and how many a rod should have in all."""
+"""Maximum and minimum number of points between two nodes, and the desired total number."""
 ARC_PLACES = 24
 """Points on a rod of circular arcs, computed from its coordinates: two ends do not determine the bending of an arc."""
 
@@ -68,7 +68,7 @@ class RodCurve:
         return np.asarray(self.points[at] + (scale * corners * self.half_sizes[at]) @ np.stack([x, y]))
 
     def seen_half_widths(self, project: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """How far the rod reaches to each side of its centre line on a picture (n) [m]. project: world to picture, linear."""
+        """Extent of the rod to each side of its centre line on a picture (n) [m]. project: world to picture, linear."""
         along = np.gradient(project(self.points), axis=0)
         length = np.linalg.norm(along, axis=1, keepdims=True)
         across = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.maximum(length, 1e-300)
@@ -146,7 +146,7 @@ def _pose_function(motion: Motion) -> ca.Function:
 
 
 def _between(eqs: Equations, name: str, start: np.ndarray, nodes: tuple[np.ndarray, np.ndarray]) -> list[Pose]:
-    """Poses of the rod's own nodes in order from base to tip; elements stand in that order in every rod model."""
+    """Poses of the rod's nodes in order from base to tip, the order of elements in every rod model."""
     rotations, positions = nodes
     owned = {c.q_at for c in eqs.model.coordinates if c.spec is None and c.name.startswith(f"{name}.")}
     out: list[Pose] = []
@@ -156,7 +156,7 @@ def _between(eqs: Equations, name: str, start: np.ndarray, nodes: tuple[np.ndarr
             continue
         waiting = list(element.nodes)
         while waiting:
-            # the nodes of one element come in the order of their purposes; along the rod the nearest one is next
+            # the nodes of one element are sorted by purpose; along the rod the closest one is next
             distances = [float(np.linalg.norm(positions[node] - here)) for node in waiting]
             node = waiting.pop(int(np.argmin(distances)))
             here = positions[node]

@@ -65,7 +65,7 @@ def make_scene(
 
 
 class SceneMaker:
-    """Makes scenes of one robot in many poses; numbers of the model are evaluated once."""
+    """Creates scenes of one robot in many poses; numbers of the model are evaluated once."""
 
     def __init__(self, eqs: Equations, parameters: Values | None = None, *, inputs: Values | None = None) -> None:
         self.eqs, self.spec = eqs, eqs.model.spec
@@ -87,7 +87,7 @@ class SceneMaker:
         self.fixed = {shape.name for shape in shapes if all(vertex.node == 0 for vertex in shape.vertices)}
 
     def at(self, q: np.ndarray, t: float = 0.0, contacts: Contacts | None = None) -> Scene:
-        """The scene at positions q and time t [s]; contacts: those that are there, otherwise as they are at rest."""
+        """The scene at positions q and time t [s]; contacts: the current ones, by default those at rest."""
         bound = self.eqs.at(inputs=self.inputs, parameters=self.parameters, within_limits=False).binding
         moved = frame_motion(self.eqs.model, bound.program.calls, bound, q, None, None, self.named)
         self.pose = {name: (motion.rotation, motion.position) for name, motion in moved.items()}
@@ -276,7 +276,7 @@ def _slides(mark: JointMark) -> list[np.ndarray]:
     return [mark.axis] if mark.kind in ("prismatic", "cylindrical") and mark.axis is not None else []
 
 
-# -- kinds: what is shown of each ------------------------------------------------------------------------------------------
+# -- appearance of each type ------------------------------------------------------------------------------------------
 
 Value = Callable[[Any], float]
 

@@ -1,4 +1,4 @@
-"""Settings of matplotlib for the time that something is drawn."""
+"""Temporary settings of matplotlib while drawing."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 @contextmanager
 def settings(options: Mapping[str, Any]) -> Iterator[None]:
-    """Values of `matplotlib.rcParams` for what is drawn inside; afterwards these have their former values again.
+    """Values of `matplotlib.rcParams` within the context; afterwards the previous values are restored.
 
-    All others stay as they are, unlike with `rc_context`: the first figure loads the backend, and that of notebooks switches on
+    All others are unchanged, unlike with `rc_context`: the first figure loads the backend, and that of notebooks switches on
     interactive mode, without which no further figure would be shown.
     """
     import matplotlib as mpl
@@ -22,5 +22,5 @@ def settings(options: Mapping[str, Any]) -> Iterator[None]:
     within = {name: current[name] for name in options}
     try:
         yield
-    finally:  # what the backend set when it was loaded stays too
+    finally:  # values set by the backend when it was loaded are kept too
         current.update({name: value for name, value in before.items() if current[name] == within[name]})

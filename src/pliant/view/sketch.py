@@ -1,4 +1,4 @@
-"""A robot in a pose as a clean drawing: `sketch(eqs)` gives matplotlib axes."""
+"""A drawing of a robot in a pose: `sketch(eqs)` returns matplotlib axes."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ THINNEST, THIN = 0.0014, 0.005
 """Half widths of rods relative to the picture: that of the thinnest, about a pixel, and that above which they have outlines."""
 
 FACING = 0.05
-"""Cosine of the angle between a direction and the line of sight from which on it points at the viewer."""
+"""Cosine of the angle between a direction and the line of sight above which it points at the viewer."""
 
 RESOLUTION = 160
 """Dots per inch of a .png file."""
 _sized: WeakSet[Any] = WeakSet()
 """Figures whose size in pixels was given."""
 LEAST, MOST = 64, 8000
-"""Fewest and most pixels of a picture each way."""
+"""Minimum and maximum width and height of a picture [pixels]."""
 
 
 def sketch(
@@ -80,8 +80,7 @@ def sketch(
     parameters: values that replace the model's own (SI units); those of an Equilibrium or Result by default.
     ax: axes to draw on; a new figure by default.
     view: position of the viewer: front, back, left, right, top, bottom or corner, or a direction from the robot (world axes);
-    by
-        default face-on for planar robots, else from above.
+        by default face-on for planar robots, else from above.
     size: width and height of a new figure as it is saved [pixels]; by default the shape of what is seen.
     labels: names of bodies and rods. frames: small axes at named frames and at the world's origin.
     """
@@ -96,14 +95,14 @@ def sketch(
 
 
 def write_all_names(drawings: Sequence[Drawing]) -> None:
-    """Write names on pictures of one robot in several poses, on the same side of each part on all of them."""
+    """Write names on pictures of one robot in several poses, on the same side of each part in all of them."""
     rooms, named = zip(*(drawing.names() for drawing in drawings), strict=True)
     for drawing, parts, places in zip(drawings, named, place_names(rooms, named), strict=True):
         drawing.write_names(parts, places)
 
 
 def front_view(*scenes: Scene) -> Camera:
-    """Where to look from at a robot in one or several poses: planar ones face-on, others from above."""
+    """Camera for a robot in one or several poses: planar ones face-on, others from above."""
     first = scenes[0]
     moving = bool(first.turns or first.slides or first.rods or first.meshes)
     points = np.concatenate([scene.plane_points() if moving else scene.outline_points() for scene in scenes])
@@ -128,7 +127,7 @@ def save(ax: Any, path: str | os.PathLike[str]) -> None:
 
 
 def new_axes(width: float, height: float) -> Any:
-    """Axes of a new figure of that size [inch]. How figures are shown is the caller's: no backend is chosen."""
+    """Axes of a new figure of this size [inch]. The display of figures is left to the caller: no backend is chosen."""
     import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
@@ -140,7 +139,7 @@ def _dots(figure: Any) -> float:
 
 
 def _sized_axes(width: int, height: int) -> Any:
-    """Axes of a new figure of that many pixels. Words and lines are as large as on other pictures, relative to all of it."""
+    """Axes of a new figure of this size in pixels. Text and lines have the same relative size as on other pictures."""
     dots = max(width, height) / max(WIDTHS[1], HEIGHTS[1])
     ax = new_axes(*((x + 1e-6) / dots for x in (width, height)))
     ax.figure.set_dpi(dots)
