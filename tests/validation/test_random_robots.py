@@ -75,7 +75,8 @@ def test_a_random_robot_moves_as_physics_says(seed: int, tmp_path: Path) -> None
         return  # an element that is folded through: its states end there
     assert run.status in ("completed", "stopped"), run.message
     said = [note for note in run.warnings if "energy exchanged" in note or "deformation jumps" in note]
-    assert said or energies(run).missing < BALANCED
+    still = np.ptp(run.q, axis=0).max() < 1e-9  # at rest all energies are round-off
+    assert said or still or energies(run).missing < BALANCED
     size = float(np.abs(run.recorded["frame_position"]).max(initial=1e-3))
     assert np.max(run.constraint_error, initial=0.0) < CLOSED * max(size, 1.0)
     run.save(tmp_path / "run.nc")
