@@ -175,3 +175,9 @@ control:
     for kd in (0.97, 1.03):
         other = pliant.simulate(eqs, until, parameters={"kd": kd * best.values["kd"]}, **options)
         assert float(np.mean((other["angle"].values - 0.6) ** 2)) > best.objective
+
+
+def test_an_unknown_component_is_named() -> None:
+    eqs = pliant.derive("trunk")
+    with pytest.raises(pliant.ArgumentError, match=r"there is no 'tip\.q' \(components are x, y, z, norm\)"):
+        pliant.optimize(eqs, "tip.q", {"far1": "0:30 N"})

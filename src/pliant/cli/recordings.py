@@ -282,6 +282,7 @@ def _stages(
     def progress(count: int, error: float) -> None:
         tell[-1](f"mean error {error:.4g} {unit}")
 
+    check_names("fitted parameter", profiled, parameters)
     with line.stage("fit") as said:
         tell.append(said)
         found = run_fit(eqs, parameters, given, priors=priors, progress=progress)

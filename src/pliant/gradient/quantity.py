@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -99,7 +100,7 @@ def _part(vector: ca.SX, part: str, labels: Sequence[str], symbol: str) -> ca.SX
 
 def quantity(eqs: Equations, text: str, varied: tuple[str, ...]) -> Quantity:
     """Parse a text. Raises ArgumentError if it is invalid, or if units do not match."""
-    return Quantity(eqs, _checked(eqs, _parsed(text)), varied)
+    return Quantity(eqs, _checked(eqs, _parsed(eqs, text)), varied)
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class Condition:
 
 def condition(eqs: Equations, text: str, varied: tuple[str, ...]) -> Condition:
     """Parse a condition such as `tip.z >= 10 cm`."""
-    node = _parsed(text)
+    node = _parsed(eqs, text)
     if not isinstance(node, Binary) or node.operator not in LIMITS:
         raise ArgumentError(f"'{text}' is not a condition", 'write "tip.z >= 10 cm", "force <= 5 N" or "tip.x == 0"')
     left, right = (node.left, node.right) if LIMITS[node.operator] >= 0 else (node.right, node.left)
@@ -123,12 +124,18 @@ def condition(eqs: Equations, text: str, varied: tuple[str, ...]) -> Condition:
     return Condition(text, Quantity(eqs, difference, varied), node.operator == "==", sides)
 
 
-def _parsed(text: str) -> Node:
+def _parsed(eqs: Equations, text: str) -> Node:
     if not isinstance(text, str):
         raise ArgumentError("`minimize` and conditions must be texts", EXAMPLE)
     try:
         return parse("=" + text)
     except ExpressionError as reason:
+        robot = eqs.model.spec
+        for output, part in re.findall(r"([^\W\d]\w*)\.([^\W\d]\w*)", text):
+            if output in robot.outputs:
+                labels = [*robot.outputs[output].components(robot), "norm"]
+                if part not in labels:
+                    raise ArgumentError(f"there is no '{output}.{part}'", f"components are {', '.join(labels)}") from None
         raise ArgumentError(f"cannot read '{text}': {reason}", reason.hint or EXAMPLE) from None
 
 
