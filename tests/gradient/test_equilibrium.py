@@ -75,3 +75,12 @@ def test_a_tendon_that_is_barely_slack_has_no_effect() -> None:
     assert abs(back["tendon_rest"]) < 1e-9
     assert back["length3"] == pytest.approx(gradient["length3"], rel=1e-6)
     assert max(np.max(np.abs(x)) for x in at.jvp({"tendon_rest": 1.0}).values()) < 1e-6
+
+
+def test_at_a_kink_the_gradient_is_that_for_an_increasing_value() -> None:
+    """A tendon without tension starts to pull, and cannot push: as in motions, not half of it."""
+    f = pliant.differentiable(pliant.derive("trunk"), "tip", "near2", analysis="equilibrium")
+    values, pullback = f.vjp()
+    step = 0.01
+    once, twice = (np.sum(f({"near2": k * step})["tip"] - values["tip"]) for k in (1, 2))
+    assert pullback({"tip": 1.0})["near2"] == pytest.approx((4 * once - twice) / (2 * step), rel=1e-6)

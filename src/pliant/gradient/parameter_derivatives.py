@@ -21,7 +21,7 @@ WEIGHTS = np.array([8.0, -8.0, -1.0, 1.0]) / 12.0
 
 EVEN = np.array([4.0, 4.0, -1.0, -1.0])
 """Weights of the values at OFFSETS in a sum that is six times the central value, up to terms of fourth order."""
-SHORTER, ATTEMPTS, KINKED, BETTER, CONFIRMED = 1 / 32, 5, 1e-6, 1e-2, 1e-2
+SHORTER, ATTEMPTS, KINKED, BETTER, CONFIRMED, CONSTANT = 1 / 32, 5, 1e-6, 1e-2, 1e-2, 1.25
 """As in `runtime/parameter_change.c`."""
 
 
@@ -50,26 +50,31 @@ def checked_difference(function: Callable[[float], Any], step: float, kinked: fl
     """The derivative of a function at zero by finite differences, and whether its values are consistent with a smooth function.
 
     If the values on both sides indicate a kink within the step, shorter steps are tried, and accepted if even shorter ones confirm
-    them: the derivative is that of the current branch. kinked: threshold of the inconsistency, relative to the derivative.
+    them: the derivative is that of the current branch. If the kink is at zero itself, so that the inconsistency is the same for all
+    steps, it is the derivative for increasing arguments. kinked: threshold of the inconsistency, relative to the derivative.
     """
     here = np.asarray(function(0.0), dtype=float)
 
-    def attempt(step: float) -> tuple[np.ndarray, float]:
+    def attempt(step: float) -> tuple[np.ndarray, np.ndarray, float]:
         values = np.array([function(offset * step) for offset in OFFSETS], dtype=float)
         misfit = np.sum(np.abs(np.tensordot(EVEN, values, axes=1) - 6 * here)) / step
-        return np.asarray(np.tensordot(WEIGHTS, values, axes=1) / step), float(misfit)
+        upward = (4 * values[0] - values[2] - 3 * here) / (2 * step)
+        return np.asarray(np.tensordot(WEIGHTS, values, axes=1) / step), upward, float(misfit)
 
-    first, misfit = attempt(step)
+    first, above, misfit = attempt(step)
     if misfit <= kinked * np.sum(np.abs(first)):
         return first, True
-    shorter, before = first, np.inf
+    shorter, before, constant = first, np.inf, True
     for k in range(1, ATTEMPTS):
-        shortest, left = attempt(step * SHORTER**k)
+        shortest, upward, left = attempt(step * SHORTER**k)
+        if k == 1:
+            above = upward
+        constant = constant and misfit / CONSTANT <= left <= misfit * CONSTANT
         confirmed = np.sum(np.abs(shortest - shorter)) <= CONFIRMED * np.sum(np.abs(shorter - first))
         if before < BETTER * misfit and confirmed:
             return shorter, True
         shorter, before = shortest, left
-    return first, False
+    return (above, True) if constant else (first, False)
 
 
 def derivative(function: Callable[[dict[str, float]], np.ndarray], eqs: Equations, name: str) -> np.ndarray:

@@ -135,7 +135,9 @@ def _parsed(eqs: Equations, text: str) -> Node:
             if output in robot.outputs:
                 labels = [*robot.outputs[output].components(robot), "norm"]
                 if part not in labels:
-                    raise ArgumentError(f"there is no '{output}.{part}'", f"components are {', '.join(labels)}") from None
+                    raise ArgumentError(
+                        f"there is no '{output}.{part}'", f"components are {', '.join(labels)}"
+                    ) from None
         raise ArgumentError(f"cannot read '{text}': {reason}", reason.hint or EXAMPLE) from None
 
 

@@ -4,7 +4,7 @@
  * steps so long that large numbers that do not depend on the parameter cause little noise. If the steps cross a kink (of a line that
  * goes slack, for example) the derivative is that of the current branch: even differences over one and two steps are then inconsistent,
  * and shorter steps are tried. Noise is inconsistent too, but grows as steps get shorter: the result of shorter steps is accepted if
- * even shorter ones confirm it. */
+ * even shorter ones confirm it. If the kink is in the state itself, the derivative is that for an increasing parameter. */
 #include <math.h>
 #include <string.h>
 
@@ -14,9 +14,10 @@
 #define ATTEMPTS 5
 #define KINKED 1e-6        /* misfit, of the change over a step, from which shorter steps are tried */
 #define BETTER 1e-2        /* of the misfit before, per step: that of steps which no longer reach a kink */
+#define CONSTANT 1.25      /* factor within which the misfit of shorter steps stays if the kink is in the state itself */
 #define CONFIRMED 1e-2     /* of the difference that shorter steps make: what even shorter ones change it by at most */
 
-size_t pl_parameter_change_size(const pl_tables *T, int n) { return T->n_theta + T->n_parameter + 6 * (size_t)n; }
+size_t pl_parameter_change_size(const pl_tables *T, int n) { return T->n_theta + T->n_parameter + 8 * (size_t)n; }
 
 static void add(int n, double c, const double *x, double *y) {
   for (int i = 0; i < n; ++i) y[i] += c * x[i];
@@ -24,12 +25,13 @@ static void add(int n, double c, const double *x, double *y) {
 
 /* Differences over steps of one length, in `out`; returns their misfit per step, and what they are measured against. */
 static double attempt(pl_work *w, const pl_binding *own, const double *constants, const double *parameters, double step, int n,
-                      pl_parameter_function f, void *given, const double *here, double *scratch, double *out, double *change) {
-  static const double offset[4] = {1, -1, 2, -2}, odd[4] = {8, -8, -1, 1}, even[4] = {4, 4, -1, -1};
+                      pl_parameter_function f, void *given, const double *here, double *scratch, double *out, double *upward,
+                      double *change) {
+  static const double offset[4] = {1, -1, 2, -2}, odd[4] = {8, -8, -1, 1}, even[4] = {4, 4, -1, -1}, up[4] = {2, 0, -0.5, 0};
   const pl_tables *T = w->T;
   double *theta = scratch, *p = theta + T->n_theta, *value = p + T->n_parameter, *bent = value + n, misfit = 0;
   memset(out, 0, n * sizeof(double));
-  for (int i = 0; i < n; ++i) bent[i] = -6 * here[i];
+  for (int i = 0; i < n; ++i) bent[i] = -6 * here[i], upward[i] = -1.5 / step * here[i];
   for (int side = 0; side < 4; ++side) {
     memcpy(theta, own->constants, T->n_theta * sizeof(double)), memcpy(p, own->parameters, T->n_parameter * sizeof(double));
     add(T->n_theta, offset[side] * step, constants, theta), add(T->n_parameter, offset[side] * step, parameters, p);
@@ -37,7 +39,7 @@ static double attempt(pl_work *w, const pl_binding *own, const double *constants
     changed.constants = theta, changed.parameters = p;
     pl_bind(w, &changed);
     f(w, given, value);
-    add(n, odd[side] / (12 * step), value, out), add(n, even[side], value, bent);
+    add(n, odd[side] / (12 * step), value, out), add(n, even[side], value, bent), add(n, up[side] / step, value, upward);
   }
   *change = 0;
   for (int i = 0; i < n; ++i) misfit += fabs(bent[i]) / step, *change += fabs(out[i]);
@@ -53,21 +55,28 @@ static double distance(int n, const double *x, const double *y) {
 void pl_parameter_change(pl_work *w, const double *constants, const double *parameters, double step, int n,
                          pl_parameter_function f, void *given, double *scratch, double *out) {
   const pl_binding own = w->bound;
-  double *here = scratch, *shorter = here + n, *shortest = shorter + n, *first = shortest + n, *rest = first + n, change;
+  double *here = scratch, *shorter = here + n, *shortest = shorter + n, *first = shortest + n;
+  double *above = first + n, *upward = above + n, *rest = upward + n, change;
   f(w, given, here);
-  const double misfit = attempt(w, &own, constants, parameters, step, n, f, given, here, rest, out, &change);
+  const double misfit = attempt(w, &own, constants, parameters, step, n, f, given, here, rest, out, above, &change);
   if (misfit > KINKED * change) {
     memcpy(first, out, n * sizeof(double));
     double before = INFINITY;
+    int constant = 1;
     for (int k = 1; k < ATTEMPTS; ++k) {
-      const double left = attempt(w, &own, constants, parameters, step *= SHORTER, n, f, given, here, rest, shortest, &change);
+      step *= SHORTER;
+      const double left =
+          attempt(w, &own, constants, parameters, step, n, f, given, here, rest, shortest, k > 1 ? upward : above, &change);
+      constant = constant && left <= CONSTANT * misfit && misfit <= CONSTANT * left;
       if (before < BETTER * misfit && distance(n, shortest, shorter) <= CONFIRMED * distance(n, shorter, first)) {
         memcpy(out, shorter, n * sizeof(double));
+        constant = 0;
         break;
       }
       double *last = shorter;
       shorter = shortest, shortest = last, before = left;
     }
+    if (constant) memcpy(out, above, n * sizeof(double));
   }
   pl_bind(w, &own);
 }
