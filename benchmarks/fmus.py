@@ -3,9 +3,9 @@
     python benchmarks/fmus.py [ROBOT ...] [--fmi 2.0] [--until 0.2] [--tolerance 1e-8] [--json]
 
 Co-simulation steps with the method of the export (generalized-alpha) in steps of 1 ms, or shorter ones if `simulate` fails with
-these; its inputs change every 10 ms, and those that prescribe motions are led to their next value. The difference is that of all
-positions and rates at communication points from `simulate` with the same steps and a controller that gives the same inputs,
-relative to the largest position or rate; rates of stiff coordinates are as accurate as Newton's iterations of a step solve it.
+these; its inputs change 20 times in the motion, and those that prescribe motions are led to their next value. The difference is
+that of all positions and rates at communication points from `simulate` with the same steps and a controller that gives the same
+inputs, relative to the largest position or rate; rates of stiff coordinates are as accurate as Newton's iterations solve a step.
 
 Model exchange, with constant inputs, is integrated by CVODE with a relative tolerance of 1e-8, and an absolute one of as much of
 the states' nominal values, beside `simulate` at a tenth of the tolerance. Its errors add up over the motion, and are larger the
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import tempfile
 import time
 from dataclasses import dataclass, replace
@@ -33,7 +34,7 @@ from fmpy.validation import validate_fmu
 import pliant
 from pliant.io.fmu import variables
 
-STEPS, INTERVAL = (1e-3, 2e-4, 5e-5), 1e-2
+STEPS, INTERVALS = (1e-3, 2e-4, 5e-5), 20
 FINER = 50
 
 
@@ -61,7 +62,7 @@ class Commands:
     """Inputs that change at every sample, from zero to their values and back."""
 
     values: dict[str, float]
-    sample_time: float = INTERVAL
+    sample_time: float
 
     def start(self, now: Any) -> None:
         """Nothing is remembered."""
@@ -85,19 +86,20 @@ def simulated(
     tolerance: float = 0.0,
     inputs: dict[str, float] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Positions and rates of the FMU at all multiples of the interval, one row each."""
+    """Positions and rates of the FMU at the ends of all intervals, one row each."""
+    interval = until / INTERVALS
     q_names, v_names = states(eqs)
-    chosen = {"step_size": INTERVAL} if kind == "CoSimulation" else {"relative_tolerance": tolerance}
+    chosen = {"step_size": interval} if kind == "CoSimulation" else {"relative_tolerance": tolerance}
     signals = None
     if inputs:
-        times = np.arange(round(until / INTERVAL) + 1) * INTERVAL
+        times = np.arange(INTERVALS + 1) * interval
         signals = np.zeros(len(times), dtype=[("time", float), *((name, float) for name in inputs)])
         signals["time"] = times
         for name, value in inputs.items():
             signals[name] = value * profile(times)
     every = 1 if kind == "CoSimulation" else FINER  # CVODE takes 500 steps between two outputs and no more
     rows = fmpy.simulate_fmu(
-        str(file), fmi_type=kind, stop_time=until, output_interval=INTERVAL / every, output=q_names + v_names,
+        str(file), fmi_type=kind, stop_time=until, output_interval=interval / every, output=q_names + v_names,
         record_events=False, start_values=start, input=signals, **chosen,
     )[::every]  # fmt: skip
     return np.column_stack([rows[x] for x in q_names]), np.column_stack([rows[x] for x in v_names])
@@ -121,17 +123,19 @@ def kicked(eqs: pliant.Equations) -> tuple[pliant.State, dict[str, float]]:
 
 
 def fixed_steps(
-    eqs: pliant.Equations, begin: pliant.State, inputs: dict[str, float], until: float
+    eqs: pliant.Equations, begin: pliant.State | None, inputs: dict[str, float], until: float
 ) -> tuple[float, pliant.Result]:
     """A motion in the largest of the steps that it is possible with [s]."""
-    for step in STEPS:
+    interval = until / INTERVALS
+    for longest in STEPS:
+        step = interval / math.ceil(interval / longest - 1e-9)
         try:
             return step, pliant.simulate(
-                eqs, until, method=pliant.GeneralizedAlpha(step=step), save_every=INTERVAL, start=begin,
-                controllers=[Commands(inputs)] if inputs else False,
+                eqs, until, method=pliant.GeneralizedAlpha(step=step), save_every=interval, start=begin,
+                inputs=dict.fromkeys(inputs, 0.0), controllers=[Commands(inputs, interval)] if inputs else False,
             )  # fmt: skip
         except pliant.AnalysisFailed:
-            if step == STEPS[-1]:
+            if longest == STEPS[-1]:
                 raise
     raise AssertionError
 
@@ -142,7 +146,7 @@ def measure(robot: str, version: str, until: float, tolerance: float, folder: Pa
     file = folder / f"{robot}.fmu"
     begin, start = kicked(eqs)
     inputs = driven(eqs)
-    step, run = fixed_steps(eqs, begin, inputs, until)
+    step, run = fixed_steps(eqs, begin if start else None, inputs, until)
     since = time.perf_counter()
     pliant.export_fmu(eqs, file, version=version, step=step)
     row: dict[str, Any] = {
@@ -156,7 +160,7 @@ def measure(robot: str, version: str, until: float, tolerance: float, folder: Pa
     row["co_simulation"], row["co_simulation_rates"] = differences(found, (run.q, run.v))
     if fmpy.read_model_description(str(file)).modelExchange is not None:
         run = pliant.simulate(
-            eqs, until, inputs=inputs, rtol=tolerance / 10, save_every=INTERVAL, start=begin, controllers=False
+            eqs, until, inputs=inputs, rtol=tolerance / 10, save_every=until / INTERVALS, start=begin, controllers=False
         )
         found = simulated(eqs, file, "ModelExchange", until, start | inputs, tolerance)
         row["model_exchange"] = max(differences(found, (run.q, run.v)))

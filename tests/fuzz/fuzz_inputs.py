@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import random
 import re
 import struct
 import tempfile
+import warnings
+import zipfile
 from functools import cache
 from pathlib import Path
+from unittest.mock import patch
 
 import h5py
 import numpy as np
 
 from make_reference import PAGE, examples
+from pliant.io.fmu import export_fmu
 from pliant.io.results import load_result
 from pliant.language.names import FUNCTIONS
 from pliant.language.source import MODEL_FOLDER, bundled
@@ -63,6 +68,66 @@ def robots() -> list[tuple[str, str]]:
     root = Path(__file__).parents[2]
     files = [*(root / "tests" / "foreign" / "robots").iterdir(), *(root / "examples").glob("*.urdf")]
     return [(file.suffix, file.read_text(encoding="utf-8")) for file in sorted(files)]
+
+
+@cache
+def fmus() -> list[dict[str, bytes]]:
+    """Contents of FMUs of both versions, by the names of their files; without libraries, and without most sources."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for version in ("3.0", "2.0"):
+            file = Path(folder) / "cart_pole.fmu"
+            with patch("pliant.io.fmu.find_compiler", lambda: None):
+                export_fmu(derive(load("cart_pole")), file, version=version)
+            with zipfile.ZipFile(file) as archive:
+                kept = [name for name in archive.namelist() if name.endswith((".xml", ".html", "/cart_pole.h"))]
+                found.append(
+                    {name: archive.read(name) for name in kept} | {"binaries/linux64/cart_pole.so": b"no library"}
+                )
+    return found
+
+
+def crafted_fmu(contents: dict[str, bytes], chance: random.Random) -> bytes:
+    """An FMU as a stranger may write it: files outside of it, bombs, endless descriptions, links, copies, passwords."""
+    files = [*contents.items()]
+    text = contents["modelDescription.xml"]
+    value = chance.choice(
+        [b"nan", b"-1", b"1e999", b"9" * 40, b"x", b"", b"../../evil", b"\xff\xfe", b"&#0;", b"&lt;", b"a" * 10**6]
+    )
+    attributes = re.findall(rb'[A-Za-z]+="[^"]*"', text)
+    damage = chance.randrange(10)
+    if damage == 0:
+        name = chance.choice(["../x", "/tmp/x", "a/../../x", "C:\\x", "a" * 5000, "x\0y", "", ".", "binaries"])
+        files.append((name, b"x"))
+    elif damage == 1:
+        files.append(("resources/zeros", bytes(chance.choice([10**5, 6 * 10**7]))))
+    elif damage == 2:
+        entity = b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>'
+        text = text.replace(b"?>", b"?>" + entity, 1).replace(b"Pliant", b"&b;")
+    elif damage == 3:
+        depth = chance.choice([300, 100_000])
+        text = text.replace(b"<ModelVariables>", b"<ModelVariables>" + b"<a>" * depth + b"</a>" * depth, 1)
+    elif damage == 4:
+        line = chance.choice(re.findall(rb"<(?:Float64|Unit|ScalarVariable).*", text))
+        text = text.replace(line, line * chance.choice([2, 20_000]), 1)
+    elif damage == 5:
+        files = [(name, data) for name, data in files if name != "modelDescription.xml"] * 2
+    else:
+        for _ in range(chance.randrange(1, 4)):
+            old = chance.choice(attributes)
+            text = text.replace(old, old.split(b"=")[0] + b'="' + value + b'"', 1)
+    buffer = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        warnings.simplefilter("ignore")  # names that are there twice
+        for name, data in files:
+            info = zipfile.ZipInfo(name or "x")
+            if chance.random() < 0.02:
+                info.external_attr = 0o120777 << 16  # a link
+            if chance.random() < 0.02:
+                info.flag_bits |= 1  # a password
+            archive.writestr(info, text if name == "modelDescription.xml" else data, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
 
 
 @cache

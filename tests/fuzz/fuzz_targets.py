@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import json
 import os
@@ -23,9 +24,11 @@ import numpy as np
 import scipy.stats  # noqa: F401 - once for all workers
 from fuzz_commands import commands
 from fuzz_inputs import (
+    crafted_fmu,
     crafted_result,
     drawings,
     expressions,
+    fmus,
     models,
     recordings,
     results,
@@ -37,6 +40,7 @@ from fuzz_inputs import (
 from mutation import mutate, mutate_bytes, mutate_numbers
 
 from pliant.cli import run as run_command
+from pliant.control.fmu import Fmu
 from pliant.identify.recording import drive
 from pliant.io.results import load_path, load_result
 from pliant.language.arguments import ArgumentError
@@ -217,6 +221,23 @@ def _read_result(case: Case, folder: Path) -> None:
             str(read(path))
 
 
+def _damaged_fmu(chance: random.Random) -> Case:
+    data = crafted_fmu(chance.choice(fmus()), chance)
+    return Case(mutate_bytes(data, chance) if chance.random() < 0.3 else data, ".fmu")
+
+
+def _read_fmu(case: Case, folder: Path) -> None:
+    """An FMU is refused in words, or is read; nothing of it is left on the disk, and nothing is written outside of its folder."""
+    path = written(case, folder)
+    with tempfile.TemporaryDirectory(dir=folder) as place, patch("tempfile.tempdir", place):
+        for commands_ in ({}, {"force": "nothing"}):
+            with refusals(ArgumentError):
+                Fmu(path, inputs={}, commands=commands_)
+        if any(Path(place).iterdir()):
+            gc.collect()
+        assert not [*Path(place).iterdir()], "files of the FMU are left"
+
+
 def _damaged_recording(chance: random.Random) -> Case:
     text = chance.choice(recordings())
     if chance.random() < 0.8:
@@ -356,6 +377,7 @@ TARGETS = {
         Target("expressions", _any_expression, _read_expression, pieces=(BYTES,)),
         Target("drawings", _damaged_drawing, _read_drawing, pieces=(LINES, BYTES)),
         Target("results", _damaged_result, _read_result),
+        Target("fmus", _damaged_fmu, _read_fmu),
         Target("recordings", _damaged_recording, _read_recording, pieces=(LINES, BYTES)),
         Target("variations", _any_variation, _read_variation, pieces=(BYTES,)),
         Target("commands", _any_command, _run_command, pieces=(WORDS,)),

@@ -167,6 +167,26 @@ def test_directional_derivatives_are_those_of_the_accelerations(kite, files, ver
             assert np.allclose(found, ahead - behind, rtol=1e-6, atol=1e-8)
 
 
+@needs_compiler
+def test_an_fmu_starts_with_the_rates_of_the_inputs_that_are_set(tmp_path):
+    eqs = pliant.derive("parallel_rods")  # whose inputs push sliders, and move in the model
+    file = pliant.export_fmu(eqs, tmp_path / "rods.fmu")
+    for start in ({}, dict.fromkeys(eqs.inputs, 0.0)):
+        rows = fmpy.simulate_fmu(
+            str(file),
+            stop_time=0.01,
+            step_size=0.01,
+            output_interval=0.01,
+            output=names_of_states(eqs),
+            start_values=start,
+        )
+        method = pliant.GeneralizedAlpha(step=STEP)
+        run = pliant.simulate(eqs, 0.01, method=method, save_every=0.01, inputs=start, controllers=False)
+        assert (np.abs(run.v[0]).max() > 0.02) == (not start)
+        assert np.max(np.abs(states(eqs, rows)[0] - np.hstack([run.q[0], run.v[0]]))) < 1e-9
+        assert np.max(np.abs(states(eqs, rows) - np.hstack([run.q, run.v]))) < 1e-8
+
+
 SMALL = """
 pliant: 1
 name: small

@@ -5,13 +5,16 @@ The FMU is run by FMPy (`pip install 'pliant[fmi]'`). It is native code: run onl
 
 from __future__ import annotations
 
+import lzma
 import math
 import os
 import re
 import shutil
+import struct
 import tempfile
 import weakref
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path, PurePosixPath
@@ -26,6 +29,11 @@ from pliant.solve.motion.events import Now
 Measured: TypeAlias = str | Callable[[Now], float]
 LARGEST, MOST_FILES, DESCRIPTION = 2_000_000_000, 20_000, 50_000_000
 """Maximum size of an unpacked FMU [bytes], number of files, and size of its description [bytes]."""
+DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(NotImplementedError, RuntimeError, EOFError, ValueError),
+)
+"""What reading a damaged or encrypted zip file raises."""
 BOMB, RATIO = 50_000_000, 200
 """Size [bytes] above which the compression ratio of an FMU is limited to this value."""
 NUMBERS = {"Float64", "Float32", "Real"}
@@ -172,9 +180,16 @@ def _unpacked(file: Path) -> Path:
         with zipfile.ZipFile(file) as archive:
             _check_contents(archive, file)
             archive.extractall(folder)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as reason:
+    except ArgumentError:
         shutil.rmtree(folder, ignore_errors=True)
-        raise ArgumentError(f"{file} is not an FMU: {reason}") from None
+        raise
+    except DAMAGED as reason:
+        shutil.rmtree(folder, ignore_errors=True)
+        is_plain = isinstance(reason, (zipfile.BadZipFile, NotImplementedError, RuntimeError))
+        raise ArgumentError(f"{file} is not an FMU: {reason if is_plain else 'its data are damaged'}") from None
+    except OSError as reason:  # names that no file can have, or a full disk
+        shutil.rmtree(folder, ignore_errors=True)
+        raise ArgumentError(f"{file} cannot be unpacked: {reason.strerror or 'it is damaged'}") from None
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -481,7 +481,10 @@ int robot_initial_state(robot_robot *robot) {
   /* moved as it was assembled at export: where given values were kept there, they are kept here, and the others follow */
   if (own || robot_keeps_positions)
     for (int i = 0; i < ROBOT_POSITIONS; ++i) r->q[i] = own ? robot_assembled_q[i] : r->q[i] + (robot_assembled_q[i] - own_q[i]);
-  if (own || robot_keeps_rates)
+  /* rates that inputs of motions give at export are not those of inputs that were set since */
+  int moved = 0;
+  for (int k = 0; k < ROBOT_MOVED; ++k) moved |= robot->input_is_set[robot_moved_input[k]];
+  if (!moved && (own || robot_keeps_rates))
     for (int i = 0; i < ROBOT_RATES; ++i) r->v[i] = own ? robot_assembled_v[i] : r->v[i] + (robot_assembled_v[i] - own_v[i]);
   pl_normalize(&robot_tables, r->q);
   r->t = r->work[0] = r->work[1] = 0;
