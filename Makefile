@@ -58,7 +58,7 @@ MINUTES ?= 10
 TARGET ?= all
 SEED ?= 1
 
-# damaged models, expressions, drawings, results, recordings and command lines; failures go to tests/fuzz/corpus, which `make test` replays
+# damaged models, robots, expressions, drawings, results, FMUs, recordings and command lines; failures go to tests/fuzz/corpus, which `make test` replays
 fuzz: install
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tools $(BIN)/python tests/fuzz/fuzz.py --minutes $(MINUTES) --target $(TARGET) --seed $(SEED)
 

@@ -14,7 +14,7 @@ from watching import outcomes
 
 from fuzz import CORPUS, case_of
 
-CASES = {"models": 150, "expressions": 300, "drawings": 100, "recordings": 60, "variations": 60}
+CASES = {"models": 150, "expressions": 300, "drawings": 100, "recordings": 60, "variations": 60, "fmus": 60}
 """Cases of each target, in a second or two; analyses, results and commands have separate tests."""
 SEED = 0
 
