@@ -169,7 +169,8 @@ def test_directional_derivatives_are_those_of_the_accelerations(kite, files, ver
 
 @needs_compiler
 def test_an_fmu_starts_with_the_rates_of_the_inputs_that_are_set(tmp_path):
-    eqs = pliant.derive("parallel_rods")  # whose inputs push sliders, and move in the model
+    pushed = {"push": "=3 cm*(1 - cos(60 deg*(i - 1/2)))*t/(1 s)"}  # sliders, which move from the start
+    eqs = pliant.derive(pliant.load("parallel_rods").replace(inputs=pushed))
     file = pliant.export_fmu(eqs, tmp_path / "rods.fmu")
     for start in ({}, dict.fromkeys(eqs.inputs, 0.0)):
         rows = fmpy.simulate_fmu(
@@ -184,7 +185,6 @@ def test_an_fmu_starts_with_the_rates_of_the_inputs_that_are_set(tmp_path):
         run = pliant.simulate(eqs, 0.01, method=method, save_every=0.01, inputs=start, controllers=False)
         assert (np.abs(run.v[0]).max() > 0.02) == (not start)
         assert np.max(np.abs(states(eqs, rows)[0] - np.hstack([run.q[0], run.v[0]]))) < 1e-9
-        assert np.max(np.abs(states(eqs, rows) - np.hstack([run.q, run.v]))) < 1e-8
 
 
 SMALL = """
