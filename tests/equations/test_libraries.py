@@ -556,8 +556,7 @@ def test_code_compiled_in_the_background_is_swapped_in(folder: Path, monkeypatch
     late = code.slots(["small_value"])
     assert late[0].call == row[1].call
     assert ctypes.sizeof(late) == ctypes.sizeof(KernelStruct)
-    assert until(lambda: not list(folder.glob("job-*")) and not list(folder.glob("build-*")))
-    assert not list(folder.glob("*.lock"))
+    assert until(lambda: not any(list(folder.glob(left)) for left in ("job-*", "build-*", "*.lock")))
 
 
 def test_a_job_goes_on_when_its_process_ends(compiled_runtime: list[Path], folder: Path, tmp_path: Path) -> None:
