@@ -81,3 +81,10 @@ def test_a_path_grips_a_ball_that_rolls_freely():
     assert np.all(np.diff(path["grip"]) >= 0)
     slow = pliant.simulate(eqs, 3.5, inputs={"pressure": "50 kPa*min(1, t/(3 s))", "lift": 0.0}, save_at=[3.5])
     assert path["grip"][-1] == pytest.approx(slow["grip"].values[-1], rel=1e-5)
+
+
+def test_a_force_that_nothing_balances_has_no_path():
+    path = pliant.continuation(pliant.derive("cart_pole"), parameter="force", to=1.0)
+    assert path.status == "failed"
+    assert len(path) <= 1
+    assert "balances a change of 'force'" in path.message

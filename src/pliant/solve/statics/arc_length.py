@@ -28,6 +28,8 @@ CORRECTIONS = 10
 PATIENT_CORRECTIONS = 25
 # Larger changes, relative to the right-hand side, are along neutral directions.
 NEUTRAL = 1e12
+# Residual of the minimum-norm solution, relative to the right-hand side, above which the equations have no solution.
+INCONSISTENT = 1e-6
 # The longest correction after a step: twice the step, or where the path has a corner (contacts that begin to stick) a hundred
 # times, up to a tenth of the robot's size. A longer one leads to another path, or along a neutral direction.
 REACH, CORNER_REACH, LONGEST_AT_CORNERS = 2.0, 100.0, 0.1
@@ -283,6 +285,8 @@ class _Bordered:
                 return None
             matrix = self._matrix if self._dense else self._matrix.toarray()
             x = np.linalg.lstsq(matrix, rhs, rcond=1e-13)[0]
+            if np.abs(matrix @ x - rhs).max() > INCONSISTENT * np.abs(rhs).max():
+                return None  # nothing balances the parameter along a neutral direction
         if not np.all(np.isfinite(x)):
             return None
         n = self._n

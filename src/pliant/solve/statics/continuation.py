@@ -168,8 +168,14 @@ def _first_place(
         way = Direction(*start.tangent).times(-1.0 if reverse else 1.0)
         if place is None:
             place = statics.correct(q, multipliers, first, way, metric, patient=True)
-    place = None if place is None else statics.with_tangent(place, way)
     if place is None:
         reason = "no equilibrium was found near the start. Start from an equilibrium, or a point of another path."
+        return None, statics, [reason]
+    place = statics.with_tangent(place, way)
+    if place is None:
+        reason = (
+            f"the start has no neighbouring equilibria: no motion of the robot balances a change of '{loading.name}'. Hold the "
+            "coordinates that it drives, by springs or prescribed motions."
+        )
         return None, statics, [reason]
     return place, statics, notes
