@@ -133,7 +133,8 @@ def _modal(onto: np.ndarray, back: np.ndarray, A: np.ndarray) -> tuple[np.ndarra
         full = full * (np.conj(largest) / abs(largest)) / np.linalg.norm(full)
         columns += [np.real(full)] if mode.order == 1 else [np.real(full), -np.imag(full)]
     basis = np.array(columns).T
-    if not separate or basis.shape != back.shape or np.linalg.cond(basis / scale[:, None]) > DISTINCT:
+    scaled = basis / scale[:, None]
+    if not separate or basis.shape != back.shape or np.linalg.cond(scaled / np.linalg.norm(scaled, axis=0)) > DISTINCT:
         units = np.linalg.qr(back / scale[:, None])[0]
         chosen = np.sort(scipy.linalg.qr(units.T, pivoting=True, mode="r")[1][: back.shape[1]])
         basis = scale[:, None] * np.linalg.solve(units[chosen].T, units.T).T / scale[chosen]
