@@ -214,22 +214,24 @@ class Request:
         else:
             chosen = MethodChoice(self.method, "chosen by the caller")
 
-        def attempt(choice: MethodChoice) -> Result:
+        def attempt(choice: MethodChoice) -> tuple[Result, bool]:
+            """A run, and whether another method may do better."""
             motions = KinematicInputs(eqs, eqs.binding, self.begin, state.q, state.v, self.end)
             loop = SampledLoop(acting, self.begin, self.end)
             job = Job(
                 eqs, made.bound, motions, choice, self.begin, self.end, self.times, self.exact, self.progress, self.out,
                 list(notes), prepare=prepare,
             )  # fmt: skip
-            return job.run(made.q, made.v, EventMonitor(job, list(self.events), self.mid_step), loop)
+            result = job.run(made.q, made.v, EventMonitor(job, list(self.events), self.mid_step), loop)
+            return result, result.status == Status.FAILED and job.ended not in SAME_FOR_ALL_METHODS
 
         try:
-            result = attempt(chosen)
+            result, improvable = attempt(chosen)
         except MethodChange as better:
-            result = attempt(better.choice)
+            result, improvable = attempt(better.choice)
         automatic = self.method is None and not isinstance(chosen.method, GeneralizedAlpha)
-        if result.status == Status.FAILED and automatic and not self.events and self.mid_step is None:
-            iterated = attempt(after_failure(chosen))
+        if improvable and automatic and not self.events and self.mid_step is None:
+            iterated, _ = attempt(after_failure(chosen))
             result = result if iterated.status == Status.FAILED else iterated
         return result
 
@@ -237,6 +239,9 @@ class Request:
         reduced = ExplicitRungeKutta(**self.tolerances)
         return simulate_reduced(eqs, made, self.begin, self.end, self.times, self.independent, reduced, self.progress)
 
+
+SAME_FOR_ALL_METHODS = (RuntimeStatus.OUT_OF_MEMORY, RuntimeStatus.POSITION_JUMPS)
+"""Causes of failures that no other method avoids."""
 
 _NOT_REDUCED = "the reduced formulation runs without controllers, events and mid-step functions"
 
@@ -350,6 +355,8 @@ class Job:
         self._as_given: dict[str, Any] = {}
         self._contradictions: list[str] = []
         self._start: tuple[Any, ...] = ()
+        self.ended: int = RuntimeStatus.OK
+        """Status of the run at its end."""
 
     @property
     def method(self) -> Method:
@@ -516,6 +523,7 @@ class Job:
         self, run: TimeLoop, status: int, stopped: str, failed: str, timing: Timing, found: list[str]
     ) -> Result:
         motion = self.motion(run)
+        self.ended = status
         what, message = _verdict(self, run, status, stopped, failed)
         method = f"{self.method.describe()} ({self.choice.why})"
         cure = "a smaller step" if self.method.fixed else "a smaller rtol"
