@@ -192,6 +192,24 @@ def served(eqs):
     server.stop()
 
 
+def test_a_drawing_that_fails_while_a_browser_connects_is_sent_again(served, monkeypatch):
+    page = live_page(served)
+    draw, calls = page.drawing.draw, []
+
+    def fragile(scene):
+        calls.append(scene)
+        if len(calls) == 1:
+            raise RuntimeError("deque mutated during iteration")
+        draw(scene)
+
+    monkeypatch.setattr(page.drawing, "draw", fragile)
+    page.changed.set()
+    end = time.monotonic() + 20
+    while len(calls) < 2 and time.monotonic() < end:
+        time.sleep(0.02)
+    assert len(calls) >= 2
+
+
 def test_the_server_itself_refuses(served):
     page = f"/{served.word}/"
     cases = (

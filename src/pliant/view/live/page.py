@@ -19,6 +19,8 @@ RUN, REST, START = "run", "at rest", "initial pose"
 NOTHING = "none"
 SPEEDS = ("0.1 x", "0.25 x", "0.5 x", "1 x", "2 x", "4 x")
 INTERVAL = 1 / 30
+MOST_FAILURES = 30
+"""Drawings in a row that may fail before the page gives up."""
 MOST_NAMES = 12
 """More names than this would hide the robot: they wait for their box."""
 STEPS = 400
@@ -131,16 +133,26 @@ class LivePage:
         """Process the controls until `stop`."""
         before = time.perf_counter()
         self.changed.set()
+        failures = 0
         while not self.stopped.is_set():
             animated = self.moving and (self._shows() == RUN or self._shows().startswith("mode"))
             self.changed.wait(timeout=INTERVAL if animated else None)
             now = time.perf_counter()
-            if animated:
-                self._advance(now - before)
-            before = now
             self.changed.clear()
-            if not self.stopped.is_set():
-                self._update()
+            try:
+                if animated:
+                    self._advance(now - before)
+                if not self.stopped.is_set():
+                    self._update()
+                failures = 0
+            except RuntimeError:
+                # viser's queue of messages is not safe while a browser connects or leaves: the drawing is sent again
+                failures += 1
+                if failures > MOST_FAILURES:
+                    raise
+                self.changed.set()
+                time.sleep(INTERVAL)
+            before = now
 
     def stop(self) -> None:
         """End the loop."""

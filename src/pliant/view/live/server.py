@@ -255,7 +255,12 @@ def _careful(handler: Any) -> Any:
         if connection.subprotocol != f"viser-v{viser.__version__}":
             await connection.close(1002, "load the page again")
             return
-        with contextlib.suppress(websockets.ConnectionClosed):
+        try:
             await handler(_Connection(connection))
+        except websockets.ConnectionClosed:
+            pass
+        except RuntimeError as error:
+            if "shutdown" not in str(error):  # browsers that are connected while the server stops
+                raise
 
     return serve
