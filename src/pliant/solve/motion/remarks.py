@@ -14,8 +14,6 @@ EXAMINED = 50
 """Number of states that are examined for motion."""
 AT_REST = 1e-12
 """Exchanged energy below this fraction of the energy itself is round-off: the robot is at rest."""
-
-
 STILL = 1e-9
 """Motion of all nodes below this fraction of the robot's size [-], and rotation below this [rad], is round-off."""
 
