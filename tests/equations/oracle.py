@@ -13,7 +13,8 @@ import casadi as ca
 import numpy as np
 import scipy.sparse as sp
 
-from pliant.equations.binding import Binding, LinearizedEquations
+from pliant.equations.binding import Binding
+from pliant.equations.linearized import LinearizedEquations
 from pliant.equations.symbolic import symbolic_system
 from pliant.geometry import so3
 from pliant.model.inputs import EXPRESSION, SERIES

@@ -13,6 +13,7 @@ import scipy
 from pliant.equations.contacts import Contacts, contact_tangents
 from pliant.equations.layout import BINDING_NUMBERS, BindingStruct
 from pliant.equations.libraries import extension_module
+from pliant.equations.linearized import LinearizedEquations, on_pattern
 from pliant.equations.program import Program
 from pliant.equations.workspace import EvaluationError, check
 from pliant.model.inputs import HELD, SERIES
@@ -29,41 +30,6 @@ NO_MEMORY, AS_NOW, SINCE = 0, 1, 2
 
 FORCES = ("coordinate_force_active", "frame_force_active", "route_active")
 """Names in `pl_binding` of the activity of forces, in the order of `Binding.force_active`."""
-
-
-@dataclass(frozen=True)
-class LinearizedEquations:
-    """First-order change of the equations at a state.
-
-    `residual` = M a + h - J'lambda; `stiffness` = d/dq, `damping` = d/dv, `mass` = d/da of it (sparse, per local
-    increment of q); `phi`, `jacobian`: constraint values [m or rad] and Jacobian. `rate_sizes` (nv) and `row_sizes` (m): reference
-    sizes of increments of q and constraint values, see `Binding.sizes` and `Binding.constraint_sizes`.
-    """
-
-    residual: np.ndarray
-    stiffness: scipy.sparse.csc_matrix
-    damping: scipy.sparse.csc_matrix
-    mass: scipy.sparse.csc_matrix
-    phi: np.ndarray
-    jacobian: scipy.sparse.csr_matrix
-    rate_sizes: np.ndarray
-    row_sizes: np.ndarray
-
-    def in_sizes(self) -> LinearizedEquations:
-        """The same in increments of q and constraint values relative to their sizes: forces are then work [J], and all entries of
-        a matrix have the same dimension for any type of coordinates."""
-        rates, rows = self.rate_sizes, 1 / self.row_sizes
-        return LinearizedEquations(
-            rates * self.residual, _scaled(self.stiffness, rates, rates), _scaled(self.damping, rates, rates),
-            _scaled(self.mass, rates, rates), rows * self.phi, _scaled(self.jacobian, rows, rates),
-            np.ones_like(self.rate_sizes), np.ones_like(self.row_sizes),
-        )  # fmt: skip
-
-
-def _scaled(matrix: Any, compressed: np.ndarray, others: np.ndarray) -> Any:
-    """A sparse matrix with its columns (csc) or rows (csr) and the others scaled by factors; SciPy's products take far longer."""
-    factors = np.repeat(compressed, np.diff(matrix.indptr)) * others[matrix.indices]
-    return _of_pattern(matrix, matrix.data * factors)
 
 
 class Batch(NamedTuple):
@@ -536,11 +502,11 @@ class Binding:
 
     def matrix(self, values: np.ndarray) -> scipy.sparse.csc_matrix:
         """A matrix nv x nv with these values on the pattern of the mass matrix."""
-        return _of_pattern(self.program.matrix_pattern, values)
+        return on_pattern(self.program.matrix_pattern, values)
 
     def _jacobian(self, values: np.ndarray) -> scipy.sparse.csr_matrix:
         slots, pattern = self.program.jacobian_pattern
-        return _of_pattern(pattern, np.bincount(slots, weights=values, minlength=len(pattern.indices)))
+        return on_pattern(pattern, np.bincount(slots, weights=values, minlength=len(pattern.indices)))
 
 
 def _in_a_row(series: Sequence[TimeSeries]) -> dict[str, np.ndarray]:
@@ -549,15 +515,6 @@ def _in_a_row(series: Sequence[TimeSeries]) -> dict[str, np.ndarray]:
     poly = np.concatenate([s.poly.ravel() for s in series]) if series else np.zeros(0)
     begin = np.cumsum([0] + [len(s.time) for s in series])
     return {"series_time": time, "series_poly": poly, "series_begin": begin}
-
-
-def _of_pattern(pattern: Any, values: np.ndarray) -> Any:
-    """A sparse matrix with other values on its pattern. SciPy's constructors would validate the whole pattern each time."""
-    matrix = object.__new__(type(pattern))
-    # nothing is shared with the pattern: users may change the matrix in place
-    arrays = {"data": values, "indices": pattern.indices.copy(), "indptr": pattern.indptr.copy()}
-    matrix.__dict__.update(pattern.__dict__, **arrays)
-    return matrix
 
 
 def frozen_array(values: Any, kind: Any) -> np.ndarray:

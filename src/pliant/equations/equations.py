@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from pliant.equations.binding import Binding, LinearizedEquations
+from pliant.equations.binding import Binding
 from pliant.equations.calls import Calls
 from pliant.equations.casadi_functions import casadi_function
 from pliant.equations.contacts import Contacts, contacts_at
@@ -21,6 +21,7 @@ from pliant.equations.core import Core, check_names
 from pliant.equations.frames import FrameMotion, frame_jacobian, frame_motion
 from pliant.equations.initial_states import carried_along, on_motions, prescribed_coordinates
 from pliant.equations.input_values import InputValue
+from pliant.equations.linearized import LinearizedEquations
 from pliant.equations.printing import equations_latex, equations_text
 from pliant.equations.state import (
     State,

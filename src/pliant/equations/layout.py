@@ -110,6 +110,17 @@ RUN_HEAD = (
 """Fields of `pl_run_head` by C type."""
 
 
+KINKS = {
+    "SHORTER": 1 / 32,  # factor of the step from one attempt to the next
+    "ATTEMPTS": 5,
+    "MISFIT": 1e-6,  # misfit, relative to the change over a step, above which shorter steps are tried
+    "BETTER": 1e-2,  # relative to the misfit of the first step: that of steps which no longer cross a kink
+    "CONSTANT": 1.25,  # factor within which the misfit of shorter steps stays if the kink is in the state itself
+    "CONFIRMED": 1e-2,  # relative to the change made by shorter steps: the largest change made by even shorter ones
+}
+"""Constants of finite differences that recognize kinks (`runtime/parameter_change.c`, `gradient/parameter_derivatives.py`)."""
+
+
 class RuntimeStatus(IntEnum):
     """Status of an evaluation or of a run: number, meaning for a run, and reason for the failure of an evaluation."""
 
@@ -233,6 +244,9 @@ def header() -> str:
         *(f"  PL_SHAPE_{name.upper()} = {number}," for number, name in enumerate(SHAPE_FORMS)),
         *(f"  PL_ELEMENT_{name.upper()} = {number}," for number, name in enumerate(ELEMENT_FORMS)),
         "};",
+        "",
+        "/* Finite differences that recognize kinks: see layout.py. */",
+        *(f"#define PL_KINK_{name} {value!r}" for name, value in KINKS.items()),
         "",
         "/* A kernel: compiled ones ignore the number; see virtual_machine.c for others. Kinds whose instances are evaluated",
         " * side by side (lanes.h) have `lanes` once it is compiled, and `call` until then. */",

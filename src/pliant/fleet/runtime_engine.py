@@ -17,7 +17,7 @@ from pliant.fleet.cpu import Cpu
 from pliant.fleet.engine import Engine, Group
 from pliant.language.arguments import ArgumentError
 from pliant.solve.motion.integrator import Method, make_run
-from pliant.solve.motion.simulate import NONE, stop_times
+from pliant.solve.motion.stop_times import NONE, stop_times
 
 DIVERGED, NO_MEMORY = 1, 2
 """Values of `status`."""

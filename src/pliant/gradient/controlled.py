@@ -25,7 +25,7 @@ from pliant.language.arguments import ArgumentError
 from pliant.model.inputs import HELD
 from pliant.model.time_series import TimeSeries
 from pliant.solve.motion.current_state import Now
-from pliant.solve.motion.simulate import Job
+from pliant.solve.motion.job import Job
 
 Rebuild = Callable[[Mapping[str, float]], list[SmoothController]]
 """Returns the controllers of a motion for other parameters."""

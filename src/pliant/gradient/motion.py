@@ -20,7 +20,8 @@ from pliant.language.arguments import ArgumentError
 from pliant.model.time_series import TimeSeries
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
-from pliant.solve.motion.simulate import Job, read_request, run_request
+from pliant.solve.motion.job import Job
+from pliant.solve.motion.simulate import read_request, run_request
 from pliant.solve.result import Result
 from pliant.solve.state import EQUILIBRIUM, assemble
 from pliant.solve.statics.equilibrium import state_at

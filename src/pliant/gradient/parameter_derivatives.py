@@ -9,6 +9,7 @@ import numpy as np
 
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
+from pliant.equations.layout import KINKS
 from pliant.equations.time_loop import ParameterChanges
 
 SHARE = 2e-3
@@ -21,8 +22,6 @@ WEIGHTS = np.array([8.0, -8.0, -1.0, 1.0]) / 12.0
 
 EVEN = np.array([4.0, 4.0, -1.0, -1.0])
 """Weights of the values at OFFSETS in a sum that is six times the central value, up to terms of fourth order."""
-SHORTER, ATTEMPTS, KINKED, BETTER, CONFIRMED, CONSTANT = 1 / 32, 5, 1e-6, 1e-2, 1e-2, 1.25
-"""As in `runtime/parameter_change.c`."""
 
 
 def step_of(value: float) -> float:
@@ -43,7 +42,7 @@ def varied(eqs: Equations, name: str) -> list[dict[str, float]]:
 
 def difference(function: Callable[[float], Any], step: float) -> np.ndarray:
     """The derivative of a function at zero by finite differences; see `checked_difference`."""
-    return checked_difference(function, step, KINKED)[0]
+    return checked_difference(function, step, KINKS["MISFIT"])[0]
 
 
 def checked_difference(function: Callable[[float], Any], step: float, kinked: float) -> tuple[np.ndarray, bool]:
@@ -65,13 +64,13 @@ def checked_difference(function: Callable[[float], Any], step: float, kinked: fl
     if misfit <= kinked * np.sum(np.abs(first)):
         return first, True
     shorter, before, constant = first, np.inf, True
-    for k in range(1, ATTEMPTS):
-        shortest, upward, left = attempt(step * SHORTER**k)
+    for k in range(1, int(KINKS["ATTEMPTS"])):
+        shortest, upward, left = attempt(step * KINKS["SHORTER"] ** k)
         if k == 1:
             above = upward
-        constant = constant and misfit / CONSTANT <= left <= misfit * CONSTANT
-        confirmed = np.sum(np.abs(shortest - shorter)) <= CONFIRMED * np.sum(np.abs(shorter - first))
-        if before < BETTER * misfit and confirmed:
+        constant = constant and misfit / KINKS["CONSTANT"] <= left <= misfit * KINKS["CONSTANT"]
+        confirmed = np.sum(np.abs(shortest - shorter)) <= KINKS["CONFIRMED"] * np.sum(np.abs(shorter - first))
+        if before < KINKS["BETTER"] * misfit and confirmed:
             return shorter, True
         shorter, before = shortest, left
     return (above, True) if constant else (first, False)

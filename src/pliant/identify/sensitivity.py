@@ -23,7 +23,8 @@ from pliant.gradient.parameter_derivatives import ParameterTangents, derivative,
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.motion.integrator import Method
-from pliant.solve.motion.simulate import Job, read_request, run_request
+from pliant.solve.motion.job import Job
+from pliant.solve.motion.simulate import read_request, run_request
 from pliant.solve.result import Result
 from pliant.solve.state import EQUILIBRIUM
 from pliant.solve.statics.equilibrium import Equilibrium, equilibrium

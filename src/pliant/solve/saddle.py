@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pliant.equations.binding import LinearizedEquations
+from pliant.equations.linearized import LinearizedEquations
 from pliant.solve.independent_coordinates import null_space
 
 

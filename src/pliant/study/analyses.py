@@ -21,8 +21,9 @@ from pliant.solve.blas_threads import one_blas_thread
 from pliant.solve.law_ranges import outside_laws
 from pliant.solve.linear.modal import Modes, modes
 from pliant.solve.linear.state_space import StateSpace, linearize
+from pliant.solve.motion.job import end_message
 from pliant.solve.motion.result_builder import FRAME_PARTS
-from pliant.solve.motion.simulate import Request, end_message, read_request
+from pliant.solve.motion.simulate import Request, read_request
 from pliant.solve.motion.uninterrupted_runs import UninterruptedRun, UninterruptedRuns
 from pliant.solve.result import ENERGIES, Result
 from pliant.solve.state import INITIAL

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant import AnalysisFailed, derive, equilibrium, load, load_text, modes
-from pliant.equations.binding import LinearizedEquations
+from pliant.equations.linearized import LinearizedEquations
 from pliant.solve.statics.eigenvalue_count import independent_rows, negative_eigenvalues, negative_eigenvalues_within
 from pliant.solve.statics.stability import growth, judge, judge_large
 from pliant.spec.rod_switch import with_rod_model

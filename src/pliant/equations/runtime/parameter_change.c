@@ -4,18 +4,12 @@
  * steps so long that large numbers that do not depend on the parameter cause little noise. If the steps cross a kink (of a line that
  * goes slack, for example) the derivative is that of the current branch: even differences over one and two steps are then inconsistent,
  * and shorter steps are tried. Noise is inconsistent too, but grows as steps get shorter: the result of shorter steps is accepted if
- * even shorter ones confirm it. If the kink is in the state itself, the derivative is that for an increasing parameter. */
+ * even shorter ones confirm it. If the kink is in the state itself, the derivative is that for an increasing parameter. The same
+ * method for functions in Python is in gradient/parameter_derivatives.py. */
 #include <math.h>
 #include <string.h>
 
 #include "integrate.h"
-
-#define SHORTER (1.0 / 32) /* steps, from one attempt to the next */
-#define ATTEMPTS 5
-#define KINKED 1e-6        /* misfit, of the change over a step, from which shorter steps are tried */
-#define BETTER 1e-2        /* of the misfit before, per step: that of steps which no longer reach a kink */
-#define CONSTANT 1.25      /* factor within which the misfit of shorter steps stays if the kink is in the state itself */
-#define CONFIRMED 1e-2     /* of the difference that shorter steps make: what even shorter ones change it by at most */
 
 size_t pl_parameter_change_size(const pl_tables *T, int n) { return T->n_theta + T->n_parameter + 8 * (size_t)n; }
 
@@ -59,16 +53,16 @@ void pl_parameter_change(pl_work *w, const double *constants, const double *para
   double *above = first + n, *upward = above + n, *rest = upward + n, change;
   f(w, given, here);
   const double misfit = attempt(w, &own, constants, parameters, step, n, f, given, here, rest, out, above, &change);
-  if (misfit > KINKED * change) {
+  if (misfit > PL_KINK_MISFIT * change) {
     memcpy(first, out, n * sizeof(double));
     double before = INFINITY;
     int constant = 1;
-    for (int k = 1; k < ATTEMPTS; ++k) {
-      step *= SHORTER;
+    for (int k = 1; k < PL_KINK_ATTEMPTS; ++k) {
+      step *= PL_KINK_SHORTER;
       const double left =
           attempt(w, &own, constants, parameters, step, n, f, given, here, rest, shortest, k > 1 ? upward : above, &change);
-      constant = constant && left <= CONSTANT * misfit && misfit <= CONSTANT * left;
-      if (before < BETTER * misfit && distance(n, shortest, shorter) <= CONFIRMED * distance(n, shorter, first)) {
+      constant = constant && left <= PL_KINK_CONSTANT * misfit && misfit <= PL_KINK_CONSTANT * left;
+      if (before < PL_KINK_BETTER * misfit && distance(n, shortest, shorter) <= PL_KINK_CONFIRMED * distance(n, shorter, first)) {
         memcpy(out, shorter, n * sizeof(double));
         constant = 0;
         break;

@@ -8,9 +8,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import scipy
 
-from pliant.equations.binding import Binding, LinearizedEquations
+from pliant.equations.binding import Binding
 from pliant.equations.contacts import contacts_at
 from pliant.equations.equations import Equations, InputValues, Values
+from pliant.equations.linearized import LinearizedEquations
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, need_equations, whole
 from pliant.language.display import shown

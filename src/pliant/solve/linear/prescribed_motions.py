@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.equations.binding import Binding, LinearizedEquations
+from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
+from pliant.equations.linearized import LinearizedEquations
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError
 from pliant.model.time_series import TimeSeries

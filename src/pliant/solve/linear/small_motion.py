@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from pliant.equations.binding import Binding, LinearizedEquations
+from pliant.equations.binding import Binding
 from pliant.equations.contacts import contacts_at_rest, from_here
 from pliant.equations.equations import Equations
+from pliant.equations.linearized import LinearizedEquations
 from pliant.equations.state import State
 from pliant.solve.independent_coordinates import partition
 from pliant.solve.linear.prescribed_motions import PrescribedMotions, rate_by_position

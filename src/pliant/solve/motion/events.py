@@ -18,7 +18,7 @@ from pliant.solve.motion.current_state import Now
 from pliant.solve.motion.integrator import make_run
 
 if TYPE_CHECKING:
-    from pliant.solve.motion.simulate import Job
+    from pliant.solve.motion.job import Job
 
 __all__ = ["Event", "EventMonitor", "Now"]
 

@@ -15,7 +15,7 @@ from pliant.language.arguments import ArgumentError
 from pliant.solve.motion.events import Now
 
 if TYPE_CHECKING:
-    from pliant.solve.motion.simulate import Job
+    from pliant.solve.motion.job import Job
 
 SAME_TIME = 1e-9
 """Times closer than this fraction of a sample time are equal."""

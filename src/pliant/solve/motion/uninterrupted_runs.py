@@ -23,7 +23,8 @@ from pliant.equations.state import State
 from pliant.equations.time_loop import PROJECTION_TOLERANCE
 from pliant.solve.motion.integrator import Method
 from pliant.solve.motion.method_choice import MethodChoice, MethodMonitor, choose_method
-from pliant.solve.motion.simulate import NONE, Request, stop_times
+from pliant.solve.motion.simulate import Request
+from pliant.solve.motion.stop_times import NONE, stop_times
 from pliant.solve.state import AssembledState, assemble, refuse_extremes
 
 MOST_STEPS = 20_000

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pliant.equations.binding import Binding, LinearizedEquations
+from pliant.equations.binding import Binding
 from pliant.equations.contacts import Contacts, contacts_at_rest
+from pliant.equations.linearized import LinearizedEquations
 from pliant.equations.workspace import EvaluationError
 from pliant.solve.saddle import saddle_matrix
 from pliant.solve.statics.path_parameter import PathParameter

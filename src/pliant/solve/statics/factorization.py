@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pliant.equations.binding import LinearizedEquations
+from pliant.equations.linearized import LinearizedEquations
 from pliant.solve.independent_coordinates import null_space
 from pliant.solve.statics.eigenvalue_count import is_symmetric, negative_eigenvalues
 from pliant.solve.statics.stability import stiffness_scaling

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy
 
-from pliant.equations.binding import Binding, LinearizedEquations
+from pliant.equations.binding import Binding
+from pliant.equations.linearized import LinearizedEquations
 from pliant.equations.workspace import EvaluationError
 from pliant.language.deadline import time_is_up
 from pliant.solve.independent_coordinates import null_space

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from pliant.equations.binding import LinearizedEquations
+from pliant.equations.linearized import LinearizedEquations
 from pliant.solve.independent_coordinates import null_space
 from pliant.solve.quadratic_eigenvalues import EPS, MasslessMotion, eigenpairs
 from pliant.solve.saddle import on_allowed_motions

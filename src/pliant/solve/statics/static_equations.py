@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.equations.binding import Binding, LinearizedEquations
+from pliant.equations.binding import Binding
 from pliant.equations.contacts import from_here
+from pliant.equations.linearized import LinearizedEquations
 from pliant.solve.saddle import balancing_multipliers
 
 
