@@ -52,7 +52,7 @@ class SlenderRod(Part):
     length: Length
     """Length along the axis [m]."""
     axis: AxisLetter = "x"
-    """Body axis of its length."""
+    """Body axis along its length."""
 
     def volume(self, value: Callable[[Scalar], Any]) -> Any:
         """Volume [m^3]."""
@@ -76,7 +76,7 @@ class Cylinder(Part):
     length: Length
     """Length along the axis [m]."""
     axis: AxisLetter = "z"
-    """Body axis of its length."""
+    """Body axis along its length."""
 
     def volume(self, value: Callable[[Scalar], Any]) -> Any:
         """Volume [m^3]."""
@@ -103,7 +103,7 @@ class Tube(Part):
     length: Length
     """Length along the axis [m]."""
     axis: AxisLetter = "z"
-    """Body axis of its length."""
+    """Body axis along its length."""
 
     def volume(self, value: Callable[[Scalar], Any]) -> Any:
         """Volume [m^3]."""
@@ -146,7 +146,7 @@ class Box(Part):
 
 
 class Sphere(Part):
-    """A solid ball."""
+    """A solid sphere."""
 
     type: Literal["sphere"] = "sphere"
     radius: Length
@@ -170,7 +170,7 @@ Shape: TypeAlias = Annotated[SlenderRod | Cylinder | Tube | Box | Sphere, ByType
 
 
 class BodyFrame(Placement, Repeated):
-    """A named frame of a body: where it sits in the body's own frame."""
+    """A named frame of a body: its placement in the body's own frame."""
 
     @model_validator(mode="before")
     @classmethod
@@ -182,7 +182,7 @@ class BodyFrame(Placement, Repeated):
 
 
 class Along(Part):
-    """A place along a rod: `along: backbone`, `along: {rod: backbone, at: =2 cm*i}`."""
+    """A position along a rod: `along: backbone`, `along: {rod: backbone, at: =2 cm*i}`."""
 
     short_form: ClassVar[str | None] = "rod"
 
@@ -254,7 +254,7 @@ joints:
         return tuple(self.frames)
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A mass is not negative, nor are principal moments of inertia."""
+        """Mass and principal moments of inertia are not negative; an inertia matrix is symmetric."""
         if self.mass is not None and value(self.mass) < 0:
             yield ("mass",), f"the mass cannot be negative, but it is {value(self.mass):g} kg", ""
         if isinstance(self.inertia, PrincipalInertia):
@@ -268,7 +268,7 @@ joints:
                 yield from _inertia_problems(self.principal_moments(value), ("matrix",))
 
     def principal_moments(self, value: Callable[[Scalar], float]) -> list[float]:
-        """Those of its inertia where that is given, otherwise none [kg m^2]."""
+        """Principal moments of the given inertia [kg m^2]; empty if none is given."""
         if isinstance(self.inertia, PrincipalInertia):
             return [value(entry) for entry in self.inertia.principal]
         return _eigenvalues([[value(entry) for entry in row] for row in self.inertia.matrix]) if self.inertia else []

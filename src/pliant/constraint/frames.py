@@ -76,7 +76,7 @@ constraints:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """The constrained components one by one, in the order given: a part of `ROWS`."""
+        """The constrained components in the order given, each one of `ROWS`."""
         return tuple(row for component in self.components for row in GROUPS.get(component, (component,)))
 
     def prescribed(self, signals: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
@@ -133,7 +133,7 @@ constraints:
         build.constraint(kind, [node_a, node_b, node_c], constants, signals, order, name)
 
     def held_at(self, poses: Sequence[Pose], c: Any) -> tuple[Any, Any]:
-        """World place of the second frame's origin, and the axes that the components are taken along."""
+        """World position of the second frame's origin, and the axes of the components."""
         at = CONSTANTS.read(c)
         return se3.compose(poses[1], at.second)[1], poses[2][0] @ at.axes
 
@@ -146,8 +146,8 @@ CONSTANTS = Fields("first:pose", "second:pose", "axes:matrix", "offset:3")
 def frame_constraint(rows: tuple[str, ...], *, prescribed: bool) -> FrameConstraint:
     """Chosen components of the pose of the second frame in the first.
 
-    Rotations that only have to vanish are written with sines (components of axes on each other), which stay smooth
-    when the remaining free rotation turns any number of times. Rotations with a prescribed value are components of the
+    Rotations that must be zero are written with sines (projections of axes on each other), which stay smooth for any
+    number of turns of the remaining free rotation. Rotations with a prescribed value are components of the
     rotation vector, valid below pi.
     """
     turns = tuple(row for row in rows if row.startswith("r"))
@@ -174,12 +174,12 @@ def frame_constraint(rows: tuple[str, ...], *, prescribed: bool) -> FrameConstra
 def _rotation(axes: Any, first: Any, second: Any, rows: tuple[str, ...], prescribed: bool) -> dict[str, Any]:
     """Constrained components of the rotation from the first frame to the second, along the given axes."""
     if not prescribed and len(rows) == 2:
-        # one axis is free: the other two constrained components make it common to both frames
+        # one rotation is free: the two constrained ones keep its axis common to both frames
         free = next(i for i, row in enumerate(("rx", "ry", "rz")) if row not in rows)
         turned = ca.horzcat(*second) @ (ca.horzcat(*first).T @ axes[:, free])
         j, k = (free + 1) % 3, (free + 2) % 3
         return {"r" + "xyz"[j]: -ca.dot(axes[:, k], turned), "r" + "xyz"[k]: ca.dot(axes[:, j], turned)}
-    # sine of the angle along the axis: half the sum of the crossed axes
+    # sine of the angle times the axis: half the sum of cross products of the axes
     vector = 0.5 * sum(ca.cross(a, b) for a, b in zip(first, second, strict=True))
     if prescribed:
         cosine = 0.5 * (sum(ca.dot(a, b) for a, b in zip(first, second, strict=True)) - 1)

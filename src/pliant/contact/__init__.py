@@ -1,4 +1,4 @@
-"""Contacts: the law by which surfaces push each other, and the surfaces that bodies, rods and meshes have of themselves."""
+"""Contacts: the contact law, and the collision shapes of bodies, rods and meshes."""
 
 from pliant.contact.contact import Contact, Friction
 

@@ -1,4 +1,4 @@
-"""Parts that can touch: the surfaces of bodies, rods and meshes, and pairs that never touch."""
+"""Collision shapes of bodies, rods and meshes, and pairs that never touch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 ALL = "all"
-"""Every part that has a surface."""
+"""Keyword for every part that has a surface."""
 CROWDED = 0.4
 """Largest radius of the surface of a mesh relative to its shortest edge: neighbours must not touch at rest."""
 
@@ -42,7 +42,7 @@ BODY_SURFACES: dict[type, Callable[[Any], SurfaceBase]] = {
 
 
 def parts_named(build: Build, names: Iterable[str]) -> list[str]:
-    """The parts of one side of a contact."""
+    """The parts on one side of a contact, without duplicates."""
     robot, found = build.robot, dict[str, None]()
     for name in names:
         with_shape = [n for n, body in robot.bodies.items() if body.shape is not None]
@@ -52,7 +52,7 @@ def parts_named(build: Build, names: Iterable[str]) -> list[str]:
 
 
 def shapes_of(build: Build, thing: str) -> list[int]:
-    """Numbers of the shapes of a part, which are created on first use."""
+    """Indices of the collision shapes of a part, which are created on first use."""
     if thing not in build.surfaces:
         build.surfaces[thing] = _make(build, thing)
     return build.surfaces[thing]
@@ -79,10 +79,10 @@ def _make(build: Build, thing: str) -> list[int]:
 
 
 def exclude_joined(build: Build, first: Sequence[str], second: Sequence[str]) -> None:
-    """Parts of two groups that are fixed to the same frame, or whose frames are connected by a joint, a rod's base or
-    a constraint, do not touch.
+    """Exclude contact between parts of two groups that are fixed to the same frame, or whose frames are connected by a joint
+    other than a free one, a rod's base or a constraint.
 
-    The world is excepted: parts connected to it may touch its surfaces. Meshes touch the parts that they are fixed
+    The world is an exception: parts connected to it can touch its surfaces. Meshes can touch the parts that they are fixed
     to, except at the fixed nodes.
     """
     groups = [_by_carrier(build, things) for things in (first, second)]
@@ -109,7 +109,7 @@ def can_touch(build: Build, first: Sequence[int], second: Sequence[int]) -> bool
 
 
 def are_thin(build: Build, shapes: Iterable[int]) -> bool:
-    """Whether none of these shapes has an inside or a radius."""
+    """Whether none of these shapes has an interior or a radius."""
     known = [build.system.contacts.shapes[k] for k in shapes]
     radii = [build.system.peek(vertex.constants + 3, 1)[0] for shape in known for vertex in shape.vertices]
     has_inside = any(shape.form in ("plane", "faces") for shape in known)
@@ -135,7 +135,7 @@ def _by_carrier(build: Build, things: Iterable[str]) -> dict[int | str, list[str
 
 
 def _joints(build: Build) -> list[tuple[int | str, int | str]]:
-    """Pairs of carriers that something joins."""
+    """Pairs of carriers that are connected by a joint, a rod's base or a constraint."""
     robot = build.robot
     pairs = [(joint.parent, joint.child) for joint in robot.joints.values() if joint.type != "free"]
     pairs += [(rod.parent, name) for name, rod in robot.rods.items()]
@@ -161,7 +161,7 @@ def rod_radius(build: Build, rod: str, x: float) -> Any:
 def _half_width(build: Build, name: str) -> Any:
     """Half the smaller width of a section [m], a number or an expression."""
     section = build.robot.sections[name]
-    assert isinstance(section, OneSection), "tables name no tables"
+    assert isinstance(section, OneSection), "tables do not refer to tables"
     return _least(section.half_sizes(build.value))
 
 
@@ -171,7 +171,7 @@ def _least(values: Iterable[Any]) -> Any:
 
 
 def _rod_shape(build: Build, rod: str) -> int:
-    """Edges between the stations of the rod's model, each with its length over its thickness."""
+    """Edges between the stations of the rod's model; each corner has its share of the length, over its thickness."""
     stations = sorted(build.stations[rod], key=lambda s: s.x)
     length = build.nominal(build.value(build.robot.rods[rod].length))
     values = build.system.peek
@@ -189,7 +189,7 @@ def _rod_shape(build: Build, rod: str) -> int:
 
 
 def _mesh_shape(build: Build, name: str) -> int:
-    """Triangles where the mesh has them, and the edges that belong to none; solids by their outside alone."""
+    """The triangles of the mesh and the edges that belong to none; of solids, the outer triangles only."""
     mesh = build.robot.meshes[name]
     points, lattice = build.point_sets[f"{name}.all"], mesh.lattice
     sides = {tuple(sorted(pair)) for face in lattice.faces.tolist() for pair in combinations(face, 2)}
@@ -207,7 +207,7 @@ def _mesh_shape(build: Build, name: str) -> int:
 
 
 def _in_faces(faces: np.ndarray) -> set[tuple[Any, ...]]:
-    """Pairs of nodes across two triangles with a side in common: second diagonals of cells."""
+    """Pairs of nodes opposite a side that two triangles share: the second diagonals of cells."""
     opposite: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for face in faces.tolist():
         for pair in combinations(sorted(face), 2):
@@ -216,13 +216,13 @@ def _in_faces(faces: np.ndarray) -> set[tuple[Any, ...]]:
 
 
 def mesh_size(build: Build, name: str) -> np.ndarray:
-    """What the shares of a mesh's nodes are multiplied with (3) [m]."""
+    """Size of a mesh (3) [m]: the positions of its nodes are their shares times this."""
     return np.array([build.nominal(x) for x in build.robot.meshes[name].drawing.size(build.value)])
 
 
 def mesh_radius(build: Build, name: str) -> Any:
-    """Radius of a mesh's surface [m]: half its thickness, and less where nodes are as near to each other. Solids end at their
-    nodes."""
+    """Radius of a mesh's surface [m]: half its thickness, limited to `CROWDED` times its shortest edge. The surface of a solid
+    is at its nodes."""
     mesh = build.robot.meshes[name]
     if mesh.section is None or mesh.lattice.solid:
         return 0.0
@@ -235,13 +235,13 @@ def mesh_radius(build: Build, name: str) -> Any:
 
 
 def default_stiffness(build: Build, sides: Sequence[Sequence[str]]) -> Any:
-    """Stiffness of linear contacts of these parts [N/m]: the combined modulus times the smallest radius."""
+    """Stiffness of linear contacts between these parts [N/m]: the combined modulus times the smallest radius."""
     moduli = [_least(_modulus(build, thing) for thing in things) for things in sides]
     return contact_modulus(moduli[0], moduli[-1]) * smallest_radius(build, sides)
 
 
 def smallest_radius(build: Build, sides: Sequence[Sequence[str]]) -> Any:
-    """Of things that touch [m]; a centimetre where none has any."""
+    """Smallest radius of parts that touch [m]; one centimetre if none has a radius."""
     found = [_radius(build, thing) for things in sides for thing in things]
     radii = [radius for radius in found if radius is not None and build.nominal(radius) > 0]
     return _least(radii) if radii else 0.01

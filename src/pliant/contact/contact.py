@@ -34,7 +34,7 @@ Things: TypeAlias = Annotated[tuple[ThingName, ...], OneOrList(), Field(min_leng
 
 
 class Friction(Part):
-    """Coulomb friction: surfaces stick until the force along them reaches the coefficient times the normal force."""
+    """Coulomb friction: surfaces stick until the tangential force reaches the coefficient times the normal force."""
 
     short_form: ClassVar[str | None] = "along"
 
@@ -46,7 +46,7 @@ class Friction(Part):
     """Coefficient of static friction as a multiple of that of sliding friction [-]; at least 1."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Coefficients that are not negative."""
+        """Coefficients are not negative, and static friction is not below sliding friction."""
         for field in ("along", "across"):
             given = getattr(self, field)
             if given is not None and value(given) < 0:
@@ -60,11 +60,10 @@ class Contact(Repeated):
     """Contact forces between parts that overlap, with friction.
 
     Bodies touch with their `shape`, rods with their section swept along them, meshes with their triangles and edges
-    (as thick as their section, blocks up to their outermost nodes), surfaces with their geometry. Touching pairs are
+    (as thick as their section; blocks end at their outermost nodes), surfaces with their geometry. Touching pairs are
     detected automatically. The normal force is `stiffness * depth^exponent * (1 + dissipation * rate of depth)`,
-    never negative. Friction is Coulomb friction with sticking:
-    sticking surfaces are connected by a spring with the tangential stiffness of contacts of elastic bodies, which slips when its
-    force reaches the friction limit.
+    never negative. Friction is Coulomb friction with sticking: sticking surfaces are connected by a spring with the
+    tangential stiffness of contacts between elastic bodies, which slips when its force reaches the friction limit.
     """
 
     between: Annotated[tuple[Things, ...], OneOrList(), Field(min_length=1, max_length=2)]
@@ -79,7 +78,7 @@ class Contact(Repeated):
     exponent: Number = 1
     """Power of the depth [-]: 1 linear, 1.5 as between balls (Hertz)."""
     dissipation: Slowness = "50 s/m"
-    """Loss per rate of depth [s/m]."""
+    """Relative increase of the normal force per rate of depth [s/m]."""
     restitution: Number | None = None
     """Coefficient of restitution, the ratio of the speeds after and before an impact [-], above 0 up to 1, instead of
     `dissipation`."""
@@ -103,13 +102,13 @@ contacts:
 """
 
     def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
-        """Of the stiffness, by the power of the depth."""
+        """The stiffness's dimension depends on the exponent."""
         if path != ("stiffness",):
             return None
         return FORCE / LENGTH ** Fraction(value(self.exponent)).limit_denominator(1000)
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Numbers in their ranges."""
+        """Values within their ranges."""
         given = ("stiffness",) if self.stiffness is not None else ()
         yield from positive(self, value, *given, "exponent", "tangential_stiffness")
         if value(self.dissipation) < 0:
@@ -145,7 +144,7 @@ contacts:
         build.system.contacts.law(name, sides[0], sides[-1], build.system.constants(numbers.entries()))
 
     def _impact(self, build: Build, name: str) -> float:
-        """The impact number of its restitution, which is computed once: other values are rejected."""
+        """The impact number of the restitution. It is computed once: derived equations reject other values."""
         assert self.restitution is not None, "used only if it is given"
         restitution = build.value(self.restitution)
         found = build.nominal(restitution)
@@ -155,7 +154,7 @@ contacts:
 
 
 def _why_not(things: list[list[str]]) -> tuple[str, str]:
-    """Problems of parts that cannot touch, with hints."""
+    """Why these parts cannot touch, and a hint."""
     if len({thing for group in things for thing in group}) == 1:
         return f"'{things[0][0]}' is one rigid piece and cannot touch itself", "give two parts, such as [ball, floor]"
     if not things[0] or not things[-1]:

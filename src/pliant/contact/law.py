@@ -10,21 +10,21 @@ from typing import Any
 import casadi as ca
 
 SLOW = 2e-3
-"""Coefficients of restitution hold for impacts faster than this share of the speed that things gain in a fall by their radius."""
+"""Coefficients of restitution apply to impacts faster than this fraction of sqrt(gravity * radius)."""
 RECENT = 0.2
-"""Where nothing is known of how surfaces came to where they are, they have slid at their velocity for this share of such a fall's
-time."""
+"""If the history of a contact is unknown, its surfaces are assumed to have slid at their velocity for this fraction of
+sqrt(radius / gravity)."""
 EARTH = 9.81
-"""Gravity of that fall where the robot has none [m/s^2]."""
+"""Gravity in these if the robot has none [m/s^2]."""
 RIGID = 1e8
 """Elastic modulus of parts without a material, for the stiffness of their contacts [Pa]."""
 
 
 @dataclass(frozen=True)
 class LawNumbers:
-    """stiffness [N/m^exponent], exponent, dissipation [s/m], impact (`impact_number`, 0 for none), tangential stiffness relative
-    to the normal one, friction along and across, friction at rest as a multiple of that in motion, slow speed
-    [m/s] and recent time [s] (`slow_and_recent`)."""
+    """Numbers of a contact law: stiffness [N/m^exponent], exponent, dissipation [s/m], impact (`impact_number`, 0 for none),
+    tangential stiffness relative to the normal one, friction along and across, static friction as a multiple of sliding
+    friction, slow speed [m/s] and recent time [s] (`slow_and_recent`)."""
 
     stiffness: Any
     exponent: Any
@@ -38,7 +38,7 @@ class LawNumbers:
     recent: Any
 
     def entries(self) -> list[Any]:
-        """In the order of the runtime."""
+        """The numbers in the order of the runtime."""
         return [getattr(self, field.name) for field in fields(self)]
 
     @classmethod
@@ -48,12 +48,12 @@ class LawNumbers:
 
 
 def impact_number(restitution: float) -> float:
-    """Dissipation times the speed of impact with which a normal force k x^p (1 + dissipation dx/dt) gives this coefficient of
+    """Dissipation times impact speed for which a normal force k x^p (1 + dissipation dx/dt) gives this coefficient of
     restitution.
 
-    Of a mass m, dv/dx = -k x^p (1 + c v) / (m v), so v / (1 + c v) dv is the same function of x on the way in and on the way
-    out; with w = c v_in and restitution e this gives w (1 + e) = log((1 + w) / (1 - e w)), whatever the mass, the stiffness
-    and the exponent.
+    For a mass m, dv/dx = -k x^p (1 + c v) / (m v), so v / (1 + c v) dv is the same function of x on the way in and on the way
+    out; with w = c v_in and restitution e this gives w (1 + e) = log((1 + w) / (1 - e w)), independent of mass, stiffness
+    and exponent.
     """
     if restitution >= 1:
         return 0.0
@@ -61,7 +61,7 @@ def impact_number(restitution: float) -> float:
     def excess(w: float) -> float:
         return math.log1p(w) - math.log1p(-restitution * w) - w * (1 + restitution)
 
-    # the other root is w = 0; between them it is below zero, and it grows without bounds where e w comes to 1
+    # another root is w = 0; `excess` is negative between the roots, and unbounded as e w approaches 1
     low, high = 1e-9, (1 - 1e-15) / restitution
     while high - low > 1e-15 * high:
         middle = math.sqrt(low * high)
@@ -72,7 +72,7 @@ def impact_number(restitution: float) -> float:
 
 
 def slow_and_recent(gravity: Sequence[Any], radius: Any) -> tuple[Any, Any]:
-    """A speed [m/s] and a time [s] that are small for things of this radius [m] under this gravity (3) [m/s^2]: numbers or
+    """A speed [m/s] and a time [s] that are small for parts of this radius [m] under this gravity (3) [m/s^2]: numbers or
     expressions."""
     strength = ca.sqrt(sum(x * x for x in gravity))
     strength = strength + EARTH * (strength == 0)
@@ -80,5 +80,5 @@ def slow_and_recent(gravity: Sequence[Any], radius: Any) -> tuple[Any, Any]:
 
 
 def contact_modulus(first: Any, second: Any) -> Any:
-    """Modulus of two bodies in contact [Pa], of their plane-strain moduli."""
+    """Combined modulus of two bodies in contact [Pa]."""
     return first * second / (first + second)

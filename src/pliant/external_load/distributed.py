@@ -49,7 +49,7 @@ loads:
 """
 
     def apply(self, build: Build, name: str) -> None:
-        """Add the load to the system, at the pieces of rod that also carry its mass."""
+        """Add the load to the system, at the same pieces of the rod as its mass."""
         pieces = build.rod_pieces(self.rod)
         if not pieces:
             kind = build.robot.rods[self.rod].model.kind
@@ -66,7 +66,7 @@ loads:
 
 
 def along(factors: list[Any], x: float) -> Any:
-    """The factor at fraction x of the length."""
+    """The factor at fraction x of the length, interpolated linearly."""
     place = x * (len(factors) - 1)
     k = min(int(np.floor(place)), max(len(factors) - 2, 0))
     if len(factors) == 1:

@@ -39,7 +39,7 @@ class Ramp(Part):
     """Value after the ramp [unit of the parameter]."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A ramp takes time."""
+        """A ramp ends after it starts."""
         if value(self.end) <= value(self.start):
             yield ("end",), "the ramp must end after it starts", "use a step for a jump"
 
@@ -70,7 +70,7 @@ class Series(Part):
     """A recorded series: one column of a table, such as `pliant simulate --out run.csv` writes, or times and values in lists."""
 
     file: str | None = None
-    """The .csv, .parquet or .mat file, in the folder of the model file or below. Headings may hold units: `force [N]`."""
+    """The .csv, .parquet or .mat file, in the folder of the model file or below. Headings may include units: `force [N]`."""
     column: str | None = None
     """Name of the column with the values, with or without its unit."""
     times: tuple[Time, ...] | None = Field(default=None, min_length=1)
@@ -84,7 +84,7 @@ class Series(Part):
     unit: str | None = None
     """Unit of the values, if the heading has none; default: SI."""
     scale: Value = 1
-    """Factor on the values in the file [-]."""
+    """Factor on the values [-]."""
     interpolation: Literal["linear", "previous", "cubic"] = "linear"
     """Between two times: a line, the earlier value, or a cubic spline. Outside: the first or last value."""
 
@@ -148,13 +148,13 @@ class SeriesInput(FromFiles):
     """A recorded series: `{series: {file: run.csv, column: pressure, unit: kPa}}`."""
 
     series: Series
-    """The file, its columns, and how to read between its times."""
+    """The file and its columns, or lists; and the interpolation between times."""
 
     _samples: Samples | None = PrivateAttr(default=None)
 
     @property
     def samples(self) -> Samples:
-        """Times and values."""
+        """Times and values, before `scale`."""
         assert self._samples is not None, "flattening reads the files"
         return self._samples
 

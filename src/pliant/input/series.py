@@ -14,7 +14,7 @@ from pliant.language.units import Unit, UnitError, parse_unit
 
 @dataclass(frozen=True)
 class Samples:
-    """Times [s] and values [SI], of equal length, times increasing; `unit` is the file's own, None where nothing states it."""
+    """Times [s] and values [SI], of equal length, times increasing; `unit` is that of the file or the model, None if not stated."""
 
     times: np.ndarray
     values: np.ndarray
@@ -30,7 +30,7 @@ def read_samples(
     time_unit: str | None = None,
     unit: str | None = None,
 ) -> Samples:
-    """A column of a file that a model from `source` names; raises FileProblem with the reason."""
+    """Samples from a column of a file, which a model from `source` refers to; raises FileProblem."""
     found = by_name(read_columns(source.find(file), file, limit="table"), file)
     times = times_of(found, file, time_column)
     values = find_column(found, column, file)
@@ -42,7 +42,7 @@ def read_samples(
 
 
 def _in_si(column: Column, key: str, given: str | None) -> tuple[np.ndarray, Unit | None]:
-    """Values by the unit of the file or, where it states none, by the one given in the model."""
+    """Values in SI units, and their unit: that of the file or, if it states none, that given in the model."""
     if given is None:
         return column.values, column.unit
     try:
@@ -50,7 +50,7 @@ def _in_si(column: Column, key: str, given: str | None) -> tuple[np.ndarray, Uni
     except UnitError as error:
         raise FileProblem(f"in {key}: {error}", error.hint) from None
     if column.unit is None:
-        with np.errstate(over="ignore"):  # numbers that overflow a polynomial are rejected where it is created
+        with np.errstate(over="ignore"):  # numbers that overflow are rejected when the interpolation is created
             return column.values * unit.factor, unit
     if unit != column.unit:
         raise FileProblem(f"`{key}` is {given}, but the heading in the file is '{column.heading}'", f"remove `{key}`")

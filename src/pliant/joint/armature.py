@@ -1,4 +1,4 @@
-"""Armature: inertia that rotates with a coordinate but not with a body, such as rotors behind a gear."""
+"""Armature: inertia that rotates with a coordinate but not with a body, such as that of geared rotors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pliant.motion.base import Part
 
 @cache
 def armature(parts: tuple[Part, ...]) -> Inertia:
-    """Inertia on the rates of an element's coordinates alone; its constants are one for each rate [kg or kg m^2]."""
+    """Inertia that acts on the rates of an element's coordinates only, with one constant per rate [kg or kg m^2]."""
     rates = sum(part.v_size for part in parts)
 
     def mass(pose: Any, q: Any, c: Any) -> Any:

@@ -25,9 +25,9 @@ class Step:
 
     Attributes:
         motion: the kind of motion.
-        labels: the joint's coordinates (keys of `coordinates()`) that it moves by, in order.
+        labels: the coordinates that drive it, in order (keys of the joint's `coordinates()`).
         constants: the motion's constants, floats or expressions of parameters.
-        before: fixed placement that comes before the motion.
+        before: fixed placement before the motion.
     """
 
     motion: Motion
@@ -49,18 +49,18 @@ class JointBase(Placement):
     """Description for readers."""
 
     def coordinates(self) -> dict[str, Coordinate | Orientation]:
-        """The free motions in order, by the field they are given in (`angle`, `x`, ...)."""
+        """The coordinates in order, by field (`angle`, `x`, ...)."""
         values = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: value for name, value in values.items() if isinstance(value, (Coordinate, Orientation))}
 
     def state_names(self) -> Mapping[str, Dimension]:
-        """Its coordinates by the field they are given in, but for free rotations."""
+        """Names that coefficients may use: the coordinates by field, except free rotations."""
         found = {label: spec for label, spec in self.coordinates().items() if isinstance(spec, Coordinate)}
         return {label: LENGTH if isinstance(spec, LengthCoordinate) else NUMBER for label, spec in found.items()}
 
     @abstractmethod
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """The elementary motions from the joint frame on, and the fixed placement after the last of them."""
+        """The elementary motions from the joint frame to the child, and the fixed placement after the last one."""
 
 
 def turn(build: Build, label: str, axis: Axis) -> Step:

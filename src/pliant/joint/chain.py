@@ -51,8 +51,8 @@ class AxisTurn(Part):
 class VectorTurn(Part):
     """Rotation vector (bend, bend, twist), by the exponential map; each of its entries is fixed or free.
 
-    A single free entry with zeros otherwise is a rotation about that axis. With other fixed entries the axis of the rotation
-    tilts as the free ones grow.
+    If one entry is free and the others are zero, it is a rotation about that axis. If the others are not zero, the axis of
+    the rotation tilts as the free entry grows.
     """
 
     vector: tuple[AngleEntry, AngleEntry, AngleEntry]
@@ -64,10 +64,10 @@ class VectorTurn(Part):
 
 
 class QuaternionTurn(Part):
-    """Rotation by a quaternion (normalized); a free one is a unit quaternion state."""
+    """Rotation by a quaternion, which is normalized; if free, the state is a unit quaternion."""
 
     quaternion: QuaternionEntry
-    """Four numbers w, x, y, z, or `free`, or an orientation with its start."""
+    """Four numbers w, x, y, z, or `free`, or an orientation."""
 
     def entries(self) -> Entries:
         """The quaternion."""
@@ -75,7 +75,7 @@ class QuaternionTurn(Part):
 
 
 class QuaternionVectorTurn(Part):
-    """Rotation by the vector part of a unit quaternion; a free one is a unit quaternion state."""
+    """Rotation by the vector part of a unit quaternion; if free, the state is a unit quaternion."""
 
     quaternion_vector: QuaternionVectorEntry
     """Three numbers x, y, z, with w = sqrt(1 - x^2 - y^2 - z^2), or `free`, or an orientation."""
@@ -92,7 +92,7 @@ class AxisAngleTurn(Part):
     """The axis and the angle."""
 
     def entries(self) -> Entries:
-        """None that can be free."""
+        """None: both are fixed."""
         return ()
 
 
@@ -102,7 +102,7 @@ Turn: TypeAlias = Annotated[
 
 
 class Translate(Part):
-    """A translation along the axes reached so far."""
+    """A translation along the axes of the frame reached so far."""
 
     translate: tuple[LengthEntry, LengthEntry, LengthEntry]
     """Components along x, y, z [m]: values, `free`, or coordinates."""
@@ -113,13 +113,13 @@ class Translate(Part):
 
 
 class Rotate(Part):
-    """A turn of the axes reached so far."""
+    """A rotation of the frame reached so far."""
 
     rotate: Turn
-    """The rotation: about an axis, by a vector, by a quaternion, or by a quaternion's vector part."""
+    """The rotation: about an axis, by a rotation vector, by a quaternion, or by a quaternion's vector part."""
 
     def entries(self) -> Entries:
-        """Those of the rotation."""
+        """Entries of the rotation."""
         return self.rotate.entries()
 
 
@@ -131,7 +131,7 @@ class Chain(JointBase):
 
     Its coordinates are called joint.x, joint.y, joint.z (translations), joint.rx, joint.ry, joint.rz
     (rotations about an axis or by a vector; joint.angle about a skew axis) and joint.orientation
-    (quaternions), with _2, _3 and so on added if one is repeated; a single one has the joint's name.
+    (quaternions), with _2, _3 and so on added to repeated labels; a single coordinate has the joint's name.
     """
 
     type: Literal["chain"] = "chain"
@@ -155,7 +155,7 @@ joints:
 """
 
     def coordinates(self) -> dict[str, Coordinate | Orientation]:
-        """The free motions in order, by the labels described in the class."""
+        """The coordinates in order, by the labels described in the class."""
         found: dict[str, Coordinate | Orientation] = {}
         for label, entry in (pair for transform in self.transforms for pair in transform.entries()):
             if isinstance(entry, Coordinate | Orientation):
@@ -176,7 +176,7 @@ joints:
 
         for transform in self.transforms:
             if isinstance(transform, Translate):
-                # translations commute: the fixed components go first, all in one
+                # translations commute, so the fixed components come first, as one translation
                 moves = [0 if isinstance(x, Coordinate) else build.value(x) for x in transform.translate]
                 fixed = se3.compose(fixed, (ca.DM.eye(3), ca.vertcat(*moves)))
                 for axis, entry in zip("xyz", transform.translate, strict=True):
@@ -202,7 +202,7 @@ def _vector_turn(build: Build, rotation: VectorTurn, labels: tuple[str, ...]) ->
     fixed = [build.value(entry) for entry in rotation.vector if not isinstance(entry, Coordinate)]
     if len(free) == 1 and all(isinstance(x, int | float) and x == 0 for x in fixed):
         axes: tuple[Axis, ...] = ("x", "y", "z")
-        return turn(build, labels[0], axes[free[0]])  # valid beyond a full turn, and sooner compiled
+        return turn(build, labels[0], axes[free[0]])  # valid beyond a full turn, and faster to compile
     return Step(rotation_vector_motion(free), labels, tuple(fixed))
 
 

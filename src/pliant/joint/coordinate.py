@@ -46,15 +46,14 @@ class LengthSpring(Part):
     odd_below_zero: ClassVar[Mapping[str, str]] = {"coefficient": PUSHES_AWAY}
 
     coefficient: StateStiffness
-    """Stiffness [N/m]; of a joint it may depend on the joint's coordinates, of a link on its `length`, `stretch` and `strain`:
-    `=k0*(1 + (x/1 cm)^2)`."""
+    """Stiffness [N/m]; it may depend on the joint's coordinates: `=k0*(1 + (x/1 cm)^2)`."""
     rest: RestLength = 0
     """Value at which the spring is free of force [m], or `as at start`: its value in the initial pose."""
     compression: Number = 1
     """Factor on the rest value, above 0 up to 1 [-]."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The compression is a ratio."""
+        """The compression is above 0 and at most 1."""
         if not 0 < value(self.compression) <= 1:
             text = f"compression must be above 0 and up to 1, but it is {value(self.compression):g}"
             yield ("compression",), text, ""
@@ -74,7 +73,7 @@ class AngleSpring(Part):
     """Factor on the rest value, above 0 up to 1 [-]."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The compression is a ratio."""
+        """The compression is above 0 and at most 1."""
         if not 0 < value(self.compression) <= 1:
             text = f"compression must be above 0 and up to 1, but it is {value(self.compression):g}"
             yield ("compression",), text, ""
@@ -160,8 +159,8 @@ class LengthCoordinate(Coordinate):
     friction: LengthFriction | None = None
     """Dry friction against the displacement: a force [N], or a mapping."""
     armature: Mass = 0
-    """Mass of the drive as it is felt along the displacement, beyond that of the bodies [kg]: of a rotor, its inertia times the
-    squared turns per displacement."""
+    """Mass of the drive reflected to the displacement, in addition to that of the bodies [kg]; for a rotor, its inertia times
+    (angle per displacement)^2."""
     input: ForceSignal = 0
     """Force along the displacement, which may vary in time [N]."""
     motion: LengthSignal | None = None
@@ -172,7 +171,7 @@ class LengthCoordinate(Coordinate):
     """Width over which a one-sided spring, damper and input fade in [m]; 0 switches sharply."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A width and an inertia are not negative."""
+        """The smoothing width and the armature are not negative."""
         yield from not_negative(self, value, "smoothing", "armature")
 
 
@@ -190,8 +189,8 @@ class AngleCoordinate(Coordinate):
     friction: AngleFriction | None = None
     """Dry friction against the angle: a torque [N m], or a mapping."""
     armature: MomentOfInertia = 0
-    """Inertia of the drive as it is felt about the axis, beyond that of the bodies [kg m^2]: of a rotor, its inertia times the
-    squared ratio of the gear."""
+    """Inertia of the drive reflected to the axis, in addition to that of the bodies [kg m^2]; for a rotor, its inertia times
+    the square of the gear ratio."""
     input: TorqueSignal = 0
     """Torque about the axis, which may vary in time [N m]."""
     motion: AngleSignal | None = None
@@ -202,7 +201,7 @@ class AngleCoordinate(Coordinate):
     """Width over which a one-sided spring, damper and input fade in [rad]; 0 switches sharply."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A width and an inertia are not negative."""
+        """The smoothing width and the armature are not negative."""
         yield from not_negative(self, value, "smoothing", "armature")
 
 
@@ -211,11 +210,11 @@ ThreeDampings: TypeAlias = Annotated[tuple[AngularDamping, AngularDamping, Angul
 
 
 class OrientationSpring(Part):
-    """Spring against a rotation, on the components of its rotation vector. A bare value, or three, are the coefficient.
+    """Spring on a rotation, acting on the components of its rotation vector. A bare value, or three, are the coefficient.
 
     With the rotation vector r from the rest orientation, its energy is `1/2 (c_x r_x^2 + c_y r_y^2 + c_z r_z^2)`, and its torque
-    the exact derivative of that. The components of r are the same in the axes at rest and in the moving ones. Beyond half a
-    turn the spring pulls the shorter way round.
+    is the exact derivative. The components of r are the same in the axes at rest and in the moving ones. Beyond half a turn
+    the spring pulls the shorter way round.
     """
 
     short_form: ClassVar[str | None] = "coefficient"
@@ -240,15 +239,14 @@ class Orientation(Part):
     rate: AngularSpeedVector = (0, 0, 0)
     """Angular velocity at the start, in the axes of the moving frame [rad/s]."""
     spring: OrientationSpring | None = None
-    """Spring on the rotation vector from the zero orientation: a stiffness, or three about x, y and z [N m/rad], or a
-    mapping."""
+    """Spring on the rotation vector: a stiffness, or three about x, y and z [N m/rad], or a mapping."""
     damper: ThreeDampings = (0, 0, 0)
     """Damping of the angular velocity about the axes x, y and z of the moving frame, or one for all [N m s/rad]."""
     armature: MomentOfInertia = 0
-    """Inertia of drives about all axes of the moving frame, beyond that of the bodies [kg m^2]."""
+    """Inertia of drives about each axis of the moving frame, in addition to that of the bodies [kg m^2]."""
     input: TorqueSignalVector = (0, 0, 0)
     """Torque in the axes of the moving frame, which may vary in time [N m]."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """An inertia is not negative."""
+        """The armature is not negative."""
         yield from not_negative(self, value, "armature")

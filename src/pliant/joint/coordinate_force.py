@@ -16,7 +16,7 @@ from pliant.motion.base import Part, Quaternion, Vector
 from pliant.motion.fields import Fields
 
 CONSTANTS = Fields("stiffness", "rest", "damping", "power", "direction", "smoothing")
-"""Of `coordinate_force`: stiffness, rest value, damping coefficient, damping power, direction (0, 1, -1), smoothing width."""
+"""Constants of `coordinate_force`: stiffness, rest value, damping coefficient and power, direction (0, 1, -1), smoothing width."""
 
 DIRECTION = {"both": 0, "positive": 1, "negative": -1}
 
@@ -42,14 +42,17 @@ def coordinate_force(*, with_input: bool) -> CoordinateForce:
 
 
 ORIENTATION = Fields("stiffness:3", "damping:3", "rest:4")
-"""Of `ORIENTATION_FORCE`: stiffness and damping about x, y and z, quaternion of the rest orientation."""
+"""Constants of `ORIENTATION_FORCE`: stiffness and damping about x, y and z, quaternion of the rest orientation."""
 
 
 @dataclass(frozen=True)
 class CoefficientCoordinates:
-    """Coordinates of a joint that a coefficient depends on, and their indices.
+    """Coordinates of a joint that a coefficient may depend on.
 
-    parts: of all that is seen; own: place of the coordinate itself in q and in v; names: of all by name.
+    Attributes:
+        parts: parts of the state, in order.
+        own: indices in q and in v of the coordinate that the force acts on.
+        names: each name, with its indices in q and in v.
     """
 
     parts: tuple[Part, ...]
@@ -63,8 +66,8 @@ def varying_force(
 ) -> CoordinateForce:
     """Spring, damper and input on one plain coordinate, with coefficients that depend on coordinates of its joint.
 
-    The spring stores the integral of its force from rest on, with the other coordinates as they are. Where it depends on these,
-    what their motion puts into that store counts as supplied.
+    The stored energy is the integral of the spring force from rest, at the current values of the other coordinates. Its change
+    by the motion of those coordinates counts as supplied.
     """
     fields = CONSTANTS + Fields(f"of_stiffness:{sizes([stiffness])}", f"of_damping:{sizes([damping])}")
     (own_q, own_v), places = seen.own, dict(seen.names)

@@ -1,4 +1,4 @@
-"""Dry friction of coordinates: a force of given size against the motion, rounded off where it changes its sign."""
+"""Dry friction of coordinates: a force of given size against the motion, smoothed where it changes sign."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ DRY_FRICTION = CoordinateForce("dry_friction", (Vector(1),), CONSTANTS.size, 0, 
 
 
 class Friction(Part):
-    """Dry friction: `-size tanh(rate / slip_speed)`. There is no sticking: at rest a load creeps, slower than the slip speed."""
+    """Dry friction: `-size tanh(rate / slip_speed)`. There is no sticking: a load at rest creeps slower than the slip speed."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """It does not drive, and is rounded off."""
+        """The force is not negative, the slip speed is above zero."""
         yield from not_negative(self, value, self.short_form or "")
         yield from positive(self, value, "slip_speed")
 
     def apply(self, build: Build, q_at: int, v_at: int, name: str) -> None:
-        """Add it to a coordinate."""
+        """Add the friction to the coordinate at these indices of q and v."""
         size, slip_speed = getattr(self, self.short_form or ""), self.slip_speed  # type: ignore[attr-defined]
         constants = CONSTANTS.write(size=build.value(size), slip_speed=build.value(slip_speed))
         build.system.coordinate_force(DRY_FRICTION, q_at, v_at, constants, 0, name)
@@ -50,7 +50,7 @@ class AngleFriction(Friction):
     short_form: ClassVar[str | None] = "torque"
 
     torque: Torque
-    """Torque while it slides [N m]."""
+    """Torque while sliding [N m]."""
     slip_speed: AngularSpeed = "0.01 rad/s"
     """Rate at which friction has reached 76 % of its full value [rad/s]."""
 
@@ -62,6 +62,6 @@ class LengthFriction(Friction):
     short_form: ClassVar[str | None] = "force"
 
     force: Force
-    """Force while it slides [N]."""
+    """Force while sliding [N]."""
     slip_speed: Speed = "1 mm/s"
     """Rate at which friction has reached 76 % of its full value [m/s]."""

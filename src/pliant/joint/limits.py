@@ -1,4 +1,4 @@
-"""Limits of coordinates: hard stops at the ends of a range, by the law of contacts."""
+"""Limits of coordinates: hard stops at the ends of a range, with the force law of contacts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Limits(Part):
     `stiffness * depth * (1 + dissipation * rate of depth)`, as contacts do, and never pulls."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Ends in order, and stops that push."""
+        """The minimum is below the maximum; stiffness and dissipation are not negative."""
         lower, upper = self._ends
         for field in ("stiffness", "dissipation"):
             if value(getattr(self, field)) < 0:
@@ -34,7 +34,7 @@ class Limits(Part):
         return self.minimum, self.maximum  # type: ignore[attr-defined]
 
     def apply(self, build: Build, q_at: int, v_at: int, name: str, count: int = 1) -> None:
-        """Add the stops of so many coordinates in a row."""
+        """Add the stops to `count` consecutive coordinates."""
         lower, upper = self._ends
         constants = STOPS.write(
             minimum=0.0 if lower is None else build.value(lower),
@@ -56,7 +56,7 @@ class LengthLimits(Limits):
     stiffness: Stiffness
     """Force of a stop per depth beyond it [N/m]; 0 for none."""
     dissipation: Slowness = "50 s/m"
-    """Loss of a stop per rate of depth [s/m]."""
+    """Relative increase of the force per rate of depth [s/m]."""
 
 
 class AngleLimits(Limits):
@@ -69,4 +69,4 @@ class AngleLimits(Limits):
     stiffness: AngularStiffness
     """Torque of a stop per angle beyond it [N m/rad]; 0 for none."""
     dissipation: Time = "5 s"
-    """Loss of a stop per rate of the angle beyond it [s/rad]."""
+    """Relative increase of the torque per rate of the angle beyond the stop [s/rad]."""

@@ -1,4 +1,4 @@
-"""Universal joint: two rotations about crossing axes."""
+"""Universal joint: two rotations about intersecting axes."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ joints:
 """
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """Two turns, the second on the first."""
+        """A turn about the first axis, then one about the second."""
         return [turn(build, "angle1", self.axis1), turn(build, "angle2", self.axis2)], se3.identity()

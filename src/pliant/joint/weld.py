@@ -28,5 +28,5 @@ joints:
 """
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """Nothing moves."""
+        """No motions."""
         return [], se3.identity()

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 AXIAL = POINTS + Fields("stiffness", "rest", "damping", "power", "direction", "smoothing")
 """Constants of `axial_force`; direction: 0 both, 1 tension, -1 compression."""
 ROPE = POINTS + Fields("stiffness", "rest", "time", "direction", "width")
-"""Constants of `rope_force`; time: of damping [s], direction: 0 for one that does push."""
+"""Constants of `rope_force`; time: damping time [s]; direction: 0 both, 1 tension only."""
 DRIVEN_ROPE = ROPE + Fields("damping", "power")
-"""Constants of `driven_rope_force`; besides, a coefficient on the rate of the length [N (s/m)^power], and its power."""
+"""Constants of `driven_rope_force`: in addition, a damping coefficient [N (s/m)^power] and its power."""
 
 
 class AxialSpring(Part):
@@ -38,15 +38,15 @@ class AxialSpring(Part):
     odd_below_zero: ClassVar[Mapping[str, str]] = {"coefficient": PUSHES_AWAY}
 
     coefficient: StateStiffness
-    """Stiffness [N/m]; it may depend on the link's `length` [m], its `stretch`, which is the length less the rest length [m], and
-    its `strain`, which is the stretch over the rest length [-]: `=k0*(1 + strain^2)`."""
+    """Stiffness [N/m]; it may depend on the link's `length` [m], its `stretch` (length minus rest length) [m] and its `strain`
+    (stretch over rest length) [-]: `=k0*(1 + strain^2)`."""
     rest: RestLength = AS_AT_START
     """Length at which the spring is free of force [m], or `as at start`: its length in the initial pose."""
     compression: Number = 1
     """Factor on the rest length, above 0 up to 1; below 1 the spring is pretensioned [-]."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The compression is a ratio."""
+        """The compression is above 0 and at most 1."""
         if not 0 < value(self.compression) <= 1:
             text = f"compression must be above 0 and up to 1, but it is {value(self.compression):g}"
             yield ("compression",), text, ""
@@ -67,7 +67,7 @@ class Axial(LinkBase):
     direction: Literal["both", "tension", "compression"] = "both"
     """When it acts: always, only while longer than the rest length, or only while shorter."""
     smoothing: Length = 0
-    """Width of length over which a one-sided link fades in [m]; 0 switches sharply."""
+    """Range of length over which a one-sided link fades in [m]; 0 switches sharply."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -86,11 +86,11 @@ links:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A width is not negative."""
+        """The smoothing width is not negative."""
         yield from not_negative(self, value, "smoothing")
 
     def state_names(self) -> Mapping[str, Dimension]:
-        """Its length, and how far that is from rest."""
+        """Names that coefficients may use: length, stretch and strain."""
         return {"length": LENGTH, "stretch": LENGTH, "strain": NUMBER}
 
     def deformation(self, poses: Any, constants: Any) -> Any:
@@ -130,12 +130,12 @@ links:
 
 
 def _state(length: Any, rest: Any) -> dict[str, Any]:
-    """What coefficients may use, by name."""
+    """Values that coefficients may use, by name."""
     return {"length": length, "stretch": length - rest, "strain": (length - rest) / rest}
 
 
 def axial_length(poses: Any, c: Any) -> Any:
-    """Distance [m] of the two points; the constants begin with `POINTS`."""
+    """Distance between the two points [m]; the constants begin with `POINTS`."""
     (R_a, p_a), (R_b, p_b) = poses
     points = POINTS.read(c)
     return ca.norm_2(p_a + R_a @ points.first - p_b - R_b @ points.second)
@@ -144,7 +144,7 @@ def axial_length(poses: Any, c: Any) -> Any:
 def axial_force(
     stiffness: StateFormula | None = None, damping: StateFormula | None = None, *, with_input: bool
 ) -> FrameForce:
-    """Force along the line between two points; a stiffness that depends on the length stores the integral of its force."""
+    """Force along the line between two points. A stiffness that depends on the length stores the integral of its force."""
     return _axial_force(stiffness, damping, with_input)
 
 
@@ -167,7 +167,7 @@ def _axial_force(stiffness: StateFormula | None, damping: StateFormula | None, w
             x = ca.SX.sym("x")
             stored = spring_energy(k_at, at.rest, x, at.direction, at.smoothing)
             energy, slope = ca.substitute([stored, ca.jacobian(stored, x)], [x], [ca.SX(length)])
-            # what the integral misses of a stiffness with kinks
+            # the quadrature is not exact for a stiffness with kinks
             supply += (slope - k_at(length) * counted) * rate
         return Effect(-k_at(length) * counted - friction - pull, energy, friction * rate, supply)
 
@@ -179,9 +179,9 @@ def _axial_force(stiffness: StateFormula | None, damping: StateFormula | None, w
 def rope_force() -> FrameForce:
     """A rope that never pushes: its tension is `stiffness (length - rest + time rate)` where that is above zero.
 
-    Spring and damper go slack together, so the tension grows with the length and with its rate everywhere, and Newton's
-    method has one state to find however many ropes go slack in a step. From slack the tension rises as a parabola, and
-    at twice the width it has its full slope.
+    Spring and damper go slack together, so the tension never decreases with the length or its rate, and Newton's method has
+    a unique solution even if many ropes go slack in a step. The tension rises from slack as a parabola and reaches its full
+    slope at twice the width.
     """
 
     def law(length: Any, rate: Any, c: Any, signal: Any) -> Effect:
@@ -200,7 +200,7 @@ def rope_force() -> FrameForce:
 
 @cache
 def driven_rope_force(*, with_input: bool) -> FrameForce:
-    """A rope with a damper and, as an input, a force that pulls its ends together. Neither acts while it is slack."""
+    """A rope with a damper and, optionally, an input force that pulls its ends together. Neither acts while it is slack."""
 
     def law(length: Any, rate: Any, c: Any, signal: Any) -> Effect:
         at = DRIVEN_ROPE.read(c)
@@ -209,7 +209,7 @@ def driven_rope_force(*, with_input: bool) -> FrameForce:
         moving, _, _ = one_sided(length + at.time * rate, rest, at.direction, at.width)
         pull = share * signal[0] if with_input else 0.0
         tension = at.stiffness * moving + share * power_law(rate, at.damping, at.power) + pull
-        # a damper would push where a stretched rope shortens fast: it goes slack instead
+        # the damper would push if a stretched rope shortened fast: the rope goes slack instead
         tension = ca.if_else(at.direction == 0, tension, ca.fmax(tension, 0.0))
         return Effect(
             force=-tension,

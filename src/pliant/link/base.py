@@ -25,7 +25,7 @@ class LinkBase(Repeated):
 
     @abstractmethod
     def deformation(self, poses: Any, constants: Any) -> Any:
-        """What the link's force works on, for the poses of its two nodes."""
+        """Deformation of the link, on which its force does work, for the poses of its two nodes."""
 
     @abstractmethod
     def apply(self, build: Build, name: str) -> None:

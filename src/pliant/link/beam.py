@@ -92,7 +92,7 @@ class Beam(LinkBase):
         return self.map or ("first" if one_way else "midpoint")
 
     def state_names(self) -> Mapping[str, Dimension]:
-        """Its six deformations from rest."""
+        """Names that coefficients may use: the six deformations from rest."""
         return dict(zip(COMPONENTS, (LENGTH,) * 3 + (NUMBER,) * 3, strict=True))
 
     def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
@@ -119,7 +119,7 @@ links:
 """
 
     def deformation(self, poses: Any, constants: Any) -> Any:
-        """Deformation in the six components [m, rad], not yet counted from rest."""
+        """Deformation in the six components [m, rad], rest values not subtracted."""
         ends = ENDS.read(constants)
         first, second = se3.compose(poses[0], ends.first), se3.compose(poses[1], ends.second)
         R, p = se3.compose(se3.inverse(first), second)
@@ -179,7 +179,7 @@ def _section_axes(along: Any, x_axis: Any) -> Any:
 
 
 def beam_deformation(p: Any, turn: Any, map: Map) -> Any:
-    """Six components of the pose of the second end in the first: its position and rotation vector, according to the map."""
+    """Six components of the pose of the second end in the first, with position p and rotation vector `turn`, by the map."""
     if map == "published":
         # twice the quaternion's vector part
         return ca.vertcat(p, so3.sinc(ca.dot(turn, turn) / 4) * turn)
@@ -193,14 +193,14 @@ BEAM = ENDS + Fields("rest:6", "stiffness:6", "damping:6", "power:6", "direction
 
 
 PLAIN: tuple[StateFormula | None, ...] = (None,) * 12
-"""No coefficient depends on the state."""
+"""Formulas of a beam without coefficients that depend on the state."""
 
 
 def beam_force(formulas: tuple[StateFormula | None, ...] = PLAIN, *, map: Map, with_input: bool) -> FrameForce:
-    """Six-component force between two frames; `formulas` of six stiffnesses and six damping coefficients, where they have one.
+    """Six-component force between two frames; `formulas` of six stiffnesses and six damping coefficients, None for constants.
 
-    A stiffness that depends on the deformation stores the integral of its force along its own component. Where it depends on
-    others, what these put into that store counts as supplied.
+    With a stiffness that depends on the deformation, the stored energy is the integral of the force along its own component.
+    Its change by the motion of other components counts as supplied.
     """
     return _beam_force(formulas, map, with_input)
 
@@ -218,11 +218,11 @@ def _beam_force(formulas: tuple[StateFormula | None, ...], map: Map, with_input:
         supply: Any = 0.0
         x = ca.SX.sym("x", 6)
 
-        def coefficient(k: int, plain: Any, at_rest: Any) -> Any:
+        def coefficient(k: int, plain: Any, deformation: Any) -> Any:
             formula = formulas[k]
             if formula is None:
                 return plain
-            state = {name: at_rest[j] for j, name in enumerate(COMPONENTS)}
+            state = {name: deformation[j] for j, name in enumerate(COMPONENTS)}
             return formula.value(state, at.numbers[first[k] : first[k] + formula.count])
 
         from_rest = [e[k] - at.rest[k] for k in range(6)]

@@ -1,8 +1,7 @@
 """Base of all outputs: unit, and value in a state.
 
-An output is a function of the state in CasADi's symbols, so that it has exact derivatives. Two quantities of that
-state are computed by the runtime and enter as numbers: the wrenches carried by nodes, and the energies of the entire
-robot.
+An output is a CasADi expression of the state, so it has exact derivatives. Three quantities are computed by the runtime
+and enter as numbers: the wrenches carried by nodes, the energies of the entire robot, and sums over contacts.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class Symbols(Protocol):
     energies: Any
     """Kinetic, potential and dissipated energy of the robot [J]."""
     prepared: Any
-    """What the output noted when the model was built (`OutputBase.prepare`)."""
+    """The output's data from the built model (`OutputBase.prepare`)."""
 
     def frame(self, name: str) -> FrameSymbols:
         """The motion of a frame."""
@@ -71,22 +70,22 @@ class Symbols(Protocol):
         """Poses of nodes."""
 
     def twists(self, nodes: Iterable[int]) -> Any:
-        """Twists of nodes, one under the other."""
+        """Twists of nodes, stacked."""
 
     def constants(self, force: FrameForceInstance) -> Any:
         """The constants of a force."""
 
     def wrench(self, force: FrameForceInstance) -> Any:
-        """Wrenches of a force on its nodes, one under the other."""
+        """Wrenches of a force on its nodes, stacked."""
 
     def carried(self, node: int) -> Any:
         """The wrench exerted on a node by its base, in world axes about the world's origin."""
 
     def contact(self, question: ContactQuery, quantity: str) -> Any:
-        """A quantity of contacts in sum: one of `CONTACT_SUMS`."""
+        """A sum over contacts: one of `CONTACT_SUMS`."""
 
     def constraint_wrench(self, constraint: str) -> tuple[Any, Any, Any]:
-        """The wrench of a constraint on its second frame in world axes about the world's origin, that frame's place and the
+        """The wrench of a constraint on its second frame in world axes about the world's origin, that frame's position and the
         axes of the constraint."""
 
     def numbers(self, at: int, count: int) -> Any:
@@ -119,12 +118,12 @@ class OutputBase(Repeated):
 
     @property
     def is_of_whole_robot(self) -> bool:
-        """Whether it means nothing for one of several robots that are attached to each other."""
+        """Whether it is defined for the entire robot only, not for one of several attached models."""
         return False
 
     @abstractmethod
     def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
-        """SI unit; empty where its components differ in unit, or where nothing is known of it.
+        """SI unit; empty if its components differ in unit, or if the unit is unknown.
 
         `coordinates`: units of the coordinates by name, as far as they are known.
         """
@@ -134,11 +133,11 @@ class OutputBase(Repeated):
         yield from ()
 
     def components(self, robot: RobotSpec) -> tuple[str, ...]:
-        """Names of the components of a vector; none of a number."""
+        """Names of the components of a vector; empty for a number."""
         return ()
 
     def reserve(self, build: Build) -> None:
-        """Request what the robot has to be built with; before any of its parts is added."""
+        """Request what the output needs from the build; called before any part is added."""
 
     def prepare(self, build: Build) -> Any:
         """Data of the built robot that the output needs, available as `Symbols.prepared`."""
@@ -146,7 +145,7 @@ class OutputBase(Repeated):
 
     @property
     def is_of_positions_and_velocities(self) -> bool:
-        """Whether it is a smooth function of them and of parameters, and so has derivatives along a motion."""
+        """Whether it is a smooth function of positions, velocities and parameters, and so has derivatives along a motion."""
         return False
 
     def nodes(self, model: Model) -> set[int]:
@@ -158,11 +157,11 @@ class OutputBase(Repeated):
         return set()
 
     def touching(self, model: Model) -> set[ContactQuery]:
-        """Its request for contacts."""
+        """The contacts that it needs."""
         return set()
 
     def arc_lengths(self, prepared: Any, constants: Any) -> Any:
-        """Arc lengths [m] of its components where it is a profile along a rod; None of others."""
+        """Arc lengths [m] of its components if it is a profile along a rod, otherwise None."""
         return None
 
     @abstractmethod
@@ -171,7 +170,7 @@ class OutputBase(Repeated):
 
 
 def component(vector: Any, name: str | None, axes: str = "xyz") -> Any:
-    """One component of a vector, its length (`norm`), or without a name the vector."""
+    """One component of a vector, its length (`norm`), or the vector itself if the name is None."""
     if name is None:
         return vector
     return ca.norm_2(vector) if name == "norm" else vector[axes.index(name)]

@@ -52,7 +52,7 @@ class ContactOutput(OutputBase):
         for name in self.of:
             if name == "all" or (name not in things and "all" not in things):
                 hint = f"it has {', '.join(dict.fromkeys(things))}" if "all" not in things else "give two parts"
-                yield ("of",), f"the contact '{self.contact}' is not one of '{name}'", hint
+                yield ("of",), f"the contact '{self.contact}' does not involve '{name}'", hint
 
     def touching(self, model: Model) -> set[ContactQuery]:
         return {self._question}

@@ -22,7 +22,7 @@ class CoordinateOutput(OutputBase):
     coordinate: CoordinateName
     """The coordinate."""
     quantity: Literal["value", "rate", "acceleration", "force"] = "value"
-    """What is recorded; `force` is the sum of spring, damper and input."""
+    """What is recorded; `force` is the sum of spring, damper and input, without friction and limits."""
     description: str = ""
     """Description for readers."""
 

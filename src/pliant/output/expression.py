@@ -56,7 +56,7 @@ class ExpressionOutput(OutputBase):
         return dimension_of(node, known)
 
     def used(self, robot: RobotSpec) -> dict[str, tuple[str, str]]:
-        """The other outputs that it uses: name and component (or nothing) of each symbol."""
+        """The other outputs that it uses: name and component (empty for the output itself) by symbol."""
         parts = {name: name.partition(".") for name in symbols(parse(self.expression))}
         return {name: (output, part) for name, (output, _, part) in parts.items() if output in robot.outputs}
 

@@ -79,7 +79,7 @@ class FrameOutput(OutputBase):
             return ca.if_else(Q[0] < 0, -Q, Q)
         if self.quantity == "angular_velocity":
             return R0.T @ (w - w0)
-        # seen from the moving reference frame: subtract the velocity of its point under the frame
+        # relative to the moving reference frame: subtract the velocity of its point at the same position
         relative = velocity - (V0[0:3] + ca.cross(w0, p))
         if self.quantity == "velocity":
             return R0.T @ relative

@@ -49,6 +49,6 @@ class LinkOutput(OutputBase):
             return value
         if self.quantity == "rate":
             return G @ at.twists(force.nodes)
-        # the force conjugate to the deformation: least squares undoes wrench = G' force exactly
+        # the force conjugate to the deformation: least squares solves wrench = G' force exactly
         conjugate = ca.solve(G @ G.T, G @ at.wrench(force))
         return -conjugate if value.numel() == 1 else conjugate

@@ -30,8 +30,8 @@ class MeshOutput(OutputBase):
     edge: tuple[NodeNumber, NodeNumber]
     """The two nodes of the edge by their numbers, as `pliant show MODEL --mesh` draws them."""
     quantity: Literal["force", "length", "rate"] = "force"
-    """What is recorded: the `force` along the line between the nodes, positive where it pulls them together [N], their distance
-    (`length`) [m], or the `rate` of it [m/s]."""
+    """What is recorded: the `force` along the line between the nodes, positive if it pulls them together [N], their distance
+    (`length`) [m], or its `rate` [m/s]."""
     description: str = ""
     """Description for readers."""
 
@@ -55,7 +55,7 @@ class MeshOutput(OutputBase):
         build.system.track("meshes", self.mesh)
 
     def prepare(self, build: Build) -> Any:
-        """The force of the edge by index: forces stand in the order of the edges whose ends are not held by one body."""
+        """Index of the edge's force: forces are in the order of the edges, without edges that have both ends on one body."""
         ends = [(self._node(build, a), self._node(build, b)) for a, b in build.robot.meshes[self.mesh].lattice.edges]
         number, forces = self._number(build.robot), build.system.tracked["meshes", self.mesh].frame_forces
         assert number is not None, "checked when the model was read"
@@ -88,7 +88,7 @@ class MeshOutput(OutputBase):
         return f"{self.mesh}.n{self.edge[0]}", f"{self.mesh}.n{self.edge[1]}"
 
     def _number(self, robot: RobotSpec) -> int | None:
-        """Which of the edges it is, counted from 0."""
+        """Index of the edge; None if the mesh has no such edge."""
         wanted = {self.edge[0] - 1, self.edge[1] - 1}
         edges = robot.meshes[self.mesh].lattice.edges.tolist()
         return next((k for k, pair in enumerate(edges) if set(pair) == wanted), None)

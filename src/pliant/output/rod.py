@@ -1,4 +1,4 @@
-"""Shape of an arc of a rod; strains of a rod and what its section carries, at a place or along it."""
+"""Strains and section forces of a rod, at a point or along it; shape of an arc of a rod."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class RodOutput(OutputBase):
     quantity: Literal[
         "angle", "plane", "radius", "length", "strain", "curvature", "force", "moment", "material_force", "material_moment"
     ] = "angle"  # fmt: skip
-    """What is recorded. At a place or along the rod: `strain` (shear along x and y, stretch along z) [-], `curvature`
+    """What is recorded. At a point or along the rod: `strain` (shear along x and y, stretch along z) [-], `curvature`
     (bending about x and y, twist about z) [1/m], `force` and `moment` of the section: exerted by the distal part of
     the rod on the proximal part, by material and chambers together, as in statics [N, N m]; `material_force` and
     `material_moment` are the contribution of the material, elastic and viscous, which also balances the pressure of
-    chambers. Of an arc: the `angle` that it turns [rad], the direction of bending as an angle from the base's x axis
+    chambers. Of an arc: the `angle` of bending [rad], the direction of bending as an angle from the base's x axis
     (`plane`) [rad], the `radius` (infinite for a straight arc) or the `length` along its axis [m]."""
     at: Length | None = None
     """Undeformed arc length from the base [m]."""
@@ -76,7 +76,7 @@ class RodOutput(OutputBase):
         return () if self.quantity in OF_ARCS or self.component is not None else tuple("xyz")
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """An arc has no place; everything else has one, or several."""
+        """Quantities of an arc take no position; all others take `at` or `stations`."""
         if self.quantity in OF_ARCS:
             for key in ("at", "stations", "component"):
                 if getattr(self, key) is not None:
@@ -96,7 +96,7 @@ class RodOutput(OutputBase):
             return
         rod = robot.rods[self.rod]
         if self.quantity not in OF_ARCS:
-            if free := rod.free_strains():  # a rod without any is at fault itself
+            if free := rod.free_strains():  # a rod without free strains is reported elsewhere
                 yield from self._unknown(held_strains(free))
             return
         arcs = rod.model.arcs()

@@ -25,7 +25,7 @@ class Annulus(SectionShape):
     """Inner radius, smaller than the outer one [m]."""
 
     def problems(self, value: Evaluate) -> Iterator[Problem]:
-        """Sizes are above zero."""
+        """The inner radius is smaller than the outer one; holes lie inside."""
         yield from positive(self, value, "outer_radius")
         if not 0 <= value(self.inner_radius) < value(self.outer_radius):
             text = f"inner_radius must be between 0 and outer_radius, but it is {value(self.inner_radius):g} m"
@@ -33,7 +33,7 @@ class Annulus(SectionShape):
         yield from self.hole_problems(value)
 
     def contains(self, value: Evaluate, x: float, y: float, radius: float) -> bool:
-        """Between the circles."""
+        """Whether a circle lies between the inner and the outer radius."""
         away = np.hypot(x, y)
         return away + radius < value(self.outer_radius) and away - radius > value(self.inner_radius)
 
@@ -47,7 +47,7 @@ class Annulus(SectionShape):
         return moment, moment
 
     def shear_factor(self, value: Evaluate, poissons_ratio: Any) -> Any:
-        """Between that of a circle and one half, by the ratio of the radii [-]."""
+        """Cowper's factor of a hollow circle [-]."""
         nu, ratio = poissons_ratio, (value(self.inner_radius) / value(self.outer_radius)) ** 2
         full = (1 + ratio) ** 2
         return 6 * (1 + nu) * full / ((7 + 6 * nu) * full + (20 + 12 * nu) * ratio)

@@ -29,7 +29,7 @@ class MaterialValues:
 
     @property
     def poissons_ratio(self) -> Any:
-        """Of an isotropic material with these moduli [-]."""
+        """Poisson's ratio of an isotropic material with these moduli [-]."""
         return self.youngs_modulus / (2 * self.shear_modulus) - 1
 
 
@@ -51,19 +51,19 @@ class SectionProperties:
     rotary: tuple[Any, Any, Any, Any]
 
     def entries(self) -> list[Any]:
-        """All numbers in a row."""
+        """All values in one list."""
         return [*self.stiffness, *self.coupling, self.mass, *self.rotary]
 
     @classmethod
     def from_entries(cls, numbers: Sequence[Any]) -> SectionProperties:
-        """From all numbers in a row."""
+        """The section with these `entries`."""
         a, b, c, d = numbers[9:13]
         return cls(tuple(numbers[0:6]), (numbers[6], numbers[7]), numbers[8], (a, b, c, d))
 
     def scaled(self, factors: Sequence[Any]) -> SectionProperties:
-        """With factors on the six stiffnesses; a coupling follows the mean of its two."""
+        """Copy with the six stiffnesses multiplied by factors, and each coupling by the mean of its two factors."""
         if all(isinstance(factor, int | float) and factor == 1 for factor in factors):
-            return self  # expressions take long to write down
+            return self  # expressions are slow to create
         stiffness = tuple(f * k for f, k in zip(factors, self.stiffness, strict=True))
         shear, bend = self.coupling
         coupling = ((factors[0] + factors[1]) / 2 * shear, (factors[3] + factors[4]) / 2 * bend)
@@ -79,7 +79,7 @@ class SectionBase(Repeated):
     """Whether it is drawn round."""
 
     def stations_by_arc_length(self) -> tuple[tuple[Scalar, str], ...]:
-        """Arc length and section name of each station, where the section is a table; otherwise nothing."""
+        """Arc length and section name of each station, if the section is a table; otherwise empty."""
         return ()
 
 
@@ -92,15 +92,15 @@ class OneSection(SectionBase):
 
     @abstractmethod
     def half_sizes(self, value: Evaluate) -> tuple[Any, Any]:
-        """How it is drawn: half its extent along x and along y [m]."""
+        """Half its extent along x and along y [m], for drawings and contacts."""
 
     def bore(self, value: Evaluate) -> Any:
-        """Radius of the hole with which it is drawn [m]."""
+        """Radius of its central hole [m], for drawings."""
         return 0.0
 
 
 class GeometricSection(OneSection):
-    """A section that is known by its areas and moments; the material gives the rest."""
+    """A section defined by its area and moments; its stiffness and inertia also depend on a material."""
 
     @abstractmethod
     def total_area(self, value: Evaluate) -> Any:
@@ -116,7 +116,7 @@ class GeometricSection(OneSection):
 
     @abstractmethod
     def shear(self, value: Evaluate, poissons_ratio: Any) -> tuple[Any, Any, Any]:
-        """Shares of the area that carry shear along x, along y, and between them [-]."""
+        """Shear correction factors along x, along y, and between them [-]."""
 
     def properties(self, value: Evaluate, material: MaterialValues | None) -> SectionProperties:
         """Stiffness and inertia per length of the section in a material."""
@@ -190,7 +190,7 @@ class HoledSection(GeometricSection):
 
 
 class SectionShape(HoledSection):
-    """An outline from whose areas and moments those of the holes are taken away."""
+    """An outline with holes, which are subtracted from its area and moments."""
 
     @abstractmethod
     def full_area(self, value: Evaluate) -> Any:
@@ -221,7 +221,7 @@ class SectionShape(HoledSection):
     def torsion(self, value: Evaluate) -> Any:
         """Torsion constant [m^4]: torque = shear modulus * torsion constant * twist per length.
 
-        Holes take away their polar moment, which is exact for a central hole in a round section and otherwise an estimate.
+        The polar moment of holes is subtracted, which is exact for a central hole in a round section and otherwise an estimate.
         """
         lost = sum(math.pi * r**2 * (r**2 / 2 + x**2 + y**2) for x, y, r in self.circles(value))
         return self.full_torsion(value) - lost
@@ -231,6 +231,6 @@ class SectionShape(HoledSection):
         """Shear correction factor [-], after Cowper (1966) if available."""
 
     def shear(self, value: Evaluate, poissons_ratio: Any) -> tuple[Any, Any, Any]:
-        """The same along both axes."""
+        """The shear factor, equal along both axes."""
         factor = self.shear_factor(value, poissons_ratio)
         return factor, factor, 0.0

@@ -23,12 +23,12 @@ class Circle(SectionShape):
     """Radius [m]."""
 
     def problems(self, value: Evaluate) -> Iterator[Problem]:
-        """Sizes are above zero."""
+        """The radius is above zero; holes lie inside."""
         yield from positive(self, value, "radius")
         yield from self.hole_problems(value)
 
     def contains(self, value: Evaluate, x: float, y: float, radius: float) -> bool:
-        """Inside the circle."""
+        """Whether a circle lies inside this one."""
         return np.hypot(x, y) + radius < value(self.radius)
 
     def full_area(self, value: Evaluate) -> Any:

@@ -1,4 +1,4 @@
-"""Sections given by their numbers: areas and moments, or stiffness and inertia per length."""
+"""Sections given by their properties: area and moments, or stiffness and inertia per length."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ExplicitProperties(GeometricSection):
     """Shear correction factors along x and y, up to 1 [-]."""
 
     def problems(self, value: Evaluate) -> Iterator[Problem]:
-        """Everything above zero, and moments that some area can have."""
+        """Values above zero, and moments that are possible for an area."""
         yield from positive(self, value, "area", "torsion_constant")
         about_x, about_y = map(value, self.second_moments)
         if min(about_x, about_y) <= 0 or about_x * about_y <= value(self.product_of_inertia) ** 2:
@@ -72,7 +72,7 @@ class ExplicitProperties(GeometricSection):
 
 
 def share_problems(factors: tuple[Any, ...], value: Evaluate) -> Iterator[Problem]:
-    """Shear factors are shares of the area."""
+    """Shear factors are above 0 and at most 1."""
     for index, factor in enumerate(factors):
         if not 0 < value(factor) <= 1:
             text = f"a shear factor is above 0 and up to 1, but this one is {value(factor):g}"
@@ -93,7 +93,7 @@ class ExplicitStiffness(OneSection):
     """Moments of inertia per length about the section's x, y and z axes [kg m]; a rod that twists needs the last."""
 
     def problems(self, value: Evaluate) -> Iterator[Problem]:
-        """Stiffness and mass above zero; inertia that some mass can have."""
+        """Stiffness and mass above zero; moments of inertia that are possible for a mass."""
         yield from positive(self, value, "mass_per_length")
         for index, entry in enumerate(self.stiffness):
             if value(entry) <= 0:

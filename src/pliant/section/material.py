@@ -48,7 +48,7 @@ joints:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Moduli and density are above zero, Poisson's ratio in the range that energy allows."""
+        """Moduli and density are above zero, Poisson's ratio is above -1 and at most 0.5."""
         yield from positive(self, value, "density", "youngs_modulus", "shear_modulus")
         if self.poissons_ratio is not None and not -1 < value(self.poissons_ratio) <= 0.5:
             text = f"poissons_ratio must be above -1 and up to 0.5, but it is {value(self.poissons_ratio):g}"

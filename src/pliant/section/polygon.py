@@ -1,4 +1,4 @@
-"""A polygon, as it comes from a drawing."""
+"""A section with a polygonal outline."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Polygon(HoledSection):
 
     Area and second moments are exact; bending about axes that are not principal ones is coupled. Torsion constant and
     shear factors (Cowper's, in the principal axes) follow from Saint-Venant's warping functions, solved numerically to
-    about 0.1 %, or 0.5 % for strips of twenty times their thickness. Shear and twist are assumed to be uncoupled: the
+    about 0.1 %, or 0.5 % for strips twenty times as wide as thick. Shear and twist are assumed to be uncoupled: the
     shear centre is on the axis, which is exact for sections with a centre of symmetry.
     """
 
     shape: Literal["polygon"] = "polygon"
     vertices: Annotated[tuple[tuple[Length, Length], ...], Field(min_length=3)]
-    """Corners in order, either way around: x and y of each [m]."""
+    """Corners in order, in either direction: x and y of each [m]."""
     torsion_constant: SecondMoment | None = None
     """Torsion constant [m^4], instead of a computed one; required if vertices depend on parameters."""
     shear_factors: tuple[Number, Number] | None = None
@@ -49,7 +49,7 @@ rods:
 """
 
     def problems(self, value: Evaluate) -> Iterator[Problem]:
-        """An outline that does not cross itself, holes inside, and numbers for what cannot be computed."""
+        """An outline that does not cross itself, holes inside, and given values of what cannot be computed."""
         yield from positive(self, value, "torsion_constant")
         yield from share_problems(self.shear_factors or (), value)
         points = self._points(value)
@@ -104,13 +104,13 @@ rods:
         return about_x - first_y**2 / area, about_y - first_x**2 / area, product - first_x * first_y / area
 
     def torsion(self, value: Evaluate) -> Any:
-        """As given, or by the warping function [m^4]."""
+        """As given, or from the warping function [m^4]."""
         if self.torsion_constant is not None:
             return value(self.torsion_constant)
         return self._warping(value).torsion
 
     def shear(self, value: Evaluate, poissons_ratio: Any) -> tuple[Any, Any, Any]:
-        """As given, or Cowper's in the principal axes, turned to the section's [-]."""
+        """As given, or Cowper's factors in the principal axes, rotated to the section's axes [-]."""
         if self.shear_factors is not None:
             return value(self.shear_factors[0]), value(self.shear_factors[1]), 0.0
         found = self._warping(value)
@@ -181,11 +181,11 @@ def _crossing(points: Sequence[Point]) -> tuple[int, int] | None:
         for j in range(i + 2, n - (i == 0)):
             r, s = points[j], points[(j + 1) % n]
             a, b, c, d = side(p, q, r), side(p, q, s), side(r, s, p), side(r, s, q)
-            apart = a * b < 0 and c * d < 0
+            crossing = a * b < 0 and c * d < 0
             touching = any(
                 turn == 0 and within(*edge)
                 for turn, edge in ((a, (p, q, r)), (b, (p, q, s)), (c, (r, s, p)), (d, (r, s, q)))
             )
-            if apart or touching:
+            if crossing or touching:
                 return i, j
     return None

@@ -26,12 +26,12 @@ class Rectangle(SectionShape):
     """Edge along the section's y axis [m]."""
 
     def problems(self, value: Evaluate) -> Iterator[Problem]:
-        """Sizes are above zero."""
+        """The edges are above zero; holes lie inside."""
         yield from positive(self, value, "width", "height")
         yield from self.hole_problems(value)
 
     def contains(self, value: Evaluate, x: float, y: float, radius: float) -> bool:
-        """Inside the rectangle."""
+        """Whether a circle lies inside the rectangle."""
         return abs(x) + radius < value(self.width) / 2 and abs(y) + radius < value(self.height) / 2
 
     def full_area(self, value: Evaluate) -> Any:
@@ -45,8 +45,8 @@ class Rectangle(SectionShape):
 
     def full_torsion(self, value: Evaluate) -> Any:
         """Saint-Venant's constant by its series [m^4], exact to 1e-11 for any proportion."""
-        # with a the shorter edge, J = a^3 b (1/3 - 64 a / (pi^5 b) sum over odd n of tanh(n pi b / 2a) / n^5); without
-        # the tanh the sum is known, and what it takes away fades quickly
+        # with a the shorter edge, J = a^3 b (1/3 - 64 a / (pi^5 b) sum over odd n of tanh(n pi b / 2a) / n^5); with 1 in place
+        # of the tanh the sum is known, and the series of the difference converges quickly
         width, height = value(self.width), value(self.height)
         short, long = _smaller(width, height), _larger(width, height)
         missing = sum((1 - _tanh(n * math.pi * long / (2 * short))) / n**5 for n in (1, 3, 5))

@@ -1,4 +1,4 @@
-"""A section that changes along the rod by a table of stations."""
+"""A section that varies along the rod, given by a table of stations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Table(SectionBase):
     """Stations in order; the first at 0, the last at the rod's length."""
 
     def problems(self, value: Evaluate) -> Iterator[Problem]:
-        """Stations in order, from the base on."""
+        """Stations are in order and start at the base."""
         places = [value(station.at) for station in self.stations]
         if places[0] != 0:
             yield ("stations", 0, "at"), f"the first station is at {places[0]:g} m", "begin at 0, the rod's base"

@@ -14,9 +14,9 @@ from itertools import pairwise
 import numpy as np
 
 ELEMENTS = 800
-"""Boundary elements of the outline, about."""
+"""Approximate number of boundary elements of the outline."""
 HOLE_ELEMENTS = 64
-"""Boundary elements of each hole."""
+"""Number of boundary elements of each hole."""
 
 Point = tuple[float, float]
 Circle = tuple[float, float, float]
@@ -24,11 +24,12 @@ Circle = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Warping:
-    """What torsion and flexure of a section come to, about its centre of area.
+    """Constants of torsion and flexure of a section, about its centre of area.
 
-    torsion: Saint-Venant's constant [m^4].
-    flexure: for each principal direction (x', y') the numbers (a, b) of its shear factor 2 (1 + nu) / (a + b nu).
-    angle: from the section's x axis to the first principal direction [rad].
+    Attributes:
+        torsion: Saint-Venant's constant [m^4].
+        flexure: for each principal direction (x', y') the numbers (a, b) of its shear factor 2 (1 + nu) / (a + b nu).
+        angle: from the section's x axis to the first principal direction [rad].
     """
 
     torsion: float
@@ -38,7 +39,7 @@ class Warping:
 
 @lru_cache(maxsize=64)
 def warping(vertices: tuple[Point, ...], holes: tuple[Circle, ...]) -> Warping:
-    """Solve for an outline (in either sense of rotation) with round holes, centred on its centre of area [m]."""
+    """Constants of an outline (in either direction) with round holes; the origin is its centre of area [m]."""
     outline = np.array(vertices)
     size = np.abs(outline).max()
     boundary = _boundary(outline / size, [(x / size, y / size, r / size) for x, y, r in holes])
@@ -57,7 +58,7 @@ def warping(vertices: tuple[Point, ...], holes: tuple[Circle, ...]) -> Warping:
 
 @dataclass(frozen=True)
 class _Boundary:
-    """Straight elements from `a` to `b` (n x 2), the section to their left."""
+    """Straight elements from `a` to `b` (n x 2), with the section on their left."""
 
     a: np.ndarray
     b: np.ndarray
@@ -91,7 +92,7 @@ class _Boundary:
         return float(0.5 * np.arctan2(2 * product, about_y - about_x))
 
     def turned(self, angle: float) -> _Boundary:
-        """Seen from axes turned by an angle."""
+        """In axes rotated by an angle [rad]."""
         R = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
         return _Boundary(self.a @ R, self.b @ R)
 
@@ -106,7 +107,7 @@ class _Boundary:
         return np.asarray((u @ weights) * self.normals[:, 0] + (w @ weights) * self.normals[:, 1])
 
     def influence(self) -> tuple[np.ndarray, np.ndarray]:
-        """Integrals over each element (column) of the slope of log r and of log r, seen from each one's middle (row)."""
+        """Integrals over each element (column) of the slope of log r and of log r, with r from the middle of each one (row)."""
         middle = 0.5 * (self.a + self.b)
         along = (self.b - self.a) / self.lengths[:, None]
         to_a, to_b = self.a[None] - middle[:, None], self.b[None] - middle[:, None]
@@ -122,10 +123,10 @@ class _Boundary:
         return angle, log_part(s_b) - log_part(s_a) + d * angle
 
     def solve(self, influence: tuple[np.ndarray, np.ndarray], slope: np.ndarray) -> np.ndarray:
-        """The harmonic function with a given slope on the boundary, of mean zero there."""
+        """The harmonic function with a given slope on the boundary and zero mean there."""
         angle, log = influence
         n = len(slope)
-        # pi u + sum(angle u) = sum(log q), which knows u up to a constant
+        # pi u + sum(angle u) = sum(log q), which determines u up to a constant
         matrix = np.zeros((n + 1, n + 1))
         matrix[:n, :n] = angle - np.diag(angle.sum(axis=1))
         matrix[:n, n], matrix[n, :n] = 1.0, self.lengths
@@ -162,7 +163,7 @@ def _boundary(outline: np.ndarray, holes: Sequence[Circle]) -> _Boundary:
         ends.append(points[1:])
     for x, y, r in holes:
         angles = -2 * np.pi * np.arange(HOLE_ELEMENTS + 1) / HOLE_ELEMENTS
-        # a polygon of the circle's area
+        # a polygon with the same area as the circle
         turn = 2 * np.pi / HOLE_ELEMENTS
         equal = r * np.sqrt(turn / np.sin(turn))
         points = np.column_stack([x + equal * np.cos(angles), y + equal * np.sin(angles)])

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Corner:
-    """A vertex of a shape: the node it is fixed to, its place there [m], the radius of the ball around it [m], and which part of a
-    contact's stiffness it has [-]."""
+    """A vertex of a shape: the node it is fixed to, its position there [m], the radius of the ball around it [m], and its share of
+    a contact's stiffness [-]."""
 
     node: int
     place: Sequence[Any]
@@ -33,14 +33,14 @@ def add_shape(
     build: Build, name: str, form: ShapeForm, corners: Sequence[Corner], items: Sequence[tuple[int, ...]],
     *, skip: int = 0, constants: Sequence[Any] = (), closed: bool = False, smooth: frozenset[tuple[int, int]] = frozenset(),
 ) -> int:  # fmt: skip
-    """Add a shape to the system; returns its number. What the arguments are: `ContactShape`."""
+    """Add a shape to the system and return its index. The arguments are described in `ContactShape`."""
     vertices = [(c.node, build.system.constants([*c.place, c.radius, c.share])) for c in corners]
     at = build.system.constants(constants) if constants else 0
     return build.system.contacts.add(name, form, vertices, items, skip=skip, constants=at, closed=closed, smooth=smooth)
 
 
 class SurfaceBase(Placement, Repeated):
-    """Common part of the surfaces: a form at a place of a frame."""
+    """Common part of the surfaces: a shape that is fixed to a frame."""
 
     parent: FrameName = "world"
     """Frame that the surface is fixed to; `position` and `rotation` place it there."""
@@ -53,13 +53,13 @@ class SurfaceBase(Placement, Repeated):
 
     @abstractmethod
     def shapes(self, build: Build, name: str, node: int, pose: Pose) -> list[int]:
-        """Add it at a pose on a node; returns the numbers of its shapes."""
+        """Add the surface at a pose on a node and return the indices of its shapes."""
 
     @abstractmethod
     def extent(self, build: Build) -> Any:
-        """The radius that its stiffness goes by [m]; nothing where it has none."""
+        """The radius that determines the default stiffness of its contacts [m]; None if it has none."""
 
     def apply(self, build: Build, name: str) -> None:
-        """Add it to the system, fixed to its parent."""
+        """Add the surface to the system, fixed to its parent."""
         node, pose = build.frame(self.parent)
         build.surfaces[name] = self.shapes(build, name, node, se3.compose(pose, build.placement(self)))

@@ -43,7 +43,7 @@ contacts:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Sizes above zero, and edges that are not rounder than it is thick."""
+        """Sizes above zero, and a rounding below half the smallest size."""
         sizes = [value(x) for x in self.size]
         for index, size in enumerate(sizes):
             if size <= 0:

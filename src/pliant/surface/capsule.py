@@ -1,4 +1,4 @@
-"""A capsule: a cylinder with half balls at its ends."""
+"""A capsule: a cylinder with hemispherical ends."""
 
 from __future__ import annotations
 

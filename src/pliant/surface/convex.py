@@ -18,7 +18,7 @@ from pliant.surface.triangles import Triangles, hull
 
 
 class ConvexSurface(TriangleSurface):
-    """The convex hull of points, given one by one or by a file."""
+    """The convex hull of points from a list or a file."""
 
     type: Literal["convex"] = "convex"
     file: str | None = None

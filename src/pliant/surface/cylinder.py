@@ -1,4 +1,4 @@
-"""A cylinder with flat ends, or an endless one."""
+"""A cylinder with flat ends, or an infinite one."""
 
 from __future__ import annotations
 
@@ -20,22 +20,21 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 ENDLESS = 100.0
-"""Half the length of a cylinder that is given none [m]."""
+"""Half the length of a cylinder without a given length [m]."""
 ROUND = 0.02
 """Default radius of the rims relative to the smaller of radius and half the length."""
 CORNERS = 24
-"""Corners of the rim of a flat end."""
+"""Number of corners of the rim of a flat end."""
 RIM = 0.5
-"""Fraction of the stiffness of a contact at each of them."""
+"""Share of a contact's stiffness at each corner of a rim."""
 
 
 class CylinderSurface(SurfaceBase):
     """A cylinder around the origin of the surface. Its side is smooth, so that ropes can run around it; its ends are
-    flat, with rounded
-    rims.
+    flat, with rounded rims.
 
-    A rim is a polygon of 24 corners, two roundings within the side; the cylinder stands on it, and tips over it. Without a length
-    the cylinder is infinite.
+    A rim is a polygon with 24 corners, inset from the side by twice the rounding; an upright cylinder rests on it and tips
+    over it. Without a length the cylinder is infinite (200 m long).
     """
 
     type: Literal["cylinder"] = "cylinder"
@@ -65,7 +64,7 @@ contacts:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Sizes above zero, and rims that are not rounder than the ends."""
+        """Sizes above zero, and a rounding that fits the ends."""
         yield from positive(self, value, "radius", *(("length",) if self.length is not None else ()))
         if self.rounding is None:
             return
@@ -118,7 +117,7 @@ contacts:
 
 
 def _across(build: Build, axis: Any) -> Any:
-    """Axes of which the third is `axis`, as columns."""
+    """Orthonormal axes as columns, the third along `axis`."""
     helper = ca.DM(np.eye(3)[int(np.argmin(np.abs(build.nominals(axis))))])
     u = ca.cross(axis, helper)
     u = u / ca.norm_2(u)

@@ -1,4 +1,4 @@
-"""Surfaces of triangles in the search for contacts."""
+"""Collision shapes of triangulated surfaces."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def add_faces(
     build: Build, name: str, node: int, pose: Pose, points: Any, faces: np.ndarray, *, radius: Any = 0.0, closed: bool = True,
     solid: bool = True,
 ) -> int:  # fmt: skip
-    """Add a rigid surface on a node; returns the number of its shape.
+    """Add a rigid surface to a node and return the index of its shape.
 
-    points: 3 x n, in the axes of `pose` [m], numbers or expressions. radius: of the ball that sweeps it [m]. closed: whether the
-    back of its triangles is inside. solid: whether it encloses a volume.
+    points: 3 x n, in the axes of `pose` [m], numbers or expressions. radius: of the ball swept over the triangles [m]. closed:
+    whether the back of its triangles is inside. solid: whether it encloses a volume.
     """
     R, p = pose
     placed = R @ points + ca.repmat(p, 1, points.shape[1])

@@ -1,4 +1,4 @@
-"""Ground whose height is known on a grid."""
+"""Terrain given by heights on a grid."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ contacts:
         return False
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A rectangle with an area."""
+        """Extents above zero."""
         yield from super().problems(value)
         for index, entry in enumerate(self.size):
             if value(entry) <= 0:
@@ -92,7 +92,7 @@ contacts:
 
 
 def read_rows(source: Source, name: str) -> np.ndarray:
-    """Rows of numbers of a text file; raises FileProblem."""
+    """Rows of numbers in a text file, as a matrix; raises FileProblem."""
     path = source.find(name)
     try:
         check_file(path, name, "table")

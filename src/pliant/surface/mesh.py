@@ -18,19 +18,19 @@ from pliant.surface.triangles import Triangles
 
 
 class MeshSurface(TriangleSurface):
-    """Triangles of a file (STL, OBJ, PLY, DAE or glTF; faces with more corners are cut into triangles), or listed one by one."""
+    """Triangles of a file (STL, OBJ, PLY, DAE or glTF; faces with more corners are cut into triangles), or of a list."""
 
     type: Literal["mesh"] = "mesh"
     file: str | None = None
     """The file, in the folder of the model or below."""
     unit: str | None = None
-    """Unit of the file's numbers, where that is not metres."""
+    """Unit of the file's numbers, if not metres."""
     points: tuple[LengthVector, ...] | None = Field(default=None, min_length=3)
     """The corners of the triangles instead [m]."""
     faces: tuple[tuple[NodeNumber, NodeNumber, NodeNumber], ...] | None = Field(default=None, min_length=1)
     """Numbers of the three corners of each triangle, from 1 on, anticlockwise seen from outside."""
     closed: StrictBool = True
-    """Whether it bounds a solid; its triangles must then form a closed surface and be counterclockwise seen from
+    """Whether it bounds a solid; its triangles must then form a closed surface and be anticlockwise seen from
     outside. Otherwise it is a sheet that can be touched from both sides, with a thickness of twice its `rounding`."""
 
     @property
@@ -83,23 +83,23 @@ class MeshSurface(TriangleSurface):
 
 
 def check_closed(mesh: Triangles, what: str, key: str) -> None:
-    """Reject a mesh that bounds no solid, with the numbers of what is wrong. key: where it is given."""
+    """Raise FileProblem if a mesh does not bound a solid, with the number of faulty edges. key: the field that gives it."""
     counts = mesh.edges.counts
     lonely, crowded = int((counts == 1).sum()), int((counts > 2).sum())
     ways = np.stack([mesh.faces, np.roll(mesh.faces, -1, axis=1)], axis=2).reshape(-1, 2)
     turned = len(ways) - len(np.unique(ways, axis=0)) if not crowded else 0
-    said = []
+    faults = []
     if lonely:
-        said.append(f"{lonely} of its {len(counts)} edges have one triangle only")
+        faults.append(f"{lonely} of its {len(counts)} edges have one triangle only")
     if crowded:
-        said.append(f"{crowded} have more than two")
+        faults.append(f"{crowded} have more than two")
     if turned:
-        said.append(f"{turned} have triangles that show to opposite sides")
-    if said:
+        faults.append(f"{turned} have triangles that face opposite ways")
+    if faults:
         place = mesh.points[mesh.edges.ends[np.flatnonzero(counts != 2)[0], 0]] if lonely or crowded else None
         near = "" if place is None else f", the first near ({', '.join(f'{x:.4g}' for x in place)}) m"
-        hint = "close it with a mesh tool, or give `closed: false` for a sheet that pushes to both sides"
-        raise FileProblem(f"{what} is not closed: {', '.join(said)}{near}", hint, (key,))
+        hint = "close it with a mesh tool, or give `closed: false` for a sheet that can be touched from both sides"
+        raise FileProblem(f"{what} is not closed: {', '.join(faults)}{near}", hint, (key,))
     if mesh.volume < 0:
         message = f"the triangles of {what} point inwards: its volume is {mesh.volume:.4g} m^3"
-        raise FileProblem(message, "turn its faces around with a mesh tool", (key,))
+        raise FileProblem(message, "flip its faces with a mesh tool", (key,))

@@ -1,4 +1,4 @@
-"""A plane: a floor, a wall, a table that moves."""
+"""A plane, such as a floor, a wall or a moving table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PlaneSurface(SurfaceBase):
-    """An infinite plane; its normal points outside."""
+    """An infinite plane; its normal points outwards."""
 
     type: Literal["plane"] = "plane"
     normal: Axis = "z"
@@ -40,7 +40,7 @@ outputs:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The normal has a length."""
+        """The normal is not zero."""
         if not isinstance(self.normal, str) and all(value(x) == 0 for x in self.normal):
             yield ("normal",), "`normal` is a direction and cannot be zero", "give x, y, z, or three numbers"
 

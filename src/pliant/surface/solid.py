@@ -1,4 +1,4 @@
-"""Common base of triangulated surfaces, whose triangles are known once files have been read."""
+"""Common base of triangulated surfaces, which have their triangles once files have been read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class TriangleSurface(FromFiles, SurfaceBase):
     scale: Number = 1
     """Factor on all its lengths [-]."""
     rounding: Length | None = None
-    """Radius of its edges and corners [m]; its faces do not move. Default: a hundredth of its smallest extent."""
+    """Radius of its edges and corners [m]; the faces of a solid do not move. Default: a hundredth of the smallest extent of a
+    solid, otherwise 0."""
 
     _triangles: Triangles | None = PrivateAttr(default=None)
 
@@ -53,7 +54,7 @@ class TriangleSurface(FromFiles, SurfaceBase):
 
     @property
     def triangles(self) -> Triangles:
-        """Before `scale`."""
+        """Its triangles, before `scale`."""
         assert self._triangles is not None, "flattening reads the files"
         return self._triangles
 
@@ -77,7 +78,7 @@ class TriangleSurface(FromFiles, SurfaceBase):
             yield ("rounding",), f"rounding must not be negative, but it is {value(self.rounding):g} m", ""
 
     def default_rounding(self) -> float:
-        """Radius of the edges where none is given, before `scale` [m]."""
+        """Radius of the edges if none is given, before `scale` [m]."""
         return ROUND * float(self.triangles.extents[0]) if self.is_solid else 0.0
 
     def shapes(self, build: Build, name: str, node: int, pose: Pose) -> list[int]:

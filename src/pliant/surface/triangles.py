@@ -1,4 +1,4 @@
-"""Triangulated surfaces: the data that contacts need, as plain numbers."""
+"""Triangulated surfaces as arrays, with the data that contacts need."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 import scipy
 
 SMOOTH = 0.02
-"""Edges whose triangles turn by less than this angle [rad] are no edges for others to cross."""
+"""Edges between triangles at less than this angle [rad] are not tested for crossings with other edges."""
 DEEP = 2.0
-"""Vertices in a solid are pushed out from as deep as this many times the mean length of its edges, or half its thickness."""
+"""Depth to which vertices in a solid are pushed out, relative to the mean length of its edges; at most half its thickness."""
 LEAF = 4
-"""Items are put in order down to runs of so many."""
+"""Length of runs that `near_order` does not divide further."""
 
 
 @dataclass(frozen=True)
 class Edges:
-    """Ends of edges (e x 2), the smaller number first; the first two triangles at each (e x 2, twice the same where there is one);
-    and how many there are (e)."""
+    """Ends of edges (e x 2), the smaller index first; the first two triangles at each (e x 2, the same twice if there is only
+    one); and the number of triangles at each (e)."""
 
     ends: np.ndarray
     faces: np.ndarray
@@ -29,7 +29,7 @@ class Edges:
 
 @dataclass(frozen=True)
 class Triangles:
-    """Points (n x 3) [m] and triangles of them (m x 3), seen from outside counted anticlockwise."""
+    """Points (n x 3) [m] and triangles as indices of points (m x 3), anticlockwise seen from outside."""
 
     points: np.ndarray
     faces: np.ndarray
@@ -71,7 +71,7 @@ class Triangles:
         return Edges(ends, faces, counts)
 
     def smooth_edges(self) -> frozenset[tuple[int, int]]:
-        """Edges whose triangles lie in one plane or meet in a hollow."""
+        """Edges whose triangles are coplanar or meet at a concave edge."""
         edges, centres = self.edges, self.points[self.faces].mean(axis=1)
         first, second = edges.faces.T
         n, m = self.normals[first], self.normals[second]
@@ -81,17 +81,17 @@ class Triangles:
         return frozenset((a, b) for a, b in smooth.tolist())
 
     def depth(self, *, solid: bool = True) -> float:
-        """Depth behind the surface in which vertices are detected [m]; in a solid at most up to its middle."""
+        """Depth behind the surface up to which vertices are detected [m]; in a solid at most half its thickness."""
         a, b = self.points[self.edges.ends.T]
         deep = DEEP * float(np.linalg.norm(a - b, axis=1).mean())
         return min(deep, float(self.extents[0]) / 2) if solid else deep
 
     def in_order(self) -> Triangles:
-        """With triangles that are near each other in a row."""
+        """Copy with the triangles ordered so that near ones follow each other."""
         return Triangles(self.points, self.faces[near_order(self.points[self.faces].mean(axis=1))])
 
     def shrunk(self, by: float) -> Triangles:
-        """With every point moved inwards so that its triangles move by a length [m], or nearly where more than three meet."""
+        """Copy with every point moved inwards so that triangles move by a length [m]; approximate where more than three meet."""
         normals = self.normals
         around: dict[int, list[int]] = defaultdict(list)
         for k, face in enumerate(self.faces.tolist()):
@@ -104,7 +104,7 @@ class Triangles:
 
 
 def near_order(places: np.ndarray) -> np.ndarray:
-    """Numbers of places (n x 3), those near each other in a row: halves along the widest axis, again and again."""
+    """Order of positions (n x 3) in which near ones follow each other: halved recursively along the widest axis."""
     done: list[np.ndarray] = []
     waiting = [np.arange(len(places))]
     while waiting:
@@ -120,7 +120,7 @@ def near_order(places: np.ndarray) -> np.ndarray:
 
 
 def hull(points: np.ndarray) -> Triangles:
-    """The convex hull of points (n x 3); raises scipy.spatial.QhullError where they lie in a plane."""
+    """The convex hull of points (n x 3); raises scipy.spatial.QhullError if they lie in a plane."""
     found = scipy.spatial.ConvexHull(points)
     faces = found.simplices.copy()
     a, b, c = (points[faces[:, k]] for k in range(3))
@@ -131,7 +131,7 @@ def hull(points: np.ndarray) -> Triangles:
 
 
 BOX = np.array([[x, y, z] for x in (-1.0, 1) for y in (-1, 1) for z in (-1, 1)])
-"""Corners of a box, in halves of its size."""
+"""Corners of a box, relative to half its size."""
 BOX_FACES = np.array(
     [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1],
      [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]]
@@ -140,7 +140,7 @@ BOX_FACES = np.array(
 
 
 def disc(count: int) -> Triangles:
-    """A circle of radius 1 in the plane z = 0 as a polygon, with its centre; its front shows along z."""
+    """A circle of radius 1 in the plane z = 0 as a polygon, with its centre; it faces along z."""
     angle = 2 * np.pi * np.arange(count) / count
     rim = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
     faces = [[count, k, (k + 1) % count] for k in range(count)]

@@ -21,17 +21,16 @@ if TYPE_CHECKING:
 TENSION_KEYS = ("tension",)
 LENGTH_KEYS = ("stiffness", "axial_stiffness", "rest", "shortening", "damper", "smoothing")
 FORMED = 4.0
-"""Sliding speed at which friction has formed, over the slip speed: tanh(4) is 0.9993."""
+"""Ratio of sliding speed to slip speed at which friction counts as fully developed: tanh(4) is 0.9993."""
 
 
 class TendonBase(Repeated):
     """Common part of the tendons: a line that is straight between its points and slides through them, with friction or without.
 
-    Both of its ends are fixed to its first and last point; what moves or pulls the line does so along it, as a winch in
-    the first point would.
+    Its ends are fixed to its first and last points. Drives act along the line, like a winch at the first point.
 
     With `friction` the tension falls over every point between the ends, in the direction in which the line slides there, by the
-    factor `exp(-friction * turn)`, the turn being the angle between the spans before and after it [rad] (the capstan equation). A
+    factor `exp(-friction * turn)`, where `turn` is the angle between the spans before and after it [rad] (the capstan equation). A
     given tension is that at the first point; the law of an elastic tendon gives the mean along the line.
     """
 
@@ -61,7 +60,7 @@ class TendonBase(Repeated):
         return data
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Two points or more, and no two in a row at one place of one frame."""
+        """Two points or more, none twice in a row; friction that is not negative and has points to act on."""
         if sum(item.count() for item in self.through) < 2:
             yield ("through",), "a tendon needs two points or more", "add the frame or the rod that it runs to"
         for index, (first, second) in enumerate(pairwise(self.through), start=1):
@@ -78,23 +77,23 @@ class TendonBase(Repeated):
 
     @property
     def has_friction(self) -> bool:
-        """Whether it rubs on the points between its ends."""
+        """Whether there is friction at the points between its ends."""
         return self.friction != 0
 
     def reserve(self, build: Build) -> None:
-        """Request the frames of eyelets from rods; before the rods are added to the system."""
+        """Request the frames of eyelets from rods; to be called before the rods are added to the system."""
         for item in self.through:
             if isinstance(item, Stretch):
                 item.reserve(build)
 
     def passes(self, build: Build) -> list[tuple[int, Any]]:
-        """Nodes and places on them that the line passes."""
+        """Points that the line passes: nodes, and positions in their frames [m]."""
         return [point for item in self.through for point in item.passes(build)]
 
     def add(
         self, build: Build, name: str, kind: RouteForce, constants: Sequence[Any], signals: Sequence[Scalar]
     ) -> None:
-        """Add the line to the system with its law."""
+        """Add the line to the system with the force law `kind`."""
         friction: list[Any] = []
         if self.has_friction:
             slip = build.value(self.slip_speed)

@@ -41,7 +41,7 @@ class ElasticTendon(TendonBase):
     damper: LengthDamper | None = None
     """Damper on the rate of the elongation: a coefficient [N s/m], or a mapping."""
     smoothing: Length = 0
-    """Width of elongation over which the line fades in [m]; 0 switches sharply. With a width w, force and tangent are
+    """Range of elongation over which the tension fades in [m]; 0 switches sharply. With a width w, force and tangent are
     continuous, and at elongation 0 the tension is `stiffness w/4`."""
 
     example: ClassVar[str] = """\
@@ -112,7 +112,7 @@ CONSTANTS = Fields("stiffness", "rest", "damping", "power", "smoothing")
 
 @cache
 def elastic_line(*, wound: bool) -> RouteForce:
-    """Law of an elastic line, with the length wound in as its signal if it has one."""
+    """Law of an elastic line; if `wound`, its signal is the length wound in."""
 
     def law(length: Any, rate: Any, c: Any, signal: Any, signal_rate: Any) -> Effect:
         wound_in, winding = (signal[0], signal_rate[0]) if wound else (0.0, 0.0)
@@ -120,7 +120,7 @@ def elastic_line(*, wound: bool) -> RouteForce:
         at = CONSTANTS.read(c)
         counted, half_square, share = one_sided(length + wound_in, at.rest, 1, at.smoothing)
         elastic = at.stiffness * counted
-        # a damper would push where a stretched line shortens fast: the line goes slack instead
+        # the damper would push if a stretched line shortened fast: the line goes slack instead
         tension = ca.fmax(elastic + share * power_law(elongation_rate, at.damping, at.power), 0.0)
         return Effect(
             force=tension,

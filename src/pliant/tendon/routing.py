@@ -46,7 +46,7 @@ class FramePoint(Part):
         return 1
 
     def passes(self, build: Build) -> list[tuple[int, Any]]:
-        """Node and place on it."""
+        """The node, and the position in its frame [m]."""
         node, pose = build.frame(self.frame)
         return [(node, _point(pose, [build.value(x) for x in self.position]))]
 
@@ -77,7 +77,7 @@ class Stretch(Part):
 
     @abstractmethod
     def ends(self) -> Mapping[tuple[str | int, ...], Scalar | None]:
-        """Arc lengths that the file gives, by their path in this part; None for the rod's own end."""
+        """Arc lengths given in the file, by their path in this part; None for an end of the rod."""
 
     def reserve(self, build: Build) -> None:
         """Request the frames of the eyelets from the rod."""
@@ -86,7 +86,7 @@ class Stretch(Part):
                 build.reserve_frame(self.rod, station.frame, station.at)
 
     def passes(self, build: Build) -> list[tuple[int, Any]]:
-        """Nodes and places on them."""
+        """Nodes of the eyelets, and positions in their frames [m]."""
         found = []
         for station in self.stations(build.value, build.value(build.robot.rods[self.rod].length)):
             name = self.rod if station.frame == BASE else f"{self.rod}.{station.frame}"
@@ -95,7 +95,7 @@ class Stretch(Part):
         return found
 
     def beyond(self, value: Value, length: float) -> Iterator[Problem]:
-        """Eyelets off the rod."""
+        """Problems of eyelets that are not on the rod."""
         for path, at in self.ends().items():
             if at is not None and not is_on_rod(value(at), length):
                 text = f"an eyelet is at {value(at):g} m, off the rod '{self.rod}' (0 to {length:g} m)"
@@ -117,12 +117,12 @@ class EvenStretch(Stretch):
         return self.eyelets
 
     def ends(self) -> Mapping[tuple[str | int, ...], Scalar | None]:
-        """Arc lengths that the file gives."""
+        """Arc lengths given in the file."""
         return {("start",): self.start, ("end",): self.end}
 
     @abstractmethod
     def places(self, shares: ca.DM, value: Value) -> tuple[Any, Any]:
-        """Places in the section [m] at these shares of the way from first to last: a column of x and one of y."""
+        """Positions in the section [m] at these fractions of the way from first to last eyelet: columns of x and of y."""
 
     def stations(self, value: Value, length: Any) -> list[Station]:
         """The eyelets on a rod of that length [m]."""
@@ -130,7 +130,7 @@ class EvenStretch(Stretch):
         last = length if self.end is None else value(self.end)
         shares = [Fraction(k, self.eyelets - 1) for k in range(self.eyelets)]
         column = ca.DM([float(share) for share in shares])
-        # entire columns at once: an expression takes as long to create for many entries as for one
+        # entire columns at once: an expression of many entries takes no longer to create than one of a single entry
         arc_lengths, *offsets = map(scalars, (first + (last - first) * column, *self.places(column, value)))
         found = []
         for share, at, *offset in zip(shares, arc_lengths, *offsets, strict=True):
@@ -142,7 +142,7 @@ class EvenStretch(Stretch):
         return found
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Start and end apart."""
+        """Start and end differ."""
         if self.start is not None and self.end is not None and value(self.start) == value(self.end):
             yield ("end",), "the stretch ends where it starts", "give an `end` beyond `start`"
 
@@ -154,7 +154,7 @@ class ParallelStretch(EvenStretch):
     """Position in the section: x and y [m]."""
 
     def places(self, shares: ca.DM, value: Value) -> tuple[Any, Any]:
-        """Places in the section [m]."""
+        """Positions in the section [m]."""
         x, y = map(value, self.offset)
         return ca.repmat(x, shares.numel()), ca.repmat(y, shares.numel())
 
@@ -170,7 +170,7 @@ class HelicalStretch(EvenStretch):
     """Turns around the axis from first to last eyelet, from x towards y; 0 is straight."""
 
     def places(self, shares: ca.DM, value: Value) -> tuple[Any, Any]:
-        """Places in the section [m]."""
+        """Positions in the section [m]."""
         angles = value(self.angle) + 2 * ca.pi * value(self.turns) * shares
         return value(self.radius) * ca.cos(angles), value(self.radius) * ca.sin(angles)
 
@@ -204,7 +204,7 @@ class PointStretch(Stretch):
         return len(self.points) + (len(self.points) - 1) * self.between
 
     def ends(self) -> Mapping[tuple[str | int, ...], Scalar | None]:
-        """Arc lengths that the file gives."""
+        """Arc lengths given in the file."""
         return {("points", index, "at"): point.at for index, point in enumerate(self.points)}
 
     def stations(self, value: Value, length: Any) -> list[Station]:
@@ -234,7 +234,7 @@ def _between(first: Station, last: Station, share: Fraction) -> Station:
 
 
 def _point(pose: Pose, place: list[Any]) -> Any:
-    """A point given in a frame, in the node that the frame is placed on."""
+    """A point of a frame, in the axes of the frame's node."""
     R, p = pose
     point = ca.vertcat(*place)
     return point if is_identity(pose) else p + R @ point

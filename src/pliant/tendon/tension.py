@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TensionTendon(TendonBase):
-    """A line under a given tension, as from a motor under force control. Its length follows."""
+    """A line under a given tension, as from a motor under force control. Its length follows from the motion."""
 
     type: Literal["tension"] = "tension"
     tension: ForceSignal
@@ -54,7 +54,7 @@ outputs:
 
 
 def _law(length: Any, rate: Any, c: Any, signal: Any, signal_rate: Any) -> Effect:
-    # at zero the derivative is that of pulling, which controllers need for a line at rest
+    # at zero the derivative is that of a pulling line: controllers need it for a line without tension
     tension = ca.if_else(signal[0] >= 0, signal[0], 0.0)
     return Effect(force=tension, supply=-tension * rate)
 

@@ -19,17 +19,17 @@ class FibreLaw:
 
     The section's energy follows from `energy` and `shear` by differentiation (`rod.section_law`). Both are functions of the
     stretch x, the present length over the undeformed one, and of the law's numbers c; they are scaled by the small-strain
-    moduli, so `energy` begins as (x - 1)^2 / 2 and `shear` is 1 at x = 1. They belong together: in every isotropic,
+    moduli, so near x = 1 `energy` is (x - 1)^2 / 2 and `shear` is 1. They are related: in every isotropic,
     incompressible solid `3 energy'(x) = shear(x) (x - 1/x^2)`.
 
     Attributes:
         energy: stored energy per undeformed volume over Young's modulus [-].
         shear: modulus of a small shear of the stretched solid over the shear modulus [-].
-        key: the field of the material that holds the law's numbers; empty where it has none.
+        key: field of the material with the law's numbers; empty if it has none.
         size: how many numbers there are.
-        numbers: the numbers from the material's field; the second argument evaluates a value.
-        problems: what is wrong with that field.
-        room: an amount above zero where the law holds, besides that the stretch is above zero; nothing for those without limit.
+        numbers: the numbers, from that field and a function that evaluates a value.
+        problems: the problems of that field, from the same arguments.
+        room: a function that is positive where the law is valid, in addition to a positive stretch; None for laws without limit.
     """
 
     energy: Callable[[Any, Any], Any]
@@ -41,7 +41,7 @@ class FibreLaw:
     room: Callable[[Any, Any], Any] | None = None
 
     def numbers_of(self, material: Any, value: Value) -> list[Any]:
-        """The law's numbers of a material, which has them."""
+        """The law's numbers from a material, which must give them."""
         return self.numbers(getattr(material, self.key), value) if self.key else []
 
     def within(self, x: Any, c: Any) -> Any:

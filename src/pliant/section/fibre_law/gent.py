@@ -1,4 +1,4 @@
-"""Gent's solid, whose chains cannot be stretched beyond a limit: W = -E/6 J ln(1 - (I1 - 3) / J)."""
+"""Gent's solid, with chains of limited extensibility: W = -E/6 J ln(1 - (I1 - 3) / J)."""
 
 from __future__ import annotations
 

@@ -26,12 +26,12 @@ def _stretched(x: Any, a: Any) -> Any:
 
 
 def _shear(x: Any, c: Any) -> Any:
-    # (x^a - x^(-a/2)) / (x^2 - 1/x) 2/a, written so that nothing vanishes at x = 1
-    way = ca.log(x)
+    # (x^a - x^(-a/2)) / (x^2 - 1/x) 2/a, written without 0/0 at x = 1
+    log = ca.log(x)
     total = 0
     for k in range(MOST_TERMS):
         share, a = c[2 * k], c[2 * k + 1]
-        total += share * ca.power(x, a / 4 - 0.5) * _sinhc(0.75 * a * way) / _sinhc(1.5 * way)
+        total += share * ca.power(x, a / 4 - 0.5) * _sinhc(0.75 * a * log) / _sinhc(1.5 * log)
     return total
 
 
@@ -45,7 +45,7 @@ def _sinhc(y: Any) -> Any:
 
 
 def _numbers(terms: Sequence[Sequence[Any]], value: Callable[[Any], Any]) -> list[Any]:
-    """Share and exponent of each term; those that are missing have no share."""
+    """Share and exponent of each term; missing terms have share 0."""
     missing = [(0.0, 2.0)] * (MOST_TERMS - len(terms))
     return [value(number) for term in (*terms, *missing) for number in term]
 
