@@ -13,10 +13,10 @@ from pliant.geometry.se3 import Pose
 from pliant.motion.base import Part
 
 MEETING = 1e-12
-"""Relative distance below which points of a line coincide, relative to their distances from the origin. It is slightly above the
-round-off of their positions, so that the direction of a line changes over distances that coordinates can resolve."""
+"""Distance below which points of a line count as coincident, relative to their distances from the origin. It is slightly above
+the round-off of their positions, so that the direction of a line changes over distances that coordinates can resolve."""
 AT_ORIGIN = 2e-12
-"""Distance from the origin [m] of all points of a line below which `MEETING` is in metres: they have no reference size."""
+"""If all points of a line are closer to the origin than this [m], there is no reference size, and `MEETING` is in metres."""
 SHARP = 1e-12
 """Width of a sharp switch, relative to the compared values."""
 NO_WIDTH = 1e-18
@@ -33,7 +33,7 @@ class Effect:
         force: generalized force, or stacked world wrenches (6 per frame).
         energy: stored energy [J].
         dissipation: power turned into heat [W], not negative.
-        supply: power put in by signals [W].
+        supply: power supplied by signals, or by changes of coefficients [W].
     """
 
     force: Any
@@ -113,7 +113,7 @@ def world_jacobian(expression: Any, poses: Sequence[Pose]) -> Any:
 
 
 def meeting_square(*points: Any) -> Any:
-    """Term added to squares of distances between points [m^2], so that directions have derivatives where points coincide."""
+    """Term added to squares of distances between points [m^2], so that directions are differentiable where points coincide."""
     square = sum(ca.dot(x, x) for x in points)
     away = ca.fmin(square / AT_ORIGIN**2, 1e4)
     for _ in range(3):

@@ -1,10 +1,10 @@
-"""Forces that act on the helix through two frames: on `x = (v, alpha)`, the logarithm of their relative pose.
+"""Forces on the helix between two frames: conjugate to `x = (v, alpha)`, the logarithm of their relative pose.
 
 Its rate is `D(x)` times the relative twist, with the inverse left Jacobian of rigid motions
 
-    D = [A, B; 0, A],    A = 1 - hat(alpha)/2 + c hat(alpha)^2,    B = the derivative of A by alpha along v,
+    D = [A, B; 0, A],    A = 1 - hat(alpha)/2 + c hat(alpha)^2,    B = the derivative of A(alpha) along v,
 
-and c a function of the angle a = |alpha| alone, (1 - a/2 cot(a/2)) / a^2. All entries are polynomials in v, alpha, c and
+where c is a function of the angle a = |alpha| only, (1 - a/2 cot(a/2)) / a^2. All entries are polynomials in v, alpha, c and
 c' = dc/da / a, and so are their derivatives with c'' = dc'/da / a. A force f conjugate to x gives the wrench D'f on the second
 frame, and with the relative increment as the twist of x,
 
@@ -31,10 +31,10 @@ HelixSlopes = Callable[[Any, Any, Any, Any], tuple[Any, Any, Any, Any]]
 
 
 def helical_force(name: str, *, constants: int, signals: int, law: HelixLaw, slopes: HelixSlopes) -> RelativeForce:
-    """A force between two frames that acts on the helix from one to the other.
+    """A force between two frames on the helix from one to the other.
 
     `law(x, rate, constants, signals)` gives the force conjugate to the logarithm x (6), `slopes` of the same arguments this force
-    and its derivatives by x, rate and signals (6 x 6, 6 x 6, 6 x s). The `constants` begin with `ENDS`.
+    and its derivatives with respect to x, rate and signals (6 x 6, 6 x 6, 6 x s). The `constants` begin with `ENDS`.
     """
 
     def answer(pose: Pose, twist: Any, own: Any, signal: Any) -> tuple[Any, ...]:
@@ -55,12 +55,12 @@ def helical_force(name: str, *, constants: int, signals: int, law: HelixLaw, slo
 
 
 def _with_ends(own: Any) -> Any:
-    """The constants of the law, without the placement of the ends."""
+    """The constants in the layout of the law, with zeros for the placement of the ends."""
     return ca.vertcat(ca.SX(ENDS.size, 1), own)
 
 
 def _logarithm(pose: Pose) -> tuple[Any, Any]:
-    """The logarithm of a pose, and c, c', c'' of its angle: one inverse tangent in all."""
+    """The logarithm of a pose, and c, c', c'' of its angle, with a single inverse tangent."""
     R, p = pose
     Q = so3.matrix_quaternion(R)
     sign = ca.if_else(Q[0] < 0, -1.0, 1.0)
@@ -96,10 +96,10 @@ def _wrench(x: Any, functions: Any, force: Any) -> Any:
 
 @cache
 def _helix_derivatives() -> ca.Function:
-    """For x, (c, c', c''), twist and force: D, P and Q of the module's docstring, without zeros."""
+    """For x, (c, c', c''), twist and force: D, P and Q of the module's docstring, as sparse matrices."""
     x, functions = ca.SX.sym("x", 6), ca.SX.sym("c", 3)
     twist, force = ca.SX.sym("twist", 6), ca.SX.sym("force", 6)
-    angle = ca.horzcat(ca.SX(1, 3), x[3:6].T)  # of the angle's square, half its derivative by x
+    angle = ca.horzcat(ca.SX(1, 3), x[3:6].T)  # half the derivative of the squared angle with respect to x
 
     def by_x(y: Any) -> Any:
         return ca.jacobian(y, x) + (ca.jacobian(y, functions[0:2]) @ functions[1:3]) @ angle

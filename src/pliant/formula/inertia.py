@@ -19,8 +19,8 @@ class Inertia(OfParts):
     W stacks the body twists of its frames (linear, angular; 6 per frame) and the rates v of its coordinates. The
     equations follow from M alone (`pliant.equations.inertia_kernel`).
 
-    Gravity is an acceleration of the ground, as for rigid masses. So M must contain the mass moved by a common motion of all
-    frames: with one frame its first six rows and columns are those of a rigid body, mass, first and second moments, and
+    Gravity is treated as an acceleration of the ground, as for rigid masses. So M must contain the mass moved by a common motion
+    of all frames: with one frame its first six rows and columns are those of a rigid body, mass, first and second moments, and
     the derivative of the first moments with respect to the coordinates is in the rows of the linear velocity.
 
     Attributes:
@@ -48,13 +48,13 @@ class Inertia(OfParts):
     velocity_forces: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
-        """Reject combinations without equations."""
+        """Reject unsupported combinations."""
         if self.frames == 2 and self.parts:
             raise ValueError(f"inertia '{self.name}': one between two frames has no coordinates of its own")
 
     @property
     def size(self) -> int:
-        """Numbers in W."""
+        """Number of entries in W."""
         return 6 * self.frames + self.v_size
 
     def mass_matrix(self, pose: Pose | None, q: Any, constants: Any) -> Any:

@@ -2,11 +2,11 @@
 
 Such a force acts on both frames with opposite signs, and is invariant under common motions of both. So it is
 sufficient to differentiate with respect to six local coordinates `u = (p, alpha)`: position and rotation vector of the second
-frame seen relative to the first. With `delta` the relative increment in the first frame's axes at its origin,
+frame relative to the first. With `delta` the relative increment in the first frame's axes at its origin,
 
     du = U(u) delta,     deformation rate = E relative twist,  E = d(deformation)/du U,     wrench = E' force,
 
-and everything else is a change of axes. Differentiating the same force with respect to the entries of both poses gives the same
+and the rest is a change of axes. Differentiating the same force with respect to the entries of both poses gives the same
 numbers with a kernel about twenty-five times as long.
 """
 
@@ -29,22 +29,22 @@ Law = Callable[[Any, Any, Any, Any], Effect]
 Local = Callable[[Pose, Any, Any, Any], tuple[Any, ...]]
 
 POINTS = Fields("first:3", "second:3")
-"""Constants of a force between points that come first: the points, each in its frame [m]."""
+"""Leading constants of a force between points: the points, each in its frame [m]."""
 
 ENDS = Fields("first:pose", "second:pose")
-"""Constants that come first: placement of the first end in its frame and of the second in its own."""
+"""Leading constants: placement of the first end in its frame and of the second in its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RelativeForce(FrameForce):
     """A force between two frames that depends only on their relative pose and twist.
 
-    Kernels state it in the first end's axes, at its origin; the runtime does the rest for several instances at once.
+    Kernels evaluate it in the first end's axes, at its origin; the runtime transforms it, for several instances at once.
 
     Attributes:
         placed: whether the constants begin with `ENDS`; otherwise the ends are the frames themselves.
         answer: `(pose, twist, constants, signals) -> wrench (6) on the second end, energy, dissipation, supply`, of the pose and
-            the twist of the second end seen from the first one.
+            the twist of the second end relative to the first.
         slopes: of the same arguments, `wrench, K (6 x 6), C (6 x 6), S (6 x s)`: its change per relative increment, relative twist
             and signal. The constants of both are those after `ENDS`.
     """
@@ -55,7 +55,7 @@ class RelativeForce(FrameForce):
 
 
 def relative_force(name: str, *, constants: int, signals: int, deformation: Deformation, law: Law) -> RelativeForce:
-    """A force between two frames that works on a deformation of their relative pose.
+    """A force between two frames that does work on a deformation, a function of their relative pose.
 
     `deformation(p, alpha, constants)` are the strains or lengths; `law(deformation, rate, constants, signals)` gives
     the force conjugate to them. The `constants` begin with `ENDS`.
@@ -103,7 +103,7 @@ def force_between_points(name: str, *, constants: int, signals: int, law: Law) -
 
 
 def _line_functions(constants: int, signals: int, law: Law) -> tuple[ca.Function, ca.Function]:
-    """Force along a line, from the difference of its ends and its rate, with the powers; with its derivatives."""
+    """Functions of the difference of a line's ends and its rate: force, energy and powers; force and its derivatives."""
     d, d_rate = ca.SX.sym("d", 3), ca.SX.sym("dd", 3)
     c, signal = ca.SX.sym("c", constants), ca.SX.sym("s", signals)
     points = POINTS.read(c)
@@ -120,7 +120,7 @@ def _line_functions(constants: int, signals: int, law: Law) -> tuple[ca.Function
 
 
 def in_world(name: str, constants: int, signals: int, placed: bool, answer: Local, slopes: Local) -> RelativeForce:
-    """A type from the arguments of `RelativeForce`, with its effect on both frames as for other forces between frames."""
+    """A `RelativeForce` from its arguments, with effect and tangent in world axes on both frames."""
 
     def seen(poses: Sequence[Pose], twists: Sequence[Any], c: Any) -> tuple[Pose, Pose, Any, Any]:
         return _state(poses, twists, c) if placed else _seen(poses[0], poses[1], twists)
@@ -161,14 +161,14 @@ def relative_chain(
 ) -> FrameForce:
     """Forces between neighbours among `elements` + 1 frames that also depend on a mean over all of them.
 
-    `constants` and `deformation` of each element are as in `relative_force`; `shared(deformation, constants)` is what an element
-    adds to the mean and its weight, which is constant; `law(deformation, rate, constants, signals, (mean, rate of the mean))` gives
-    the force, which does not depend on the rate of the mean.
+    `constants` and `deformation` of each element are as in `relative_force`; `shared(deformation, constants)` returns an
+    element's contribution to the mean and its constant weight; `law(deformation, rate, constants, signals, (mean, rate of
+    the mean))` gives the force, which does not depend on the rate of the mean.
     """
     local = cache(partial(_chain_functions, constants, signals, deformation, shared, law))
 
     def states(poses: Sequence[Pose], twists: Sequence[Any], c: Any) -> tuple[list[Any], Any, Any, Any]:
-        """State of each element with its constants; the mean and its rate; weights of all elements together."""
+        """State of each element with its constants; the mean and its rate; the total weight."""
         found, total, rate, weights = [], 0.0, 0.0, 0.0
         for k in range(elements):
             own = c[constants * k : constants * (k + 1)]
@@ -212,8 +212,8 @@ def relative_chain(
 def _chain_functions(
     constants: int, signals: int, deformation: Deformation, shared: Any, law: Any
 ) -> tuple[ca.Function, ca.Function]:
-    """Of an element of a chain: wrench, powers and derivatives, also with respect to the mean; its contribution to the mean, its
-    weight, and the derivative of that with respect to the relative increment."""
+    """Functions of an element of a chain: wrench, powers and derivatives, also with respect to the mean; its contribution to the
+    mean, its weight, and the derivative of the contribution with respect to the relative increment."""
     u, twist = ca.SX.sym("u", 6), ca.SX.sym("twist", 6)
     c, signal = ca.SX.sym("c", constants), ca.SX.sym("s", signals)
     mean, mean_rate = ca.SX.sym("m"), ca.SX.sym("md")
@@ -237,7 +237,7 @@ def _coordinates(pose: Pose) -> Any:
 
 
 def _state(poses: Sequence[Pose], twists: Sequence[Any], c: Any) -> tuple[Pose, Pose, Any, Any]:
-    """The first end; pose of the second, relative twist and twist of the second, relative to it."""
+    """Pose of the first end; pose of the second, relative twist and the second frame's twist in the first end's axes."""
     ends = ENDS.read(c)
     return _seen(se3.compose(poses[0], ends.first), se3.compose(poses[1], ends.second), twists)
 

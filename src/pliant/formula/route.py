@@ -8,8 +8,8 @@ One tension couples all spans. Its derivatives are therefore not sums of those o
 equations take a span's geometry and, for the tension, one product of gradients (`equations/runtime/route.c`).
 
 With friction the tension falls over every point between the ends, in the direction in which the line slides there, by the factor
-`exp(-mu theta)` of the turn theta that it makes (Euler, Eytelwein). See `slide` below; `runtime/route_friction.c` computes the same
-with its derivatives.
+`exp(-mu theta)`, where theta is the angle of its turn there (Euler, Eytelwein). See `slide` below;
+`runtime/route_friction.c` computes the same with its derivatives.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class RouteForce:
 
 @dataclass(frozen=True)
 class Spans:
-    """The spans of a line through world points: lengths [m], rates of these [m/s] and directions."""
+    """The spans of a line through world points: lengths [m], their rates [m/s] and directions."""
 
     lengths: list[Any]
     rates: list[Any]
@@ -61,7 +61,7 @@ class Spans:
         return sum(self.rates[1:], self.rates[0])
 
     def pulls(self, shares: Sequence[Any]) -> list[Any]:
-        """Force on each point for these tensions of the spans."""
+        """Force on each point, for given tensions of the spans."""
         forces: list[Any] = [ca.DM.zeros(3) for _ in range(len(self.lengths) + 1)]
         for i, (share, u) in enumerate(zip(shares, self.directions, strict=True)):
             forces[i] = forces[i] + share * u
@@ -82,8 +82,8 @@ def measure(points: Sequence[Any], velocities: Sequence[Any]) -> Spans:
 
 
 FRICTION = 3
-"""Constants of friction: its coefficient [-], the speed at which it has formed [m/s], and the sliding speed added to the true one
-[m/s], which selects the friction at rest."""
+"""Number of constants of friction: its coefficient [-], the slip speed [m/s], and a speed added to the sliding speed [m/s], which
+selects the friction at rest."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,9 @@ class RouteFriction:
 def slide(spans: Spans, constants: Any, elongation_rate: Any | None) -> RouteFriction:
     """Distribution of the tension of a line with friction (`FRICTION` constants).
 
-    The line is fixed at its last point and drawn in at the first. At each point between it slides towards the first
-    by the shortening of the part beyond it. An elastic line also stretches there, by that part's fraction of the
-    total elongation, whose rate is given [m/s]; its law gives the mean tension, weighted by length.
+    The line is fixed at its last point and drawn in at the first. At each point in between it slides towards the first
+    as fast as the part beyond that point shortens. In an elastic line that part also stretches, by its fraction of the
+    elongation, whose rate is given [m/s]; its law gives the mean tension, weighted by length.
     """
     beyond, beyond_rate, total = 0, 0, spans.length
     speeds = []

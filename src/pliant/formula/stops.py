@@ -12,11 +12,11 @@ from pliant.motion.base import Vector
 from pliant.motion.fields import Fields
 
 STOPS = Fields("minimum", "maximum", "stiffness", "dissipation")
-"""Constants of `stops`: the ends of the range [m or rad], stiffness [N/m or N m/rad] and loss per rate [s/m or s/rad]."""
+"""Constants of `stops`: the ends of the range [m or rad], stiffness [N/m or N m/rad] and dissipation [s/m or s/rad]."""
 
 
 def pressing(depth: Any, rate: Any, stiffness: Any, dissipation: Any) -> tuple[Any, Any, Any]:
-    """Force, stored energy and dissipated power at a depth that grows by a rate: as in `runtime/contact_law.c`, of exponent 1."""
+    """Force, stored energy and dissipated power for a depth and its rate, as in `runtime/contact_law.c` with exponent 1."""
     depth = ca.fmax(depth, 0.0)
     spring = stiffness * depth
     force = spring * ca.fmax(1 + dissipation * rate, 0.0)

@@ -11,7 +11,7 @@ import numpy as np
 from pliant.formula.base import switch_width
 
 POINTS = 8
-"""Gauss points of the integral of a force: exact for stiffnesses that are polynomials up to degree 14."""
+"""Number of Gauss points of the integral of a force: exact for stiffnesses that are polynomials up to degree 14."""
 
 
 def gauss(count: int = POINTS) -> tuple[list[float], list[float]]:

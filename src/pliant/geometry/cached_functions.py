@@ -1,7 +1,7 @@
-"""Long formulas of `so3` and `se3`, prepared once: a call creates them for an argument in one step instead of hundreds.
+"""Long formulas of `so3` and `se3` as cached functions: one call replaces hundreds of CasADi operations.
 
-For shapes with many sections. The arguments are numbers or expressions (SX); kernels, which are optimized as a whole, use the
-formulas themselves.
+They are used for shapes with many sections. The arguments are numbers or expressions (SX); kernels, which are optimized as
+a whole, use the formulas themselves.
 """
 
 from __future__ import annotations

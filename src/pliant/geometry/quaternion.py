@@ -23,7 +23,7 @@ def from_matrix(R: np.ndarray) -> np.ndarray:
     d = np.stack([R[..., k, k] for k in range(3)], axis=-1)
     skew = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
     xy, xz, yz = (R[..., i, j] + R[..., j, i] for i, j in ((0, 1), (0, 2), (1, 2)))
-    # four ways to write the same quaternion; the one with the largest leading term is the accurate one
+    # four forms of the same quaternion; the one with the largest leading term is the most accurate
     forms = np.stack(
         [
             np.stack([1 + t, skew[..., 0], skew[..., 1], skew[..., 2]], axis=-1),
@@ -40,7 +40,7 @@ def from_matrix(R: np.ndarray) -> np.ndarray:
 
 
 def between(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The smallest rotations from unit vectors a to b (... x 3); about any axis across where they are opposite."""
+    """The smallest rotations from unit vectors a to b (... x 3); about any perpendicular axis if they are opposite."""
     turn = np.concatenate([1 + np.sum(a * b, axis=-1, keepdims=True), np.cross(a, b)], axis=-1)
     helper = np.where(np.abs(a[..., :1]) < 0.8, [1.0, 0, 0], [0, 1.0, 0])
     half_turn = np.concatenate([np.zeros_like(turn[..., :1]), np.cross(a, helper)], axis=-1)

@@ -1,4 +1,4 @@
-"""Rigid motions: poses `(R, p)`, their exponential and logarithm, twists seen from another frame."""
+"""Rigid motions: poses `(R, p)`, their exponential and logarithm, transformations of twists."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def identity() -> Pose:
 
 
 def is_identity(pose: Pose) -> bool:
-    """Whether a pose changes nothing, whatever the parameters."""
+    """Whether a pose is the identity for all parameters."""
     R, p = pose
     return pose is _IDENTITY or (isinstance(R, ca.DM) and isinstance(p, ca.DM) and R.is_eye() and p.is_zero())
 
@@ -44,7 +44,7 @@ def pose_scalars(pose: Pose) -> list[Any]:
 
 
 def compose(a: Pose, b: Pose) -> Pose:
-    """`a` after `b`: the pose of c in A from (B in A) and (C in B)."""
+    """`a` after `b`: the pose of C in A from (B in A) and (C in B)."""
     if a is _IDENTITY or b is _IDENTITY:
         return b if a is _IDENTITY else a
     return a[0] @ b[0], a[1] + a[0] @ b[1]
@@ -56,7 +56,7 @@ def inverse(a: Pose) -> Pose:
 
 
 def exp(twist: Any, at: so3.AngleFunctions | None = None) -> Pose:
-    """Pose reached by the constant body twist `(linear, angular)` in unit time; `at`: the functions of its angle."""
+    """Pose reached by the constant body twist `(linear, angular)` in unit time; `at`: the functions of its angle, if available."""
     linear, angular = twist[0:3], twist[3:6]
     return so3.exp(angular, at), so3.left_jacobian(angular, at) @ linear
 

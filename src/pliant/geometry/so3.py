@@ -1,6 +1,6 @@
 """Rotations in space: hat, exponential, logarithm, unit quaternions.
 
-The functions of an angle that would divide by zero at rest (`sin(x)/x` and its kin) are written in `x^2` and switch
+Functions of an angle that would divide by zero at zero (`sin(x)/x` and similar) are written in `x^2` and switch
 to their Taylor series below `SERIES_BELOW`, so values and derivatives stay exact to round-off through zero.
 """
 
@@ -18,7 +18,7 @@ SERIES_TERMS = 9
 
 
 def reciprocal(x: Any) -> Any:
-    """1/x to multiply with, in one division: CasADi would divide by x wherever something is multiplied with `1 / x`."""
+    """1/x as a factor, with a single division: CasADi turns every product with `1 / x` into a division by x."""
     return 2 * (0.5 / x)
 
 
@@ -91,11 +91,11 @@ class AngleFunctions(NamedTuple):
 
 
 def angle_functions(x2: Any) -> tuple[AngleFunctions, AngleFunctions]:
-    """All five and their derivatives with respect to x^2, in a third of the operations of separate evaluations.
+    """All five and their derivatives with respect to x^2, with a third of the operations of separate evaluations.
 
     They consist of `f_n = sum_k (-1)^k x2^k / (2k + n)!`, for which `f_n = 1/n! - x2 f_(n+2)` and
-    `df_n/dx2 = (n f_(n+2) - f_(n+1)) / 2`. All follow from f_6 and f_7, downwards without loss of digits. These two come from a
-    series, and where x2 is above one from the sine and the cosine upwards, which loses none there.
+    `df_n/dx2 = (n f_(n+2) - f_(n+1)) / 2`. All follow from f_6 and f_7 by downward recursion without loss of digits. These two come
+    from a series or, if x2 is above one, from the sine and the cosine by upward recursion, which is accurate there.
     """
     near = x2 < 1.0
     safe = ca.if_else(near, 1.0, x2)
@@ -113,7 +113,7 @@ def angle_functions(x2: Any) -> tuple[AngleFunctions, AngleFunctions]:
 
 
 def functions_of(w: Any) -> AngleFunctions:
-    """The five functions one by one: shorter where few of them are used."""
+    """The five functions, evaluated separately: shorter if only a few are used."""
     x2 = ca.dot(w, w)
     return AngleFunctions(sinc(x2), cosc(x2), sinc3(x2), cosc4(x2), sinc5(x2))
 
@@ -197,7 +197,7 @@ def quaternion_log(Q: Any) -> Any:
     s2 = ca.dot(v, v)
     near = s2 < 1e-2
     safe = ca.sqrt(ca.if_else(near, 1.0, s2))
-    # near zero the quaternion is unit, so w carries no further information
+    # near zero the vector part alone determines the angle of a unit quaternion
     return 2 * ca.if_else(near, _asin_series(s2), ca.atan2(safe, w) / safe) * v
 
 
@@ -250,7 +250,7 @@ def inverse_left_jacobian(w: Any) -> Any:
 def inverse_jacobian_functions(x2: Any, cotangent: Any) -> Any:
     """c = (1 - g)/x^2, c' = dc/dx / x and c'' = dc'/dx / x of an angle x from its square and g = (x/2) cot(x/2), as a column.
 
-    V^-1 = 1 - hat/2 + c hat^2. As g' = (g - g^2 - x^2/4) / x, each follows from those before it, but near zero from the series.
+    V^-1 = 1 - hat/2 + c hat^2. As g' = (g - g^2 - x^2/4) / x, each follows from those before it, or near zero from the series.
     """
     near = x2 < SERIES_BELOW
     over = reciprocal(ca.if_else(near, 1.0, x2))

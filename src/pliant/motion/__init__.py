@@ -1,4 +1,4 @@
-"""Elementary motions: the maps from coordinates to a relative pose of which every joint and rod consists.
+"""Elementary motions: maps from coordinates to a relative pose, of which all joints and rods are composed.
 
 One motion per file: a name, its coordinates, and the formula of the pose. Rates, convective terms and derivatives
 are derived from this formula (`pliant.equations.kernel`), so a new motion is one short file.

@@ -1,4 +1,4 @@
-"""Choices of coordinates for a circular arc; each gives bend and length by a constant matrix."""
+"""Choices of coordinates for a circular arc; bend and length are linear in each."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ UNITS: dict[Option, tuple[str, str, str]] = {
 }
 
 STRAINS: dict[Option, tuple[int, ...]] = {"bending": (4, 3, 2), "strains": (3, 4, 2)}
-"""The strain of each coordinate, in the order stretch 2, bend_x 3, bend_y 4 among the six of a rod."""
+"""The strain that each coordinate corresponds to, by its index among the six of a rod: stretch 2, bend_x 3, bend_y 4."""
 
 FREE = (2, 3, 4)
-"""The strains of an arc."""
+"""Indices of the strains of an arc."""
 
 CONSTANTS = Fields("offset", "undeformed", "per_radius")
-"""Part of the length that is not in A q, undeformed length [m], inverse of the distance of the muscles from the axis [1/m]."""
+"""Constant part of the length [m], undeformed length [m], inverse of the distance of the muscles from the axis [1/m]."""
 
 
 @dataclass(frozen=True)
 class ArcCoordinates:
     """Coordinates q of an arc: `(w_x, w_y, L) = A q + (0, 0, offset)`, with w its rotation vector and L its length.
 
-    `free`: the strains that it has, of `FREE`; each coordinate except a muscle's length corresponds to one of them. A
+    `free`: its free strains, from `FREE`; each coordinate except a muscle's length corresponds to one of them. A
     length that is not free keeps its initial value, a bend that is not free is zero.
     """
 
@@ -50,7 +50,7 @@ class ArcCoordinates:
 
     @property
     def _kept(self) -> list[int]:
-        """Which of the three coordinates exist."""
+        """Indices of the coordinates that exist, among the three."""
         if self.option == "muscles":
             return [0, 1, 2]
         return [k for k, strain in enumerate(STRAINS[self.option]) if strain in self.free]
@@ -62,7 +62,7 @@ class ArcCoordinates:
 
     @property
     def name(self) -> str:
-        """Key in the names of kernels."""
+        """Identifier in the names of kernels."""
         reduced = "" if self.free == FREE else "_" + "".join(map(str, self.free))
         return f"{self.option}_{self.size}{reduced}"
 

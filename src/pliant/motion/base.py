@@ -22,7 +22,7 @@ class Vector:
 
     @property
     def q_size(self) -> int:
-        """Numbers in q, and in v."""
+        """Number of entries in q, and in v."""
         return self.size
 
     v_size = q_size
@@ -56,18 +56,18 @@ Part = Vector | Quaternion
 
 
 class OfParts:
-    """Base of everything with coordinates, in `parts`."""
+    """Base of classes with coordinates, listed in `parts`."""
 
     parts: tuple[Part, ...]
 
     @cached_property
     def q_size(self) -> int:
-        """Numbers in q."""
+        """Number of entries in q."""
         return sum(part.q_size for part in self.parts)
 
     @cached_property
     def v_size(self) -> int:
-        """Numbers in v."""
+        """Number of entries in v."""
         return sum(part.v_size for part in self.parts)
 
 
@@ -78,7 +78,7 @@ class Functions:
     Formulas in y are differentiated with respect to y and never through it, which is shorter if y is a long expression.
 
     Attributes:
-        size: how many.
+        size: number of functions.
         values: `(z, constants) -> y`.
         slopes: `(z, constants, y) -> (dy/ds, ds/dz)`, a column and a row. Those of functions that are never
             differentiated may be NaN.
@@ -105,15 +105,15 @@ class Motion(OfParts):
         pose: `(q, constants) -> (R, p)` of the moved frame in the base frame.
         subspace: `(q, constants) -> s`, 6 x len(v): twist of the moved frame in base axes at the base's origin,
             per unit rate. Optional: otherwise computed by differentiating the pose. Give it if it is simpler.
-        locate: `(R, p, near) -> q` as numbers: the coordinates of a pose, the closest to given ones. For motions by which frames
-            have their own poses relative to the world while another node carries them initially.
+        locate: `(R, p, near) -> q` as numbers: the coordinates of a pose, the closest to given ones. For frames with their own
+            poses relative to the world that are initially placed by another node.
         own: `(q, constants, wrench) -> d(s' wrench)/dq`, len(v) x len(v), of motions by plain coordinates, for a wrench that is
             fixed in the base. Optional: otherwise computed by differentiating the subspace. Give it if it is shorter.
         through: `constants -> A`, for plain coordinates that enter only through `z = A q`: `subspace` then takes z instead of
             q and refers to the rates of z, and kernels are differentiated with respect to z.
         functions: of z (or q), which `subspace` takes as a third argument. Optional.
         acceleration: `(q, constants, v) -> ds/dt v`, 6, of motions by plain coordinates. Optional, as `own` is.
-        form: the runtime's own code for the same formulas, by its name (`MOTION_FORMS` in `equations/layout.py`); "kernel"
+        form: name of the runtime's own code for the same formulas (`MOTION_FORMS` in `equations/layout.py`); "kernel"
             for other motions, which are compiled from the formulas.
     """
 
@@ -146,7 +146,7 @@ class Motion(OfParts):
         return ca.diagcat(*blocks) if blocks else ca.DM(0, 0)
 
     def twist_per_rate(self, q: Any, constants: Any) -> Any:
-        """s(q), 6 x len(v): the stated subspace, or the derivative of the pose."""
+        """s(q), 6 x len(v): the given subspace, or the derivative of the pose."""
         if self.subspace is None:
             return self.differentiated_subspace(q, constants)
         A = ca.DM.eye(self.v_size) if self.through is None else self.through(constants)

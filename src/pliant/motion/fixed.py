@@ -1,4 +1,4 @@
-"""No coordinates: a frame that is fixed to its base, so that the wrench between the two is computed separately."""
+"""No coordinates: a separate frame that is fixed to its base, so that the wrench between the two is computed."""
 
 from __future__ import annotations
 

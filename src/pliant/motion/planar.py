@@ -27,7 +27,7 @@ def _planar(name: str, along: int, normal: int) -> Motion:
         return ca.horzcat(ca.vertcat(slides, ca.DM(3, 2)), turn)
 
     def locate(R: np.ndarray, p: np.ndarray, near: np.ndarray) -> np.ndarray:
-        # about the normal z turns towards x, but away from y
+        # a positive rotation turns z towards x (about y), but away from y (about x)
         angle = np.arctan2(R[along, 2], R[2, 2]) * (1 if along == 0 else -1)
         turns = np.round((near[2] - angle) / (2 * np.pi))
         return np.array([p[along], p[2], angle + 2 * np.pi * turns])
