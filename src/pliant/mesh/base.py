@@ -35,11 +35,11 @@ ALL, ENDS = "all", "ends"
 
 
 class MeshBase(Framed, FromFiles, Placement, Repeated):
-    """Common part of the meshes: nodes with mass, and something elastic on every edge.
+    """Common part of the meshes: nodes with mass, and an elastic element on every edge.
 
     The drawing is placed in the parent frame by `position` and `rotation` and starts there at rest. Nodes are called
     `mesh.n1`, `mesh.n2`, ... in the order of the drawing, those of a set also `mesh.set_1`, ... (`mesh.set` if there is
-    one), and the frame `mesh` is where the drawing's origin was placed, fixed to the parent.
+    only one). The frame `mesh` is at the drawing's origin, fixed to the parent.
     """
 
     drawing: MeshDrawing
@@ -76,7 +76,7 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
     # -- contents of files ------------------------------------------------------------------------------------------
 
     def with_files(self, source: Source, value: Callable[[Scalar], float]) -> Self:
-        """The mesh with its nodes and edges read, and the members of its sets."""
+        """The mesh with its nodes and edges, and the members of its sets."""
         try:
             lattice = self.drawing.lattice(source, value)
         except FileProblem as problem:
@@ -109,7 +109,7 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
         return self._lattice is not None
 
     def without_files(self) -> Self:
-        """The mesh with its drawing, and sets that the drawing's file names, as lists."""
+        """The mesh with its drawing, and the sets that refer to labels of the file, as lists."""
         if not self.is_read:
             return self
         sets = {
@@ -240,7 +240,7 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
 
     @abstractmethod
     def add_nodes(self, build: Build, name: str, placed: PlacedMesh) -> list[tuple[int, Pose]]:
-        """Add the nodes with their mass; returns for each its node of the system and its placement on it."""
+        """Add the nodes with their mass; return the node of the system of each, and the placement on it."""
 
     @abstractmethod
     def add_edges(self, build: Build, name: str, placed: PlacedMesh, frames: list[tuple[int, Pose]]) -> None:
@@ -328,7 +328,7 @@ class PlacedMesh:
 
 
 def place(mesh: MeshBase, build: Build) -> PlacedMesh:
-    """The initial positions of all nodes."""
+    """The mesh at its initial position in the world."""
     lattice = mesh.lattice
     size = [x if isinstance(x, ca.SX | ca.DM) else float(x) for x in mesh.drawing.size(build.value)]
     local = ca.vertcat(*[size[k] * ca.DM(lattice.shares[:, k]).T for k in range(3)])
@@ -346,8 +346,8 @@ def place(mesh: MeshBase, build: Build) -> PlacedMesh:
         points = ca.repmat(at[1], 1, len(own)) + at[0] @ (R_holder.T @ apart)
         held |= {i: (holder, (turned, point)) for i, point in zip(own, ca.horzsplit(points), strict=True)}
     first, second = lattice.edges[:, 0], lattice.edges[:, 1]
-    told_apart = np.column_stack([np.round(lattice.shares[second] - lattice.shares[first], 12), mesh._edge_sets])
-    _, examples, kind = np.unique(told_apart, axis=0, return_index=True, return_inverse=True)
+    features = np.column_stack([np.round(lattice.shares[second] - lattice.shares[first], 12), mesh._edge_sets])
+    _, examples, kind = np.unique(features, axis=0, return_index=True, return_inverse=True)
     vectors = local[:, second[examples].tolist()] - local[:, first[examples].tolist()]
     lengths = ca.sqrt(ca.sum1(vectors * vectors))
     kind = kind.ravel()

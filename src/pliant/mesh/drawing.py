@@ -62,15 +62,15 @@ class DrawingBase(Part):
 
 
 class FileDrawing(DrawingBase):
-    """A wireframe from a file: lines of IGES, lines, curves and blocks of DXF, sides of STL, OBJ and PLY faces, edges of what
-    meshio reads."""
+    """A wireframe from a file: lines of IGES, lines, curves and blocks of DXF, sides of STL, OBJ and PLY faces, edges of
+    the formats that meshio reads."""
 
     file: str
     """The file, in the folder of the model or below."""
     tolerance: Length | None = None
-    """Ends of lines nearer than this are one node [m]; otherwise a millionth of the drawing's size."""
+    """Ends of lines closer than this are merged into one node [m]; default: a millionth of the drawing's size."""
     unit: str | None = None
-    """Unit of the file's numbers, where the file does not say it or says it wrongly."""
+    """Unit of the file's numbers, if the file does not state it or states it wrongly."""
     split: StrictBool = False
     """Whether lines of the file that cross or touch each other get a node there."""
     scale: Number = 1
@@ -90,7 +90,7 @@ class FileDrawing(DrawingBase):
         return Lattice(found.nodes, found.edges, found, found.faces)
 
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
-        """The scale, three times."""
+        """The scale, along all axes."""
         return (value(self.scale),) * 3
 
     def without_files(self, found: Lattice) -> DrawingBase:
@@ -104,7 +104,7 @@ class FileDrawing(DrawingBase):
 
 
 class ListedDrawing(DrawingBase):
-    """Nodes and edges one by one, for small meshes; results contain drawings from files in this form."""
+    """Lists of nodes and edges, for small meshes; results contain drawings from files in this form."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -117,11 +117,11 @@ meshes:
 """
 
     nodes: tuple[LengthVector, ...]
-    """Places of the nodes [m]."""
+    """Positions of the nodes [m]."""
     edges: tuple[tuple[NodeNumber, NodeNumber], ...]
     """Numbers of the two nodes of each edge, from 1 on."""
     faces: tuple[tuple[NodeNumber, NodeNumber, NodeNumber], ...] = ()
-    """Numbers of the nodes of the triangles of its surface, where it has one."""
+    """Numbers of the nodes of the triangles of its surface, if it has one."""
     scale: Number = 1
     """Factor on all lengths [-]."""
 
@@ -150,7 +150,7 @@ meshes:
         return Lattice(shares, edges, faces=faces)
 
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
-        """The scale, three times."""
+        """The scale, along all axes."""
         return (value(self.scale),) * 3
 
 
@@ -160,9 +160,9 @@ class RectangleDrawing(DrawingBase):
     rectangle: tuple[Length, Length]
     """Lengths along x and y [m]."""
     cells: tuple[Count, Count]
-    """Number of meshes along x and y; there is one more node."""
+    """Number of cells along x and y; there is one more node along each."""
     diagonals: StrictBool = False
-    """Whether every mesh has its two diagonals as edges too."""
+    """Whether the two diagonals of every cell are also edges."""
 
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
         """Grid of nodes, with x running faster than y."""
@@ -183,9 +183,9 @@ class BlockDrawing(DrawingBase):
     block: LengthVector
     """Lengths along x, y and z [m]."""
     cells: tuple[Count, Count, Count]
-    """Number of cells along x, y and z; there is one more node."""
+    """Number of cells along x, y and z; there is one more node along each."""
     diagonals: StrictBool = False
-    """Whether every face of a cell has its two diagonals as edges too."""
+    """Whether the two diagonals of every face of a cell are also edges."""
 
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
         """Grid of nodes, with x running fastest, then y, then z."""
@@ -233,11 +233,11 @@ meshes:
         return Lattice(shares, np.concatenate([along, around]))
 
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
-        """The radius, three times."""
+        """The length of the spokes, along all axes."""
         return (value(self.web),) * 3
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Radius above zero."""
+        """Length above zero."""
         yield from positive(self, value, "web")
 
 
@@ -247,7 +247,7 @@ MeshDrawing: TypeAlias = Annotated[
 
 
 def grid(cells: tuple[int, int, int], *, diagonals: bool) -> Lattice:
-    """A regular grid of nodes, x fastest, with edges along the axes and perhaps across every face."""
+    """A regular grid of nodes, x fastest, with edges along the axes and, optionally, the diagonals of every face."""
     counts = [c + 1 for c in cells]
     check_size(int(np.prod([float(c) for c in counts])))
     index = np.arange(counts[0] * counts[1] * counts[2]).reshape(counts[2], counts[1], counts[0])

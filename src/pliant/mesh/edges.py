@@ -1,4 +1,4 @@
-"""Values of some edges of a mesh that differ from those of the others."""
+"""Values for some edges of a mesh that differ from those of the others."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ Viscosity = Annotated[Scalar, Quantity(dim.FORCE * dim.TIME)]
 
 
 class EdgesBase(Part):
-    """Values of the edges of a set of nodes; what is not given is that of `all`, or of the mesh."""
+    """Values for the edges of a set of nodes; those not given are taken from `all`, or from the mesh."""
 
     damping_time: Time | None = None
     """Stiffness-proportional damping, instead of the mesh's [s]."""
     viscosity: Viscosity | None = None
     """Damping along the edge, in addition to `damping_time`: force per rate of strain [N s]; with a power p, N s^p."""
     damping_power: Number | None = None
-    """Power of the rate of strain in the force of `viscosity`, 1 by default [-]. With another one `viscosity`
+    """Power of the rate of strain in the force of `viscosity`, 1 by default [-]. With another power, `viscosity`
     replaces `damping_time` along the edge."""
     input: ForceSignal | None = None
     """Force that pulls the ends of every edge together, which may vary in time [N]."""
     rest: Length | None = None
     """Length of every edge without tension [m]."""
     tightness: Number | None = None
-    """Alternatively, this length relative to that in the drawing [-]; below 1 the edges are stretched at the start."""
+    """Alternatively, that length relative to the one in the drawing [-]; below 1 the edges are stretched at the start."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Validate the ranges of the numbers."""
+        """Values within their ranges, and one of `rest` and `tightness`."""
         yield from positive(self, value, "rest", "tightness", "damping_power")
         for field in ("damping_time", "viscosity"):
             given = getattr(self, field)
@@ -60,19 +60,19 @@ class EdgesBase(Part):
 
     @property
     def is_driven(self) -> bool:
-        """Whether there is a force on the edges."""
+        """Whether an input acts on the edges."""
         return self.input is not None and self.input != 0
 
     def rest_length(self, build: Build, length: Any, tightness: Any) -> Any:
-        """Length without tension [m] of an edge with this length in the drawing [m]; `tightness`: of the mesh."""
+        """Length without tension [m] of an edge with this length in the drawing [m]; `tightness`: that of the mesh."""
         if self.rest is not None:
             return build.value(self.rest)
         return (tightness if self.tightness is None else build.value(self.tightness)) * length
 
     def damping(self, build: Build, length: Any, damping_time: Scalar) -> tuple[Any, Any, Any]:
-        """Time of damping along the edge [s], coefficient on the rate of its length [N (s/m)^power], and the power.
+        """Damping time along the edge [s], coefficient on the rate of its length [N (s/m)^power], and the power.
 
-        damping_time: the mesh's [s].
+        damping_time: that of the mesh [s].
         """
         time = build.value(damping_time if self.damping_time is None else self.damping_time)
         if self.viscosity is None:
@@ -83,7 +83,7 @@ class EdgesBase(Part):
 
 
 class MembraneEdges(EdgesBase):
-    """Values of the edges of a set of nodes in a membrane: of edges with both ends in it."""
+    """Values for the edges of a membrane with both ends in a set of nodes."""
 
     stiffness: Annotated[Scalar, Quantity(dim.FORCE)] | None = None
     """Force per unit of strain, instead of the mesh's [N]."""
@@ -112,7 +112,7 @@ meshes:
 
 
 class ShellEdges(EdgesBase):
-    """Values of the edges of a set of nodes in a shell: of edges with both ends in it."""
+    """Values for the edges of a shell with both ends in a set of nodes."""
 
     model: RodModel | None = None
     """Rod model of every edge instead of a beam: the rod begins at one node, and constraints connect it to the other.

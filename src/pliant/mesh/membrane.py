@@ -41,8 +41,8 @@ class Membrane(MeshBase):
     tightness: Number = 1
     """Rest lengths relative to the lengths in the drawing [-]; below 1 the membrane is stretched at the start."""
     edges: dict[Name, MembraneEdges] = Field(default_factory=dict)
-    """Values of edges that differ, by the name of a set of nodes: of the edges with both ends in it. `all` are all edges, whose
-    values those of other sets replace one by one. A single edge is the set of its two nodes."""
+    """Different values for some edges, by the name of a set of nodes: for the edges with both ends in it. `all` applies to all
+    edges; other sets override its values one by one. A single edge is the set of its two nodes."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -80,7 +80,7 @@ outputs:
         return MembraneEdges()
 
     def material_needs(self) -> tuple[tuple[str, ...], ...]:
-        """Besides density, stiffness if it is not given."""
+        """Density if no mass is given, and Young's modulus if no stiffness is given."""
         return (*super().material_needs(), *((("youngs_modulus",),) if self.stiffness is None else ()))
 
     def add_nodes(self, build: Build, name: str, placed: PlacedMesh) -> list[tuple[int, Pose]]:
@@ -138,7 +138,7 @@ outputs:
     def _edge_laws(
         self, build: Build, placed: PlacedMesh
     ) -> tuple[dict[int, list[Any]], dict[int, FrameForce], dict[int, int]]:
-        """For each type of edge: stiffness [N/m], rest length [m], time of damping [s], transition width [m], coefficient and
+        """For each type of edge: stiffness [N/m], rest length [m], damping time [s], transition width [m], coefficient and
         power of the damper. For each entry of `edges`: the type of force, and its signal."""
         laws: dict[int, list[Any]] = {}
         kinds: dict[int, FrameForce] = {}

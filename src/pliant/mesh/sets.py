@@ -113,7 +113,7 @@ class LabelledSet(NodeSetBase):
     """The name, as `pliant mesh FILE` lists it."""
 
     def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
-        """The nodes of that name, in rising order."""
+        """The nodes of that name, in ascending order."""
         if self.label not in labels:
             known = ", ".join(list(labels)[:12])
             raise FileProblem(

@@ -48,13 +48,13 @@ class Shell(MeshBase):
 
     type: Literal["shell"] = "shell"
     normal: Axis = "z"
-    """Direction that the y axis of the edges' sections is nearest to, in the drawing's axes; for edges along it, x or y."""
+    """Direction, in the drawing's axes, that the y axes of the edges' sections are closest to; for edges along it, x or y."""
     node_inertia: tuple[Inertia, Inertia, Inertia] | None = None
     """Rotary inertia of every node about its own x, y and z axes, those of the drawing at the start, in addition to
     that of the edges [kg m^2]."""
     edges: dict[Name, ShellEdges] = Field(default_factory=dict)
-    """Values of edges that differ, by the name of a set of nodes: of the edges with both ends in it. `all` are all edges, whose
-    values those of other sets replace one by one. A single edge is the set of its two nodes."""
+    """Different values for some edges, by the name of a set of nodes: for the edges with both ends in it. `all` applies to all
+    edges; other sets override its values one by one. A single edge is the set of its two nodes."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -74,7 +74,7 @@ meshes:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Beams need a section and a material."""
+        """Edges need a section; node masses exclude rods; inertias are possible for a body."""
         yield from super().problems(value)
         if self.section is None and self.material is None:
             yield (), "the edges have no section", "give `section` and `material`"
@@ -103,7 +103,7 @@ meshes:
         return own
 
     def material_needs(self) -> tuple[tuple[str, ...], ...]:
-        """Besides density, both moduli."""
+        """Density if no mass is given, and both moduli."""
         return (*super().material_needs(), ("youngs_modulus",), ("poissons_ratio", "shear_modulus"))
 
     def add_nodes(self, build: Build, name: str, placed: PlacedMesh) -> list[tuple[int, Pose]]:
@@ -312,7 +312,7 @@ def beam_stiffness(section: SectionProperties, length: Any) -> Any:
     ends.
 
     Bending by a constant moment causes no displacement there; a transverse force adds `L^3 / (12 EI)` and `L / (kGA)`. The
-    section's axes are its principal axes of bending. Coupling of the shears along these axes is neglected, which is small except
+    section's axes are its principal axes of bending. The coupling of the shears along these axes is neglected; it is small except
     in very short beams.
     """
     shear_x, shear_y, stretch, bend_x, bend_y, twist = section.stiffness

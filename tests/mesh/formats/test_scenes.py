@@ -90,11 +90,11 @@ NESTED = "".join(
 )
 HOSTILE = {
     "entities.dae": (DAE.replace("<COLLADA", '<!DOCTYPE c [<!ENTITY a "b">]><COLLADA', 1).encode(), "document type"),
-    "archive.dae": (b"PK\x03\x04" + b"a" * 100, "no text"),
+    "archive.dae": (b"PK\x03\x04" + b"a" * 100, "not text"),
     "nested.dae": (DAE.replace("<library_v", f"<library_nodes>{NESTED}</library_nodes><library_v", 1).encode(), "instances"),
     "cut.dae": (DAE[:700].encode(), "is damaged"),
     "huge.glb": (glb({"accessors": [{"count": 10**12, "type": "VEC3", "componentType": 5126}]}), "too large"),
-    "loop.glb": (glb({"scenes": [{"nodes": [0]}], "nodes": [{"children": [1]}, {"children": [0]}]}), "no tree"),
+    "loop.glb": (glb({"scenes": [{"nodes": [0]}], "nodes": [{"children": [1]}, {"children": [0]}]}), "do not form a tree"),
     "words.glb": (b"glTF" + b"\xff" * 40, "is not a glTF file"),
     "none.gltf": (b"[]", "is not a glTF file"),
     "outside.gltf": (

@@ -88,6 +88,6 @@ def _read(path: Path) -> Drawing:
 
 
 def _text(data: bytes) -> str:
-    """The text of a file. Other characters than line ends at which Python would split lines, such as 0x85, become spaces."""
+    """The text of a file. Characters other than line ends at which Python splits lines, such as 0x85, become spaces."""
     lines = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").decode("latin-1")
     return lines.translate(dict.fromkeys((0x0B, 0x0C, 0x1C, 0x1D, 0x1E, 0x85), " "))

@@ -30,7 +30,7 @@ _VERSION = re.compile(r"^(\s*\$ACADVER\s*\n\s*1\s*\n\s*)AC10(?:0\d|1[0-4])\b", r
 _ENTITIES = re.compile(r"^\s*2\s*\n\s*ENTITIES\s*$", re.MULTILINE)
 
 Chain = Iterable[Any]
-"""Points in a row."""
+"""A sequence of points."""
 
 
 def read_dxf(text: str, what: str) -> Drawing:
@@ -136,7 +136,7 @@ class _Lines:
         self.ignored[thing] = self.ignored.get(thing, 0) + 1
 
     def drawing(self, unit: str) -> Drawing:
-        """All of it."""
+        """The imported data as a drawing."""
         chains = [chain for _, chain in self.chains]
         starts = np.cumsum([0] + [len(chain) for chain in chains])
         lines = [np.column_stack([np.arange(a, b - 1), np.arange(a + 1, b)]) for a, b in pairwise(starts)]
@@ -176,7 +176,7 @@ def _spline(entity: Any) -> Iterator[Chain]:
 
 
 def _polyline(entity: Any) -> Iterator[Chain]:
-    """Straight polylines entire, others as lines and arcs; for those that represent faces the sides of these."""
+    """Straight polylines as one chain, others as lines and arcs; those that represent faces as the sides of the faces."""
     if entity.dxftype() == "POLYLINE" and (entity.is_poly_face_mesh or entity.is_polygon_mesh):
         from ezdxf.render import MeshBuilder
 

@@ -1,6 +1,6 @@
 """COLLADA (.dae) and glTF (.gltf, .glb) surfaces through trimesh: all triangles of their scene, at their positions in it.
 
-COLLADA files state their unit, those of glTF are in metres. Axes are those of the file, as in other readers of robots.
+COLLADA files state their unit; glTF files are in metres. Axes are those of the file, as in other readers of robots.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def read_scene(data: bytes, what: str, path: Path) -> Drawing:
     except FileProblem as problem:
         raise MeshProblem(str(problem), problem.hint) from None
     except Exception:  # any exception of the readers on damaged files, including recursion errors
-        raise MeshProblem(f"{what} is damaged, or has what is not read", HINT) from None
+        raise MeshProblem(f"{what} is damaged, or has unsupported content", HINT) from None
     if 3 * len(faces) > MAX_EDGES:
         raise MeshProblem(f"{what} is too large ({len(faces)} triangles)", f"at most {MAX_EDGES // 3}")
     if not len(faces):
@@ -59,7 +59,7 @@ def _unit(scene: Any) -> float:
 
 
 class _SiblingFiles:
-    """Files that a scene refers to, in its folder only. trimesh requires them by `get`, or as a mapping."""
+    """Files that a scene refers to, in its folder only. trimesh reads them by `get`, or as a mapping."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -67,7 +67,7 @@ class _SiblingFiles:
     def get(self, name: str) -> bytes:
         path = (self.folder / name).resolve()
         if not path.is_relative_to(self.folder.resolve()):
-            raise FileProblem("it names a file outside of its folder", HINT)
+            raise FileProblem("it refers to a file outside of its folder", HINT)
         check_file(path, f"the file {path.name}", "drawing")
         return path.read_bytes()
 
@@ -78,7 +78,7 @@ class _SiblingFiles:
 def _check_markup(data: bytes, what: str) -> None:
     """Reject document types, archives, and nodes that repeat others without limit."""
     if b"\0" in data or not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        raise MeshProblem(f"{what} is not a COLLADA file: it is no text in UTF-8", HINT)
+        raise MeshProblem(f"{what} is not a COLLADA file: it is not text in UTF-8", HINT)
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
         raise MeshProblem(f"{what} has a document type or entities, which are not read", "remove its <!DOCTYPE ...>")
     if data.count(b"<instance_node") > REPEATS:
@@ -100,4 +100,4 @@ def _check_tree(data: bytes, what: str, kind: str) -> None:
     if sum(counts) > 3 * MAX_EDGES or min(counts, default=0) < 0:
         raise MeshProblem(f"{what} is too large ({sum(counts)} values)", f"at most {3 * MAX_EDGES}")
     if len(set(children)) != len(children) or set(roots) & set(children):
-        raise MeshProblem(f"{what} has nodes that are no tree", HINT)
+        raise MeshProblem(f"{what} has nodes that do not form a tree", HINT)

@@ -46,7 +46,7 @@ def read_volume(path: Path, what: str) -> Drawing:
             f"{what} is broken, or does not have the format of its suffix{why}", "export it again"
         ) from None
     if points.ndim != 2 or points.shape[1] not in (2, 3):
-        raise MeshProblem(f"{what} has points that are not in space")
+        raise MeshProblem(f"{what} has points without two or three coordinates")
     points = np.column_stack([points, np.zeros((len(points), 3 - points.shape[1]))])
     lines, ignored = [np.zeros((0, 2), dtype=int)], dict[str, int]()
     for kind, cells in blocks:

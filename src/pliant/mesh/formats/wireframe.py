@@ -37,7 +37,7 @@ class Drawing:
     Attributes:
         points: k x 3, in the file's unit.
         lines: m x 2 indices of points.
-        loose: j x 3, points drawn by themselves.
+        loose: j x 3, isolated points.
         unit: the unit stated in the file ("mm", "inch", ...), empty if none.
         ignored: types of other entities, and the number of each.
         labels: indices of points by their labels in the file: layers, groups, sets.
@@ -70,8 +70,8 @@ class Wireframe:
         tolerance: ends closer than this were merged [m].
         ignored: types of other entities in the file, and the number of each.
         labels: indices of nodes by their labels in the file (layers, groups, sets), each ascending.
-        faces: k x 3 indices of nodes, the triangles of the file, or into which its faces are cut; those of which two corners are
-            one node are omitted.
+        faces: k x 3 indices of nodes, the triangles of the file, or those into which its faces are cut; triangles with two
+            corners at the same node are omitted.
     """
 
     nodes: np.ndarray
@@ -160,7 +160,7 @@ def _whole(faces: np.ndarray) -> np.ndarray:
 
 
 def merging(points: np.ndarray) -> float:
-    """Default distance within which ends are one node."""
+    """Default distance within which ends are merged into one node."""
     return DEFAULT_TOLERANCE * float(np.linalg.norm(np.ptp(points, axis=0)))
 
 
@@ -173,8 +173,8 @@ def check_counts(points: int, lines: int, what: str) -> None:
 def check_coordinates(points: np.ndarray, scale: float, what: str) -> None:
     """Reject points (n x 3, in units of `scale` metres) with implausible coordinates."""
     with np.errstate(invalid="ignore"):  # infinite times zero
-        meant = np.all(np.abs(points) * min(scale, 1.0) < LARGEST / max(scale, 1.0))
-    if not meant:
+        plausible = np.all(np.abs(points) * min(scale, 1.0) < LARGEST / max(scale, 1.0))
+    if not plausible:
         raise MeshProblem(f"{what} has a coordinate that is not finite, or implausibly large")
 
 
