@@ -1,1 +1,1 @@
-"""Pictures of robots. Matplotlib is imported when something is drawn, not before."""
+"""Pictures of robots. Matplotlib is imported only when something is drawn."""

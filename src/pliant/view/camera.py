@@ -78,8 +78,8 @@ def choose_camera(
     if normal is None:
         # slides are represented by the positions that they reach
         reach = _spread(points) or 1.0
-        led_to = [points.mean(axis=0) + reach * axis for axis in slides]
-        normal = _plane_normal(np.concatenate([points, *(place[None] for place in led_to)]), gravity)
+        reached = [points.mean(axis=0) + reach * axis for axis in slides]
+        normal = _plane_normal(np.concatenate([points, *(place[None] for place in reached)]), gravity)
     if normal is None:
         up = -_unit(gravity) if np.linalg.norm(gravity) > 0 else np.array([0.0, 0.0, 1.0])
         ahead = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.9 else np.array([0.0, 1.0, 0.0])

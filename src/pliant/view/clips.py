@@ -52,7 +52,7 @@ class Clip:
 
 
 def run_clip(eqs: Equations, run: Result, *, name: str = "motion", most: int = MOST_FRAMES) -> Clip:
-    """A simulated run, at `most` times or as many as its meshes allow."""
+    """A simulated run, at up to `most` times, fewer for large meshes."""
     chosen = spread_indices(run.time, min(most, most_frames(eqs)))
     return Clip(name, run.time[chosen] - run.time[0], tuple(run_scenes(eqs, run, chosen)))
 
@@ -67,7 +67,7 @@ def run_scenes(eqs: Equations, run: Result, chosen: Iterable[int]) -> Iterator[S
     """Scenes of a run at some of its saved times, with the active parameters and inputs."""
     parameters = parameters_of_run(eqs, run)
     spec = eqs.model.spec
-    # inputs are visible only in loads and tendons; without these nothing has to be evaluated again
+    # inputs are visible only in loads and tendons; without these they need not be evaluated
     inputs = run.inputs if spec.loads or spec.tendons else {}
     q, times, touching = run.q, run.time, run.contacts
     maker = SceneMaker(eqs, parameters)
@@ -124,7 +124,7 @@ def mode_clips(
 ) -> list[Clip]:
     """One period of each of the first modes about its state, slowed down or sped up to two seconds.
 
-    At `most` modes, or as many as the robot's meshes allow.
+    At most `most` modes, fewer for large meshes.
     """
     eqs = found.equations
     most = min(most, max(1, most_frames(eqs) // (MODE_FRAMES + 1)))
@@ -154,7 +154,7 @@ def mode_positions(
     for angle in angles:
         q = bound.increment(rest, amplitude * found.phase(mode, angle))
         if bound.m:
-            with suppress(AssemblyError):  # beyond where the loop closes, the straight line towards it is shown
+            with suppress(AssemblyError):  # where a loop cannot be closed, the linear motion is shown
                 q = assemble(eqs, bound, found.state.t, q, np.zeros(bound.nv)).q
         positions.append(q)
     return positions

@@ -13,7 +13,7 @@ PALETTE = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#F0E442", "#D55E00")
 SOFT = "#CC79A7"
 INK, PALE, HELD = "#2B2B2B", "#8A8A8A", "#D55E00"
 PUSH = "#A3195B"
-"""Colour of forces of contacts."""
+"""Colour of contact forces."""
 AXES = ("#D55E00", "#009E73", "#0072B2")
 
 SCALE = np.array(
@@ -23,7 +23,7 @@ SCALE = np.array(
     ],
     dtype=float,
 )  # fmt: skip
-"""From low to high (viridis without its darkest part, 0 to 255); its lightness increases uniformly, so it works in grey as well."""
+"""Scale from low to high (viridis without its darkest part, 0 to 255); its lightness increases uniformly, as grey requires."""
 
 
 def group_colours(names: Iterable[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Figures of matplotlib inside pages."""
+"""Matplotlib figures in pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def figure_html(draw: Callable[[], Any], words: str) -> str:
-    """The drawing of a function as an image, with `words` as alternative text."""
+    """The figure that a function draws as an image, with `words` as alternative text."""
     with style():
         return _image(draw(), words)
 

@@ -61,7 +61,7 @@ def film(
     """Write a run as a film (.mp4 or .gif) atomically; returns its number of frames.
 
     fps: frames per second. speed: seconds of motion per second of film. Between saved times the nearest one is shown.
-    view, labels, frames: as of `sketch`. size: width and height [pixels]; by default the shape of the content, up to 960 x 720.
+    view, labels, frames: as in `sketch`. size: width and height [pixels]; by default the shape of the content, up to 960 x 720.
     """
     target = Path(path)
     if target.suffix not in (".mp4", ".gif"):
@@ -120,7 +120,7 @@ def _pictures(
     high = high + [0.0, CLOCK * max(high[1] - low[1], (high[0] - low[0]) * HEIGHT / WIDTH)]
     shape = (high - low) + 0.12 * size
     scale = min(WIDTH / shape[0], HEIGHT / shape[1])
-    # encoders want an even number of pixels
+    # encoders require an even number of pixels
     width, height = (2 * round(x / 2) for x in (scale * shape if look.size is None else look.size))
     dots = RESOLUTION * max(width / WIDTH, height / HEIGHT)  # text and lines scale with the picture
     last, frame = -1, np.zeros((height, width, 3), dtype=np.uint8)

@@ -60,7 +60,7 @@ class JointMark:
 
 @dataclass(frozen=True)
 class LinkMark:
-    """A link between two points (2 x 3); `slack` if it carries nothing now because it only pulls or only pushes."""
+    """A link between two points (2 x 3); `slack` if it is one-sided and carries no load."""
 
     name: str
     kind: Literal["spring", "line", "beam"]
@@ -70,7 +70,7 @@ class LinkMark:
 
 @dataclass(frozen=True)
 class TendonMark:
-    """A tendon through points (n x 3); `slack` if it carries nothing now."""
+    """A tendon through points (n x 3); `slack` if it carries no load."""
 
     name: str
     points: np.ndarray
@@ -79,14 +79,14 @@ class TendonMark:
 
 @dataclass(frozen=True)
 class MeshMark:
-    """A net.
+    """A mesh.
 
     Attributes:
         name: the mesh's name.
         nodes: n x 3 [m].
-        edges: pairs of nodes that edges join (m x 2).
+        edges: indices of the two nodes of each edge (m x 2).
         held: indices of the nodes that are fixed to frames.
-        slack: indices of the edges that carry nothing now because they only pull.
+        slack: indices of the edges that can only pull and carry no load.
     """
 
     name: str
@@ -156,8 +156,8 @@ class Scene:
 
 
 def push_scale(scenes: Sequence[Scene]) -> float:
-    """Force of contacts [N] of the longest arrow: nine of ten scenes have no larger one. Forces of impacts are larger, and would
-    make all others too small to be visible."""
+    """Contact force [N] of the longest arrow: 90 % of the scenes have no larger one. With those of impacts, which are larger, the
+    arrows of all others would be too short to be visible."""
     strongest = [max(float(np.linalg.norm(push.force)) for push in scene.pushes) for scene in scenes if scene.pushes]
     return float(np.percentile(strongest, 90)) if strongest else 0.0
 

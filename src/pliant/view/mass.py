@@ -24,8 +24,8 @@ Lump = tuple[Any, Any]
 
 @dataclass(frozen=True)
 class MassBudget:
-    """Masses [kg], and the centre of mass [m] in the world as the model starts (constraints may still move it); None where
-    there is no mass, or where the initial coordinates of rods do not determine all of their mass."""
+    """Masses [kg], and the centre of mass [m] in the world at the model's start, before constraints move it; None if there is
+    no mass, or if the initial coordinates of rods do not determine the position of all of their mass."""
 
     bodies: float
     rods: float
@@ -64,7 +64,7 @@ def _bodies(build: Build) -> Iterator[Lump]:
 
 
 def _rod(build: Build, name: str) -> Iterator[Lump]:
-    """Points of mass along a rod, from its shape, or from the pieces of its model if it has other initial values."""
+    """Point masses along a rod, from its shape, or from the pieces of its model if it has other initial values."""
     rod = build.robot.rods[name]
     properties = rod_properties(rod, name, build)
     along = list(_gauss(properties))

@@ -22,7 +22,7 @@ Paint = Callable[[Any, float], None]
 def net_paints(mesh: MeshMark, camera: Camera, depths: np.ndarray) -> Iterator[tuple[int, Paint]]:
     """Functions that draw parts of a net on axes, each with the number of bodies behind it.
 
-    depths: of the bodies, in rising order [m].
+    depths: of the bodies, in ascending order [m].
     """
     points = camera.project(mesh.nodes)
     near = mesh.nodes @ camera.toward

@@ -24,7 +24,7 @@ class MeshIndices:
         self.name, self.edges, self.held = name, mesh.lattice.edges, mesh.held_nodes
         entries = [model.frames[f"{name}.n{i + 1}"] for i in range(len(mesh.lattice.shares))]
         self.nodes = np.array([entry.node for entry in entries])
-        # placements are nine numbers of a rotation and three of a place
+        # a placement is nine numbers of a rotation and three of a position
         self.places = np.array([entry.constants for entry in entries])[:, None] + np.arange(9, 12)
         kinds = (rope_force(), driven_rope_force(with_input=False), driven_rope_force(with_input=True))
         ropes = [f.constants for f in model.system.frame_forces if f.source == name and f.kind in kinds]
@@ -35,7 +35,7 @@ class MeshIndices:
         assert len(self.roped) == len(self.ropes), "a membrane has a rope on every edge"
 
     def mark(self, poses: Pose, theta: np.ndarray) -> MeshMark:
-        """The net where the model's nodes have these poses, with these constants."""
+        """The mesh for these poses of the model's nodes and these constants."""
         rotations, positions = poses
         points = positions[self.nodes] + np.einsum("nij,nj->ni", rotations[self.nodes], theta[self.places])
         ends = points[self.edges[self.roped]]

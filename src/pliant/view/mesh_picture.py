@@ -94,7 +94,7 @@ def _panel(ax: Any, name: str, mesh: MeshBase, places: np.ndarray) -> None:
 
 
 def _compass(ax: Any, camera: Camera, points: np.ndarray) -> None:
-    """The drawing's axes beside its lower left corner: sets are chosen by places in them."""
+    """The drawing's axes beside its lower left corner: sets are defined by positions in them."""
     low, high = points.min(axis=0), points.max(axis=0)
     length = 0.08 * float(np.max(high - low))
     arms = length * camera.project(np.eye(3))

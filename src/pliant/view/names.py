@@ -11,11 +11,11 @@ import numpy as np
 from pliant.view import outlines
 
 SAMPLES = 12
-"""Number of points on a line between two corners that are tested for covering by a name."""
+"""Number of points on a line between two corners that are tested for being covered by a name."""
 OVER_A_NAME = 1000
-"""Penalty of a name on another one, larger than on any part."""
+"""Penalty of covering another name, larger than that of covering any part."""
 FAR_AWAY = 300
-"""Penalty of a position further from the part, between those on parts and on names."""
+"""Penalty of a position farther from the part: between the penalties of covering parts and names."""
 FURTHER = 2.5
 """Distance of such positions from their part, as a multiple of the usual gap."""
 LETTER, LINE = 0.022, 0.036
@@ -40,7 +40,7 @@ class NameLabel:
 
 
 class OccupiedSpace:
-    """Occupied space of a picture: lines through points of parts (n x 2 each) [m], and names. size: of the picture [m]."""
+    """Occupied space of a picture: lines through points of parts (n x 2 each) [m], and names. size: that of the picture [m]."""
 
     def __init__(self, parts: Sequence[np.ndarray], size: float) -> None:
         share = np.linspace(0, 1, SAMPLES)[:, None, None]
@@ -68,7 +68,7 @@ class OccupiedSpace:
 def place_names(rooms: Sequence[OccupiedSpace], pictures: Sequence[Sequence[NameLabel]]) -> list[list[np.ndarray]]:
     """Positions (2) [m] of the centres of names on several pictures of the same parts, for each picture by part.
 
-    A name is at the same relative position of its part on all of them: where it covers least in total.
+    A name has the same position relative to its part on all of them: the one that covers least in total.
     """
     found: list[list[np.ndarray]] = [[] for _ in rooms]
     for part in zip(*pictures, strict=True):
@@ -97,9 +97,10 @@ def first_of_each(named: Sequence[NameLabel]) -> list[NameLabel]:
 
 
 def name_places(named: NameLabel, room: OccupiedSpace, sign: float) -> list[np.ndarray]:
-    """Middles of a name beside its part, the usual one first; always as many, and none of them jumps when the part turns.
+    """Candidate centres of a name beside its part, the preferred one first; their number is fixed, and none jumps when the part
+    turns.
 
-    sign: 1 or -1, for the side of the part that is the usual one.
+    sign: 1 or -1, for the preferred side of the part.
     """
     return [*_around(named, room, sign), *_around(named, room, sign, FURTHER), *_beyond(named, room, FURTHER)]
 
@@ -134,7 +135,7 @@ def _beyond(named: NameLabel, room: OccupiedSpace, ring: float) -> list[np.ndarr
 
 
 def _first_side(named: NameLabel) -> float:
-    """The sign for the right of a part, or above it, as it stands first."""
+    """The sign of the side that is to the right of a part, or above it, on the first picture."""
     beside = _across(named.points)
     return -1.0 if beside[0] < -1e-9 or (abs(beside[0]) <= 1e-9 and beside[1] < 0) else 1.0
 

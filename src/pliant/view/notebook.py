@@ -43,7 +43,7 @@ def equations_html(eqs: Equations) -> str:
 
 
 def equilibrium_html(found: Equilibrium) -> str:
-    """An equilibrium: its outputs and coordinates, and how it looks."""
+    """An equilibrium: its outputs and coordinates, and a view."""
     outputs = [(name, _numbers(value)) for name, value in list(found.outputs.items())[:MOST_ROWS]]
     rows = [(name, _numbers(value)) for name, value in list(found.coordinates.items())[:MOST_ROWS]]
     words = f"<p>{text(found.message)}</p>"
@@ -73,7 +73,7 @@ def modes_html(found: Modes) -> str:
 
 
 def result_html(run: Result) -> str:
-    """A run: what happened, and how it moved."""
+    """A run: a summary, and the motion."""
 
     def clips() -> list[Clip]:
         eqs = derive(load_text(run.recorded.attributes["model_text"]))

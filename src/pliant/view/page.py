@@ -1,7 +1,7 @@
-"""Pages of HTML that open without network and run only our own script.
+"""HTML pages that need no network and run only the package's own script.
 
 All content of models is passed through `text` or, as data, through `block`. The page's policy allows the one script
-and the one style sheet by their checksums, so that even markup that slipped through could neither run nor load anything.
+and the one style sheet by their checksums, so that even injected markup could neither run nor load anything.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def encoded(document: str) -> bytes:
 
 
 def frame(document: str, height: int = 560) -> str:
-    """A page inside a notebook's output: apart from the notebook, allowed to run its script and nothing else."""
+    """A page inside a notebook's output, isolated from the notebook and allowed only to run its script."""
     return (
         f'<iframe sandbox="allow-scripts" srcdoc="{text(document)}" width="100%" height="{height}" '
         'style="border:0" title="robot"></iframe>'

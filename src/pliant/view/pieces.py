@@ -60,7 +60,7 @@ class Pieces:
 
 def scene_pieces(scene: Scene, size: float, curvature: float, force: float, push: float, center: np.ndarray) -> Pieces:
     """The pieces of a scene; size: of symbols [m], curvature: of the last colour [1/m], force, push: of the longest arrows of loads
-    and of contacts [N], center: the middle of what is shown [m].
+    and of contacts [N], center: the centre of the picture [m].
 
     Scenes of one robot have the same pieces in the same order for any pose.
     """
@@ -87,7 +87,7 @@ def scene_pieces(scene: Scene, size: float, curvature: float, force: float, push
 
 
 class _Maker:
-    """Sizes named `share` are relative to the robot's size."""
+    """Adds the pieces of each mark. Sizes named `share` are relative to the robot's size."""
 
     def __init__(
         self, size: float, curvature: float, force: float, push: float, center: np.ndarray, colours: dict[str, str]
@@ -157,7 +157,7 @@ class _Maker:
             self.line(np.stack([joint.place - reach, joint.child + reach]), 0.006, _bytes(PALE))
 
     def _spring_start(self, joint: JointMark) -> np.ndarray:
-        """At the parent's own place if that lies on the axis, else behind the child."""
+        """The origin of the parent if it lies on the axis, else a point behind the child."""
         assert joint.axis is not None
         way = joint.child - joint.base
         beside = way - joint.axis * (joint.axis @ way)
@@ -180,12 +180,12 @@ class _Maker:
 
     def tendon(self, tendon: TendonMark) -> None:
         pairs = np.stack([tendon.points[:-1], tendon.points[1:]], axis=1)
-        if tendon.slack:  # every other half of a span is omitted
+        if tendon.slack:  # the second half of each span is omitted
             pairs[:, 1] = pairs.mean(axis=1)
         self.line(pairs, 0.003, _bytes(PALE if tendon.slack else INK))
 
     def link(self, link: LinkMark) -> None:
-        """A slack link hangs thin and pale; it keeps its pieces, so that frames can be stacked."""
+        """A slack link is thin and pale, with the same number of pieces, so that frames can be stacked."""
         LINKS[link.kind](self, link)
         for end in link.ends:
             self.ball(end, 0.009, _bytes(INK))

@@ -94,7 +94,7 @@ def _batch(batch: Batch, low: np.ndarray, span: np.ndarray, largest: float) -> d
 
 
 def _track(values: np.ndarray, kind: str) -> dict[str, Any]:
-    """Numbers of all frames. Each copy's row is filled up to four bytes, which graphics cards require."""
+    """Numbers of all frames. Each copy's row is padded to a multiple of four bytes, which graphics cards require."""
     parts = values.shape[2]
     padding = -(parts * values.itemsize) % 4 // values.itemsize
     padded = np.pad(_still(values), ((0, 0), (0, 0), (0, padding)))
@@ -108,7 +108,7 @@ def _track(values: np.ndarray, kind: str) -> dict[str, Any]:
 
 
 def _still(values: np.ndarray) -> np.ndarray:
-    """The first frame alone, where all frames are the same."""
+    """Only the first frame, if all frames are the same."""
     return values[:1] if np.array_equal(values, np.broadcast_to(values[:1], values.shape)) else values
 
 
@@ -123,7 +123,7 @@ def round_length(length: float) -> float:
 
 
 def length_text(length: float) -> str:
-    """A length in the unit that suits it."""
+    """A length in a suitable unit."""
     if length >= 1:
         return f"{length:g} m"
     return f"{100 * length:g} cm" if length >= 0.01 else f"{1000 * length:g} mm"

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 def pose_of(
     eqs: Equations, given: Any, *, inputs: InputValues | None = None, parameters: Values | None = None
 ) -> tuple[Equations, State]:
-    """Equations with the current values in a pose, and the pose.
+    """Equations with the inputs and parameters of a pose, and the pose.
 
     given: None or "initial" (the model's start, moved onto its constraints), "equilibrium", coordinates by name, positions, a State
-    or what has one; a Result gives its final state. inputs, parameters: those of the Equilibrium or Result by default.
+    or an object that has one; a Result gives its final state. inputs, parameters: those of the Equilibrium or Result by default.
     """
     if inputs is None:
         inputs = _inputs(given)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 FEW_ROWS, MOST_ROWS, MOST_PLOTS, MOST_MODES = 12, 40, 8, 12
 """Maximum rows of an open table, rows of any table, plots of outputs, animated modes; the page states what is omitted."""
 TOGETHER = 6
-"""Inputs in one plot."""
+"""Maximum number of inputs in one plot."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def report(eqs: Equations, findings: Sequence[Any]) -> str:
 
 
 def _warnings(findings: Sequence[Any]) -> Iterator[str]:
-    """Remarks of all analyses, each with the name of its section where there are several."""
+    """Remarks of all analyses, each with the name of its section if there are several."""
     for finding in findings:
         title = f"{WRITERS[type(finding)][0]}: " if len(findings) > 1 else ""
         yield from (f"{title}{note}" for note in getattr(finding, "warnings", ()))
@@ -171,7 +171,7 @@ def _linear(eqs: Equations, found: StateSpace, name: str) -> str:
 
 
 def _names(title: str, names: Sequence[str]) -> str:
-    """A list of names; folded where it is long."""
+    """A list of names; folded if it is long."""
     listed = text(", ".join(names) or "none")
     if len(names) <= FEW_ROWS:
         return f"<p>{title}: {listed}.</p>"
@@ -230,7 +230,7 @@ def _motion_figures(run: Result) -> Iterator[str]:
 
 
 def _input_figures(run: Result) -> Iterator[str]:
-    """What drives the robot: inputs that change, those of one unit together."""
+    """Plots of the inputs that change, those of one unit together."""
     moving = [name for name, values in run.inputs.items() if np.ptp(values)]
     for unit in dict.fromkeys(run.input(name).unit for name in moving):
         names = [name for name in moving if run.input(name).unit == unit]
@@ -353,4 +353,4 @@ WRITERS: dict[type, tuple[str, Callable[[Equations, Any, str], str]]] = {
     SweepContent: ("Sweep", _sweep),
     Optimum: ("Optimum", _optimum),
 }
-"""How findings are written: the title of their section, and its content."""
+"""The title of the section of each type of finding, and the function that writes its content."""

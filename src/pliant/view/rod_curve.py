@@ -24,7 +24,7 @@ ARC_PLACES = 24
 
 
 CORNERS = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
-"""Of a rectangular section, in half sizes."""
+"""Corners of a rectangular section, relative to its half sizes."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ def rod_curve(
 def _sizes(
     sections: Mapping[str, Any], rod: Any, share: np.ndarray, value: Callable[[Any], float]
 ) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Half sizes along the section's x and y at shares of the length (n x 2) [m], radii of the hole, and whether all sections are
-    round."""
+    """Half sizes along the section's x and y at fractions of the length (n x 2) [m], radii of the hole, and whether all sections
+    are round."""
     table = sections[rod.section[0]].stations_by_arc_length() if len(rod.section) == 1 else ()
     names = [name for _, name in table] or rod.section
     lengths = [value(at) / value(rod.length) for at, _ in table]
@@ -177,7 +177,7 @@ def _smooth(places: list[Pose]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
     pieces = int(np.clip(np.ceil(POINTS / (len(kept) - 1)), COARSEST, FINEST))
     s = np.linspace(0, 1, pieces + 1)[1:, None]
     chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
-    # how far the tangents of neighbouring nodes turn, and the slopes with which a cubic piece is nearest to an arc that turns so
+    # angles between the tangents of neighbouring nodes, and slopes for which a cubic piece is closest to an arc of that angle
     turned = np.linalg.norm(np.cross(R[:-1, :, 2], R[1:, :, 2]), axis=1)
     angles = np.arctan2(turned, np.einsum("ij,ij->i", R[:-1, :, 2], R[1:, :, 2]))
     lengths = (chords / np.cos(angles / 4) ** 2)[:, None]
@@ -188,7 +188,7 @@ def _smooth(places: list[Pose]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
     sides = (1 - s) * R[:-1, None, :, 0] + s * R[1:, None, :, 0]
     sides = np.concatenate([R[:1, :, 0], np.reshape(sides, (-1, 3))])
     arcs = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(curve, axis=0), axis=1))])
-    # the turn per length belongs half way between nodes
+    # the angle per length is the curvature half-way between nodes
     at_nodes = arcs[::pieces]
     curvature = np.interp(arcs, 0.5 * (at_nodes[:-1] + at_nodes[1:]), angles / np.maximum(np.diff(at_nodes), 1e-300))
     return curve, sides, curvature, arcs

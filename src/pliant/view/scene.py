@@ -87,7 +87,7 @@ class SceneMaker:
         self.fixed = {shape.name for shape in shapes if all(vertex.node == 0 for vertex in shape.vertices)}
 
     def at(self, q: np.ndarray, t: float = 0.0, contacts: Contacts | None = None) -> Scene:
-        """The scene at positions q and time t [s]; contacts: the current ones, by default those at rest."""
+        """The scene at positions q and time t [s]; contacts: the current ones, by default those at zero velocity."""
         bound = self.eqs.at(inputs=self.inputs, parameters=self.parameters, within_limits=False).binding
         moved = frame_motion(self.eqs.model, bound.program.calls, bound, q, None, None, self.named)
         self.pose = {name: (motion.rotation, motion.position) for name, motion in moved.items()}
@@ -168,7 +168,7 @@ class SceneMaker:
         return replace(mark, drive=self.outward(held, axis)) if driven and axis is not None else mark
 
     def outward(self, place: np.ndarray, axis: np.ndarray) -> np.ndarray:
-        """The direction along an axis that leads away from the middle of the robot."""
+        """The direction along an axis that points away from the middle of the robot."""
         middle = np.mean([position for _, position in self.pose.values()], axis=0)
         return axis if (place - middle) @ axis > 0 else -axis
 
@@ -287,7 +287,7 @@ JOINT_AXES: dict[type, Callable[[Any], Axis]] = {
     Universal: lambda joint: joint.axis1,
     Planar: lambda joint: "z",
 }
-"""The axis that is shown of a joint, in its own axes; the others have none."""
+"""The displayed axis of a joint, in its own axes; other types have none."""
 
 
 def _between_ends(shape: Any, value: Value) -> np.ndarray:

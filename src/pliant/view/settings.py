@@ -9,9 +9,9 @@ from typing import Any
 
 @contextmanager
 def settings(options: Mapping[str, Any]) -> Iterator[None]:
-    """Values of `matplotlib.rcParams` within the context; afterwards the previous values are restored.
+    """Set values of `matplotlib.rcParams` within the context; afterwards the previous values are restored.
 
-    All others are unchanged, unlike with `rc_context`: the first figure loads the backend, and that of notebooks switches on
+    Unlike `rc_context`, it does not restore others: the first figure loads the backend, and that of notebooks switches on
     interactive mode, without which no further figure would be shown.
     """
     import matplotlib as mpl

@@ -74,7 +74,7 @@ def _cube() -> Mesh:
 
 
 def _triangle() -> Mesh:
-    """Right-angled at the origin, seen from both sides."""
+    """Right-angled at the origin, visible from both sides."""
     corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
     normals = np.repeat([[0.0, 0, 1], [0, 0, -1]], 3, axis=0)
     return Mesh(np.concatenate([corners, corners]), normals, np.array([[0, 1, 2], [3, 5, 4]]))

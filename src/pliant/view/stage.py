@@ -1,9 +1,9 @@
 """A moving robot as copies of five unit shapes, drawn by the live page, the player in reports and glTF files.
 
-The shapes stand at the origin: a ball of radius 1; a cylinder and a cone of radius 1 along z from -1/2 to 1/2; a cube
+The shapes are at the origin: a ball of radius 1; a cylinder and a cone of radius 1 along z from -1/2 to 1/2; a cube
 with edges of 1; a right-angled triangle with legs of 1 along x and y.
-Each copy is stretched along its own axes, turned, moved and coloured, again in each frame. So one table of numbers
-describes everything: drawing it requires no other data of the robot.
+In each frame, every copy is scaled along its own axes, rotated, moved and coloured. So one table of numbers describes
+everything: drawing it requires no other data of the robot.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from pliant.view.sketch import front_view
 
 Shape = Literal["ball", "cylinder", "cone", "cube", "triangle"]
 Layer = Literal["robot", "loads", "frames", "rods", "contacts"]
-"""What is shown and hidden together; soft rods come late, since what runs inside them may have to show through, and surfaces of
-contacts last, since they are seen through always."""
+"""Groups that are shown and hidden together. Soft rods are drawn late, because they are transparent if something runs inside them,
+and contact surfaces last, because they are always transparent."""
 CONTACT_OPACITY = 0.3
-"""Of surfaces of contacts."""
+"""Opacity of contact surfaces."""
 
 
 STRAIGHT = 1e-3
-"""Rods that turn by less than this over the robot's size are straight [rad]."""
+"""Rods that bend by less than this over the robot's size are drawn as straight [rad]."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Batch:
     """Copies of one shape in n frames.
 
     Attributes:
-        shape, layer: what is copied, and what it belongs to.
+        shape, layer: the unit shape, and the group that it belongs to.
         positions: n x copies x 3 [m].
         turns: n x copies x 4, unit quaternions [w, x, y, z].
         sizes: n x copies x 3, factors along the shape's own axes [m].
@@ -63,17 +63,18 @@ class Label:
 
 @dataclass(frozen=True)
 class Stage:
-    """Everything there is to see in n frames.
+    """Everything that is visible in n frames.
 
     Attributes:
         batches: copies of shapes.
         labels: names of bodies, rods and nodes.
-        low, high: corners of a box that holds everything in all frames [m].
-        camera: where to look from.
+        low, high: corners of a box around everything in all frames [m].
+        camera: the viewpoint.
         up: direction against gravity.
         curvature: largest curvature of soft rods, which has the last colour of the scale [1/m]; 0 without rods.
-        size: what symbols are measured by [m].
-        force: of the longest arrow [N].
+        size: unit of symbols [m].
+        force, push: forces of the longest arrows of loads and of contacts [N].
+        pushes: number of arrows of contacts.
         see_through: whether soft rods hide something, such as tendons.
     """
 
@@ -92,7 +93,7 @@ class Stage:
 
     @property
     def frames(self) -> int:
-        """How many frames there are."""
+        """Number of frames."""
         return len(self.batches[0].positions)
 
 
@@ -102,9 +103,9 @@ def make_stage(
 ) -> Stage:  # fmt: skip
     """The stage of one robot in several poses.
 
-    curvature, size, force, push: smallest ends of the scales of colour [1/m], symbols [m] and arrows of loads and contacts [N];
-    pushes: fewest arrows of contacts. Those of the scenes themselves are used where they are larger. Pass those of an earlier stage
-    to draw further poses alike.
+    curvature, size, force, push: lower bounds of the scales of colour [1/m], symbols [m] and arrows of loads and contacts [N];
+    pushes: lower bound of the number of arrows of contacts. Pass those of an earlier stage to draw further poses on the same
+    scales.
     """
     points = np.concatenate(
         [part for scene in scenes for part in (scene.outline_points(), *map(rod_outline, scene.rods))]
@@ -123,7 +124,7 @@ def make_stage(
     ]
     gravity = scenes[0].gravity
     flat = front_view(*scenes[:: max(1, len(scenes) // 20)])
-    # a planar robot that would be seen face-on is turned a little, so that its depth shows
+    # a planar robot, which would be seen face-on, is turned slightly to show its depth
     camera = look_from(flat.toward + 0.3 * flat.right + 0.25 * flat.up, gravity)
     down = float(np.linalg.norm(gravity))
     # without gravity, the axis of the world that is upright in the drawing
@@ -137,8 +138,8 @@ def make_stage(
 
 
 def with_equal_pushes(scenes: Sequence[Scene], fewest: int = 0) -> list[Scene]:
-    """The scenes with as many forces of contacts each, one that lasts always at the same place of the list. Where there are fewer,
-    the others are zero, where they were last or will be next."""
+    """The scenes with the same number of contact forces, at least `fewest`; one that lasts keeps its index. Missing ones are zero,
+    at their last or next position."""
     slots: list[int | None] = [None] * fewest
     rows: list[dict[int, PushMark]] = []
     for scene in scenes:
@@ -184,7 +185,7 @@ def _stacked(frames: Sequence[Sequence[Copies]], name: str) -> np.ndarray:
 
 
 def carried_turns(directions: np.ndarray) -> np.ndarray:
-    """Quaternions (n x copies x 4) that turn z into directions (n x copies x 3), rolling as little as can be in between."""
+    """Quaternions (n x copies x 4) that turn z into directions (n x copies x 3), with the least possible roll between frames."""
     turns = np.empty((*directions.shape[:2], 4))
     before = np.broadcast_to([0.0, 0.0, 1.0], directions[0].shape)
     turn = np.broadcast_to([1.0, 0.0, 0.0, 0.0], turns[0].shape)
@@ -195,7 +196,7 @@ def carried_turns(directions: np.ndarray) -> np.ndarray:
 
 
 def _without_jumps(turns: np.ndarray) -> np.ndarray:
-    """The same rotations with signs such that neighbouring frames can be mixed."""
+    """The same rotations with signs such that neighbouring frames can be interpolated."""
     agree = np.sign(np.einsum("tij,tij->ti", turns[1:], turns[:-1]))
     signs = np.cumprod(np.where(agree == 0, 1.0, agree), axis=0)
     return np.concatenate([turns[:1], turns[1:] * signs[..., None]])

@@ -17,24 +17,24 @@ MARGIN = 0.65
 """Half the length of the visible piece of an infinite surface, relative to the scene."""
 
 SHOWN = 600
-"""Surfaces with more triangles than this are shown coarser."""
+"""Surfaces with more triangles than this are coarsened."""
 SHARP = 0.6
-"""Edges whose triangles turn by more than this angle [rad] are drawn."""
+"""Edges between triangles at more than this angle [rad] are drawn."""
 
 SurfaceForm = Literal["plane", "cylinder", "capsule", "faces"]
 
 
 @dataclass(frozen=True)
 class SurfaceMark:
-    """A surface that things touch, of which planes have no end, nor cylinders without a length.
+    """A contact surface. Planes, and cylinders without a length, are infinite.
 
     Attributes:
         name: the surface's name.
-        form: what it is.
+        form: its type.
         place: a point of the plane, or of the axis; the middle of other surfaces [m].
         axis: the plane's normal, or the direction of the axis.
-        radius: of cylinders and capsules [m]; half_length: of their axis [m], 0 for a cylinder without end.
-        moves: whether it is fixed to something other than the world.
+        radius: of cylinders and capsules [m]; half_length: of their axis [m], 0 for an infinite cylinder.
+        moves: whether it is fixed to a frame other than the world.
         points, faces: of surfaces made of triangles, n x 3 [m] and m x 3.
     """
 
@@ -50,12 +50,12 @@ class SurfaceMark:
 
     @property
     def is_endless(self) -> bool:
-        """Whether only a piece of it can be shown."""
+        """Whether it is infinite, so that only a piece of it can be shown."""
         return self.form == "plane" or (self.form == "cylinder" and self.half_length == 0)
 
 
 def sides(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two unit vectors across a direction and each other; along the world's axes where that can be."""
+    """Two unit vectors perpendicular to a direction and to each other; along the world's axes if possible."""
     helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
     u = np.cross(axis, helper)
     u = u / np.linalg.norm(u)
@@ -63,7 +63,7 @@ def sides(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def middle(surface: SurfaceMark, center: np.ndarray) -> np.ndarray:
-    """The place of a surface that is shown [m]: its own on what moves, and on the world the one nearest to `center`."""
+    """The point of a surface that is shown [m]: its own, or for infinite surfaces of the world the one nearest to `center`."""
     if surface.moves or not surface.is_endless:
         return surface.place
     along = float(surface.axis @ (center - surface.place)) * surface.axis
@@ -71,14 +71,14 @@ def middle(surface: SurfaceMark, center: np.ndarray) -> np.ndarray:
 
 
 def axis_ends(surface: SurfaceMark, center: np.ndarray, size: float) -> np.ndarray:
-    """Ends of the axis of a cylinder or capsule that is shown, 2 x 3 [m]."""
+    """Ends of the displayed axis of a cylinder or capsule, 2 x 3 [m]."""
     half = MARGIN * size if surface.is_endless else surface.half_length
     place = middle(surface, center)
     return np.stack([place - half * surface.axis, place + half * surface.axis])
 
 
 def reached(surface: SurfaceMark, points: np.ndarray) -> np.ndarray:
-    """Points of a surface that belong in the picture beside others (n x 3) [m]."""
+    """Points of a surface that must be visible on a picture of other points (n x 3) [m]."""
     low, high = points.min(axis=0), points.max(axis=0)
     center, size = 0.5 * (low + high), float(np.max(high - low))
     place = middle(surface, center)
@@ -94,7 +94,7 @@ def reached(surface: SurfaceMark, points: np.ndarray) -> np.ndarray:
 
 
 def silhouette(surface: SurfaceMark, camera: Camera, center: np.ndarray, size: float) -> np.ndarray:
-    """Outline of what is shown of a surface on a picture, n x 2 [m]."""
+    """Outline of the displayed part of a surface on a picture, n x 2 [m]."""
     if surface.form == "plane":
         u, w = MARGIN * size * np.stack(sides(surface.axis))
         corners = middle(surface, center) + np.stack([-u - w, u - w, u + w, w - u])
@@ -110,7 +110,7 @@ def silhouette(surface: SurfaceMark, camera: Camera, center: np.ndarray, size: f
 
 
 def edge_lines(surface: SurfaceMark, camera: Camera) -> np.ndarray:
-    """Edges of a surface of triangles that a picture shows, k x 2 x 2 [m]: sharp ones, its border, and where it turns away."""
+    """Edges of a surface of triangles that a picture shows, k x 2 x 2 [m]: sharp ones, its border, and its contour."""
     solid = Triangles(surface.points, surface.faces)
     edges, normals = solid.edges, solid.normals
     first, second = edges.faces.T
@@ -121,7 +121,7 @@ def edge_lines(surface: SurfaceMark, camera: Camera) -> np.ndarray:
 
 
 def coarser(solid: Triangles) -> Triangles:
-    """A surface of no more than `SHOWN` triangles: points within the cells of a grid are one."""
+    """A surface of no more than `SHOWN` triangles: points in the same cell of a grid are merged."""
     cells = 64
     while len(solid.faces) > SHOWN and cells > 1:
         low, size = solid.points.min(axis=0), float(np.ptp(solid.points, axis=0).max())

@@ -59,7 +59,7 @@ class TextTable:
 
 @dataclass(frozen=True)
 class BodyBranch:
-    """A body in the tree, with those that hang on it."""
+    """A body in the tree, with its children."""
 
     label: str
     children: tuple[BodyBranch, ...]
@@ -99,13 +99,13 @@ def overview(spec: RobotSpec) -> Overview:
 
 
 def _built(flat: RobotSpec) -> tuple[Build | None, dict[str, str]]:
-    """The robot's tree, or what is to be said instead of what follows from it."""
+    """The built robot, or None and the totals to show instead."""
     if rod_elements(flat) > MOST_ELEMENTS:
         too_many = f"not shown for rods of {rod_elements(flat)} elements; pliant.derive(robot) has them"
         return None, {"bodies": str(len(flat.bodies)), "mass and free coordinates": too_many}
     try:
         return build_tree(undamped(flat)), {}
-    except SpecError as error:  # what is found wrong only when the robot is built
+    except SpecError as error:  # faults that are found only when the robot is built
         return None, {"cannot be built": str(error.faults[0])}
 
 
@@ -171,10 +171,10 @@ def _tendons(flat: RobotSpec) -> TextTable:
             item.frame if isinstance(item, FramePoint) else f"{item.rod} ({item.count()} eyelets)"
             for item in tendon.through
         ]
-        said = {
+        given = {
             k: v for k, v in to_data(tendon, RobotSpec).items() if k not in ("type", "through", "count", "description")
         }
-        drive = ", ".join(f"{key}: {flow(value, quotes=False)}" for key, value in said.items())
+        drive = ", ".join(f"{key}: {flow(value, quotes=False)}" for key, value in given.items())
         rows.append((name, tendon.type, ", ".join(through), drive))
     return TextTable("tendons", ("name", "type", "through", ""), shorten(rows))
 
@@ -243,7 +243,7 @@ def _totals(
     ]
     totals = {"mass": number(mass.total, "kg") + (f" ({', '.join(shares)})" if flat.rods or flat.meshes else "")}
     if mass.center is not None:
-        least = 1e-9 * float(abs(mass.center).max())  # of what is round-off
+        least = 1e-9 * float(abs(mass.center).max())  # smaller coordinates are round-off
         place = ", ".join(number(0.0 if abs(x) < least else x) for x in mass.center.tolist())
         totals["center of mass at the start"] = f"[{place}] m"
     totals |= {"bodies": str(len(flat.bodies)), "free coordinates": str(free)}
@@ -286,7 +286,7 @@ def _tree(flat: RobotSpec) -> BodyBranch:
 
 
 def _chain(branch: BodyBranch) -> BodyBranch:
-    """A long chain of instances, each hanging on the one before, cut down to the first two and the last."""
+    """A long chain of instances, each the child of the one before, reduced to the first two and the last."""
     base = branch.label.partition("[")[0]
     if "[1]" not in branch.label.partition(" ")[0]:
         return branch
@@ -371,7 +371,7 @@ def text(spec: RobotSpec) -> str:
 
 
 def import_text(found: ImportedRobot) -> str:
-    """What a file in another format says and the model does not, as a table in plain text."""
+    """Contents of a file in another format that the model lacks, as a table in plain text."""
     name = (
         f"{FilePath(found.robot.source.file).name}: {len(found.robot.bodies)} bodies, {len(found.robot.joints)} joints"
     )

@@ -1,1 +1,1 @@
-"""The live page: a robot in the browser that can be played, changed and shaken. Needs the extra `view`."""
+"""The live page: an interactive view of a robot in the browser. Needs the extra `view`."""

@@ -19,7 +19,7 @@ FIELD_OF_VIEW = 0.5
 class Drawing:
     """Draws scenes of one robot below a name in the tree of a viser scene.
 
-    The scales of colours, symbols and arrows stay as they are, or grow: what is seen can be compared.
+    The scales of colours, symbols and arrows never shrink, so that successive scenes can be compared.
     """
 
     def __init__(self, scene_api: Any, root: str, *, ghost: bool = False) -> None:
@@ -32,7 +32,7 @@ class Drawing:
                       "contacts": not ghost}  # fmt: skip
 
     def draw(self, scene: Scene) -> Stage:
-        """Show a scene; returns its stage."""
+        """Show a scene and return its stage."""
         stage = make_stage([scene], **self.scales)
         self.scales = {name: getattr(stage, name) for name in self.scales}
         for batch in stage.batches:
@@ -44,7 +44,7 @@ class Drawing:
                 "batched_colors": self._colours(batch.colours[0]),
             }
             if key in self.handles and len(self.handles[key].batched_positions) != len(batch.positions[0]):
-                self.handles.pop(key).remove()  # more things touch than before
+                self.handles.pop(key).remove()  # the number of contacts has changed
             if key not in self.handles:
                 mesh = unit_shape(batch.shape)
                 self.handles[key] = self.api.add_batched_meshes_simple(
@@ -67,7 +67,7 @@ class Drawing:
             handle.visible = visible
 
     def remove(self) -> None:
-        """Take everything away."""
+        """Remove everything that was drawn."""
         for handle in (*self.handles.values(), *self.labels):
             handle.remove()
         self.handles, self.labels, self.label_layers = {}, [], []
@@ -104,7 +104,7 @@ def set_view(server: Any, stage: Stage) -> None:
     scene, camera = server.scene, server.initial_camera
     middle, reach = 0.5 * (stage.low + stage.high), float(np.linalg.norm(stage.high - stage.low)) / 2
     scene.set_up_direction(tuple(stage.up))
-    # an even light, so that colours mean what the scale says and nothing is hidden in the dark
+    # uniform light, so that colours match the scale and nothing is in shadow
     scene.configure_environment_map(None)
     scene.configure_default_lights(enabled=False)
     scene.add_light_ambient("/light/even", intensity=0.8)

@@ -20,11 +20,11 @@ NOTHING = "none"
 SPEEDS = ("0.1 x", "0.25 x", "0.5 x", "1 x", "2 x", "4 x")
 INTERVAL = 1 / 30
 MOST_FAILURES = 30
-"""Drawings in a row that may fail before the page gives up."""
+"""Number of consecutive failed drawings after which the page stops."""
 MOST_NAMES = 12
-"""More names than this would hide the robot: they wait for their box."""
+"""More names than this would hide the robot: they are shown only when their box is checked."""
 STEPS = 400
-"""Places of a slider."""
+"""Number of steps of a slider."""
 
 
 class LivePage:
@@ -120,7 +120,7 @@ class LivePage:
             title: {
                 name: value
                 for name, (s, handle) in group.items()
-                # browsers may send numbers that no slider can have
+                # browsers may send numbers outside the range of the slider
                 if abs((value := min(max(handle.value, s.low), s.high)) - s.value) > 1e-3 * (s.high - s.low)
             }
             for title, group in self.sliders.items()

@@ -41,7 +41,7 @@ class DisplayedScene:
 
 
 class LiveRobot:
-    """A robot whose pose follows choices; it remembers where it was, so that the next equilibrium is near."""
+    """A robot posed by slider values; each equilibrium is the initial guess of the next one."""
 
     def __init__(self, eqs: Equations, run: Result | None = None) -> None:
         self.eqs, self.run = eqs, run
@@ -58,7 +58,7 @@ class LiveRobot:
         return self._shown(choice, made.q, 0.0, "; ".join(made.messages) or "the initial pose")
 
     def rest(self, choice: SliderValues) -> DisplayedScene:
-        """The equilibrium near the last one, or near the start where that was changed."""
+        """The equilibrium near the last one, or near the start if that was changed."""
         q, words = self._solve(choice)
         return self._shown(choice, q, 0.0, words)
 
@@ -89,7 +89,7 @@ class LiveRobot:
         return DisplayedScene(scene, f"t = {times[k]:.4g} s")
 
     def mode_count(self) -> int:
-        """How many modes can be shown."""
+        """Number of modes that can be shown."""
         return min(MOST_MODES, max(0, len(self.eqs.rates) - self.eqs.model.system.rows))
 
     def _solve(self, choice: SliderValues) -> tuple[np.ndarray, str]:

@@ -1,9 +1,9 @@
 """The server of the live page: local connections only, with a token in the address.
 
 It binds to a loopback address. Its address contains a token that is generated for each page, and it answers only requests with
-this token that were addressed to this machine and this port, and come from the page itself: neither a page on the web whose name is
-made to point here (DNS rebinding), nor a page that another program serves on this machine, can read or control it. Of the messages
-sent by browsers, only those of the page's own controls are passed to viser.
+this token that are addressed to this machine and this port and come from the page itself: neither a web page with a name that
+resolves to this machine (DNS rebinding), nor a page that another program serves on this machine, can read or control it. Of the
+messages sent by browsers, only those of the page's own controls are passed to viser.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 BIND = "127.0.0.1"
 LARGEST_MESSAGE = 1 << 16
 LONGEST_TEXT = 1000
-"""Bytes of a message that a browser may send, and letters of the text of a control."""
+"""Maximum size of a browser's message [bytes], and of the text of a control [characters]."""
 
 
 class NotLocal(ValueError):
@@ -44,7 +44,7 @@ def tunnel_advice(port: int) -> str:
 
 
 def check_host(host: str) -> None:
-    """Reject to serve anything but this machine."""
+    """Raise NotLocal unless the host is this machine."""
     if host.strip("[]") not in LOOPBACK:
         raise NotLocal(f"the page is served on this machine only, not on '{host}'")
 
@@ -57,7 +57,7 @@ def free_port(port: int) -> int:
         return int(probe.getsockname()[1])
 
 
-# -- whom it answers --------------------------------------------------------------------------------------------------------
+# -- requests --------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,11 @@ class RequestGuard:
             return False
 
 
-# -- what it hears ----------------------------------------------------------------------------------------------------------
+# -- messages --------------------------------------------------------------------------------------------------------------
 
 
 def is_expected(raw: Any) -> bool:
-    """Whether a message is one that the page's own controls send: where the camera is, or the new value of one control."""
+    """Whether a message is one that the page's own controls send: the pose of the camera, or the new value of one control."""
     import msgspec
 
     try:
@@ -126,7 +126,7 @@ def _is_plain(value: Any) -> bool:
 
 @cache
 def _camera_sizes() -> dict[str, int]:
-    """How many numbers the parts of a camera's pose have, by name; 0 of those that are one number and no list."""
+    """Lengths of the lists in a camera's message, by name; 0 for single numbers."""
     from viser._messages import ViewerCameraMessage
 
     hints = get_type_hints(ViewerCameraMessage)
@@ -141,7 +141,7 @@ def _is_vector(value: Any, size: int) -> bool:
 
 
 class _Connection:
-    """A browser's connection whose unexpected messages are passed over."""
+    """A browser's connection that skips unexpected messages."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -166,12 +166,12 @@ class LiveServer:
     door: RequestGuard
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the server."""
         self.viser.stop()
 
 
 def start_server(port: int, label: str) -> LiveServer:
-    """A viser server on this machine's own address, guarded."""
+    """A viser server on the loopback address, with access control."""
     import viser
 
     word = secrets.token_urlsafe(16)
@@ -182,10 +182,10 @@ def start_server(port: int, label: str) -> LiveServer:
 
 
 def give_memory_back() -> None:
-    """Return free memory to the system, where the C library has a function for that.
+    """Return free memory to the system, if the C library has a function for that.
 
-    Each visit of a browser takes compressors and a copy of the whole scene; they are freed in pieces between others that stay, and
-    glibc keeps such pieces. Over thousands of visits the process would grow although nothing is leaked.
+    Each connection allocates compressors and a copy of the entire scene. They are freed in fragments between blocks that remain in
+    use, and glibc keeps such fragments: over thousands of connections the process would grow although nothing is leaked.
     """
     with contextlib.suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
@@ -196,10 +196,10 @@ _starting = threading.Lock()
 
 @contextmanager
 def _guarded(word: str) -> Iterator[None]:
-    """The viser server that starts inside checks every request and message first.
+    """A viser server that is started in this context checks every request and message.
 
-    viser has no hook for such checks. So in its own module only, the function that serves websockets is replaced by another one; it
-    is called with the next port if one is in use.
+    viser has no hook for such checks, so the function that serves websockets is replaced, in viser's own module only. It is called
+    again with the next port if one is in use.
     """
     import viser.infra._infra
 
@@ -229,7 +229,7 @@ class _PatchedModule:
 
 
 def _checked(door: RequestGuard, process_request: Any) -> Any:
-    """Handles accepted requests."""
+    """A handler of requests that refuses those that the guard does not accept."""
     from websockets import Headers
     from websockets.http11 import Response
 
@@ -246,7 +246,7 @@ def _checked(door: RequestGuard, process_request: Any) -> Any:
 
 
 def _careful(handler: Any) -> Any:
-    """Handles a connection without logging protocol errors of browsers."""
+    """A handler of connections that does not log protocol errors of browsers."""
     import viser
     import websockets
 

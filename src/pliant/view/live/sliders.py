@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from pliant.equations.equations import Equations
 
 MOST = 24
-"""Sliders of one sort; robots with more show the first ones."""
+"""Maximum number of sliders of one type; of more, the first ones are shown."""
 
 USUAL = {"Pa": 1e5, "N": 1.0, "N*m": 0.1, "m": 0.1, "rad": math.pi, "m/s^2": 10.0, "kg": 1.0}
-"""How far a value that is zero in the model may go, by its unit; 1 for other units."""
+"""Range to each side of a value that is zero in the model, by its unit; 1 for other units."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def input_sliders(eqs: Equations) -> list[Slider]:
 
 
 def coordinate_sliders(eqs: Equations, size: float) -> list[Slider]:
-    """Coordinates of joints at the start; lengths go as far as the robot's size [m] either way."""
+    """Coordinates of joints at the start; the range of lengths is the robot's size [m] to each side."""
     start = eqs.initial_state().q
     sliders = []
     for entry in eqs.model.coordinates:
@@ -72,7 +72,7 @@ def _slider(eqs: Equations, name: str, value: float) -> Slider:
     if spec is not None and spec.maximum is not None:
         high = float(environment.value(spec.maximum))
     if unit == "Pa" and not value:
-        low = max(low, 0.0)  # chambers are pumped up, not sucked flat
+        low = max(low, 0.0)  # chambers are pressurized, not evacuated
     low, high = min(low, value), max(high, value)
     high = high if high > low else low + 1.0
     value, low, high = map(_short, (value, low, high))
@@ -80,5 +80,5 @@ def _slider(eqs: Equations, name: str, value: float) -> Slider:
 
 
 def _short(x: float) -> float:
-    """Few digits are enough to drag, and more are hard to read."""
+    """A number with five digits, which are enough for a slider and easy to read."""
     return float(f"{x:.5g}")

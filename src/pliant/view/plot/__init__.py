@@ -1,8 +1,8 @@
-"""Plots that can go into a paper: functions that take results and return matplotlib axes.
+"""Plots for publications: functions that take results and return matplotlib axes.
 
 Lines differ in colour, brightness and dashes, so that they are distinguishable in grey prints and for colour-blind
-readers. Axes have units. Every function draws on `ax` where that is given and makes a figure of a column's width
-otherwise; `save` writes it as .pdf, .svg or .png. Matplotlib is imported when something is drawn, not before.
+readers. Axes have units. Every function draws on `ax` if given, and otherwise creates a figure one column wide;
+`save` writes it as .pdf, .svg or .png. Matplotlib is imported only when something is drawn.
 """
 
 from pliant.view.plot.comparison import compare

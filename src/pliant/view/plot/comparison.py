@@ -16,20 +16,20 @@ FACES, HATCHES = (COLOURS[1], "#BBD7EA"), ("", "////")
 SHOWN_PATHS = len(COLOURS)
 """Maximum number of models with paths: more lines than styles could not be distinguished."""
 LETTERS = 20
-"""Letters of names that fit side by side below bars."""
+"""Total number of letters of names that fit side by side below bars."""
 ROUND_OFF = 1e-7
 """Bars below this fraction of the largest are omitted."""
 NOTHING = 1e-3
 """Components that move less than this fraction of the largest are drawn as constant."""
 LARGEST_STEP = 100
-"""Ratio of the largest to the smallest bar from which on an axis is logarithmic."""
+"""Ratio of the largest to the smallest bar above which an axis is logarithmic."""
 
 
 @styled
 def compare(rows: Sequence[Comparison], *, reference: str = "recording", axes: Any = None) -> np.ndarray:
     """Three pairs of axes for times to derive and compile, times to solve and mean errors, and one for each component of the paths.
 
-    rows: results of `compare`. reference: description of the reference. axes: those to draw on (flat order).
+    rows: results of `compare`. reference: description of the reference. axes: axes to draw on (in flat order).
     """
     if not rows:
         raise ValueError("there is nothing to compare")
@@ -114,7 +114,7 @@ def _path(ax: Any, rows: Sequence[Comparison], reference: str, component: int) -
         path = factor * row.path[:, component]
         ax.plot(clock(row.time)[0], path, color=COLOURS[k], linewidth=1.0, linestyle=DASHES[k], label=row.rod)
     whole = factor * max(float(np.ptp(row.path, axis=0).max()) for row in rows)
-    if np.ptp(ax.get_ylim()) < NOTHING * whole:  # round-off is no motion
+    if np.ptp(ax.get_ylim()) < NOTHING * whole:  # round-off is not motion
         middle = float(np.nanmean(wanted))
         ax.set_ylim(middle - NOTHING * whole, middle + NOTHING * whole)
     many = rows[0].measured.shape[1] > 1

@@ -29,9 +29,9 @@ def path(
 ) -> Any:
     """An output along a path of equilibria, against the parameter or load that was varied.
 
-    parameter, output: one number per point of the path. stable: True (solid line), False (dashed), None for points that were not
-    judged (dotted). marks: indices of points by what they are ("limit", "bifurcation", any other word). labels: what the two axes
-    are, with units. name: of this branch in the legend. Call it again with `ax` to add a branch.
+    parameter, output: one number per point of the path. stable: True (solid line), False (dashed), or None if the stability is
+    unknown (dotted). marks: indices of special points by type ("limit", "bifurcation", any other word). labels: of the two axes,
+    with units. name: of this branch in the legend. Call it again with `ax` to add a branch.
     """
     x, y = np.asarray(parameter, dtype=float), np.asarray(output, dtype=float)
     if x.ndim != 1 or x.shape != y.shape:
@@ -44,8 +44,8 @@ def path(
     first = ax is None
     ax = axes(ax)
     colour = COLOURS[len({line.get_color() for line in ax.lines}) % len(COLOURS)]
-    said = {text.get_text() for text in (ax.get_legend().get_texts() if ax.get_legend() else ())}
-    # a change of stability lies between two points: that piece counts with its second point
+    labelled = {text.get_text() for text in (ax.get_legend().get_texts() if ax.get_legend() else ())}
+    # a change of stability lies between two points: that piece has the style of its second point
     starts = [0, *(k for k in range(1, len(judged)) if judged[k] is not judged[k - 1]), len(judged)]
     for begin, end in pairwise(starts):
         flag = judged[begin]
@@ -53,15 +53,15 @@ def path(
         words = f"{name}, {words}" if name else words
         piece = slice(max(0, begin - 1), end)
         dashes = {True: "-", False: (0, (4, 2)), None: ":"}[flag]
-        ax.plot(x[piece], y[piece], color=colour, linestyle=dashes, label=None if words in said else words)
-        said.add(words)
+        ax.plot(x[piece], y[piece], color=colour, linestyle=dashes, label=None if words in labelled else words)
+        labelled.add(words)
     for kind, where in (marks or {}).items():
         at = list(where)
         ax.plot(
             x[at], y[at], linestyle="none", marker=MARKERS.get(kind, OTHER_MARKER), markersize=5, markerfacecolor="white",
-            markeredgecolor=colour, zorder=5, label=None if kind in said else kind,
+            markeredgecolor=colour, zorder=5, label=None if kind in labelled else kind,
         )  # fmt: skip
-        said.add(kind)
+        labelled.add(kind)
     if first or not ax.get_xlabel():
         ax.set_xlabel(labels[0])
         ax.set_ylabel(labels[1])
@@ -81,7 +81,7 @@ def drawn_path(found: Path, x: str | None, y: str | None, *, name: str, ax: Any)
         if values.ndim != 1:
             raise ArgumentError(f"'{quantity}' has {values.shape[1]} components; choose an output with one component")
         unit, factor = prefixed(found.unit(quantity), values)
-        if ax is not None:  # in the unit that the axis has already
+        if ax is not None:  # in the unit that the axis already has
             shown = (ax.get_xlabel, ax.get_ylabel)[len(columns)]()
             unit, factor = next(
                 ((f"{word}{found.unit(quantity)}", 1.0 / size) for size, word in PREFIXES
@@ -93,6 +93,6 @@ def drawn_path(found: Path, x: str | None, y: str | None, *, name: str, ax: Any)
     marks: dict[str, list[int]] = {}
     for special in found.special:
         marks.setdefault(special.kind, []).append(special.index)
-        # a special point ends a piece of line that is judged; drawn as a piece of its own it would be invisible
+        # a special point ends a piece of known stability; drawn as a separate piece it would be invisible
         flags[special.index] = flags[special.index - 1] if special.index else flags[1]
     return path(columns[0], columns[1], flags, marks=marks, labels=(labels[0], labels[1]), name=name, ax=ax)

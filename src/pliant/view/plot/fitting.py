@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pliant.identify.fit import Fit, FittedPath
 
 MOST_COMPONENTS = 12
-"""Components of measured outputs that one figure shows."""
+"""Maximum number of components of measured outputs in one figure."""
 
 
 @styled

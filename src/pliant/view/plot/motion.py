@@ -27,11 +27,11 @@ def trajectory(
     plane: str | None = None,
     recording: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Any:
-    """Outputs, frames (their positions) or coordinates over time; all of them in the same unit.
+    """Outputs, frames (their positions) or coordinates over time; all must have the same unit.
 
     names: one or several; the first output by default, or the first coordinate of a model without outputs.
     plane: two letters such as "xz" draw the path of points in that plane of the world instead.
-    recording: times [s] and values (SI, one column per component) drawn as dots beside them.
+    recording: times [s] and values (SI, one column per component), drawn as dots.
     """
     chosen = _default(run) if names is None else [names] if isinstance(names, str) else list(names)
     if not chosen:
@@ -69,7 +69,7 @@ def trajectory(
 
 @styled
 def inputs(run: Result, names: str | Sequence[str] | None = None, *, ax: Any = None) -> Any:
-    """Inputs over time, as the model, the caller or controllers set them; returns the axes, an array of them where units differ.
+    """Inputs over time, as the model, the caller or controllers set them; returns the axes, or an array of them if units differ.
 
     names: one or several; by default those that change, or all if none does. Each unit has a separate pair of axes, one below
     the other. ax: axes to draw on, for inputs of one unit.
@@ -157,8 +157,8 @@ def _in_plane(
 
 @styled
 def energy(run: Result, *, ax: Any = None) -> Any:
-    """Total, kinetic and potential energy over time; dissipated and supplied energy, and what setting states added, where there
-    is any."""
+    """Total, kinetic and potential energy over time; dissipated and supplied energy, and energy added by setting states, if
+    there is any."""
     parts = {name: np.asarray(run.energy[name].values) for name in ENERGIES if name in run.energy}
     shown = {name: x for name, x in parts.items() if name in ENERGIES[:3] or np.any(x)}
     unit, factor = prefixed("J", np.concatenate(list(shown.values())))
@@ -177,8 +177,8 @@ def spectrum(
 ) -> Any:
     """Amplitude over frequency of an output, a frame's position or a coordinate, without its mean (Hann window).
 
-    The run must have been saved at equal intervals (`save_every`). modes: whose frequencies to mark. highest: end of the axis
-    [Hz].
+    The run must have been saved at equal intervals (`save_every`). modes: those whose frequencies are marked. highest: end of
+    the axis [Hz].
     """
     name = _default(run)[0] if name is None else name
     steps = np.diff(run.time)

@@ -32,10 +32,10 @@ def shape(
 ) -> Any:
     """Centre lines of rods and bodies in one or several poses, seen along an axis of the world.
 
-    poses: "initial", "equilibrium", positions q, a State, an Equilibrium, a Result (start, end and three times between), a Modes
+    poses: "initial", "equilibrium", positions q, a State, an Equilibrium, a Result (start, end and three times in between), a Modes
     (rest and both ends of the swing of `mode`, counted from 1), a sequence of these, or a mapping from the words in the legend to
-    them; the model's start by default. parameters: those of the pose by default. plane: two letters such as "xz":
-    to the right and upwards; by default the two in which the robot is largest.
+    them; the model's start by default. parameters: those of the pose by default. plane: two letters such as "xz",
+    the axes to the right and upwards; by default the two in which the robot is largest.
     """
     drawn = {words: _lines(here, q) for words, (here, q) in _poses(eqs, poses, mode, parameters).items()}
     points = np.concatenate([line for lines in drawn.values() for line in lines])

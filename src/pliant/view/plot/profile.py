@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pliant.solve.statics.equilibrium import Equilibrium
 
 LINES = 5
-"""Lines that are drawn where no times are named."""
+"""Number of lines if no times are given."""
 
 
 @styled
@@ -24,8 +24,8 @@ def profile(
 ) -> Any:
     """An output with `stations` along its rod, of a motion or of an equilibrium.
 
-    name: the output; the first profile by default. times: of a motion, those to draw [s], each the nearest that was saved; five
-    from its start to its end by default.
+    name: the output; the first profile by default. times: those of a motion to draw [s], each replaced by the nearest saved
+    one; five from its start to its end by default.
     """
     known = profile_names(found)
     if name is None and not known:
@@ -56,7 +56,7 @@ def profile_names(found: Any) -> list[str]:
 def _lines(
     found: Any, name: str, times: Sequence[float] | None
 ) -> tuple[np.ndarray, str, list[tuple[str | None, np.ndarray]]]:
-    """Arc lengths [m], unit, and the lines with their words."""
+    """Arc lengths [m], unit, and the lines with their labels."""
     if not hasattr(found, "dataset"):
         if times is not None:
             raise ValueError("an equilibrium has no times: omit `times`")

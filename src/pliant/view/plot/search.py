@@ -1,4 +1,4 @@
-"""The way of a search for the best values."""
+"""Progress of an optimization."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def search(found: Optimum, *, axes: Any = None) -> np.ndarray:
 
 
 def _objective(ax: Any, at: np.ndarray, found: Optimum) -> None:
-    """Places that miss a condition are hollow."""
+    """The objective; points that violate a condition are hollow."""
     values = np.array([visit.objective for visit in found.way])
     missed = np.array([visit.missed > 0 for visit in found.way])
     ax.plot(at, values, color=GREY, linewidth=0.6)

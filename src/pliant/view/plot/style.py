@@ -1,4 +1,4 @@
-"""The look of all plots: fonts, widths, colours and dashes, and axes with units."""
+"""The style of all plots: fonts, widths, colours and dashes, and axes with units."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ STYLE = {
     "legend.frameon": False,
     "legend.handlelength": 2.6,
     "figure.dpi": 160,
-    "pdf.fonttype": 42,  # letters stay letters, so that a publisher can use the file
+    "pdf.fonttype": 42,  # text remains text, as publishers require
     "svg.fonttype": "none",
     "axes.formatter.useoffset": False,
 }
 
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 SCALED = ("m", "m/s", "N", "N m", "J", "W", "Pa", "s")
-"""Units that take a prefix where numbers are small or large; a metre takes small ones only."""
+"""Units that take a prefix if numbers are small or large; m, m/s and s take small ones only."""
 
 
 def styled(draw: Callable[P, T]) -> Callable[P, T]:
-    """Draw in the common style; matplotlib has to be there."""
+    """Decorator that draws in the common style; raises ModuleNotFoundError without matplotlib."""
 
     @wraps(draw)
     def in_style(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -77,7 +77,7 @@ def styled(draw: Callable[P, T]) -> Callable[P, T]:
 def style() -> Iterator[Any]:
     """Context with the common style; yields `matplotlib.pyplot`."""
     try:
-        import matplotlib.pyplot as plt  # it chooses the backend that the caller's notebook, window or script has
+        import matplotlib.pyplot as plt  # it chooses the backend for the caller's notebook, window or script
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
             "plots need matplotlib, which is not installed: pip install 'pliant[plot]'", name="matplotlib"
@@ -99,7 +99,7 @@ def axes(ax: Any, *, width: float = WIDTH, height: float = HEIGHT) -> Any:
 
 
 def axes_below_each_other(count: int) -> list[Any]:
-    """Pairs of axes of a new figure with one axis of times."""
+    """Pairs of axes of a new figure with a common time axis."""
     import matplotlib.pyplot as plt
 
     size = (WIDTH, 0.8 + 0.75 * HEIGHT * count)
@@ -129,8 +129,10 @@ def key(ax: Any) -> None:
     words = ax.get_legend_handles_labels()[1]
     if len(words) < 2:
         return
-    inches = ax.figure.get_figwidth() * ax.get_position().width / 0.775  # as one pair of axes would fill the figure
-    # a handle takes the room of nine letters, and fifteen letters of the legend an inch
+    inches = (
+        ax.figure.get_figwidth() * ax.get_position().width / 0.775
+    )  # the width of a figure that one pair of axes would fill
+    # a handle is as wide as nine letters, and an inch has fifteen letters of the legend
     columns = int(15 * inches / (max(map(len, words)) + 9))
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2, ncols=min(len(words), max(1, columns)))
 
@@ -142,7 +144,7 @@ def save(ax: Any, path: str | os.PathLike[str]) -> None:
 
 
 FAR = 100.0
-"""First time over the duration above which times are counted from the first one."""
+"""Ratio of the first time to the duration above which times are counted from the first one."""
 
 
 def clock(times: np.ndarray) -> tuple[np.ndarray, str]:

@@ -113,7 +113,7 @@ def _in_unit(table: Table, what: str, given: np.ndarray) -> tuple[str, np.ndarra
 
 
 def _positions(given: np.ndarray) -> tuple[np.ndarray, Sequence[tuple[float, str]]]:
-    """Places of values on an axis from 0 to 1, and what is written along it."""
+    """Positions of values on an axis from 0 to 1, and the labels along it."""
     if given.dtype.kind != "f":
         levels = sorted(set(given.tolist()))
         at = {x: k / max(1, len(levels) - 1) for k, x in enumerate(levels)}

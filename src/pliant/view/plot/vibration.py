@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pliant.solve.linear.state_space import StateSpace
 
 WIDE = 1e3
-"""Ratio of the largest to the smallest part of eigenvalues from which on an axis is logarithmic."""
+"""Ratio of the largest to the smallest part of eigenvalues above which an axis is logarithmic."""
 RATIOS_UP_TO = 12
 """Maximum number of modes labelled with damping ratios; more would overlap."""
 
@@ -57,11 +57,13 @@ def modes(found: Modes, *, ax: Any = None, count: int | None = None) -> Any:
 def eigenvalues(found: Modes | StateSpace, *, ax: Any = None) -> Any:
     """Eigenvalues on the complex plane, on axes that show both slow and fast ones; those that grow are hollow.
 
-    found: modes, or a linear system, whose A counts.
+    found: modes, or a linear system, of which the eigenvalues of A are drawn.
     """
     values = np.linalg.eigvals(found.A) if hasattr(found, "A") else _with_conjugates(np.asarray(found.eigenvalues))
     size = np.abs(values)
-    values = np.where(np.abs(values.imag) > 1e-12 * size, values, values.real)  # round-off does not oscillate
+    values = np.where(
+        np.abs(values.imag) > 1e-12 * size, values, values.real
+    )  # remove imaginary parts that are round-off
     ax = axes(ax)
     grows = values.real > 1e-9 * size
     for which, face, words in ((~grows, COLOURS[1], "does not grow"), (grows, "white", "grows")):
@@ -86,13 +88,13 @@ def eigenvalues(found: Modes | StateSpace, *, ax: Any = None) -> Any:
 
 
 def _with_conjugates(values: np.ndarray) -> np.ndarray:
-    """Modes name one of each pair."""
+    """Eigenvalues with their conjugates; modes contain one of each pair."""
     pairs = values[values.imag != 0]
     return np.concatenate([values, pairs.conj()])
 
 
 def _wide_scale(set_scale: Callable[..., None], values: np.ndarray) -> None:
-    """A scale that is logarithmic to both sides of zero where values differ by more than a thousand."""
+    """Set a scale that is logarithmic on both sides of zero if values differ by more than a factor of a thousand."""
     size = np.abs(values)
     size = size[size > 1e-9 * np.max(size, initial=0.0)]
     if size.size and size.max() > WIDE * size.min():
