@@ -1,4 +1,4 @@
-"""The command line: thin commands around the package, each a function in one of the modules listed here."""
+"""The command line: each command is a function in one of the modules listed here, and calls the package."""
 
 from __future__ import annotations
 
@@ -84,16 +84,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command and return its exit code: 0 for success, 2 if the user has to change something; never a traceback."""
+    """Run a command and return its exit code: 0 for success, others in `common.py`. Errors are reported without a traceback,
+    unless PLIANT_DEBUG is set."""
     warnings.showwarning = _show_warning
     if empty := empty_argument(arguments):
         report(empty, arguments)
         return FAULT
-    usage_error: Any = typer.BadParameter.__mro__[2]  # the base of all complaints about how a command was called
+    usage_error: Any = typer.BadParameter.__mro__[2]  # base class of all usage errors, which typer does not export
     try:
         code = application()(args=list(arguments), standalone_mode=False)
         sys.stdout.flush()
-        if code == INTERRUPTED:  # what typer makes of Ctrl-C
+        if code == INTERRUPTED:  # typer converts Ctrl-C to this exit code
             report(Failure("interrupted"), arguments)
         return code if isinstance(code, int) else 0
     except typer.Exit as stop:
@@ -116,7 +117,7 @@ def run(arguments: Sequence[str]) -> int:
         report(Failure("interrupted"), arguments)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of the output has gone, which is its right; keep Python from complaining at exit.
+        # The reader closed the pipe (as `head` does), which is no error; without this Python would report one at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
@@ -130,20 +131,19 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _show_warning(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
-    """A warning without the location in the source that it comes from; those for developers of packages are not shown."""
+    """Print a warning without its source location; deprecation warnings, which are for developers, are not shown."""
     if not issubclass(category, DeprecationWarning):
         print(f"pliant: {message}", file=sys.stderr)
 
 
 class Commands(TyperGroup):
-    """Commands known by name and summary, and imported when they are called.
+    """Commands listed by name and summary; the module of a command is imported when it is called.
 
-    A command's module imports at its top all that it works with, which takes a second or two; `pliant --help`, `--version` and a
-    mistyped command do not wait for that.
+    These imports take a second or two, which `pliant --help`, `--version` and a mistyped command do not need.
     """
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that was called, with its options instead of the list entry."""
+        """The command that was called, with its options, in place of its entry in the list."""
         name, _, rest = super().resolve_command(ctx, args)
         assert name is not None, "an unknown command is refused above"
         called, words = command(name), fill_values(function_of(name), rest)
@@ -152,7 +152,7 @@ class Commands(TyperGroup):
 
 
 def function_of(name: str) -> Any:
-    """The function of a command, which has an underscore more where Python has the word; its module is imported here."""
+    """The function of a command, with a trailing underscore if the name is a Python keyword. Imports its module."""
     return getattr(import_module(f"pliant.cli.{COMMANDS[name][0]}"), f"{name}_" if iskeyword(name) else name)
 
 
@@ -160,9 +160,9 @@ def command(name: str) -> Any:
     """A command with its options."""
     one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     function = function_of(name)
-    complete = getattr(function, "complete", None)  # `with_options`
-    whole = with_choices(function if complete is None else complete(function))
-    one.command(name)(whole if name in WITHOUT_END else with_timeout(whole))
+    complete = getattr(function, "complete", None)  # set by `with_options`
+    completed = with_choices(function if complete is None else complete(function))
+    one.command(name)(completed if name in WITHOUT_END else with_timeout(completed))
     return typer.main.get_command(one)
 
 
@@ -191,4 +191,4 @@ def application() -> Any:
 
 
 def _entry() -> None:
-    """Placeholder of a command in the list of commands."""
+    """Placeholder for a command in the list of commands."""

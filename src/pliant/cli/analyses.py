@@ -170,12 +170,12 @@ def simulate(
     ends_only = "save_at" not in options and "save_every" not in options
     if ends_only and json and report is None:  # a report plays the entire motion
         options["save_at"] = [options["begin"], options["until"]]
-    result, said = answering(lambda: simulated(eqs, options, out))
+    result, printed = answering(lambda: simulated(eqs, options, out))
     failed = save_report(report, eqs, [result])
     if json:
         print_json(result_json(model, eqs, result, ends_only=ends_only))
     else:
-        print_result(result, out, said)
+        print_result(result, out, printed)
     if result.interrupted:
         raise Interrupted
     return failed if result.status != Status.FAILED else FAULT

@@ -28,7 +28,7 @@ def cite(
 
 
 def _citation() -> dict[str, Any]:
-    """Title, authors and so on, with the installed version. The file is in the package in wheels, and at the top of
+    """Title, authors, installed version and so on. The file is inside the package in wheels, and in the top folder of
     source trees."""
     package = Path(pliant.__file__).parent
     file = next((x for x in (package / NAME, package.parents[1] / NAME) if x.is_file()), None)

@@ -1,4 +1,4 @@
-"""Output of the analysis commands: JSON, tables and progress."""
+"""Output of the analysis commands: JSON, tables and files."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def modes_json(found: Any) -> dict[str, Any]:
 def print_modes(found: Any) -> None:
     head, rows = found.table()
     table = Table(box=None)
-    for title in head[:-1]:  # narrow, so that the last has room: a title's last word stands below the others
+    for title in head[:-1]:  # the last word of a title is on a second line, to leave room for the last column
         table.add_column("\n".join(title.rsplit(" ", 1)), no_wrap=True)
     table.add_column(head[-1], overflow="fold")
     for row in rows:
@@ -189,8 +189,8 @@ def result_json(model: str, eqs: Equations, result: Any, *, ends_only: bool) -> 
     }
 
 
-def print_result(result: Any, out: str | None, said: Sequence[str] = ()) -> None:
-    """A motion as a table, with its warnings but those that were said before it began."""
+def print_result(result: Any, out: str | None, printed: Sequence[str] = ()) -> None:
+    """Print a motion as a table, and its warnings except those already printed."""
     printer = console()
     printer.print(f"{result.message} ({result.status})", markup=False)
     printer.print(f"method: {result.method}", markup=False)
@@ -209,7 +209,7 @@ def print_result(result: Any, out: str | None, said: Sequence[str] = ()) -> None
     table, hidden = fitting_table(first, others, last, printer.width)
     hidden += [x.name for x in coordinates if x not in others]
     printer.print(table)
-    new = [note for note in result.warnings if note not in said]
+    new = [note for note in result.warnings if note not in printed]
     for note in filter(None, (*new, hidden_words(hidden, f"{out or '--json or --out'} has them all"))):
         say(note)
     say_saved(result, out)
@@ -226,7 +226,7 @@ def say_saved(found: LabelledResult, out: str | None) -> None:
 
 
 def _motion_columns(result: Any, rows: Sequence[int]) -> tuple[list[NumberColumn], ...]:
-    """Columns of a motion: times; outputs; coordinates; energy and constraint error, unless an output has that name."""
+    """Columns of a motion: times; outputs; coordinates; energy (unless an output has that name) and constraint error."""
     data = result.recorded
     outputs = []
     for name in result.output_names:
@@ -257,11 +257,11 @@ def write_json(path: str | None, answer: Any) -> None:
 
 
 def say_warnings(controllers: Sequence[object]) -> tuple[str, ...]:
-    """Print the warnings of the designs of controllers, and return them."""
-    said = tuple(f"{named(c)}: {text}" for c in controllers for text in getattr(c, "warnings", ()))
-    for text in said:
+    """Print the warnings about the design of controllers, and return them."""
+    texts = tuple(f"{named(c)}: {text}" for c in controllers for text in getattr(c, "warnings", ()))
+    for text in texts:
         say(text)
-    return said
+    return texts
 
 
 def path_json(model: str, found: StaticPath) -> dict[str, Any]:
@@ -269,13 +269,13 @@ def path_json(model: str, found: StaticPath) -> dict[str, Any]:
     data, names = found.recorded, found.output_names
     coordinates = data.names("coordinate")
     rates = data.names("rate")
-    holds = {1: True, 0: False, -1: None}
+    stable = {1: True, 0: False, -1: None}
     points = [
         {
             "value": found.value[k],
             "outputs": {name: found[name][k] for name in names},
             "q": dict(zip(coordinates, found.q[k].tolist(), strict=True)),
-            "stable": holds[int(data["stable"][k])],
+            "stable": stable[int(data["stable"][k])],
             "unstable": int(found.unstable[k]),
             "branch": int(data["branch"][k]),
             "residual": data["residual"][k],
@@ -303,7 +303,7 @@ def path_json(model: str, found: StaticPath) -> dict[str, Any]:
 
 
 def print_path(found: StaticPath) -> None:
-    """Print a path: its message, and a table of its ends and special points."""
+    """Print a path: its message, and a table of some of its points, including the ends and all special points."""
     out = console()
     out.print(f"{found.message} ({found.status})", markup=False)
     special = {x.index: x for x in found.special}
@@ -312,13 +312,13 @@ def print_path(found: StaticPath) -> None:
     rows = sorted({*regular, *special})
     others = [one for name in found.output_names for one in _path_columns(found, name, rows)]
     others = others or [column(x, found.unit(x), found[x][rows]) for x in found.recorded.names("coordinate")]
-    held, notes = zip(*(_at_point(found, k, special.get(k)) for k in rows), strict=True) if rows else ((), ())
+    stable, notes = zip(*(_at_point(found, k, special.get(k)) for k in rows), strict=True) if rows else ((), ())
     first = [
         NumberColumn("point", "", tuple(map(str, rows))),
         column(found.parameter, found.unit(found.parameter), found.value[rows], ".7g"),
     ]
     table, hidden = fitting_table(
-        first, others, [NumberColumn("stable", "", held), NumberColumn("", "", notes)], out.width
+        first, others, [NumberColumn("stable", "", stable), NumberColumn("", "", notes)], out.width
     )
     out.print(table)
     for x in found.special:

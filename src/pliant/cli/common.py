@@ -1,4 +1,5 @@
-"""Shared by all commands: options, and output as text or JSON. Imported before any command, so it must stay light.
+"""Shared by all commands: options, and output as text or JSON. It is imported for every call, `--help` included, so it imports
+little.
 
 With `--json` a command prints exactly one JSON object on stdout, also when it fails; everything else goes to stderr.
 Faults are raised as SpecError or CommandError and printed in one place.
@@ -86,7 +87,7 @@ def with_choices(command: Any) -> Any:
 def in_place_of(
     name: str, options: Sequence[inspect.Parameter], read: Callable[[dict[str, Any]], Any], command: Any
 ) -> Any:
-    """A command with options in place of its parameter `name`, whose value is computed from them by `read`."""
+    """A command with options in place of its parameter `name`; `read` computes the value of that parameter from them."""
     hints = get_type_hints(command, include_extras=True)
     every = [
         x.replace(annotation=hints[x.name], kind=x.KEYWORD_ONLY) for x in inspect.signature(command).parameters.values()
@@ -109,7 +110,7 @@ NO_VALUE = ""
 
 
 def without_value(*flags: str) -> Callable[[Any], Any]:
-    """Decorator of a command: these options may be given without a value, and are then NO_VALUE."""
+    """Decorator of a command: the options `flags` may be given without a value, and are then NO_VALUE."""
 
     def decorate(command: Any) -> Any:
         command.without_value = flags
@@ -129,7 +130,7 @@ def fill_values(command: Any, arguments: Sequence[str]) -> list[str]:
 
 
 def with_timeout(command: Any) -> Any:
-    """A command with a time limit: by `--timeout`, or by `PLIANT_LIMITS`."""
+    """A command with a time limit, set by `--timeout` or `PLIANT_LIMITS`."""
     every = [
         x.replace(annotation=y)
         for x, y in zip(inspect.signature(command).parameters.values(), _hints(command), strict=True)
@@ -151,7 +152,7 @@ def with_timeout(command: Any) -> Any:
             except DeadlineExceeded as reason:
                 raise TimedOut(str(reason)) from None
             except (ValueError, CommandError) as reason:
-                if deadline is not None and deadline.noticed:  # this is why it failed
+                if deadline is not None and deadline.noticed:  # the error is a consequence of the time limit
                     raise TimedOut(str(deadline)) from None
                 if hasattr(reason, "message") and hasattr(reason, "hint"):  # an ArgumentError; its module imports NumPy
                     raise CommandError(reason.message, reason.hint) from None
@@ -197,7 +198,7 @@ class Interrupted(Exception):
 
 
 class TimedOut(Exception):
-    """A command exceeded its time limit; answered: it has printed its results."""
+    """A command exceeded its time limit. answered: whether it has printed its results."""
 
     def __init__(self, message: str, *, answered: bool = False) -> None:
         super().__init__(message)
@@ -215,7 +216,7 @@ class Failure:
 
 
 def print_json(data: Mapping[str, Any]) -> None:
-    """Print one JSON object on stdout; numbers that JSON cannot represent become null."""
+    """Print one JSON object on stdout; infinities and NaN, which JSON cannot represent, become null."""
     json.dump(_plain(data), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
     sys.stdout.write("\n")
 

@@ -83,8 +83,8 @@ def export(
 
     C: its equations and a step function for a controller or a ROS node, with a header, a CMake file and a small main.
     CUDA: the program of a fleet (pliant.Fleet), with a main that steps many robots on a GPU.
-    FMU: the same behind the functions of FMI, for co-simulation and model exchange in other tools.
-    MJCF, URDF: rigid parts exactly, rods as links with a measured error; what has no counterpart is listed.
+    FMU: the same with the interface of FMI, for co-simulation and model exchange in other tools.
+    MJCF, URDF: rigid parts exactly, rods as links with a measured error; parts without a counterpart are listed.
     """
     given = {"--c": c, "--cuda": cuda, "--gltf": gltf, "--fmu": fmu, "--mjcf": mjcf, "--urdf": urdf}
     named = [option for option, value in given.items() if value is not None]
@@ -102,7 +102,7 @@ def export(
         hint = "name a folder (--c DIR, --cuda DIR) or a file (--fmu FILE.fmu, --mjcf FILE.xml, --urdf FILE.urdf, --gltf FILE.glb)"
         raise CommandError("nothing to export", hint)
     method = method or "semi_implicit"
-    with _refusals():
+    with _command_errors():
         eqs = derive(load_model(model, choices))
         if cuda is None:
             designed = _designed(eqs, controller)
@@ -118,7 +118,7 @@ def export(
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def _command_errors() -> Iterator[None]:
     """Convert errors of an export to a CommandError."""
     try:
         yield
@@ -131,11 +131,11 @@ def _refusals() -> Iterator[None]:
 def _export_fmu(
     model: str, file: str, version: str, method: str, step: float, choices: ModelOptions, json: bool
 ) -> int:
-    with _refusals(), warnings.catch_warnings(record=True) as told:
+    with _command_errors(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", NoBinary)
         eqs = derive(load_model(model, choices))
         export_fmu(eqs, file, version=version, method=method, step=step)
-    remarks = [str(item.message) for item in told]
+    remarks = [str(item.message) for item in caught]
     kinds = ["co_simulation", *(["model_exchange"] if is_for_exchange(eqs.model) else [])]
     for remark in remarks:
         print(f"note: {remark}", file=sys.stderr)
@@ -150,7 +150,7 @@ def _export_fmu(
 def _export_rigid(
     model: str, file: str, written_by: Callable[..., RigidExport], links: int, choices: ModelOptions, json: bool
 ) -> int:
-    with _refusals():
+    with _command_errors():
         done = written_by(derive(load_model(model, choices)), file, links=links)
     if json:
         print_json({"model": model, "status": "ok", "file": file, "rods": _rod_error(done), "remarks": done.remarks})
@@ -178,7 +178,7 @@ def _rod_error(done: RigidExport) -> dict[str, Any] | None:
 
 
 def _designed(eqs: Equations, name: str | None) -> StateFeedback | None:
-    """A controller that the model describes, designed."""
+    """Design a controller of the model, if one is named."""
     if name is None:
         return None
     described = eqs.model.spec.control

@@ -1,4 +1,4 @@
-"""The command about robots in other formats: import."""
+"""The command `import`: convert robots from other formats."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def import_(
 ) -> int:
     """Convert a URDF or MJCF file to a model file.
 
-    Without --out the model is printed. What the file says and the model does not is listed with its line. Analyses take such
-    files as they are.
+    Without --out the model is printed. Parts of the file that are not in the model are listed with their lines. Analyses also
+    accept such files directly.
     """
     found = import_robot(file, folders=folder or ())
     if out is not None:

@@ -36,7 +36,8 @@ from pliant.spec.analysis_values import analysis_faults
 
 
 def run_analyses(model: str, eqs: Equations, out: str | None, json: bool, report: str | None = None) -> int:
-    """Do all analyses; results go to the folder `out` (if given) and to the screen or one JSON object."""
+    """Run all analyses and return the exit code; results go to the folder `out`, if given, and to the screen or one JSON
+    object."""
     analyses = eqs.model.spec.analyses
     if not analyses:
         raise CommandError(f"the model '{model}' lists no analyses", "add `analyses:` to it, or call one by name")
@@ -89,7 +90,7 @@ def _folder(out: str | None) -> Path | None:
 
 
 def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: bool) -> tuple[str, dict[str, Any], Any]:
-    """Status, answer and finding of an analysis; its functions have its options as keywords."""
+    """Run an analysis: its status, its results as data for JSON, and its result object."""
     options = analysis.options.keywords(eqs.model.environment.value)
     if isinstance(analysis, EquilibriumAnalysis):
         found = equilibrium(eqs, on_failure="return", **options)
@@ -118,20 +119,20 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
             print_path(path)
         return path.status, path_json(model, path), path
     assert isinstance(analysis, SimulateAnalysis)
-    result, said = simulated(eqs, options, target)
+    result, printed = simulated(eqs, options, target)
     if not json:
-        print_result(result, target, said)
+        print_result(result, target, printed)
     else:
         say_saved(result, target)
-    # the complete motion is in the file; the answer contains its ends
+    # the complete motion is in the file; the JSON object contains its ends
     return result.status, result_json(model, eqs, result, ends_only=True), result
 
 
 def simulated(eqs: Equations, options: dict[str, Any], out: str | None) -> tuple[Result, tuple[str, ...]]:
-    """A simulation that says how far it is, and before it begins what is wrong with the designs of the model's controllers, which
-    is returned beside it."""
+    """Simulate with a progress line. Prints warnings about the design of the model's controllers first, and returns them with the
+    result."""
     controllers = model_controllers(eqs) if options["controllers"] else []
-    said = say_warnings(controllers)
+    printed = say_warnings(controllers)
     with ProgressLine() as progress:
         given = {**options, "controllers": controllers}
-        return simulate(eqs, **given, progress=progress, out=out, on_failure="return"), said
+        return simulate(eqs, **given, progress=progress, out=out, on_failure="return"), printed

@@ -1,4 +1,4 @@
-"""The memory that a command may take, by `PLIANT_LIMITS`."""
+"""The limit on the memory of a command, set by `PLIANT_LIMITS`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def limit_memory() -> None:
     try:
         most = limits().memory
     except SpecError:
-        return  # the command says it
+        return  # the command reports the error
     if most is None:
         return
     if sys.platform == "win32":
@@ -27,6 +27,6 @@ def limit_memory() -> None:
 
 
 def memory_words() -> str:
-    """What to do where memory does not suffice."""
+    """The hint for errors of insufficient memory."""
     most = limits().memory
     return "close other programs" if most is None else f"{VARIABLE} allows {most / 1e6:g} MB"

@@ -1,4 +1,4 @@
-"""The command about mesh files: mesh."""
+"""The command `mesh`: summarize a mesh file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The argument of a command: a model, a state of it, or a saved result, which contains its model."""
+"""The argument of a command, a model or a saved result (which contains its model), and values of parameters and inputs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def load_model(model: str, choices: ModelOptions) -> RobotSpec:
         spec = load(model, variant=choices.variant, set=given, folders=choices.folder or ())
     except SpecError as error:
         if all(fault.file == SET_FILE or (fault.file is None and given) for fault in error.faults):
-            raise SpecError(error.faults, "--set") from None  # the file is not to blame
+            raise SpecError(error.faults, "--set") from None  # the faults are in the options, not in the file
         raise
     for remark in spec.remarks:
         say_once(str(remark))
@@ -72,7 +72,7 @@ def read_settings(
 
 
 def read_value(eqs: Equations, name: str, text: str) -> float:
-    """A number, or a number with a unit of the parameter's dimension [SI]."""
+    """The value [SI] of a text: a number in SI units, or a number with a unit of the parameter's dimension."""
     environment = eqs.model.environment
     try:
         expected = environment.dimension(name)
@@ -109,8 +109,8 @@ def with_inputs(
 ) -> Equations:  # fmt: skip
     """The equations with the values of `--input`.
 
-    begin, end: span over which functions of time are known [s]; without an end they have their values at `begin`.
-    free: parameters that the command varies; the inputs are evaluated once, so they must not depend on these.
+    begin, end: span over which functions of time are evaluated [s]; without an end, inputs have their values at `begin`.
+    free: parameters that the command varies; inputs are evaluated once, so they must not depend on these parameters.
     """
     if not settings:
         return eqs
@@ -140,7 +140,7 @@ class ModelArgument:
 
 
 def open_subject(what: str, choices: ModelOptions) -> ModelArgument:
-    """The model or result of that name; options of models are rejected for results, whose model is fixed."""
+    """Open a model or a result; a result contains its model, so options of models are rejected for it."""
     if not what.endswith(RESULT_ENDING):
         spec = load_model(what, choices)
         return ModelArgument(spec, derive(spec))

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 def check(model: Model, set: Set = None, variant: Variant = None, folder: Folder = None, json: Json = False) -> int:
     """Check a model and list all errors in it.
 
-    Each fault comes with its file and line, its place in the model, and what to do about it. Remarks are about what can be
-    right but is rarely meant, such as a rod thicker than long, or a parameter that nothing uses.
+    Each fault comes with its file and line, its location in the model, and a suggested fix. Remarks point out what is valid
+    but rarely intended, such as a rod thicker than long, or an unused parameter.
     """
     settings, folders = read_settings(set), folder or ()
     faults = reader.check(model, variant=variant, set=settings, folders=folders)
@@ -68,7 +68,7 @@ def show(
 ) -> int:
     """Show a robot as tables.
 
-    Bodies with mass, joints with coordinates, forces, the tree of bodies, and totals.
+    The tables list bodies with masses, joints with coordinates, forces, the tree of bodies, and totals.
     """
     spec = load_model(model, choices)
     if mesh is not None:
@@ -95,7 +95,7 @@ def show(
 
 
 def _show_meshes(model: str, spec: RobotSpec, picture: str, json: bool) -> int:
-    """The picture of the meshes, and a table of their contents."""
+    """Write the picture of the meshes, and print a table of their contents."""
     rows = mesh_rows(spec)
     try:
         save(draw_meshes(spec).axes[0], picture)
@@ -115,7 +115,7 @@ def _show_meshes(model: str, spec: RobotSpec, picture: str, json: bool) -> int:
 
 
 def _print_mesh(row: dict[str, Any]) -> None:
-    """Contents of a mesh, and its sets."""
+    """Print the contents of a mesh, and its sets."""
     table = Table("", "", box=None, show_header=False)
     table.add_row("mesh", f"{row['mesh']} ({row['type']})")
     table.add_row("nodes", f"{row['nodes']}, of which {row['held']} held")
@@ -152,7 +152,7 @@ def models(json: Json = False) -> int:
 def schema() -> int:
     """Print the JSON Schema of the language.
 
-    Editors use it for completion and checks while typing.
+    Editors use it for completion and to check models during typing.
     """
     data: dict[str, Any] = json_schema()
     print_json(data)

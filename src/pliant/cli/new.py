@@ -21,7 +21,7 @@ def new(
 ) -> int:
     """Write a commented model file to start from.
 
-    The file has the name of the robot and is commented. An existing file is not overwritten.
+    The file is named after the robot. An existing file is not overwritten.
     """
     known = templates()
     if list_:

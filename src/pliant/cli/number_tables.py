@@ -12,7 +12,7 @@ from rich.table import Table
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """A column: its name, the second line of its head, and its cells as text."""
+    """A column: its name, the second line of its heading, and its cells as text."""
 
     name: str
     below: str
@@ -20,12 +20,12 @@ class NumberColumn:
 
     @property
     def width(self) -> int:
-        """Characters that it takes, with a space on each side."""
+        """Width in characters, with a space on each side."""
         return 2 + max(map(len, (self.name, self.below, *self.cells)))
 
     @property
     def head(self) -> str:
-        """Both lines of the head; a unit in brackets is no style."""
+        """Both lines of the heading, escaped: Rich would read a unit in brackets as markup."""
         return escape("\n".join(filter(None, (self.name, self.below))))
 
 
@@ -38,8 +38,8 @@ def column(name: str, unit: str, values: Any, style: str = ".6g") -> NumberColum
 def fitting_table(
     first: Sequence[NumberColumn], others: Sequence[NumberColumn], last: Sequence[NumberColumn], width: int
 ) -> tuple[Table, list[str]]:
-    """A table with the first and last columns and, between them, as many others in their order as fit a width (at least one); and
-    the names of those that do not."""
+    """A table of the first columns, as many of the others as fit into `width` characters (at least one), and the last columns;
+    also the names of the columns that do not fit."""
     room = width - sum(x.width for x in (*first, *last))
     shown: list[NumberColumn] = []
     for one in others:

@@ -1,4 +1,4 @@
-"""The command `optimize`: optimal values of parameters and inputs."""
+"""The command `optimize`: find optimal values of parameters and inputs."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def optimize(
     eqs = with_inputs(derive(load_model(model, choices)), inputs, end=until, free=ranges)
 
     def work() -> Optimum:
-        with SearchLine() as line, line.stage(f"search by {method}") as tell:
+        with SearchLine() as line, line.stage(f"search by {method}") as update:
             return run_search(
                 eqs, minimize, ranges, subject_to=subject_to or (), analysis=analysis,  # type: ignore[arg-type]
                 method=method, evaluations=evaluations, seed=seed, on_failure="return",  # type: ignore[arg-type]
-                progress=lambda visit: tell(_in_words(visit)), **options,
+                progress=lambda visit: update(_in_words(visit)), **options,
             )  # fmt: skip
 
     try:

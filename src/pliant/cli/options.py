@@ -1,4 +1,4 @@
-"""Options of the analysis commands, generated from the options of the analyses (`solve/options.py`), the only list of them."""
+"""Options of the analysis commands, generated from the schemas of the analyses (`solve/options.py`)."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def renamed_options(renamed: Mapping[str, str]) -> Callable[[Any], Any]:
 def with_options(schema: type[Options], **defaults: Any) -> Callable[[Any], Any]:
     """Decorator that adds the options of an analysis to a command and passes the given ones as `options`.
 
-    They are made when the command is called for: a module has several, and one of them is wanted. defaults: of options that the
-    schema requires.
+    The options are created when the command is called, because a module contains several commands and one is called.
+    defaults: values for options that the schema requires.
     """
 
     def complete(command: Any) -> Any:
@@ -59,10 +59,10 @@ def _flag(name: str) -> str:
 
 
 def _option(schema: type[Options], name: str, hint: Hint, default: Any) -> inspect.Parameter:
-    """The option of a field: the same name, its documentation as help."""
+    """The option of a field: it has the same name, and the documentation of the field as help."""
     field, named = schema.model_fields[name], inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)
     words = " ".join(schema.field_texts().get(name, "").replace("`", "").split())
-    if field.annotation is bool:  # a flag that changes what holds without it
+    if field.annotation is bool:  # the flag selects the opposite of the default
         flag = schema.flags.get(name, f"--no-{name}" if field.default else _flag(name))
         words = f"Do not {words[0].lower()}{words[1:]}" if field.default else words
         return named.replace(default=False, annotation=Annotated[bool, typer.Option(flag, help=words)])
@@ -85,7 +85,7 @@ def _kind(schema: type[Options], name: str, hint: Hint) -> tuple[Any, int | None
 
 
 def _whole_number(field: FieldInfo) -> tuple[type[int], int | None] | None:
-    """`int` and its minimum, if that is the type of a field, with or without None."""
+    """`int` and its minimum, if the type of a field is int or int | None; otherwise None."""
     for annotation in (field.annotation, *get_args(field.annotation)):
         bare, *marks = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
         words = get_args(bare) if get_origin(bare) is Literal else ()
@@ -96,7 +96,7 @@ def _whole_number(field: FieldInfo) -> tuple[type[int], int | None] | None:
 
 
 def _read(schema: type[Options], name: str, hint: Hint, given: Any) -> Any:
-    """The value of an option as the analysis expects it: lists separated by commas, numbers by name as NAME=VALUE."""
+    """Convert the value of an option: texts with commas to lists, NAME=VALUE to numbers by name."""
     field = schema.model_fields[name]
     if field.annotation is bool:
         return given != field.default
@@ -134,7 +134,7 @@ def _by_name(flag: str, settings: list[str]) -> dict[str, float | str]:
 
 
 def in_si(eqs: Equations, options: dict[str, Any]) -> dict[str, Any]:
-    """The options with values by name, such as `--start "q1=10 deg"`, in the SI units of the robot's coordinates and rates."""
+    """The options, with values by name (such as `--start "q1=10 deg"`) converted to SI units."""
     units = {x: c.unit for c in eqs.model.coordinates for x in c.q_names}
     rates = {f"d({x})/dt": f"{c.unit}/s" for c in eqs.model.coordinates for x in c.v_names}
     known = {**units, **rates, **{x: "rad/s" for c in eqs.model.coordinates if c.is_rotation for x in c.v_names}}
@@ -163,7 +163,7 @@ def _number(flag: str, name: str, given: float | str, units: Mapping[str, str]) 
 
 
 STATES = ("start", "at")
-"""Options that give coordinates and rates; others by the same names may be forces on them."""
+"""Options that contain coordinates and rates; values of other options may be forces on the coordinates of these names."""
 
 EXPECTED: dict[str, Dimension] = {
     "m": LENGTH,

@@ -1,4 +1,4 @@
-"""The command `path`: equilibria while a parameter changes, through limit points and bifurcations."""
+"""The command `path`: follow equilibria while a parameter changes, through limit points and bifurcations."""
 
 from __future__ import annotations
 

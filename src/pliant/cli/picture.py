@@ -1,4 +1,4 @@
-"""The command `picture`: a robot in a pose as a drawing."""
+"""The command `picture`: draw a robot in a pose."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from pliant.view.sketch import save, sketch
 
 
 class PoseOptions(Options):
-    """The pose that is drawn."""
+    """The pose to draw."""
 
     renamed: ClassVar[Mapping[str, str]] = {"t": "time", "at_state": "at", "start": "at"}
 
     at: Given = "initial"
     """Pose to draw: `initial`, `equilibrium`, or coordinates by name."""
     time: Time | None = None
-    """Time at which inputs are evaluated [s], 0 by default; of a result, the time to draw, its end by default."""
+    """Time at which inputs are evaluated [s], 0 by default; for a result, the time to draw, its end by default."""
 
 
 @with_options(PoseOptions)
@@ -103,7 +103,7 @@ def picture(
 
 
 def _pose(eqs: Equations, at: Any, time: float) -> State:
-    """The initial state, or coordinates by name, at a time [s]; loops are closed."""
+    """The initial state, or the state with the given coordinates, at a time [s], with closed loops."""
     state = given_state(eqs, at, time, where="--at")
     closed = assemble(eqs, eqs.binding, state.t, state.q, state.v, state.given)
     return State(closed.q, closed.v, state.t)

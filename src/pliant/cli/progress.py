@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Self
 
-# On a terminal the line is redrawn; elsewhere (a file, a pipe) a new one is printed occasionally.
+# Times [s]: on a terminal the line is redrawn; elsewhere (a file, a pipe) a new line is printed occasionally.
 TERMINAL_AFTER, TERMINAL_EVERY = 0.5, 0.2
 FILE_EVERY = 10.0
-# The pace that the time left is reckoned with is that of about this long [s].
+# The remaining time is estimated from the progress in about this time [s].
 RECENT = 5.0
 
 
 class Line:
-    """A line on a terminal that is redrawn, or a new line now and then elsewhere; `with` clears it at the end, so that
-    nothing is written behind it."""
+    """A line that is redrawn on a terminal; elsewhere, a new line is printed occasionally. Leaving `with` clears the line, so
+    that later output does not follow it on the same line."""
 
     def __init__(self, stream: IO[str] | None = None) -> None:
         self.stream = sys.stderr if stream is None else stream
@@ -33,13 +33,13 @@ class Line:
         self.clear()
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Erase the line."""
         if self.width:
             self._write("\r" + " " * self.width + "\r")
             self.width = 0
 
     def is_due(self) -> bool:
-        """Whether it is time to show something again."""
+        """Whether the line should be shown now; if so, the time is noted."""
         now = time.perf_counter()
         after, every = (TERMINAL_AFTER, TERMINAL_EVERY) if self.terminal else (FILE_EVERY, FILE_EVERY)
         if now - self.begin < after or now - self.last < every:
@@ -48,7 +48,7 @@ class Line:
         return True
 
     def show(self, line: str) -> None:
-        """Show a text in place of the last one, or on a line of its own where that cannot be."""
+        """Show a text in place of the last one, or on a new line if the stream is not a terminal."""
         if not self.terminal:
             self._write(f"{line}\n")
             return
@@ -61,7 +61,7 @@ class Line:
 
 
 class SearchLine(Line):
-    """How far a search is, and in which of its stages; each stage leaves one line behind."""
+    """Progress of a search in stages; one line is printed at the end of each stage."""
 
     def __init__(self, stream: IO[str] | None = None) -> None:
         super().__init__(stream)
@@ -69,15 +69,15 @@ class SearchLine(Line):
 
     @contextmanager
     def stage(self, name: str) -> Iterator[Callable[[str], None]]:
-        """A stage of that name; gives the function to call after each evaluation with what was found."""
+        """A stage; `with` gives the function to call after each evaluation, with a text about its result."""
         self.count, self.words = 0, ""
 
-        def tell(words: str) -> None:
+        def update(words: str) -> None:
             self.count, self.words = self.count + 1, words
             if self.is_due():
                 self.show(self._line(name))
 
-        yield tell
+        yield update
         self.clear()
         if self.count:
             self._write(f"{self._line(name)}\n")
@@ -87,14 +87,14 @@ class SearchLine(Line):
 
 
 class ProgressLine(Line):
-    """Called with the time reached."""
+    """Progress of a simulation; passed to `simulate` as `progress`."""
 
     def __init__(self, stream: IO[str] | None = None) -> None:
         super().__init__(stream)
         self.marks: list[tuple[float, float]] = []
 
     def __call__(self, t: float, end: float, steps: int) -> None:
-        """Show that the run has come to t of end [s]."""
+        """Show that the simulation has reached the time t [s] after a number of steps; it ends at the time `end` [s]."""
         now = time.perf_counter()
         if not self.marks or now - self.marks[-1][0] > RECENT / 5:
             recent = [mark for mark in self.marks if now - mark[0] < RECENT]
@@ -108,12 +108,12 @@ class ProgressLine(Line):
     def _left(self, now: float, t: float, end: float) -> str:
         if t >= end:
             return "finished"
-        since, there = self.marks[0]
+        since, t_since = self.marks[0]
         if len(self.marks) == 1:
             return "time left unknown"
-        if not t > there:
+        if not t > t_since:
             return "hardly any progress"
-        return f"{duration_text((end - t) * (now - since) / (t - there))} left"
+        return f"{duration_text((end - t) * (now - since) / (t - t_since))} left"
 
 
 def duration_text(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Commands that compare a model with a recording: compare and fit."""
+"""Commands that use recordings: compare and fit."""
 
 from __future__ import annotations
 
@@ -51,16 +51,19 @@ Against = Annotated[
         "--against", metavar="FILE", help="Recording: .csv, .parquet or .mat with columns t [s], p1 [Pa], ..."
     ),
 ]
-OutputName = Annotated[str, typer.Option("--output", help="The model's output that is compared.")]
+OutputName = Annotated[str, typer.Option("--output", help="Output of the model to compare.")]
 Columns = Annotated[
     str | None,
     typer.Option(
-        "--columns", help="The recording's columns of that output, by comma; default tip.x,tip.y,tip.z or x,y,z."
+        "--columns",
+        help="Columns of that output in the recording, separated by commas; default tip.x,tip.y,tip.z or x,y,z.",
     ),
 ]
 Begin = Annotated[float | None, typer.Option("--from", help="Start of the time window [s].")]
 End = Annotated[float | None, typer.Option("--to", help="End of the time window [s].")]
-RestAt = Annotated[str | None, typer.Option("--rest-at", help="Times of the equilibria to compare, by comma [s].")]
+RestAt = Annotated[
+    str | None, typer.Option("--rest-at", help="Times of the equilibria to compare [s], separated by commas.")
+]
 Out = Annotated[str | None, typer.Option("--out", help="JSON file to write.")]
 
 
@@ -136,7 +139,7 @@ def compare(
 
 
 def _print_comparison(found: Sequence[Comparison]) -> None:
-    """Two tables that fit a terminal of 80 columns: accuracy and speed, then the cost of deriving the equations."""
+    """Print two tables that fit a terminal of 80 columns: accuracy and speed, then the cost of deriving the equations."""
     heads = "rod,;states,;static,s;run,s;speed,x real;mean,mm;share,%;max,mm;at rest,mm"
     errors = _table(heads.replace("mm", found[0].unit if found else "mm"))
     costs = _table("rod,;states,;derive,s;compile,s;code,kB;memory,kB")
@@ -153,12 +156,12 @@ def _print_comparison(found: Sequence[Comparison]) -> None:
 
 
 def _factor(value: float) -> str:
-    """An integer above ten, and two significant digits below, so that nothing is rounded to zero."""
+    """An integer from ten on, and two significant digits below, so that nothing is rounded to zero."""
     return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _table(heads: str) -> Table:
-    """An empty table; its column heads are separated by semicolons and have two lines each."""
+    """An empty table. heads: column headings, separated by semicolons; a comma separates the two lines of each."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     for head in heads.split(";"):
         table.add_column(Text("\n".join(head.split(","))), no_wrap=True)
@@ -189,13 +192,13 @@ def _times(words: str | None) -> list[float] | None:
 @renamed_options({"static_at": "rest_at"})
 def fit(
     model: Model,
-    parameters: Annotated[str, typer.Option("--parameters", help="Parameters to fit, by comma.")],
+    parameters: Annotated[str, typer.Option("--parameters", help="Parameters to fit, separated by commas.")],
     against: Annotated[
         list[str] | None, typer.Option("--against", metavar="FILE", help="Recording; may be given several times.")
     ] = None,
     rests: Annotated[
         list[str] | None,
-        typer.Option("--rests", metavar="FILE", help="Recording whose equilibria are fitted; may be repeated."),
+        typer.Option("--rests", metavar="FILE", help="Recording of equilibria to fit; may be given several times."),
     ] = None,
     output: Annotated[
         list[str] | None,
@@ -216,7 +219,9 @@ def fit(
         typer.Option("--prior", metavar="NAME=MEAN,DEVIATION", help='Prior of a parameter: "density=1200,50 kg/m^3".'),
     ] = None,
     folds: Annotated[int | None, typer.Option("--folds", help="Number of folds for cross-validation.")] = None,
-    profile: Annotated[str | None, typer.Option("--profile", help="Parameters to profile, by comma.")] = None,
+    profile: Annotated[
+        str | None, typer.Option("--profile", help="Parameters to profile, separated by commas.")
+    ] = None,
     *,
     choices: ModelOptions,
     inputs: Inputs = None,
@@ -274,27 +279,27 @@ def _stages(
     folds: int | None, profiled: Sequence[str], line: SearchLine,
 ) -> FitContent:  # fmt: skip
     """The fit and the requested checks, with a progress line for each."""
-    tell: list[Callable[[str], None]] = []
+    updates: list[Callable[[str], None]] = []  # the fit keeps `progress`, so later stages replace what it calls
     units = output_units(eqs.model)
     compared = {units.get(name, "") for one in given for name in one.outputs}
     unit = thousandths(compared.pop()) if len(compared) == 1 else "thousandths of the outputs' units"
 
     def progress(count: int, error: float) -> None:
-        tell[-1](f"mean error {error:.4g} {unit}")
+        updates[-1](f"mean error {error:.4g} {unit}")
 
     check_names("fitted parameter", profiled, parameters)
-    with line.stage("fit") as said:
-        tell.append(said)
+    with line.stage("fit") as update:
+        updates.append(update)
         found = run_fit(eqs, parameters, given, priors=priors, progress=progress)
     left_out = None
     if folds is not None:
-        with line.stage(f"cross-validation in {folds} folds") as said:
-            tell.append(said)
+        with line.stage(f"cross-validation in {folds} folds") as update:
+            updates.append(update)
             left_out = found.cross_validate(folds)
     profiles = []
     for name in profiled:
-        with line.stage(f"profile of {name}") as said:
-            tell.append(said)
+        with line.stage(f"profile of {name}") as update:
+            updates.append(update)
             profiles.append(found.profile(name))
     return FitContent(found, left_out, tuple(profiles))
 

@@ -18,7 +18,7 @@ Report: TypeAlias = Annotated[str | None, typer.Option("--report", metavar="FILE
 
 
 def check_report(file: str | None) -> None:
-    """Check the file name and matplotlib before anything is computed."""
+    """Check the file name and that matplotlib is installed, before anything is computed."""
     if file is None:
         return
     if not file.endswith(".html"):
@@ -30,9 +30,9 @@ def check_report(file: str | None) -> None:
 
 
 def save_report(file: str | None, eqs: Equations, findings: Sequence[Any]) -> int:
-    """Write the page, if one was requested; the exit code.
+    """Write the report, if one was requested, and return the exit code.
 
-    A page that cannot be written is a warning: what was computed is still to be printed.
+    Errors are printed and not raised, because the results still have to be printed.
     """
     if file is None:
         return 0

@@ -52,9 +52,9 @@ SCHEMAS: dict[str, type[Options]] = {
     "linearize": LinearizeOptions,
 }
 STATES = ("q[", "v[", "multiplier[")
-"""Measures that a table shows only where they are requested."""
+"""Prefixes of measures that a table shows only if requested."""
 ROWS, BEST = 20, 3
-"""Cases that a table shows, and cases that a report plays."""
+"""Numbers of cases that a table shows, and that a report plays."""
 
 Subject = Annotated[
     str, typer.Argument(metavar="MODEL|FOLDER", help="A model (MODEL@VARIANT), or the folder of a sweep to show.")
@@ -171,12 +171,12 @@ def sweep(
 
 
 def _beside(file: str | None, folder: str, name: str) -> str | None:
-    """The file; one requested without a name is in the folder of the sweep."""
+    """The file; if requested without a name, a file of the default name in the folder of the sweep."""
     return str(Path(folder) / name) if file == NO_VALUE else file
 
 
 def _model_file(model: str, choices: ModelOptions) -> ModelFile:
-    load_model(model, choices)  # reports errors as all commands do
+    load_model(model, choices)  # reports errors as other commands do, before the sweep begins
     rods = {name.strip(): kind.strip() for name, _, kind in (x.partition("=") for x in choices.rod or ())}
     return ModelFile(model, choices.variant, read_settings(choices.set), tuple(choices.folder or ()), rods)
 
@@ -208,7 +208,7 @@ def _inputs(
 
 
 def _options(analysis: str, until: float | None, given: Sequence[str] | None) -> dict[str, Any]:
-    """Options of an analysis from NAME=VALUE, checked as those of a model file are."""
+    """Options of an analysis from NAME=VALUE, checked by the same schema as those in model files."""
     found: dict[str, Any] = {} if until is None else {"until": until}
     for setting in given or ():
         name, equals, value = setting.partition("=")
@@ -276,7 +276,7 @@ def _item(value: Any) -> Any:
 
 
 def _column(found: Table, name: str, values: Any, cases: Sequence[int]) -> NumberColumn:
-    """What varies, or a measure, in some cases."""
+    """A column of a varied quantity, or of a measure, for the given cases."""
     cells = [_item(values[k]) for k in cases]
     unit = found.units.get(name, "")
     below = f"[{unit}]" if unit not in ("", "-") else ""
@@ -325,20 +325,20 @@ def _save_report(file: str, folder: SweepFolder, found: Table, by: str | None, l
 
 def _again(folder: SweepFolder, case: int) -> tuple[Equations, Any]:
     """The equations of a case, and its motion or pose, computed again: the saved data is not enough for a picture."""
-    told, row = folder.manifest, dict(folder.rows[case])
-    spec = load_text(told["structures"][told["which"][case]]["text"])
+    manifest, row = folder.manifest, dict(folder.rows[case])
+    spec = load_text(manifest["structures"][manifest["which"][case]]["text"])
     eqs = derive(spec)
     names = {*eqs.model.environment.names, *eqs.coordinates, *eqs.rates, "start"}
     row = {name: x for name, x in row.items() if name in names and name not in eqs.model.structural}
     sorted_ = structures(eqs, Cases((row,))).values[0]
-    options = dict(told["options"])
-    if told["analysis"] not in ("simulate", "equilibrium"):
+    options = dict(manifest["options"])
+    if manifest["analysis"] not in ("simulate", "equilibrium"):
         return eqs, None
     if sorted_.start is not None:
         options["start"] = sorted_.start
     shared = {name: read_value(x) for name, x in (options.pop("inputs", None) or {}).items()}
     inputs = {**shared, **sorted_.inputs}
-    analyse: Any = simulate if told["analysis"] == "simulate" else equilibrium
+    analyse: Any = simulate if manifest["analysis"] == "simulate" else equilibrium
     return eqs, answering(
         lambda: analyse(eqs, parameters=sorted_.parameters, inputs=inputs, on_failure="return", **options)
     )

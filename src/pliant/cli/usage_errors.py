@@ -1,4 +1,4 @@
-"""Messages for wrong command-line usage, which name the option and the value given."""
+"""Messages about wrong usage of the command line; they name the option and its value."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ REASONS = (
     (r"the range x>(\S+?)\.?$", "must be above {0}"),
     (r"the range x<(\S+?)\.?$", "must be below {0}"),
 )
-"""Messages of the option parser in its various versions, and our replacements."""
+"""Patterns of the messages of the option parser in its various versions, and their replacements."""
 
 
 def empty_argument(arguments: Sequence[str]) -> Failure | None:
-    """The first empty argument or option value, which no command accepts."""
+    """The failure of the first empty argument or option value, if any; no command accepts these."""
     for before, word in zip(("", *arguments), arguments, strict=False):
         name, equals, value = word.partition("=")
         if equals and not value and name.startswith("--"):
@@ -37,7 +37,7 @@ def empty_argument(arguments: Sequence[str]) -> Failure | None:
 
 
 def check_values(command: Any, arguments: Sequence[str]) -> None:
-    """Reject the name of an option in the place of another one's value, where the value was forgotten."""
+    """Reject an option without its value if another option follows, which would be read as the value."""
     options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
     known = {name: not option.is_flag for option in options for name in (*option.opts, *option.secondary_opts)}
     known |= {"-h": False, "--help": False}
@@ -50,7 +50,7 @@ def check_values(command: Any, arguments: Sequence[str]) -> None:
 
 
 def usage_failure(error: Any, arguments: Sequence[str]) -> Failure:
-    """The error of the option parser, with the value that its own message omits."""
+    """The failure of an error of the option parser, with the value, which the parser's message omits."""
     command = next((word for word in arguments if not word.startswith("-")), "")
     known = getattr(getattr(error, "ctx", None), "command", None)
     help_hint = (
@@ -76,7 +76,7 @@ def usage_failure(error: Any, arguments: Sequence[str]) -> Failure:
 
 
 def _given(options: Sequence[str], arguments: Sequence[str]) -> tuple[str, str] | None:
-    """The option as written, and its value."""
+    """The option as written, and its value, if the arguments contain it."""
     for k, word in enumerate(arguments):
         name, equals, value = word.partition("=")
         if name in options:

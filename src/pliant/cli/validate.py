@@ -65,7 +65,7 @@ def validate(
 
 
 def _folder(data: str | None) -> Path | None:
-    """The folder of recordings, if one is given."""
+    """The folder of recordings, given by `--data` or PLIANT_DATA, if any."""
     given = data or os.environ.get("PLIANT_DATA")
     if data is not None and not Path(data).is_dir():
         raise CommandError(f"there is no folder {data}", "give the folder of the recordings")
@@ -81,7 +81,7 @@ def _write(report: str, findings: ValidationResults) -> None:
 
 
 class Progress:
-    """Progress: the case being computed, in one line on a terminal that is redrawn, and in one line per case elsewhere."""
+    """Progress: the case being computed, on one line that is redrawn on a terminal, and on one line per case elsewhere."""
 
     def __init__(self, count: int) -> None:
         self.count, self.done, self.width = count, 0, 0
@@ -130,7 +130,7 @@ def _list(entries: Sequence[Entry], *, json: bool) -> None:
 
 
 def _print(findings: ValidationResults) -> None:
-    """Print a table with a part for every theme, the skipped cases, and a summary."""
+    """Print a table grouped by theme, the failed and skipped cases, and a summary."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("case", no_wrap=True)
     for head in ("value", "reference", "unit", "error", "tolerance", "s"):

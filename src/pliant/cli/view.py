@@ -54,7 +54,7 @@ def view(
         raise CommandError(
             f"{model} contains no saved states", "save some: pliant simulate MODEL --save-every 0.02 --out FILE"
         )
-    with redirect_stdout(io.StringIO()):  # the server has words of its own, with an address that is not the page's
+    with redirect_stdout(io.StringIO()):  # the server prints an address that is not that of the page
         server = start_server(chosen, subject.spec.name or "robot")
         page = LivePage(server.viser, subject.spec, eqs, subject.run)
     url, port = server.door.url, server.door.port
