@@ -1,5 +1,5 @@
-"""Robots in other formats, read as model documents: URDF, and MJCF by MuJoCo.
+"""Robots in other formats, converted to models: URDF, and MJCF through MuJoCo.
 
-A reader returns text of Pliant's own language as a tree whose values know the lines of the file they come from. Everything after
-that, checks, attaching, writing, is what happens to any model. What has no counterpart is noted, with its place.
+A reader returns a tree in the language of model files, with the lines of the original file; checks, attaching and writing then
+work as for any model. Features without a counterpart are listed in notes, with their lines.
 """

@@ -1,4 +1,4 @@
-"""A model document under construction: parts by collection, valid names, placements, and notes on missing features."""
+"""A model document under construction: parts by collection, valid names, placements, and notes on features not imported."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from pliant.language.tree import Tree, from_plain
 from pliant.language.units import UNITS
 
 Numbers: TypeAlias = Sequence[float] | np.ndarray
-"""A few numbers."""
+"""Numbers of a vector or quaternion."""
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 ANGLES = {round(math.radians(degrees), 12): degrees for degrees in range(-360, 361, 5)}
-"""Angles that people give in degrees [deg], by their value [rad]."""
+"""Angles that are written in degrees [deg], by their value [rad]."""
 LARGEST = 1e100
-"""Numbers up to which products are finite; robots have none beyond."""
+"""Largest accepted number: products of three such numbers are finite."""
 NEGLIGIBLE = 1e-14
-"""Relative differences that are round-off of what a file says."""
+"""Relative differences that are round-off of numbers in a file."""
 NOWHERE = 1e-15
-"""Lengths that are round-off [m]: smaller than a nucleus."""
+"""Lengths that are round-off [m]."""
 ROUND_OFF = 1e-12
-"""Numbers that are nearer than this to what a person would write are that."""
+"""Difference between an angle and a multiple of five degrees that is round-off [rad]."""
 
 
 class Document:
-    """Parts of a model as they are read from a file of another format.
+    """Parts of a model that are read from a file of another format.
 
-    source: where the file is, and what it may read. Faults are gathered, and raised together by `finish`.
+    source: the file, and the folders it may read from. Faults are collected, and raised together by `finish`.
     """
 
     def __init__(self, source: Source) -> None:
@@ -48,20 +48,20 @@ class Document:
         self._names: dict[str, set[str]] = {}
 
     def fault(self, message: str, hint: str = "", *, line: int | None = None, path: str = "") -> None:
-        """Note something that is wrong with the file."""
+        """Record an error in the file."""
         self.faults.append(Fault(message, hint, path, self.source.file, line))
 
     def note(self, message: str, hint: str = "", *, line: int | None = None, path: str = "") -> None:
-        """Note something that the model does not say as the file does."""
+        """Record a difference between the file and the model."""
         self.notes.append(Fault(message, hint, path, self.source.file, line))
 
     def add(self, collection: str, name: str, entry: Mapping[str, Any], line: int | None) -> None:
-        """Add a part under a name that `name` gave."""
+        """Add a part under a name from `name`."""
         self.parts.setdefault(collection, {})[name] = dict(entry)
         self._lines[collection, name] = line
 
     def name(self, space: str, given: str, *, line: int | None = None, kind: str = "part") -> str:
-        """A name that is allowed and not taken in a space of names, as near to the given one as can be."""
+        """A valid name that is unique in a name space, as similar as possible to the given one; a note records the change."""
         taken = self._names.setdefault(space, set())
         name = plain_name(given, kind)
         if space == "parameters" and name in UNITS:  # as in `2 N*m`
@@ -75,7 +75,7 @@ class Document:
         return name
 
     def finish(self) -> ImportedFile:
-        """The document; raises SpecError with everything that is wrong."""
+        """The finished document; raises SpecError with all faults."""
         if self.faults:
             raise SpecError(self.faults, self.source.file)
         place = Place(self.source.file, 1)
@@ -92,7 +92,7 @@ class Document:
 
 
 def plain_name(given: str, kind: str) -> str:
-    """A name that is allowed: letters, digits and underscores, a letter first."""
+    """A valid name: letters, digits and underscores, beginning with a letter."""
     kind = re.sub(r"[^A-Za-z0-9_]+", "_", kind)[: MAX_NAME - 8]
     name = re.sub(r"[^A-Za-z0-9_]+", "_", given)[: MAX_NAME - 8].strip("_") or kind.strip("_") or "part"
     name = name if name[0].isalpha() else f"{kind if kind[:1].isalpha() else 'part'}_{name}"[: MAX_NAME - 8]
@@ -100,17 +100,17 @@ def plain_name(given: str, kind: str) -> str:
 
 
 def read_number(text: str) -> float | None:
-    """A number up to `LARGEST`, None where the text is none."""
+    """A number up to `LARGEST`; None if the text is not one."""
     if not _NUMBER.fullmatch(text.strip()) or not abs(float(text)) <= LARGEST:
         return None
     return float(text)
 
 
-# -- values as people write them -----------------------------------------------------------------------------------------------
+# -- values in short form ------------------------------------------------------------------------------------------------------
 
 
 def number(value: float, unit: str = "") -> Any:
-    """A number to fifteen digits, or as people write it where that is the same but for round-off; with a unit as text."""
+    """A number with nine digits if the rest is round-off, otherwise with fifteen; with a unit, as text."""
     short = float(f"{value:.9g}")
     value = short if abs(short - value) <= NEGLIGIBLE * abs(value) else float(f"{value:.15g}")
     plain: Any = int(value) if abs(value) < 1e15 and value == int(value) else value
@@ -118,7 +118,7 @@ def number(value: float, unit: str = "") -> Any:
 
 
 def angle(value: float) -> Any:
-    """An angle, in degrees where it is a multiple of five [rad]."""
+    """An angle [rad]; multiples of five degrees are written in degrees."""
     degrees = ANGLES.get(round(float(value), 12))
     if value and degrees is not None and abs(value - math.radians(degrees)) < ROUND_OFF:
         return f"{degrees} deg"
@@ -126,14 +126,14 @@ def angle(value: float) -> Any:
 
 
 def vector(values: Iterable[float]) -> list[Any]:
-    """Numbers of a vector; those that are zero but for round-off are zero."""
+    """The numbers of a vector; those that are round-off become zero."""
     found = [float(value) for value in values]
     least = NEGLIGIBLE * 1e-2 * max(map(abs, found), default=0.0)
     return [number(value if abs(value) > least else 0.0) for value in found]
 
 
 def axis(direction: Numbers) -> Any:
-    """An axis by its letter, or by three numbers."""
+    """An axis as x, y or z, or as three numbers."""
     for k, letter in enumerate("xyz"):
         if direction[k] > 0 and all(direction[j] == 0 for j in range(3) if j != k):
             return letter
@@ -151,7 +151,7 @@ def euler_zyx(roll: float, pitch: float, yaw: float) -> dict[str, Any] | None:
 
 
 def quaternion_rotation(q: Numbers) -> dict[str, Any] | None:
-    """The rotation of a unit quaternion (scalar first): about one axis where that is x, y or z; None for no rotation."""
+    """The rotation of a unit quaternion (scalar first): by an angle if its axis is x, y or z; None for no rotation."""
     w, *xyz = (float(x) for x in q)
     size = math.hypot(*xyz)
     if size < 1e-15:
@@ -175,7 +175,7 @@ def placement(position: Numbers, rotation: dict[str, Any] | None) -> dict[str, A
 
 
 def inertia(matrix: np.ndarray) -> dict[str, Any]:
-    """An inertia about the centre of mass in the body's axes (3 x 3) [kg m^2]."""
+    """The keys of an inertia about the centre of mass, in the axes of the body (3 x 3) [kg m^2]."""
     if not (matrix - np.diag(np.diag(matrix))).any():
         return {"principal": vector(np.diag(matrix))}
     return {"matrix": [vector(row) for row in matrix]}

@@ -1,4 +1,4 @@
-"""XML from strangers: elements with their lines. No document types, no entities, limited in depth and size."""
+"""Reading of untrusted XML: elements with their lines. No document types, no entities, limited depth and size."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Element:
     children: list[Element] = field(default_factory=list)
 
     def get(self, name: str, otherwise: str = "") -> str:
-        """An attribute, without spaces around it."""
+        """An attribute without surrounding spaces, or `otherwise`."""
         return self.attributes.get(name, otherwise).strip()
 
     def all(self, tag: str) -> list[Element]:
@@ -34,7 +34,7 @@ class Element:
         return next((child for child in self.children if child.tag == tag), None)
 
     def walk(self) -> Iterator[Element]:
-        """This element and everything in it, in the order of the text."""
+        """This element and all elements in it, in the order of the text."""
         waiting = [self]
         while waiting:
             here = waiting.pop()
@@ -43,9 +43,9 @@ class Element:
 
 
 def read_markup(data: bytes, file: str) -> Element:
-    """The root element of XML; raises SpecError where it is not well formed or has what robots do not need."""
+    """The root element of XML; raises SpecError if it is not well formed, or not allowed here."""
     start = data.removeprefix(b"\xef\xbb\xbf").lstrip()
-    skipped = data[: len(data) - len(start)].count(b"\n")  # before the declaration stands nothing by the rules of XML
+    skipped = data[: len(data) - len(start)].count(b"\n")  # XML allows nothing before the declaration, so it is removed
     reader = _Reader(file, skipped)
     try:
         reader.parser.Parse(start, True)
@@ -54,12 +54,12 @@ def read_markup(data: bytes, file: str) -> Element:
         raise SpecError([Fault(message, file=file, line=error.lineno + skipped)], file) from None
     except (LookupError, ValueError) as error:
         raise SpecError([Fault(f"the XML cannot be read: {error}", "save it as UTF-8", file=file)], file) from None
-    assert reader.root is not None, "what is well formed has a root"
+    assert reader.root is not None, "well-formed XML has a root"
     return reader.root
 
 
 class _Reader:
-    """Elements as the parser meets them."""
+    """Builds elements from the events of the parser."""
 
     def __init__(self, file: str, skipped: int) -> None:
         self.file, self.skipped = file, skipped

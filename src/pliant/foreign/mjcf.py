@@ -1,7 +1,6 @@
-"""MJCF as a model document, from the model that MuJoCo compiles: defaults, frames, units and inertias of geoms are resolved there.
+"""Conversion of MJCF to a model document, from the model compiled by MuJoCo, which resolves defaults, frames, units and inertias.
 
-Reading them here would be a second implementation of MuJoCo's compiler; the numbers of the compiled model are what MuJoCo itself
-simulates. The package mujoco is needed for it.
+The result has the numbers that MuJoCo simulates, without a second implementation of its compiler. The package mujoco is required.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from pliant.language.limits import limits, most
 from pliant.language.source import ImportedFile, Source
 
 FREE, BALL, SLIDE, HINGE = range(4)
-"""Kinds of joints by MuJoCo's numbers."""
+"""MuJoCo's numbers of joint types."""
 WORLD = "world"
 
 
 def read_mjcf(data: bytes, source: Source) -> ImportedFile:
-    """The robot of an MJCF file; raises SpecError with everything that is wrong with it."""
+    """The robot of an MJCF file; raises SpecError with all faults."""
     document = Document(source)
     prepared = prepare(data, document)
     if document.faults:
@@ -45,7 +44,10 @@ def read_mjcf(data: bytes, source: Source) -> ImportedFile:
 
 @dataclass
 class Coordinate:
-    """One coordinate in the making: its name, what it is called in the model, and its keys."""
+    """A coordinate under construction: its name, and what acts on it.
+
+    entry: keys of the coordinate in the model. inputs: terms of the input, as expressions. bounds: limits of their sum.
+    """
 
     name: str
     is_angle: bool
@@ -59,15 +61,15 @@ class Coordinate:
 
     @property
     def is_tied(self) -> bool:
-        """Whether it follows another coordinate, or stands still."""
+        """Whether it is tied to another coordinate, or prescribed."""
         return "equal_to" in self.entry or "motion" in self.entry
 
     def add_spring(self, stiffness: float, rest: float) -> None:
-        """Join a spring with the one that is there."""
-        whole = self.stiffness + stiffness
+        """Add a spring in parallel."""
+        total = self.stiffness + stiffness
         if stiffness:
-            self.rest = (self.stiffness * self.rest + stiffness * rest) / whole if whole else 0.0
-            self.stiffness = whole
+            self.rest = (self.stiffness * self.rest + stiffness * rest) / total if total else 0.0
+            self.stiffness = total
 
     def add_armature(self, inertia: float) -> None:
         """Add the inertia of a drive [kg m^2 or kg]."""
@@ -77,11 +79,13 @@ class Coordinate:
 
 @dataclass
 class Reader:
-    """Converts one model of MuJoCo to a document.
+    """Converts a compiled model of MuJoCo to a document.
 
-    turned: expressions of forces and torques on free and ball joints, six lists each. starts, rates: positions and rates at the
-    start. flexes, nodes: names of flexes, and frames of their nodes by body. drives_others: whether
-    actuators pull tendons or push sites. is_quiet: whether nothing is noted, since it was noted before.
+    bodies, entries, coordinates, joint_names, sites, inputs: names and keys in the document, by MuJoCo's numbers. turned: terms of
+    the forces and torques on free and ball joints, six lists each. anchors: names of the frames at the anchors of joints by body,
+    and of chains of joints by negative body. starts, rates: initial positions and rates. flexes, nodes: names of flexes, and frames
+    of their nodes by body. drives_others: whether actuators act on tendons or sites. is_quiet: whether notes are suppressed,
+    because they were recorded before.
     """
 
     document: Document
@@ -135,7 +139,7 @@ class Reader:
         return document.finish()
 
     def body_name(self, i: int) -> str:
-        """The name of a body; one that is welded takes the name of its weld, too."""
+        """The name of a body; for a fixed body, also reserves the name of its weld."""
         if i in self.nodes:
             return self.nodes[i]
         given = self.model.name("body", i)
@@ -145,18 +149,18 @@ class Reader:
         return name
 
     def line(self, name: str, *tags: str) -> int | None:
-        """The line on which something is named."""
+        """The line of the element with one of these tags and this name."""
         return self.prepared.line(name, *tags)
 
     def note(self, message: str, name: str, *tags: str, hint: str = "") -> None:
-        """Note something about a named thing."""
+        """Record a note on a named element."""
         if self.is_quiet:
             return
         tag = next((tag for tag in tags if self.line(name, tag) is not None), tags[0])
         self.document.note(message, hint, line=self.line(name, tag), path=f"{tag} {name}")
 
     def world(self) -> None:
-        """Name and gravity, and what surrounds the robot that a model does not have."""
+        """Name and gravity, and a note on fluid forces."""
         model = self.model
         name = model.title
         if name and name != "MuJoCo Model":
@@ -169,7 +173,7 @@ class Reader:
     # -- bodies ------------------------------------------------------------------------------------------------------------
 
     def body(self, i: int) -> dict[str, Any]:
-        """A body with its inertia; one without joints has its place here."""
+        """A body with its inertia; a body without joints also has its placement."""
         model, entry = self.model, dict[str, Any]()
         given = model.name("body", i)
         if model.body_jntnum[i] == 0:
@@ -190,7 +194,7 @@ class Reader:
         return entry
 
     def hold_up(self, i: int) -> None:
-        """The force that compensates the weight of a body, or a part of it."""
+        """Add the force that compensates the weight of a body, or a part of it."""
         model = self.model
         force = -model.body_gravcomp[i] * model.body_mass[i] * model.opt_gravity
         if force.any():
@@ -201,7 +205,7 @@ class Reader:
             self.document.add("loads", name, load, self.line(model.name("body", i), "body"))
 
     def add_sites(self) -> None:
-        """Sites as frames of their bodies; those of the world as bodies that stand there."""
+        """Add sites as frames of their bodies; those of the world as fixed bodies."""
         model = self.model
         for s in range(model.nsite):
             given, i = model.name("site", s), int(model.site_bodyid[s])
@@ -219,7 +223,7 @@ class Reader:
     # -- joints ------------------------------------------------------------------------------------------------------------
 
     def joint(self, i: int) -> tuple[str, dict[str, Any]]:
-        """The joints of a body as one joint, with its name: a plain one where there is one, a chain of them otherwise."""
+        """The joints of a body as one joint, with its name: a simple joint if possible, otherwise a chain."""
         model = self.model
         joints = range(model.body_jntadr[i], model.body_jntadr[i] + model.body_jntnum[i])
         place = placement(model.body_pos[i], quaternion_rotation(model.body_quat[i]))
@@ -237,18 +241,18 @@ class Reader:
         return name, entry
 
     def chained(self, i: int) -> str:
-        """The name of the chain of a body's joints."""
+        """The name of the chain of the joints of a body."""
         if -i not in self.anchors:
             self.anchors[-i] = self.document.name("joints", "", kind=f"{self.bodies[i][:50]}_joints")
         return self.anchors[-i]
 
     def is_plain(self, j: int) -> bool:
-        """Whether a joint needs no chain: its zero is where the body is drawn."""
+        """Whether a joint needs no chain: its value is zero in the pose in which the body is defined."""
         model = self.model
         return bool(model.jnt_type[j] == BALL or model.qpos0[model.jnt_qposadr[j]] == 0)
 
     def plain(self, i: int, j: int, entry: dict[str, Any]) -> dict[str, Any]:
-        """A single joint, whose anchor is a frame of the body where that is not its own."""
+        """A single joint; if its anchor is not the origin of the body, a frame is added to the body there."""
         model, kind = self.model, self.model.jnt_type[j]
         at = model.body_pos[i]
         if kind != SLIDE and model.jnt_pos[j].any():
@@ -272,7 +276,7 @@ class Reader:
         }  # fmt: skip
 
     def moves(self, j: int) -> list[dict[str, Any]]:
-        """One of several joints, in the frame that those before it moved: about its anchor, from where its value is zero."""
+        """The transforms of one of several joints, in the frame moved by the previous ones: about its anchor, from its zero."""
         model, kind = self.model, self.model.jnt_type[j]
         there, back = ([{"translate": vector(side * model.jnt_pos[j])}] for side in (1, -1))
         if not model.jnt_pos[j].any():
@@ -294,7 +298,7 @@ class Reader:
         return [to, *([{"translate": [0, 0, -zero]}] if zero else []), {"translate": [0, 0, coordinate]}, fro]
 
     def free(self, i: int, j: int) -> dict[str, Any]:
-        """A free joint: MuJoCo's coordinates of it are those of the body in the world."""
+        """The keys of a free joint; its coordinates in MuJoCo are the pose of the body in the world."""
         model = self.model
         at, v = model.jnt_qposadr[j], model.jnt_dofadr[j]
         found: dict[str, Any] = {}
@@ -312,7 +316,7 @@ class Reader:
         return {key: value for key, value in found.items() if value}
 
     def orientation(self, j: int) -> dict[str, Any]:
-        """Start of a free rotation, and what acts on it."""
+        """The keys of a free rotation: its start, and what acts on it."""
         model = self.model
         first = 3 if model.jnt_type[j] == FREE else 0
         given, v, q = model.name("jnt", j), model.jnt_dofadr[j] + first, model.jnt_qposadr[j] + first
@@ -341,7 +345,7 @@ class Reader:
         return found
 
     def coordinate(self, j: int) -> Coordinate:
-        """What acts on a hinge or slide, before actuators add to it."""
+        """The coordinate of a hinge or slide, without actuators."""
         model = self.model
         v, q, is_angle = model.jnt_dofadr[j], model.jnt_qposadr[j], model.jnt_type[j] == HINGE
         found = Coordinate(self.joint_names[j], is_angle)
@@ -368,7 +372,7 @@ class Reader:
         return found
 
     def begin_within(self, j: int, when: str = "") -> None:
-        """Let a joint start within its range."""
+        """Move the start of a joint into its range, with a note."""
         model, q = self.model, self.model.jnt_qposadr[j]
         given = float(self.starts[q])
         self.starts[q] = np.clip(given, *model.jnt_range[j])
@@ -377,7 +381,7 @@ class Reader:
             self.note(message, model.name("jnt", j), "joint")
 
     def finished(self, j: int) -> dict[str, Any]:
-        """The keys of a coordinate with everything that acts on it."""
+        """The keys of a coordinate, with everything that acts on it."""
         found, entry = self.coordinates[j], dict[str, Any]()
         start, rate = float(self.starts[self.model.jnt_qposadr[j]]), float(self.rates[self.model.jnt_dofadr[j]])
         if start and not found.is_tied:
@@ -398,7 +402,7 @@ class Reader:
                 low, high = (number(x, unit) for x in found.bounds)
                 total = f"max({low}, min({high}, {total}))"
                 if self.drives_others:
-                    message = "the largest force of a joint does not bound actuators of tendons and sites here"
+                    message = "the largest force of a joint does not limit actuators of tendons and sites here"
                     self.note(message, self.model.name("jnt", j), "joint")
             elif found.bounds is not None:
                 message = "the largest force of all actuators of a joint is not imported, since one of them is a servo"
@@ -408,7 +412,7 @@ class Reader:
 
 
 def _stop_stiffness(solref: np.ndarray, solimp: np.ndarray, inertia: float) -> float:
-    """Stiffness of a stop that answers a depth as MuJoCo's soft constraint does [N/m or N m/rad]."""
+    """Stiffness of a stop that is equivalent to MuJoCo's soft constraint [N/m or N m/rad]."""
     first, second, most = float(solref[0]), float(solref[1]), float(solimp[1])
     rate = -first / most**2 if first <= 0 else 1 / (most * first * second) ** 2  # [1/s^2]
     return float(f"{rate * inertia:.4g}")
@@ -425,6 +429,6 @@ def _turns_to(direction: np.ndarray) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def rotated(q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """A vector turned by a unit quaternion (scalar first)."""
+    """A vector rotated by a unit quaternion (scalar first)."""
     w, u = q[0], q[1:]
     return np.asarray(v + 2 * np.cross(u, np.cross(u, v) + w * v))

@@ -1,4 +1,4 @@
-"""Actuators of MuJoCo as inputs: a force `gain * input + constant`, and springs and dampers of servos."""
+"""Actuators of MuJoCo as inputs: a force `gain * input + constant`, with springs and dampers for servos."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from pliant.foreign.mjcf import Reader
 
 TO_JOINT, TO_JOINT_IN_PARENT, TO_CRANK, TO_TENDON, TO_SITE, TO_BODY = range(6)
-"""What an actuator drives."""
+"""MuJoCo's numbers of transmission types."""
 BALL = 1
 INTEGRATOR = 1
-"""Dynamics of an actuator whose force follows the integral of its input."""
+"""MuJoCo's number of the dynamics of an actuator that integrates its input."""
 TAGS = (
     "motor",
     "position",
@@ -36,10 +36,11 @@ TAGS = (
 
 @dataclass
 class Actuator:
-    """One actuator: `force = gain * input + constant - stiffness * length - damping * rate`.
+    """An actuator: `force = gain * input + constant - stiffness * length - damping * rate`.
 
-    index: its number. name: as the file has it. shares: what each hinge or slide gets of its force. through: the sites that its
-    tendon passes. Lengths are those of the transmission, gear included.
+    index: its number. name: its name in the file. kind, target: type of the transmission, and number of what it drives. shares:
+    force on each hinge or slide per force of the actuator. through: the sites on its tendon. Lengths are those of the transmission,
+    gear included.
     """
 
     index: int
@@ -56,12 +57,12 @@ class Actuator:
 
     @property
     def is_servo(self) -> bool:
-        """Whether its force depends on what it drives."""
+        """Whether its force depends on the state of what it drives."""
         return bool(self.stiffness or self.damping)
 
 
 def add_actuators(reader: Reader) -> None:
-    """All actuators."""
+    """Add all actuators."""
     for u in range(reader.model.nu):
         actuator = _read(reader, u)
         if actuator is not None:
@@ -69,7 +70,7 @@ def add_actuators(reader: Reader) -> None:
 
 
 def _read(reader: Reader, u: int) -> Actuator | None:
-    """An actuator whose force is linear; None, with a note, of others."""
+    """An actuator with a linear force; None, with a note, for others."""
     model, given = reader.model, reader.model.name("actuator", u)
     kind, gear = int(model.actuator_trntype[u]), model.actuator_gear[u].astype(float)
     target = int(model.actuator_trnid[u][0])
@@ -102,7 +103,7 @@ def _read(reader: Reader, u: int) -> Actuator | None:
 
 
 def _transmits(reader: Reader, actuator: Actuator) -> bool:
-    """Find what an actuator drives; False where nothing here is driven so."""
+    """Determine what an actuator drives; False if there is no counterpart."""
     kind, target = actuator.kind, actuator.target
     if kind in (TO_JOINT, TO_JOINT_IN_PARENT) and target in reader.coordinates:
         actuator.shares = {target: float(actuator.gear[0])}
@@ -163,7 +164,7 @@ def _on_ball(reader: Reader, actuator: Actuator) -> bool:
 
 
 def _input(reader: Reader, actuator: Actuator) -> str:
-    """The input of an actuator within its bounds; returns its name."""
+    """Add the input of an actuator with its bounds, and return its name."""
     model, u = reader.model, actuator.index
     line = reader.line(actuator.name, *TAGS)
     name = reader.document.name("parameters", actuator.name, line=line, kind="input")
@@ -180,7 +181,7 @@ def _input(reader: Reader, actuator: Actuator) -> str:
 
 
 def _force(reader: Reader, actuator: Actuator, name: str) -> str:
-    """The force of an actuator as an expression of its input, without the parts that depend on the state."""
+    """The force of an actuator as an expression of its input, without the terms that depend on the state."""
     model, u = reader.model, actuator.index
     unit, _, gain_unit = _units(reader, actuator)
     force = f"{number(actuator.gain, gain_unit)} * {name}" if actuator.is_servo else scaled(actuator.gain, name)
@@ -207,7 +208,7 @@ def scaled(factor: float, expression: str) -> str:
 
 
 def _push(reader: Reader, actuator: Actuator, expression: str) -> None:
-    """A load on a site, in its own axes."""
+    """Add a load on a site, in the axes of the site."""
     frame, gear = reader.sites[actuator.target], actuator.gear
     name = reader.document.name("loads", "", kind=f"{actuator.name[:50] or 'push'}_load")
     force = [f"={scaled(float(x), expression)}" if x else 0 for x in gear[:3]]
@@ -218,7 +219,7 @@ def _push(reader: Reader, actuator: Actuator, expression: str) -> None:
 
 
 def _drive_freely(reader: Reader, actuator: Actuator, expression: str) -> None:
-    """Forces on the coordinates of a free joint along the axes of the world, torques on a rotation in moving axes."""
+    """Add forces on a free joint along the axes of the world, and torques on a free rotation in moving axes."""
     is_free = int(reader.model.jnt_type[actuator.target]) == 0
     driven = reader.turned.setdefault(actuator.target, [[] for _ in range(6)])
     gear = actuator.gear if is_free else np.concatenate([np.zeros(3), actuator.gear[:3]])
@@ -228,14 +229,14 @@ def _drive_freely(reader: Reader, actuator: Actuator, expression: str) -> None:
 
 
 def _pull(reader: Reader, actuator: Actuator, name: str, expression: str) -> None:
-    """A line that an actuator pulls; MuJoCo counts forces that make it longer as positive."""
+    """Add the tendon or link that an actuator pulls; in MuJoCo, positive forces lengthen it."""
     assert actuator.through is not None
     gear, line = float(actuator.gear[0]), reader.line(actuator.name, *TAGS)
     stem = f"{reader.model.name('tendon', actuator.target)[:40] or 'line'}_pulled"
     stiffness, damping = gear**2 * actuator.stiffness, gear**2 * actuator.damping
     damper = {"damper": number(damping)} if damping else {}
     pull = scaled(-gear, expression)
-    if len(actuator.through) == 2:  # a link can push, too
+    if len(actuator.through) == 2:  # a link can also push
         spring = {"spring": {"coefficient": number(stiffness), "rest": 0}} if stiffness else {}
         entry = {"type": "axial", "between": actuator.through, **spring, **damper, "input": f"={pull}"}
         reader.document.add("links", reader.document.name("links", "", kind=stem), entry, line)

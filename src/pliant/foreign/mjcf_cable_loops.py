@@ -1,4 +1,4 @@
-"""Equality constraints of the links of cables as constraints of the frames of rods."""
+"""Equality constraints of the links of cables as constraints between frames of rods."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from pliant.foreign.mjcf import Reader
 
 End: TypeAlias = str | tuple[str, int]
-"""A body by its name in the file (empty for the world), or a cable by its site and the number of a vertex, from 0 on."""
+"""A body by its name in the file (empty for the world), or a cable by its site and the number of a vertex, counted from 0."""
 NEAR = 1e-3
-"""Distance between an anchor and a vertex, relative to a link, above which it is noted."""
+"""Distance between an anchor and a vertex, relative to the length of a link, above which a note is recorded."""
 
 
 @dataclass
 class CableLoop:
     """An equality constraint of one or two cables.
 
-    components: that are held. line: of the file.
+    components: constrained components. line: line in the file.
     """
 
     name: str
@@ -39,9 +39,9 @@ class CableLoop:
 def read_loop(
     element: Element, cables: Mapping[str, Cable], parts: Mapping[str, str], document: Document
 ) -> CableLoop | None:
-    """A <connect> or <weld> of links of cables; None of other constraints.
+    """A <connect> or <weld> of links of cables; None for other constraints.
 
-    parts: sites of cables by the names of their parts.
+    parts: the site of each cable, by the names of its parts.
     """
     if element.tag not in ("connect", "weld") or "site1" in element.attributes:
         return None
@@ -51,12 +51,12 @@ def read_loop(
     )
     components = "position" if element.tag == "connect" else "all"
     if element.get("relpose"):
-        document.note("a cable is welded as it is at the start, whatever `relpose` says", line=element.line)
+        document.note("a cable is welded in its initial pose; `relpose` is not imported", line=element.line)
     return CableLoop(element.get("name"), (first, second), components, element.line)
 
 
 def _vertex(element: Element, cable: Cable, key: str, document: Document) -> int:
-    """Where a cable is held: at the vertex nearest to the anchor in the frame of its link, or else at its end."""
+    """The vertex at which a cable is constrained: the one nearest to the anchor, if it is known, otherwise the end of its link."""
     link = cable.part_names()[element.get(key)]
     words = [read_number(word) for word in element.get("anchor").split()]
     if element.tag == "weld" or key == "body2" or len(words) != 3:
@@ -72,7 +72,7 @@ def _vertex(element: Element, cable: Cable, key: str, document: Document) -> int
 
 
 def add_cables(reader: Reader) -> None:
-    """Cables as rods, and the constraints that hold them."""
+    """Add cables as rods, and their constraints."""
     model, document, rods = reader.model, reader.document, dict[str, str]()
     for s in range(model.nsite):
         site = model.name("site", s)
@@ -89,8 +89,8 @@ def add_cables(reader: Reader) -> None:
             elif end in bodies:
                 frames.append(bodies[end])
             else:
-                document.fault(f"there is no body {describe(end)} that a cable is held by", line=loop.line)
-        # the first frame is the one in whose axes the second stays
+                document.fault(f"there is no body {describe(end)}, which a cable is connected to", line=loop.line)
+        # components are in the axes of the first frame, which is that of the body
         between = frames if isinstance(loop.ends[0], str) else frames[::-1]
         name = document.name("constraints", loop.name, line=loop.line, kind="loop")
         entry = {"between": between, "components": loop.components, "holds": "as at start"}
@@ -98,7 +98,7 @@ def add_cables(reader: Reader) -> None:
 
 
 def _frame(document: Document, cable: Cable, rod: str, vertex: int) -> str:
-    """The frame of a rod at a vertex of its cable, which is added to the rod."""
+    """The frame of a rod at a vertex of its cable; it is added to the rod if necessary."""
     if vertex in (0, len(cable.points) - 1):
         return rod if vertex == 0 else f"{rod}.tip"
     frames = document.parts["rods"][rod].setdefault("frames", {})

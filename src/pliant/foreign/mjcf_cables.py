@@ -1,8 +1,8 @@
 """Cables of MJCF (<composite type="cable">) as rods.
 
-MuJoCo makes them of capsules, cylinders or boxes on ball joints, with the springs of its plugin mujoco.elasticity.cable. The rod
-has the same vertices, stiffness per length, damping per length and mass; it neither stretches nor shears. MuJoCo reads cables
-up to version 3; the text is read here.
+MuJoCo creates them as capsules, cylinders or boxes on ball joints, with the springs of its plugin mujoco.elasticity.cable. The rod
+has the same vertices, stiffness per length, damping per length and mass; it neither stretches nor shears. The text is read here,
+because MuJoCo reads cables only up to version 3.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from pliant.language.limits import limits
 from pliant.rod.spline import frames_along
 
 DENSITY = 1000.0
-"""MuJoCo's density of geoms [kg/m^3]."""
+"""MuJoCo's default density of geoms [kg/m^3]."""
 FUNCTIONS = ("s", "cos(s)", "sin(s)", "0")
-"""What the components of a curve may be."""
+"""Allowed components of a curve."""
 ELASTICITY = "mujoco.elasticity.cable"
 KEPT = ("damping", "kind", "type", "axis", "pos", "name", "class", "group")
-"""Attributes of the joints of a cable that are read, or do not matter."""
+"""Attributes of the joints of a cable that are read, or have no effect."""
 
 
 @dataclass
 class Cable:
     """A cable.
 
-    name: of the rod. points: vertices in the frame of its offset (n x 3) [m]. section: of the rod. moduli: Young's and shear
-    modulus [Pa]. density: with the rounded ends of its capsules [kg/m^3]. damping: of each ball joint [N m s/rad]. initial: how
-    its first link is held: none, ball or free. is_flat: whether it is free of stress when straight. line: of the file. prefix: of
-    the names of its parts in the file.
+    name: name of the rod. points: vertices in the frame of its offset (n x 3) [m]. section: section of the rod. moduli: Young's and
+    shear modulus [Pa]. density: density, including the rounded ends of its capsules [kg/m^3]. damping: damping of each ball joint
+    [N m s/rad]. initial: joint of its first link: none, ball or free. is_flat: whether it is stress-free when straight. line: line
+    in the file. prefix: prefix of the names of its parts in the file.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Cable:
     prefix: str = ""
 
     def part_names(self) -> dict[str, int]:
-        """MuJoCo's names of its bodies, joints and sites with the number of their link, from 0 on."""
+        """MuJoCo's names of its bodies, joints, sites and geoms, with the number of their link, counted from 0."""
         last = len(self.points) - 2
         links = [("first", 0), *((str(k), k) for k in range(1, last)), ("last", last)]
         found = {f"{self.prefix}{letter}_{word}": k for letter in "BJS" for word, k in links}
@@ -57,7 +57,7 @@ class Cable:
 
     @property
     def length(self) -> float:
-        """Length of the smooth line through its vertices [m]."""
+        """Length of the smooth curve through its vertices [m]."""
         return float(frames_along(self.points)[0][-1])
 
     @property
@@ -68,11 +68,11 @@ class Cable:
 
 
 Classes = dict[str, dict[str, dict[str, str]]]
-"""Attributes that elements have by default: by class, then by tag."""
+"""Default attributes of elements: by class, then by tag."""
 
 
 def default_classes(root: Element) -> Classes:
-    """Defaults of all classes, with those of the classes that they stand in."""
+    """Defaults of all classes, including those of the enclosing classes."""
     found: Classes = {"main": {}}
     waiting: list[tuple[Element, dict[str, dict[str, str]]]] = [(top, {}) for top in root.all("default")]
     while waiting:
@@ -88,7 +88,7 @@ def default_classes(root: Element) -> Classes:
 
 
 def read_cable(element: Element, classes: Classes, class_name: str, document: Document) -> Cable | None:
-    """A cable; None, with a note, of what is none or has no elasticity."""
+    """A cable; None, with a note, for a <composite> that cannot be imported."""
     try:
         return _read(element, classes, class_name, document)
     except _CableNotImported as reason:
@@ -97,7 +97,7 @@ def read_cable(element: Element, classes: Classes, class_name: str, document: Do
 
 
 class _CableNotImported(ValueError):
-    """Why a cable is not imported."""
+    """A cable is not imported; the message is the reason."""
 
 
 def _read(element: Element, classes: Classes, class_name: str, document: Document) -> Cable:
@@ -110,12 +110,12 @@ def _read(element: Element, classes: Classes, class_name: str, document: Documen
         raise _CableNotImported(f"it has no elasticity (bend and twist of the plugin {ELASTICITY})")
     points = _points(element)
     if len(points) < 2 or (np.linalg.norm(np.diff(points, axis=0), axis=1) == 0).any():
-        raise _CableNotImported("its vertices are not apart")
+        raise _CableNotImported("two of its vertices coincide, or it has only one")
     joint = {**classes.get(class_name, {}).get("joint", {}), **_attributes(element, "joint", classes)}
     for key in sorted(set(joint) - set(KEPT)):
         document.note(f"`{key}` of the joints of a cable is not imported", line=element.line)
-    form = {**classes.get(class_name, {}).get("geom", {}), **_attributes(element, "geom", classes)}
-    section, area, rounding = _section(form)
+    geom = {**classes.get(class_name, {}).get("geom", {}), **_attributes(element, "geom", classes)}
+    section, area, rounding = _section(geom)
     found = Cable(
         plain_name(element.get("prefix"), "cable"), points, section, (moduli[0], moduli[1]), 0.0,
         read_number(joint.get("damping", "0")) or 0.0, element.get("initial") or "free",
@@ -124,9 +124,9 @@ def _read(element: Element, classes: Classes, class_name: str, document: Documen
     if "width" in section and not found.is_straight:
         raise _CableNotImported("its section is not round, and it is curved")
     each = found.length / (len(points) - 1)
-    density = read_number(form["density"]) if "density" in form else DENSITY
-    if "mass" in form:
-        density = (read_number(form["mass"]) or 0.0) / (area * each + rounding)
+    density = read_number(geom["density"]) if "density" in geom else DENSITY
+    if "mass" in geom:
+        density = (read_number(geom["mass"]) or 0.0) / (area * each + rounding)
     found.density = (density or 0.0) * (1 + rounding / (area * each))
     if found.density <= 0:
         raise _CableNotImported("it has no mass")
@@ -134,7 +134,7 @@ def _read(element: Element, classes: Classes, class_name: str, document: Documen
 
 
 def _attributes(element: Element, tag: str, classes: Classes) -> dict[str, str]:
-    """Attributes of the geoms or joints of a composite, with those of their own class."""
+    """Attributes of the geoms or joints of a composite, including those of their class."""
     given = element.first(tag)
     if given is None:
         return {}
@@ -144,7 +144,7 @@ def _attributes(element: Element, tag: str, classes: Classes) -> dict[str, str]:
 def _numbers(element: Element, key: str, otherwise: str) -> list[float]:
     found = [read_number(word) for word in (element.get(key) or otherwise).split()]
     if None in found:
-        raise _CableNotImported(f"`{key}` is not made of numbers")
+        raise _CableNotImported(f"`{key}` is not a list of numbers")
     return [float(x) for x in found if x is not None]
 
 
@@ -172,10 +172,10 @@ def _points(element: Element) -> np.ndarray:
     return np.column_stack([values[word] for word in curve])
 
 
-def _section(form: dict[str, str]) -> tuple[dict[str, Any], float, float]:
-    """The section of a cable, its area [m^2], and the volume of the rounded ends of each piece [m^3]."""
-    sizes = [read_number(word) or 0.0 for word in form.get("size", "").split()]
-    kind = form.get("type", "sphere")
+def _section(geom: dict[str, str]) -> tuple[dict[str, Any], float, float]:
+    """The section of a cable, its area [m^2], and the volume of the rounded ends of each link [m^3]."""
+    sizes = [read_number(word) or 0.0 for word in geom.get("size", "").split()]
+    kind = geom.get("type", "sphere")
     if kind in ("capsule", "cylinder") and sizes and sizes[0] > 0:
         ends = 4 / 3 * math.pi * sizes[0] ** 3 if kind == "capsule" else 0.0
         return {"shape": "circle", "radius": number(sizes[0])}, math.pi * sizes[0] ** 2, ends
@@ -188,7 +188,7 @@ def _section(form: dict[str, str]) -> tuple[dict[str, Any], float, float]:
 def add_cable(document: Document, cable: Cable, frame: str, place: np.ndarray, turned: np.ndarray) -> str:
     """Add a cable as a rod; returns its name.
 
-    frame: what its offset is given in. place, turned: position [m] and quaternion of its offset there.
+    frame: the frame in which its offset is given. place, turned: position [m] and quaternion of the offset.
     """
     name = document.name("things", cable.name, line=cable.line, kind="cable")
     base = placement(place, quaternion_rotation(turned))
@@ -227,9 +227,9 @@ def _material(cable: Cable) -> dict[str, Any]:
 def _carried(
     document: Document, cable: Cable, name: str, frame: str, base: dict[str, Any]
 ) -> tuple[str, dict[str, Any]]:
-    """A body without mass that carries the rod at the cable's first vertex, free or on a ball joint where the cable is.
+    """Add bodies without mass that carry the rod at the first vertex of its cable, on a free or ball joint if the cable has one.
 
-    Returns the frame that the rod is placed in, and its place there.
+    Returns the frame that the rod is placed in, and its placement in that frame.
     """
     start = cable.points[0]
     offset = document.name("things", "", kind=f"{name}_offset")

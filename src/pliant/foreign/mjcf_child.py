@@ -1,8 +1,8 @@
-"""The process that compiles MJCF: reads a text and its files, writes the compiled model or its errors.
+"""The process that compiles MJCF: it reads a text and its files, and writes the compiled model or errors.
 
-It is run by its path and imports nothing of Pliant. MuJoCo is a large library in C++ that may hang, crash or fill the memory on
-files that were made for it; limits of the system hold for this process alone. Messages in both directions are a length, JSON,
-and bytes of the sizes in it.
+It is run by its path and imports nothing of Pliant. MuJoCo is a large C++ library that may hang, crash or exhaust memory on
+malicious files; the operating system limits this process only. Messages in both directions consist of a length, JSON, and binary
+data of the sizes stated in it.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ import warnings
 from typing import Any, BinaryIO
 
 SECTIONS = ("opt",)
-"""Structures of a model whose entries are written by names such as opt_gravity."""
+"""Structures of a model whose entries are sent under names such as opt_gravity."""
 
 OUT_OF_MEMORY = ("bad_alloc", "llocate", "unknown exception")
-"""Words of MuJoCo where memory is short."""
+"""Parts of MuJoCo's messages about insufficient memory."""
 
 
 def main() -> None:
-    """Answer one request from the standard input."""
+    """Answer one request from standard input."""
     answers = os.fdopen(os.dup(1), "wb")
     silent = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silent, 1)  # what a library prints is no part of the answer
+    os.dup2(silent, 1)  # libraries may print, which must not mix with the answer
     os.dup2(silent, 2)
     request, (text, *assets) = receive(sys.stdin.buffer)
     sys.path[:] = request["path"]
     answer: dict[str, Any] = {"warnings": [], "disabled": []}
     arrays: dict[str, Any] = {}
     try:
-        import mujoco  # noqa: F401 - before the limits, which are for what the text requires
+        import mujoco  # noqa: F401 - before the limits, which apply to the compilation only
 
         _limit(request["seconds"], request["memory"])
         arrays = _compiled(text.decode(), dict(zip(request["assets"], assets, strict=True)), answer)
@@ -39,17 +39,17 @@ def main() -> None:
         answer["memory"] = str(error)
     except ImportError as error:
         answer["missing"] = str(error)
-    except Exception as error:  # MuJoCo's ValueError and FatalError, and whatever its bindings raise
+    except Exception as error:  # MuJoCo's ValueError and FatalError, and any others of its bindings
         answer["memory" if any(word in str(error) for word in OUT_OF_MEMORY) else "refused"] = str(error)
     answer["arrays"] = [[key, value.dtype.str, value.shape] for key, value in arrays.items()]
     send(answers, answer, [value.tobytes() for value in arrays.values()])
 
 
 def _limit(seconds: int, memory: int | None) -> None:
-    """Limits of the system: time of the processor [s], address space [bytes], no files, no dumps."""
+    """Set limits of the operating system: processor time [s], address space [bytes], no files, no core dumps."""
     try:
         import resource
-    except ImportError:  # Windows: the caller's clock alone
+    except ImportError:  # Windows: only the caller limits the time
         return
     wanted = {resource.RLIMIT_CPU: seconds, resource.RLIMIT_FSIZE: 0, resource.RLIMIT_CORE: 0}
     if memory is not None:
@@ -64,18 +64,18 @@ def _limit(seconds: int, memory: int | None) -> None:
 
 
 def _compiled(text: str, assets: dict[str, bytes], answer: dict[str, Any]) -> dict[str, Any]:
-    """Numbers and arrays of the compiled model by their names; answer: takes warnings, and what the options disable."""
+    """Numbers and arrays of the compiled model by name. Warnings and disabled features are added to `answer`."""
     import mujoco
     import numpy as np
 
-    told = answer["warnings"]
-    mujoco.set_mju_user_warning(told.append)  # otherwise MuJoCo writes warnings into a file
+    messages = answer["warnings"]
+    mujoco.set_mju_user_warning(messages.append)  # otherwise MuJoCo writes warnings to a file
     with warnings.catch_warnings(record=True) as more:
         warnings.simplefilter("always")
         models = {name: data for name, data in assets.items() if name.endswith(".xml")}
         model = mujoco.MjSpec.from_string(text, include=models, assets=assets).compile()
-    told += [str(warning.message) for warning in more]
-    bits = mujoco.mjtDisableBit.__members__.items()  # whose numbers differ between versions
+    messages += [str(warning.message) for warning in more]
+    bits = mujoco.mjtDisableBit.__members__.items()  # their numbers differ between versions
     answer["disabled"] = [name.removeprefix("mjDSBL_") for name, bit in bits if model.opt.disableflags & int(bit)]
     found: dict[str, Any] = {}
     for prefix, owner in (("", model), *((f"{name}_", getattr(model, name)) for name in SECTIONS)):

@@ -22,9 +22,9 @@ from pliant.language.faults import Fault, SpecError
 from pliant.language.limits import limits, most
 
 PATIENCE = 1.0 if sys.platform == "win32" else 5.0
-"""Time by the clock over time of the processor after which a process is ended: where the system limits the latter, it counts."""
+"""Ratio of the wall-clock limit to the limit of processor time, which the system enforces, except on Windows."""
 SAME_FRAME, SAME_AXES = 1, 3
-"""MuJoCo's numbers for inertial frames that are the body's, or have its axes."""
+"""MuJoCo's numbers for inertial frames that are equal to the frame of the body, or parallel to it."""
 SOFT = {
     "EQUALITY": ("eq_active0",),
     "FRICTIONLOSS": ("dof_frictionloss", "tendon_frictionloss"),
@@ -43,13 +43,13 @@ DISABLED = {
     "CLAMPCTRL": ("actuator_ctrllimited",),
     "ACTUATION": ("nu",),
 }
-"""Arrays of a model that are zero where its options disable something."""
+"""Arrays of a model that become zero if its options disable a feature."""
 
 
 class CompiledMjcf:
     """The numbers and arrays of a compiled model, by MuJoCo's names for them.
 
-    disabled: names of disabled features, whose arrays become zero. `nmeeting` is zero if nothing touches, otherwise one.
+    disabled: names of disabled features, whose arrays become zero. `nmeeting` is zero if contacts are disabled, otherwise one.
     """
 
     def __init__(self, arrays: dict[str, np.ndarray], disabled: Collection[str] = ()) -> None:
@@ -66,7 +66,7 @@ class CompiledMjcf:
         return found.item() if found.ndim == 0 else found
 
     def name(self, kind: str, k: int) -> str:
-        """The name of the k-th thing of a kind, empty where it has none.
+        """The name of the k-th object of a kind, empty if it has none.
 
         kind: body, jnt, geom, site, mesh, tendon, eq, actuator, flex, key, sensor.
         """
@@ -82,17 +82,17 @@ class CompiledMjcf:
 
 
 def compile_model(prepared: MjcfText, document: Document) -> CompiledMjcf:
-    """MuJoCo's model; what MuJoCo warns of is noted. Raises SpecError where it rejects the text or exceeds the limits."""
+    """MuJoCo's model; its warnings become notes. Raises SpecError if it rejects the text or exceeds the limits."""
     if sys.modules.get("mujoco", ...) is None or importlib.util.find_spec("mujoco") is None:
         _refuse(document, "MJCF files need the package mujoco", "install pliant[import], or mujoco")
-    answer, parts = _asked(prepared, document)
-    for text in dict.fromkeys(" ".join(told.split()) for told in answer["warnings"]):
+    answer, parts = _run_child(prepared, document)
+    for text in dict.fromkeys(" ".join(warning.split()) for warning in answer["warnings"]):
         document.note(f"MuJoCo warns: {text}")
     if "memory" in answer:
         _refuse(document, "MuJoCo needs too much memory to compile it", most("import_memory"))
     if "missing" in answer:
         _refuse(document, f"the package mujoco cannot be loaded: {answer['missing']}", "install pliant[import] again")
-    if "refused" in answer:  # the text that MuJoCo read has one line only
+    if "refused" in answer:  # the line number is removed, because the text for MuJoCo is a single line
         message = " ".join(answer["refused"].replace("XML Error:", "").replace("line 1", "").split()).strip(" ,")
         _refuse(document, f"MuJoCo rejects it: {message or 'it gives no reason'}")
     arrays = {"nmeeting": np.ones((), dtype=int)}
@@ -100,20 +100,20 @@ def compile_model(prepared: MjcfText, document: Document) -> CompiledMjcf:
         arrays[key] = np.frombuffer(data, dtype=np.dtype(kind)).reshape(shape)
     _align(arrays)
     if "ACTUATION" in answer["disabled"] and arrays["nu"]:
-        document.note("actuators are disabled by <flag> and left out")
+        document.note("actuators are disabled by <flag> and not imported")
     return CompiledMjcf(arrays, answer["disabled"])
 
 
 def _align(arrays: dict[str, np.ndarray]) -> None:
-    """Inertial frames as MuJoCo computes with them: those within its tolerance (about 1e-6) of the body's frame are the same."""
+    """Set inertial frames within MuJoCo's tolerance (about 1e-6) of the frame of the body to that frame, as MuJoCo does."""
     same = arrays["body_sameframe"]
     arrays["body_ipos"] = np.where((same == SAME_FRAME)[:, None], 0.0, arrays["body_ipos"])
     turned = (same == SAME_FRAME) | (same == SAME_AXES)
     arrays["body_iquat"] = np.where(turned[:, None], [1.0, 0.0, 0.0, 0.0], arrays["body_iquat"])
 
 
-def _asked(prepared: MjcfText, document: Document) -> tuple[dict[str, Any], list[bytes]]:
-    """The answer of the process that compiles; it is ended with the call, whatever happens."""
+def _run_child(prepared: MjcfText, document: Document) -> tuple[dict[str, Any], list[bytes]]:
+    """The answer of the process that compiles; the process always ends with this call."""
     allowed = limits()
     seconds = min(allowed.import_time, allowed.time or math.inf)
     request = {
@@ -152,7 +152,7 @@ def _refuse_endless(document: Document) -> NoReturn:
 
 
 def _refuse_crash(document: Document, code: int) -> NoReturn:
-    """The process ended without an answer: by a signal (negative codes), or by MuJoCo's own exit."""
+    """Raise the fault of a process that ended without an answer: by a signal (negative codes), or an exit by MuJoCo."""
     if code in (-getattr(signal, "SIGXCPU", 24), -getattr(signal, "SIGKILL", 9)):
         _refuse_endless(document)
     name = signal.Signals(-code).name if -code in set(signal.Signals) else f"code {code}"

@@ -1,4 +1,4 @@
-"""Equality constraints of MuJoCo as ties of coordinates and loops. MuJoCo satisfies them softly, a model exactly."""
+"""Equality constraints of MuJoCo as ties of coordinates and loops. They are soft in MuJoCo, and exact here."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from pliant.foreign.mjcf import Coordinate, Reader
 
 CONNECT, WELD, JOINT, TENDON = range(4)
-"""Kinds of equality constraints by MuJoCo's numbers."""
+"""MuJoCo's numbers of equality constraint types."""
 SITE_OBJECT = 6
 TAGS = ("connect", "weld", "joint", "tendon", "flex", "flexvert", "flexstrain")
 
 
 def add_equalities(reader: Reader) -> None:
-    """Loops and ties."""
+    """Add loops and ties."""
     model = reader.model
     for k in range(model.neq):
         given = model.name("eq", k)
@@ -27,14 +27,15 @@ def add_equalities(reader: Reader) -> None:
         elif model.eq_type[k] in (CONNECT, WELD):
             name = reader.document.name("constraints", given, line=reader.line(given, *TAGS), kind="loop")
             ends = _ends(reader, k)
-            held = "position" if model.eq_type[k] == CONNECT else "all"
-            reader.document.add("constraints", name, {"between": ends, "components": held}, reader.line(given, *TAGS))
+            components = "position" if model.eq_type[k] == CONNECT else "all"
+            entry = {"between": ends, "components": components}
+            reader.document.add("constraints", name, entry, reader.line(given, *TAGS))
         else:
             reader.note("an equality constraint of tendons or flexes is not imported", given, *TAGS)
 
 
 def _ends(reader: Reader, k: int) -> list[Any]:
-    """The two frames that a loop joins."""
+    """The two frames that a loop connects."""
     model, data = reader.model, reader.model.eq_data[k]
     first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
     if model.eq_objtype[k] == SITE_OBJECT:
@@ -48,7 +49,7 @@ def _ends(reader: Reader, k: int) -> list[Any]:
 
 
 def _tie(reader: Reader, k: int) -> None:
-    """A joint that follows another linearly, or stands still."""
+    """Tie a joint linearly to another, or fix its value."""
     model, data = reader.model, reader.model.eq_data[k]
     first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
     given = model.name("eq", k)
@@ -67,7 +68,7 @@ def _tie(reader: Reader, k: int) -> None:
         return
     other, ratio = reader.coordinates[second], float(data[1])
     offset = float(data[0] + zero - ratio * model.qpos0[model.jnt_qposadr[second]])
-    if own.is_tied and not other.is_tied and ratio:  # a second equality of the joint moves the other one
+    if own.is_tied and not other.is_tied and ratio:  # a second equality of the joint determines the other one
         own, other, ratio, offset = other, own, 1 / ratio, -offset / ratio
     if own.is_tied or _follows(reader, other, own):
         reader.note("an equality constraint of a joint that is already tied is not imported", given, "joint")

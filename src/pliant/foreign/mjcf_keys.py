@@ -1,4 +1,4 @@
-"""Keyframes of MuJoCo as variants of a model: other starts of joints and values of inputs."""
+"""Keyframes of MuJoCo as variants of a model: other initial values of joints and inputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_keys(reader: Reader, moving: list[int], joints: dict[str, dict[str, Any]]) -> None:
-    """Add the variants. moving: numbers of the bodies with joints. joints: their joints by name, as they start otherwise."""
+    """Add the variants. moving: numbers of the bodies with joints. joints: their joints by name, without a keyframe."""
     model, variants = reader.model, dict[str, Any]()
     for k in range(model.nkey):
         given = model.name("key", k)
@@ -37,7 +37,7 @@ def add_keys(reader: Reader, moving: list[int], joints: dict[str, dict[str, Any]
 
 
 def _inputs(reader: Reader, k: int) -> dict[str, Any]:
-    """Values of inputs, in the units that these have."""
+    """Values of inputs that differ from those of the model, in the same units."""
     found: dict[str, Any] = {}
     for u, name in reader.inputs.items():
         value = float(reader.model.key_ctrl[k][_control(reader.model, u)])
@@ -50,13 +50,13 @@ def _inputs(reader: Reader, k: int) -> dict[str, Any]:
 
 
 def _control(model: CompiledMjcf, u: int) -> int:
-    """Where the input of an actuator stands among all; some actuators of newer versions have several."""
+    """Index of the input of an actuator; in newer versions, actuators may have several inputs."""
     found = getattr(model, "actuator_ctrladr", None)
     return u if found is None else int(found[u])
 
 
 def changes(base: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """What to merge into a mapping to get another one. Numbers that are missing there are zero; rotations are replaced."""
+    """The mapping to merge into `base` to get `other`. Numbers missing in `other` are zero; rotations are replaced."""
     found: dict[str, Any] = {}
     for key in {**base, **other}:
         here, there = base.get(key), other.get(key)

@@ -18,15 +18,15 @@ OF_FRAMES = {
 }
 """Sensors and the quantities of outputs that they measure."""
 FIXED = ("framepos", "framequat")
-"""Sensors that may be relative to another frame; of velocities MuJoCo and a model mean different things by it."""
+"""Sensors that may be relative to another frame; relative velocities are defined differently in MuJoCo."""
 
 
 def add_sensors(reader: Reader) -> None:
-    """All sensors; those that no output measures are noted."""
+    """Add all sensors; those without a corresponding output are noted."""
     for sensor in reader.prepared.sensors:
         entry = _of_joint(reader, sensor) if sensor.tag in OF_JOINTS else _of_frame(reader, sensor)
         if entry is None:
-            message = f"a sensor is not imported: <{sensor.tag}> of what it is attached to has no counterpart"
+            message = f"a sensor is not imported: <{sensor.tag}> of this object has no counterpart"
             reader.document.note(message, line=sensor.line, path=sensor.get("name"))
             continue
         if sensor.get("cutoff", "0") not in ("0", "0.0"):
@@ -60,7 +60,7 @@ def _of_frame(reader: Reader, sensor: Element) -> dict[str, Any] | None:
 
 
 def _frame(reader: Reader, kind: str, name: str) -> str | None:
-    """A frame by its kind and name in the file: a site, the frame of a body, or its centre of mass if that is its origin."""
+    """A frame by its type and name in the file: a site, a body, or its inertial frame if that is the frame of the body."""
     model = reader.model
     if kind == "site":
         return next((frame for s, frame in reader.sites.items() if model.name("site", s) == name), None)

@@ -1,4 +1,4 @@
-"""Flexes of MuJoCo that are made of edges with a stiffness (dim=1) as meshes: their nodes are point masses here and there."""
+"""Flexes of MuJoCo that consist of edges with a stiffness (dim=1) as meshes; nodes are point masses in both."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def name_nodes(reader: Reader) -> dict[int, str]:
-    """Frames of the nodes by the number of their body; names of flexes are given here."""
+    """Frames of the nodes by the number of their body; also names the flexes."""
     model, found = reader.model, dict[int, str]()
     for f in range(model.nflex):
         given = model.name("flex", f)
@@ -32,7 +32,7 @@ def _vertices(reader: Reader, f: int) -> np.ndarray:
 
 
 def add_flexes(reader: Reader) -> None:
-    """Add the meshes."""
+    """Add flexes as meshes."""
     model = reader.model
     for f, name in reader.flexes.items():
         bodies, start = _vertices(reader, f), int(model.flex_vertadr[f])
@@ -65,7 +65,7 @@ def _range(reader: Reader, f: int) -> slice:
 
 
 def _springs(reader: Reader, f: int) -> dict[str, Any]:
-    """Stiffness and damping per strain, which MuJoCo gives per length: of all edges, or of each where lengths differ."""
+    """Stiffness and damping per strain, which MuJoCo has per length: for all edges, or for each if lengths differ."""
     model = reader.model
     lengths, ends = model.flexedge_length0[_range(reader, f)], model.flex_edge[_range(reader, f)]
     stiffness, damping = float(model.flex_edgestiffness[f]), float(model.flex_edgedamping[f])

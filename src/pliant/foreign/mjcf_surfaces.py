@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pliant.foreign.mjcf import Reader
 
 PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH = range(8)
-"""Forms by MuJoCo's numbers."""
+"""MuJoCo's numbers of geom types."""
 
 
 def add_surfaces(reader: Reader) -> None:
-    """What bodies collide with, or what is seen of them where nothing collides; and what touches the ground."""
+    """Add the collision geometry of bodies, or the visual one of bodies without it; and contacts with static geometry."""
     model = reader.model
     collides = (model.geom_contype | model.geom_conaffinity) != 0
     names: dict[int, str] = {}
@@ -52,7 +52,7 @@ def add_surfaces(reader: Reader) -> None:
 
 
 def _surface(reader: Reader, g: int) -> dict[str, Any]:
-    """A geom as a surface; empty, with a note, where it has none."""
+    """The keys of the surface of a geom; empty, with a note, if there is none."""
     model, given = reader.model, reader.model.name("geom", g)
     kind, size = model.geom_type[g], model.geom_size[g]
     place = placement(model.geom_pos[g], quaternion_rotation(model.geom_quat[g]))
@@ -68,7 +68,8 @@ def _surface(reader: Reader, g: int) -> dict[str, Any]:
     if kind == MESH:
         return _mesh(reader, g)
     if kind == ELLIPSOID:
-        reader.note(f"an ellipsoid is a convex solid of {len(_ball())} points, within 1 % of its radii", given, "geom")
+        message = f"an ellipsoid is imported as a convex solid of {len(_ball())} points, within 1 % of its radii"
+        reader.note(message, given, "geom")
         return {"type": "convex", **place, "points": [vector(point) for point in _ball() * size]}
     if kind == HFIELD:
         return _height_field(reader, g)
@@ -77,7 +78,7 @@ def _surface(reader: Reader, g: int) -> dict[str, Any]:
 
 
 def _height_field(reader: Reader, g: int) -> dict[str, Any]:
-    """Terrain over a rectangle; the block below it, which MuJoCo adds, is left out."""
+    """The keys of a height field over a rectangle, without the block that MuJoCo adds below it."""
     model, given = reader.model, reader.model.name("geom", g)
     h = int(model.geom_dataid[g])
     rows, columns, first = (int(x[h]) for x in (model.hfield_nrow, model.hfield_ncol, model.hfield_adr))
@@ -99,8 +100,8 @@ def _height_field(reader: Reader, g: int) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _ball() -> np.ndarray:
-    """Directions from the centre of a ball to the corners of an icosahedron and, twice, to the middles of edges (n x 3), a little
-    longer than one, so that the solid between them is as far outside a ball as inside."""
+    """Points near the unit sphere (n x 3): the corners of an icosahedron, subdivided twice, scaled so that the polyhedron
+    deviates equally to the outside and the inside of the sphere."""
     golden = (1 + math.sqrt(5)) / 2
     corners = [(0.0, a, b * golden) for a in (-1, 1) for b in (-1, 1)]
     points = np.array([np.roll(corner, k) for corner in corners for k in range(3)]) / math.hypot(1, golden)
@@ -114,7 +115,8 @@ def _ball() -> np.ndarray:
 
 
 def _mesh(reader: Reader, g: int) -> dict[str, Any]:
-    """A mesh by its convex hull, as MuJoCo takes it; its file in the axes of the file, which MuJoCo moves to principal axes."""
+    """The convex hull of a mesh, which is also what collides in MuJoCo. MuJoCo moves meshes to principal axes; a file is placed in
+    its own axes."""
     model, given = reader.model, reader.model.name("geom", g)
     m = int(model.geom_dataid[g])
     if model.mesh_facenum[m] == 0:
@@ -138,7 +140,7 @@ def _mesh(reader: Reader, g: int) -> dict[str, Any]:
 
 
 def _add_contacts(reader: Reader, names: dict[int, str]) -> None:
-    """Contacts of what moves with what stands still: one for each friction and each set of partners."""
+    """Add contacts of moving with static geometry: one for each friction and each set of partners."""
     model = reader.model
     moves = model.body_weldid[model.geom_bodyid] != 0
     partners: dict[tuple[int, float], list[str]] = {}
@@ -159,9 +161,9 @@ def _add_contacts(reader: Reader, names: dict[int, str]) -> None:
 
 
 def _meetings(reader: Reader, names: dict[int, str], moves: np.ndarray) -> tuple[dict[tuple[int, int], float], bool]:
-    """Pairs of a geom that moves and one that does not, which may touch, with their friction; whether two that move may touch.
+    """Friction of each pair of a moving and a static geom that may touch, and whether two moving geoms may touch.
 
-    They are found by their bits, less what is excluded, and are those listed as pairs.
+    Pairs result from the bits of geoms, without excluded ones, and from the list of pairs.
     """
     model, found, own = reader.model, dict[tuple[int, int], float](), False
     if not model.nmeeting:
@@ -189,7 +191,7 @@ def _meetings(reader: Reader, names: dict[int, str], moves: np.ndarray) -> tuple
 
 
 def _friction(model: CompiledMjcf, a: int, b: int) -> float:
-    """Friction of two geoms: of the one with the higher priority, otherwise the larger one; none in contacts of one dimension."""
+    """Friction of two geoms: that of the geom with the higher priority, otherwise the larger; zero in frictionless contacts."""
     chosen = [g for g in (a, b) if model.geom_priority[g] == max(model.geom_priority[a], model.geom_priority[b])]
     if max(int(model.geom_condim[g]) for g in chosen) == 1:
         return 0.0
@@ -197,7 +199,7 @@ def _friction(model: CompiledMjcf, a: int, b: int) -> float:
 
 
 def _note_forces(reader: Reader, names: dict[int, str]) -> None:
-    """Note forces between surfaces that contacts do not have."""
+    """Record notes on forces between surfaces that are not imported."""
     model = reader.model
     for g in names:
         given = model.name("geom", g)

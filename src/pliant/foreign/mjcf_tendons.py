@@ -1,4 +1,4 @@
-"""Tendons of MuJoCo: those through sites as links and lines, those of joints as springs and dampers of their joint."""
+"""Tendons of MuJoCo: those through sites as links or tendons, those of a joint as spring and damper of that joint."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from pliant.foreign.mjcf import Reader
 
 OF_JOINT, OF_PULLEY, OF_SITE = 1, 2, 3
-"""What a tendon passes; what it wraps around has higher numbers."""
+"""MuJoCo's numbers of the objects in the path of a tendon; geoms have higher numbers."""
 TAGS = ("spatial", "fixed")
 
 
 def add_tendons(reader: Reader) -> None:
-    """Springs and dampers of tendons; forces of actuators are added with these."""
+    """Add springs and dampers of tendons; forces of actuators are added with the actuators."""
     model = reader.model
     for t in range(model.ntendon):
         given = model.name("tendon", t)
@@ -40,7 +40,7 @@ def add_tendons(reader: Reader) -> None:
 
 
 def points(reader: Reader, t: int) -> list[str] | None:
-    """The frames that a tendon passes, None where it passes something else."""
+    """The frames in the path of a tendon; None if it contains other objects than sites."""
     model = reader.model
     wraps = _wraps(reader, t)
     if any(model.wrap_type[w] != OF_SITE for w in wraps):
@@ -49,7 +49,7 @@ def points(reader: Reader, t: int) -> list[str] | None:
 
 
 def joints(reader: Reader, t: int) -> dict[int, float] | None:
-    """The coefficients of a fixed tendon by joint; None where it is none, or has joints that are no hinges and slides."""
+    """The coefficients of a fixed tendon by joint; None for other tendons, and joints other than hinges and slides."""
     model, found = reader.model, dict[int, float]()
     for w in _wraps(reader, t):
         j = int(model.wrap_objid[w])
@@ -65,7 +65,7 @@ def _wraps(reader: Reader, t: int) -> range:
 
 
 def _joint_spring(reader: Reader, t: int, only: tuple[int, float]) -> None:
-    """The spring and damper of a tendon of one joint: those of the joint."""
+    """Add the spring and damper of a tendon of one joint to the joint."""
     model, (j, coefficient) = reader.model, only
     low, high = (float(x) for x in model.tendon_lengthspring[t])
     stiffness = float(model.tendon_stiffness[t]) * coefficient**2
@@ -78,7 +78,7 @@ def _joint_spring(reader: Reader, t: int, only: tuple[int, float]) -> None:
 
 
 def _spring(reader: Reader, t: int, through: list[str]) -> None:
-    """The spring of a tendon: a link where it joins two sites, which may push, otherwise a line that pulls."""
+    """Add the spring of a tendon: as a link between two sites, which can push, otherwise as a tendon, which only pulls."""
     model, given = reader.model, reader.model.name("tendon", t)
     low, high = model.tendon_lengthspring[t]
     stiffness, damping = float(model.tendon_stiffness[t]), float(model.tendon_damping[t])
@@ -99,6 +99,6 @@ def _spring(reader: Reader, t: int, through: list[str]) -> None:
 
 
 def or_zero(model: Any, key: str, k: int) -> float:
-    """The largest entry of an array that only newer versions of MuJoCo have."""
+    """The largest entry of row `k` of an array; zero in versions of MuJoCo without this array."""
     found = getattr(model, key, None)
     return 0.0 if found is None else float(abs(found[k]).max(initial=0.0) if found.ndim > 1 else found[k])

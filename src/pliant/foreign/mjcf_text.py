@@ -1,7 +1,7 @@
-"""Preprocessing of MJCF: includes are resolved, files are found in declared folders, and visual or unbounded elements are
-removed.
+"""Preprocessing of MJCF: includes are resolved, files are read from declared folders, elements that only draw are removed, and
+excessive numbers and sizes are rejected.
 
-MuJoCo opens files by itself. It gets a text that names none but those which were read here.
+MuJoCo would open any file named in a text, so the text refers only to files that were read here.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from pliant.language.source import FileProblem, Source, check_file
 from pliant.mesh.formats import BINARY, TEXT
 
 ONLY_DRAWN = ("visual", "statistic", "size", "custom", "sensor", "extension", "skin", "deformable")
-"""Sections of a model that are not imported; those that say something about the robot are noted."""
+"""Sections of a model that are removed from the text; those not in QUIET are noted."""
 QUIET = ("visual", "statistic", "size", "custom", "sensor")
 ASSETS = ("texture", "material", "skin")
-"""Assets that no surface is made of."""
+"""Assets that are not used by surfaces."""
 DRAWN = ("material", "texture", "matplane", "rgba")
-"""Attributes that only draw."""
+"""Attributes for display only."""
 NAMED = ("body", "joint", "freejoint", "geom", "site", "flexcomp")
 DRIVEN = ("joint", "jointinparent", "tendon", "site", "body", "cranksite")
 COUNTED = ("replicate", "composite", "flexcomp")
 MESHES = (".stl", ".obj", ".msh")
 HEIGHTS = (".png", ".bin", ".hf")
-"""Files of height fields; those that are not PNG are MuJoCo's own."""
+"""Formats of height fields: PNG, and MuJoCo's own format."""
 REFERRING = ("equality", "contact", "tendon", "actuator", "sensor")
 """Sections of a model that refer to bodies, joints and sites."""
 REFERENCES = (
@@ -62,17 +62,17 @@ TEXTS = (
     "model",
 )
 ENDLESS = re.compile(r"(?i)(?:^|[\s+-])(?:nan|inf|infinity|[0-9.]+e\+?0*[1-9][0-9]{2,})(?:\s|$)")
-"""A number without end, or one with an exponent that no number of a robot has."""
+"""A number that is not finite, or has an exponent of three or more digits."""
 
 
 @dataclass
 class MjcfText:
     """A text for MuJoCo.
 
-    text: the XML. assets: files by the names that the text has for them. meshes: files of meshes by the name of the mesh, relative
-    to the folder of the robot. lines: where things are named in the file, by tag and name. unnamed: names that were given here.
-    cables: cables by the names of the sites that represent them. loops: equality constraints of cables. sensors: as they are
-    written.
+    text: the XML. assets: contents of files by their names in the text. meshes: files of meshes by the name of the mesh, relative
+    to the folder of the robot. lines: lines of elements in the file, by tag and name. unnamed: names that were generated here.
+    cables: cables by the names of the sites that represent them. loops: equality constraints of cables. sensors: elements of
+    sensors.
     """
 
     text: str = ""
@@ -85,12 +85,12 @@ class MjcfText:
     sensors: list[Element] = field(default_factory=list)
 
     def line(self, name: str, *tags: str) -> int | None:
-        """The line of a thing of one of these tags."""
+        """The line of the element with this name and one of these tags."""
         return next((self.lines[tag, name] for tag in tags if (tag, name) in self.lines), None)
 
 
 def prepare(data: bytes, document: Document) -> MjcfText:
-    """The text of an MJCF file for MuJoCo; faults are noted."""
+    """The text of an MJCF file for MuJoCo; faults are recorded in the document."""
     root = read_markup(data, document.source.file)
     _Includes(document).expand(root, document.source)
     found = MjcfText()
@@ -110,7 +110,7 @@ def prepare(data: bytes, document: Document) -> MjcfText:
 
 @dataclass
 class _Includes:
-    """Files that a file includes, each once as MuJoCo has it."""
+    """Resolves includes; each file may be included once, as in MuJoCo."""
 
     document: Document
     seen: set[FilePath] = field(default_factory=set)
@@ -140,13 +140,13 @@ class _Includes:
             document.fault(str(problem), problem.hint, line=element.line)
             return []
         for inner in root.walk():
-            inner.line = element.line  # lines are those of the file that was given
+            inner.line = element.line  # lines refer to the main file
         self.expand(root, replace(source, parents=(*source.parents, path)))
         return root.children
 
 
 def _attach_models(document: Document, root: Element, found: MjcfText, depth: int = 0) -> None:
-    """Models that <attach> puts in place, as files for MuJoCo: prepared as the robot itself is."""
+    """Prepare the models that <attach> uses, as files for MuJoCo."""
     for asset in [element for element in root.walk() if element.tag == "asset"]:
         for model in asset.all("model"):
             try:
@@ -175,7 +175,7 @@ def _attach_models(document: Document, root: Element, found: MjcfText, depth: in
 
 
 def _refuse_crowds(document: Document, element: Element, times: float) -> None:
-    """Things that are repeated more often than a robot has parts."""
+    """Reject elements that are repeated more often than the limit on parts allows."""
     waiting = [(element, times)]
     while waiting:
         here, times = waiting.pop()
@@ -189,7 +189,7 @@ def _refuse_crowds(document: Document, element: Element, times: float) -> None:
 
 
 def _refuse_endless(document: Document, root: Element) -> None:
-    """Numbers that are not finite."""
+    """Reject numbers that are not finite."""
     for element in root.walk():
         for key, value in element.attributes.items():
             if key not in TEXTS and ENDLESS.search(value):
@@ -198,11 +198,11 @@ def _refuse_endless(document: Document, root: Element) -> None:
 
 
 def _take_out(document: Document, root: Element) -> None:
-    """Sections and attributes that no model has."""
+    """Remove sections, elements and attributes that are not imported."""
     for child in root.children:
         plugins = {plugin.get("plugin") for plugin in child.children}
         if child.tag == "extension" and plugins == {ELASTICITY}:
-            continue  # that of cables, which are read
+            continue  # for cables, which are imported
         if child.tag in ONLY_DRAWN and child.tag not in QUIET and child.children:
             document.note(f"<{child.tag}> has no counterpart", line=child.line)
     root.children = [child for child in root.children if child.tag not in ONLY_DRAWN]
@@ -230,7 +230,7 @@ def _take_out(document: Document, root: Element) -> None:
 
 
 def _is_string(flex: Element) -> bool:
-    """Whether a flex is made of nodes with three coordinates each and of edges that are springs."""
+    """Whether a flex consists of nodes with three coordinates each and of edges that are springs."""
     edge = flex.first("edge")
     is_free = (
         flex.get("dof", "full") == "full" and flex.get("dim", "2") == "1" and flex.get("equality", "false") == "false"
@@ -239,7 +239,7 @@ def _is_string(flex: Element) -> bool:
 
 
 def _drop_keys(document: Document, root: Element) -> None:
-    """Take keyframes out, whose positions are those of parts that are not there."""
+    """Remove keyframes, because they contain positions of parts that are removed."""
     for key in root.all("keyframe"):
         if key.children:
             document.note(
@@ -249,7 +249,7 @@ def _drop_keys(document: Document, root: Element) -> None:
 
 
 def _take_out_cables(document: Document, root: Element, found: MjcfText) -> None:
-    """Cables, with a site in place of each, which has its pose; newer versions of MuJoCo do not read them."""
+    """Read cables and replace each by a site with its pose; newer versions of MuJoCo do not read them."""
     classes = default_classes(root)
     waiting = [(root, "main", False)]
     while waiting:
@@ -274,7 +274,7 @@ def _take_out_cables(document: Document, root: Element, found: MjcfText) -> None
 
 
 def _take_out_references(document: Document, root: Element, found: MjcfText) -> None:
-    """What refers to the links of cables by MuJoCo's names for them: equality constraints are read, the rest is noted."""
+    """Remove elements that refer to links of cables: equality constraints are read, others are noted."""
     parts = {name: site for site, cable in found.cables.items() for name in cable.part_names()}
     if not parts:
         return
@@ -295,7 +295,7 @@ def _take_out_references(document: Document, root: Element, found: MjcfText) -> 
 
 
 def _name_things(root: Element, found: MjcfText) -> None:
-    """A name for everything that has none, so that lines are known; actuators after what they drive."""
+    """Name all elements without a name, so that their lines can be found; actuators are named after what they drive."""
     taken = {(_space(element.tag), element.get("name")) for element in root.walk()}
     counts: dict[str, int] = {}
     for element, space in _nameable(root):
@@ -313,7 +313,7 @@ def _name_things(root: Element, found: MjcfText) -> None:
 
 
 def _nameable(root: Element) -> Iterator[tuple[Element, str]]:
-    """Elements that MuJoCo lets have a name, and which names must not be the same."""
+    """Elements that can have a name, each with the space in which names must be unique."""
     for section in root.children:
         if section.tag == "worldbody":
             yield from ((element, _space(element.tag)) for element in section.walk() if element.tag in NAMED)
@@ -326,9 +326,9 @@ def _space(tag: str) -> str:
 
 
 def _find_meshes(document: Document, root: Element, found: MjcfText, beside: FilePath | None = None) -> None:
-    """Files of meshes by the names that MuJoCo gets for them; meshes without one, and what they shape, are taken out.
+    """Read files of meshes and height fields; remove those that cannot be read, and the geoms that use them.
 
-    beside: the folder of the file that names them, where it is not that of the robot.
+    beside: the folder of the file that names them, if it is not that of the robot.
     """
     given_folder, strip = "", False
     for compiler in root.all("compiler"):
@@ -366,11 +366,11 @@ def _find_meshes(document: Document, root: Element, found: MjcfText, beside: Fil
 
 
 def _read_mesh(document: Document, mesh: Element, name: str, given: str, found: MjcfText) -> FileProblem | None:
-    """Read the file of a mesh; what is wrong with it."""
+    """Read the file of a mesh; returns the problem, if any."""
     try:
         if "builtin" in mesh.attributes:
             raise FileProblem("meshes generated by MuJoCo are not supported")
-        if not mesh.get("file"):  # its vertices stand in the text
+        if not mesh.get("file"):  # its vertices are in the text
             return None
         if not given.lower().endswith(MESHES):
             raise FileProblem(
@@ -391,12 +391,12 @@ def _read_mesh(document: Document, mesh: Element, name: str, given: str, found: 
 
 
 def _read_heights(document: Document, heights: Element, given: str, found: MjcfText) -> FileProblem | None:
-    """Read the file of a height field; what is wrong with it."""
+    """Read the file of a height field; returns the problem, if any."""
     try:
         counts = [read_number(heights.get(key) or "0") or 0.0 for key in ("nrow", "ncol")]
         if 2 * math.prod(counts) > limits().triangles:
             raise FileProblem("it has too many heights", most("triangles"))
-        if not heights.get("file"):  # its heights stand in the text
+        if not heights.get("file"):  # its heights are in the text
             return None
         suffix = FilePath(given).suffix.lower()
         if suffix not in HEIGHTS:
@@ -414,7 +414,7 @@ def _read_heights(document: Document, heights: Element, given: str, found: MjcfT
 
 
 def _without_meshes(document: Document, root: Element, missing: dict[str, str]) -> None:
-    """Take out what missing meshes shape: a fault where a body's mass comes from it."""
+    """Remove geoms of missing meshes; this is a fault if the mass of a body depends on them."""
     for element in root.walk():
         for shape in [child for child in element.children if child.tag == "geom" and child.get("mesh") in missing]:
             message = f"the mesh {missing[shape.get('mesh')]}"

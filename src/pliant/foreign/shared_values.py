@@ -1,4 +1,4 @@
-"""Values shared by all parts of a collection, collected as its defaults."""
+"""Values shared by all parts of a collection, moved to its defaults."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 FEWEST = 3
-"""Parts that a value is pulled out of, at least."""
+"""Smallest number of parts for which a shared value becomes a default."""
 KINDS = ("joints", "surfaces")
 """Collections whose parts have a `type`, with defaults for each."""
 COLLECTIONS = ("parameters", *KINDS)
@@ -24,11 +24,11 @@ OWN = (
     "size",
     "type",
 )
-"""Keys that say which part it is, and stay with it."""
+"""Keys that are specific to a part, and remain in it."""
 
 
 def pull_defaults(parts: dict[str, dict[str, dict[str, Any]]]) -> dict[str, Any]:
-    """Defaults of the collections; what they say is taken out of the parts."""
+    """Defaults of the collections; their values are removed from the parts."""
     found: dict[str, Any] = {}
     for collection in COLLECTIONS:
         entries = [*parts.get(collection, {}).values()]
@@ -39,7 +39,7 @@ def pull_defaults(parts: dict[str, dict[str, dict[str, Any]]]) -> dict[str, Any]
 
 
 def _of_kinds(entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """Defaults for the parts of each type, and the type that most of them have."""
+    """Defaults for the parts of each type, and the most frequent type; both are removed from the parts."""
     found: dict[str, Any] = {}
     types = Counter(entry["type"] for entry in entries)
     for kind in types:
@@ -56,7 +56,7 @@ def _of_kinds(entries: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _taken(entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """What all entries say alike, mappings entry by entry, taken out of them."""
+    """Values that are equal in all entries, key by key in mappings; they are removed from the entries."""
     if len(entries) < FEWEST:
         return {}
     found: dict[str, Any] = {}

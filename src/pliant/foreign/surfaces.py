@@ -1,4 +1,4 @@
-"""Geometry of links as surfaces: primitive shapes exactly, meshes by their convex hulls, as in other simulators."""
+"""Files of robots, and meshes as surfaces: by their convex hulls, as in other simulators."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pliant.mesh.formats import BINARY, SCENES, TEXT, read_mesh
 from pliant.surface.triangles import hull
 
 SCHEMES = ("package://", "model://")
-"""How files of packages are named: the folder of the package, then the path in it."""
+"""Prefixes of files in packages, followed by the name of the package and the path in it."""
 MESHES = (*TEXT, *BINARY, *SCENES)
 
 
 def find_file(document: Document, given: str) -> str:
-    """A file that a robot names, relative to the folder of the robot; raises FileProblem where it may not or cannot be read."""
+    """The path of a file of a robot, relative to the folder of the robot; raises FileProblem if it is not in a declared folder."""
     for name in _candidates(document, given):
         try:
             found = document.source.find(name)
@@ -32,7 +32,7 @@ def find_file(document: Document, given: str) -> str:
 
 
 def _candidates(document: Document, given: str) -> Iterator[str]:
-    """Names under which a file may be found: those of packages in every declared folder."""
+    """Paths to try for a file: as given, or for a package in every declared folder."""
     scheme = next((scheme for scheme in SCHEMES if given.startswith(scheme)), None)
     if scheme is None:
         yield given.removeprefix("file://")
@@ -49,7 +49,7 @@ def _candidates(document: Document, given: str) -> Iterator[str]:
 def mesh_surface(
     document: Document, given: str, scale: Sequence[float], *, line: int | None, path: str
 ) -> dict[str, Any]:
-    """The surface of a mesh file, scaled along x, y and z; empty, with a note, where it has none."""
+    """The keys of the surface of a mesh file, scaled along x, y and z; empty, with a note, if it cannot be imported."""
     try:
         return _hull(document, given, scale)
     except FileProblem as problem:

@@ -1,4 +1,4 @@
-"""Links and joints of a URDF as one tree: names once, known ends, one root, no circles."""
+"""Checks that links and joints of a URDF form a tree: unique names, known links, one root, no loops."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "
 
 
 def check_tree(document: Document, links: Sequence[Element], joints: Sequence[Element]) -> Element | None:
-    """The link that all others hang on; faults are noted."""
+    """The root link; faults are recorded in the document."""
     known = {link.get("name"): link for link in links}
     _check_names(document, links)
     _check_names(document, joints)
@@ -50,7 +50,7 @@ def _check_names(document: Document, elements: Sequence[Element]) -> None:
 
 
 def _end(document: Document, joint: Element, tag: str, known: dict[str, Element]) -> str | None:
-    """The name of the link at one end of a joint, None where there is none."""
+    """The name of the link at one end of a joint; None, with a fault, if there is none."""
     element = joint.first(tag)
     name = element.get("link") if element is not None else ""
     if name in known:

@@ -1,7 +1,7 @@
-"""URDF as a model document: links and joints as bodies and joints, efforts as inputs, mimic joints as ties.
+"""Conversion of URDF to a model document: links and joints to bodies and joints, efforts to inputs, mimic joints to ties.
 
-The format is described at https://wiki.ros.org/urdf/XML. Elements that other tools added (spherical joints, capsules) are read
-where they have one meaning.
+The format is described at https://wiki.ros.org/urdf/XML. Extensions of other tools (spherical joints, capsules) are read if they
+are unambiguous.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from pliant.language.source import ImportedFile, Source
 
 WORLD = "world"
 ANGLE_DEPTH, LENGTH_DEPTH = 0.02, 2e-3
-"""Depths beyond the ends of a range at which a stop pushes back with the effort that the joint is made for [rad, m]."""
+"""Depths beyond the ends of a range at which the force of a stop is equal to the effort limit of the joint [rad, m]."""
 NEGLIGIBLE = 1e-14
-"""Inertia per mass below which a link is a point [m^2]: what is left of zeros after rounding."""
+"""Inertia per mass below which a link is a point mass [m^2]: round-off of zero."""
 ENDLESS = 1e6
-"""Ends of ranges beyond which there is none [rad or m]."""
+"""Ends of ranges that mean no limit [rad or m]."""
 KNOWN = {
     "robot": ("link", "joint", "transmission", "material", "gazebo", "ros2_control"),
     "link": ("inertial", "visual", "collision"),
     "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "safety_controller", "calibration"),
 }
-"""Elements by the one that they stand in, about which more is reported than that there is no counterpart."""
+"""Elements that are imported or have specific notes, by their parent element."""
 
 
 def read_urdf(data: bytes, source: Source) -> ImportedFile:
-    """The robot of a URDF file; raises SpecError with everything that is wrong with it."""
+    """The robot of a URDF file; raises SpecError with all faults."""
     return _Reader(read_markup(data, source.file), Document(source)).read()
 
 
@@ -96,7 +96,7 @@ class _Reader:
     # -- values ------------------------------------------------------------------------------------------------------------
 
     def number(self, element: Element | None, name: str, otherwise: float | None = None) -> float:
-        """An attribute as a number; a fault where it is none, or is missing without a value to take instead."""
+        """An attribute as a number; a fault if it is not a number, or is missing and there is no `otherwise`."""
         text = element.get(name) if element is not None else ""
         if not text and otherwise is not None:
             return otherwise
@@ -127,14 +127,14 @@ class _Reader:
         return self.vector(origin, "xyz", (0.0, 0.0, 0.0)), self.vector(origin, "rpy", (0.0, 0.0, 0.0))
 
     def placed(self, element: Element) -> dict[str, Any]:
-        """Where an element sits."""
+        """The placement of an element."""
         xyz, rpy = self.origin(element)
         return placement(xyz, euler_zyx(*rpy))
 
     # -- links -------------------------------------------------------------------------------------------------------------
 
     def link(self, link: Element, joint: Element | None) -> None:
-        """A body with its inertia; one that a fixed joint holds, or none, has its place here."""
+        """Add a body with its inertia; the root, and children of fixed joints, have their parent and placement here."""
         name = self.links[link.get("name")]
         if name == WORLD:
             return
@@ -146,7 +146,7 @@ class _Reader:
         self.document.add("bodies", name, entry | self.inertial(link.first("inertial")), link.line)
 
     def inertial(self, element: Element | None) -> dict[str, Any]:
-        """Mass, centre of mass and inertia in the body's axes."""
+        """Mass, centre of mass and inertia in the axes of the body."""
         if element is None:
             return {}
         mass = self.number(element.first("mass"), "value") if element.first("mass") else 0.0
@@ -172,7 +172,7 @@ class _Reader:
         return entry
 
     def geometry(self, link: Element) -> None:
-        """The surfaces of a link: what it collides with, or what is seen of it where nothing collides."""
+        """Add the surfaces of a link: its collision geometry, or its visual geometry if there is none."""
         parent = self.links[link.get("name")]
         shapes = link.all("collision") or link.all("visual")
         if link.all("collision") and link.all("visual"):
@@ -187,7 +187,7 @@ class _Reader:
                 self.document.add("surfaces", name, entry, shape.line)
 
     def surface(self, shape: Element, link: Element) -> dict[str, Any]:
-        """A geometry as a surface; empty, with a note, where it has none."""
+        """The keys of the surface of a geometry; empty, with a note, if there is none."""
         geometry, path = shape.first("geometry"), f"link {link.get('name')}"
         form = geometry.children[0] if geometry is not None and geometry.children else None
         sizes: dict[str, Any] = {}
@@ -212,20 +212,20 @@ class _Reader:
     # -- joints ------------------------------------------------------------------------------------------------------------
 
     def parent(self, joint: Element) -> str:
-        """The body that a joint sits on."""
+        """The parent body of a joint."""
         parent = joint.first("parent")
         assert parent is not None, "checked with the tree"
         return self.links[parent.get("link")]
 
     def driven_joints(self) -> set[str]:
-        """Joints that something drives: those with an effort, and those of transmissions."""
+        """Driven joints: those with an effort limit, and those of transmissions."""
         named = {j.get("name") for t in self.root.all("transmission") for j in t.all("joint")}
         named |= {j.get("name") for t in self.root.all("ros2_control") for j in t.all("joint")}
         efforts = {j.get("name") for j in self.root.all("joint") if self.number(j.first("limit"), "effort", 0.0) > 0}
         return named | efforts
 
     def joint(self, joint: Element, driven: set[str]) -> None:
-        """A joint that moves."""
+        """Add a joint that is not fixed."""
         name, kind = self.joints[joint.get("name")], joint.get("type")
         child = joint.first("child")
         assert child is not None
@@ -246,20 +246,20 @@ class _Reader:
             entry |= {"floating": {"type": "free"}, "planar": _planar(along), "spherical": {}}[kind]
             for tag in ("limit", "dynamics", "mimic"):
                 if joint.first(tag):
-                    self.unsaid(f"<{tag}> of a {kind} joint is not imported", joint, tag)
+                    self.note(f"<{tag}> of a {kind} joint is not imported", joint, tag)
         for tag in ("safety_controller", "calibration"):
             if joint.first(tag):
-                self.unsaid(f"<{tag}> has no counterpart", joint, tag)
+                self.note(f"<{tag}> has no counterpart", joint, tag)
         self.document.add("joints", name, entry, joint.line)
 
-    def unsaid(self, message: str, joint: Element, tag: str) -> None:
-        """Note that an element of a joint is not imported."""
+    def note(self, message: str, joint: Element, tag: str) -> None:
+        """Record that an element of a joint is not imported."""
         element = joint.first(tag)
         line = element.line if element is not None else joint.line
         self.document.note(message, line=line, path=f"joint {joint.get('name')}")
 
     def coordinate(self, joint: Element, name: str, *, is_angle: bool, driven: bool) -> dict[str, Any]:
-        """What acts on the coordinate of a joint."""
+        """The keys of the coordinate of a joint."""
         limit, dynamics, mimic = joint.first("limit"), joint.first("dynamics"), joint.first("mimic")
         found: dict[str, Any] = {}
         if mimic is not None:
@@ -267,7 +267,7 @@ class _Reader:
         elif joint.get("type") != "continuous" and limit is not None:
             found |= self.limits(joint, limit, is_angle=is_angle)
         if mimic is not None and (limit is not None and (limit.get("lower") or limit.get("upper"))):
-            self.unsaid("the range of a mimic joint is not imported", joint, "limit")
+            self.note("the range of a mimic joint is not imported", joint, "limit")
         for key, field_name in (("damping", "damper"), ("friction", "friction")):
             value = self.number(dynamics, key, 0.0)
             if value < 0:
@@ -277,7 +277,7 @@ class _Reader:
             if value:
                 found[field_name] = number(value)
         if limit is not None and self.number(limit, "velocity", 0.0):
-            self.unsaid("the velocity limit of a joint has no counterpart", joint, "limit")
+            self.note("the velocity limit of a joint has no counterpart", joint, "limit")
         if driven and mimic is None:
             found["input"] = f"={self.input(joint, name, limit, is_angle=is_angle)}"
         elif mimic is None:
@@ -290,7 +290,7 @@ class _Reader:
         return found
 
     def input(self, joint: Element, name: str, limit: Element | None, *, is_angle: bool) -> str:
-        """The input that drives a joint, within its effort; returns its name."""
+        """Add the input that drives a joint, within its effort limit, and return its name."""
         word, unit = ("torque", "N*m") if is_angle else ("force", "N")
         parameter = self.document.name("parameters", "", kind=f"{name[:50]}_{word}")
         effort = self.number(limit, "effort", 0.0)
@@ -301,7 +301,7 @@ class _Reader:
         return parameter
 
     def limits(self, joint: Element, limit: Element, *, is_angle: bool) -> dict[str, Any]:
-        """The range of a joint, with stops that hold its effort, and a start within it."""
+        """The range of a joint, with stops as stiff as its effort limit requires, and an initial value within the range."""
         low, high = (self.number(limit, key, 0.0) for key in ("lower", "upper"))
         path = f"joint {joint.get('name')}"
         if low >= high:
@@ -326,7 +326,7 @@ class _Reader:
         return found
 
     def tie(self, mimic: Element, *, is_angle: bool) -> dict[str, Any]:
-        """What a joint follows."""
+        """The tie of a mimic joint."""
         other = mimic.get("joint")
         types = {joint.get("name"): joint.get("type") for joint in self.root.all("joint")}
         if types.get(other) not in ("revolute", "continuous", "prismatic"):
@@ -343,10 +343,10 @@ class _Reader:
             found["offset"] = number(offset)
         return found
 
-    # -- what is left ------------------------------------------------------------------------------------------------------
+    # -- other elements ----------------------------------------------------------------------------------------------------
 
     def remaining(self) -> None:
-        """Note elements that have no counterpart."""
+        """Record notes on elements that have no counterpart."""
         for element in (self.root, *self.root.all("link"), *self.root.all("joint")):
             for child in element.children:
                 owner = f"{element.tag} {element.get('name')}" if element is not self.root else ""
@@ -362,7 +362,7 @@ def _hint(text: str) -> str:
 
 
 def _planar(normal: np.ndarray) -> dict[str, Any]:
-    """A joint in the plane across an axis."""
+    """The keys of a joint that moves in the plane normal to an axis."""
     if axis(normal) == "z":
         return {}
     x, y, z = normal / (np.linalg.norm(normal) or 1.0)
