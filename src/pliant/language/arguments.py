@@ -24,12 +24,12 @@ class ArgumentError(ValueError):
 
 
 def is_number(value: object) -> bool:
-    """Whether this is a finite number (and not a boolean)."""
+    """Whether a value is a finite number (and not a boolean)."""
     if not isinstance(value, int | float | np.integer | np.floating) or isinstance(value, bool):
         return False
     try:
         return math.isfinite(value)
-    except OverflowError:  # an integer that has no room among the others
+    except OverflowError:  # an integer that is too large for a float
         return False
 
 
@@ -42,7 +42,7 @@ def number(
     at_most: float | None = None,
     hint: str = "",
 ) -> float:
-    """A finite number within limits; a numpy number or an array of one number will do."""
+    """A finite number within limits; NumPy numbers and arrays of one number are accepted."""
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
     if not (
@@ -90,7 +90,7 @@ def choice(what: str, value: Any, known: Iterable[str]) -> str:
 
 
 def mapping(where: str, value: Any) -> dict[str, Any]:
-    """A mapping from names to values; None is an empty one."""
+    """A mapping from names to values; None gives an empty one."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -101,7 +101,7 @@ def mapping(where: str, value: Any) -> dict[str, Any]:
 
 
 def vector(where: str, value: Any, size: int) -> np.ndarray:
-    """Finite numbers in one dimension."""
+    """An array of `size` finite numbers."""
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -143,7 +143,7 @@ def known_keywords(renamed: Mapping[str, str]) -> Callable[[Called], Called]:
 
 
 class RenamedAttribute:
-    """An attribute that was called differently before; reading it raises AttributeError with what to write instead."""
+    """The former name of an attribute; reading it raises AttributeError with a hint."""
 
     def __init__(self, hint: str) -> None:
         self.hint = hint

@@ -1,4 +1,4 @@
-"""Base of all parts of the language: immutability, short forms, selection by `type` or by key."""
+"""Base classes of all parts of the language: immutability, short forms, selection by `type` or by key."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def not_negative(part: Part, value: Callable[[Any], float], *fields: str) -> Ite
 
 PUSHES_AWAY = "it pushes away from its rest"
 DRIVES = "it drives the motion instead of damping it"
-"""What coefficients of springs and dampers do that are below zero."""
+"""Effects of negative coefficients of springs and dampers, for remarks."""
 
 
 def fault(kind: str, message: str, *, hint: str = "", key: str = "") -> PydanticCustomError:
-    """A fault found while reading a part. `key` names the place below the part that is to blame."""
+    """A fault found while reading a part. key: the key in the part at fault, if it is not the part itself."""
     text = message.replace("{", "{{").replace("}", "}}")
     return PydanticCustomError(kind, text, {"text": message, "hint": hint, "key": key})
 
@@ -94,8 +94,8 @@ class Part(BaseModel):
     @classmethod
     @cache
     def field_texts(cls) -> dict[str, str]:
-        """The docstrings below the fields, by field. They are read from the source on demand, which is slow and
-        needed only for help, reference and editors."""
+        """The docstrings below the fields, by field. They are read from the source on demand, because this is slow and
+        they are needed only for help, reference and editors."""
         texts: dict[str, str] = {}
         for base in reversed([base for base in cls.__mro__ if issubclass(base, Part) and base is not Part]):
             (tree,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
@@ -109,14 +109,14 @@ class Part(BaseModel):
         return {name: text for name, text in texts.items() if name in cls.model_fields}
 
     def dimension(self, path: KeyPath, value: Callable[[Any], float]) -> Dimension | None:
-        """The dimension of the value at `path` where other values of this part decide it, otherwise None.
+        """The dimension of the value at `path` if it depends on other values of this part, otherwise None.
 
-        `value` evaluates such another value.
+        value: evaluates one of these.
         """
         return None
 
     def state_names(self) -> Mapping[str, Dimension]:
-        """Quantities of its state, with their dimensions, that its coefficients may use by name."""
+        """State quantities that the coefficients of this part may use by name, with their dimensions."""
         return {}
 
     def problems(self, value: Callable[[Any], float]) -> Iterator[Problem]:
@@ -203,21 +203,21 @@ class FromFiles(Part):
         """The part with the content of its files; raises FileProblem. `value` evaluates one of its values."""
 
     def values_read(self) -> tuple[Any, ...]:
-        """Its values that this makes numbers of: parameters in them cannot change later."""
+        """The values that `with_files` evaluates; parameters in them cannot change later."""
         return ()
 
     @property
     @abstractmethod
     def is_read(self) -> bool:
-        """Whether `with_files` made this part."""
+        """Whether this part was returned by `with_files`."""
 
     @abstractmethod
     def without_files(self) -> Self:
-        """The part that lists what its files contain, so that it can be read without them; as it is where they were not read."""
+        """The part with the contents of its files written out, so that it can be loaded without them; unchanged if not read."""
 
 
 class Choice(ABC):
-    """Annotation of a union of parts: the member is selected by the data, never by trial.
+    """Annotation of a union of parts: the data determine the member, which is not found by trial.
 
     The selected tag appears in the locations of faults as `<tag>`, which distinguishes it from a key.
     """
@@ -231,7 +231,7 @@ class Choice(ABC):
 
     @abstractmethod
     def find(self, data: Any, tags: dict[str, type[Part]]) -> str:
-        """The tag of `data`, or raise a fault that names the choices."""
+        """The tag of `data`; raises a fault that lists the choices."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         members: tuple[type[Part], ...] = get_args(source) or (source,)
@@ -249,7 +249,7 @@ class Choice(ABC):
             tag_of(self.canonical(data))
             return self.canonical(data)
 
-        # The discriminator may not raise faults itself, so a validator in front of it does.
+        # A discriminator cannot raise faults, so a validator before it does.
         return core_schema.no_info_before_validator_function(check, tagged)
 
     def canonical(self, data: Any) -> Any:
@@ -301,9 +301,9 @@ class ByType(Choice):
 
 
 class ByKey(Choice):
-    """Choice by which key is present, as in `{quaternion: [1, 0, 0, 0]}`.
+    """Selection by the key that is present, as in `{quaternion: [1, 0, 0, 0]}`.
 
-    The key is the first field that each member requires unless `keys` says otherwise; a bare text is the member of key `bare`.
+    keys: the key of each member; default: its first required field. bare: the key of the member that a bare text selects.
     """
 
     def __init__(self, what: str, *, keys: tuple[str, ...] = (), bare: str | None = None) -> None:
@@ -389,7 +389,7 @@ class OneOrList:
 
 
 class ValueOrPart:
-    """Annotation of a union of a value and a part: a mapping (or the part's keyword) is the part."""
+    """Annotation of a union of a value and a part: a mapping (or the keyword of the part) is read as the part."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         value, part = get_args(source)

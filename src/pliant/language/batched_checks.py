@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 Refusals = list[Exception | None]
-"""Errors of each case."""
+"""The error of each case, or None."""
 
 
 class CasesDiffer(Exception):
-    """Cases that would take different branches; `who`: true for those of the first branch."""
+    """Raised where cases would take different branches; `who` is true for the cases of one branch."""
 
     def __init__(self, who: np.ndarray) -> None:
         super().__init__("cases differ")
@@ -25,7 +25,7 @@ class CasesDiffer(Exception):
 
 
 class BatchedValue(np.ndarray):
-    """Values of one quantity in several cases, one each. It is true or false, or a number, where it is so in all of them."""
+    """Values of one quantity in several cases. Conversion to bool or float raises CasesDiffer if the cases differ."""
 
     def __bool__(self) -> bool:
         each = np.asarray(self, dtype=bool)
@@ -46,10 +46,10 @@ def refusals(
     check: Callable[[Mapping[str, Any]], object],
     refuse: Callable[[Mapping[str, float]], Exception | None],
 ) -> Refusals:
-    """Errors of each of several cases, given by the values of some names in all of them.
+    """The error of each of several cases.
 
-    check: raises an exception if a group of cases (with a `BatchedValue` for each name) is not valid. refuse: errors of a
-    single case; it decides for cases that pass in no group.
+    values: one value per case, by name. check: raises an exception if a group of cases (with a `BatchedValue` for each name) is
+    not valid. refuse: the error of a single case, or None; it is called for cases that do not pass as part of a group.
     """
     count = len(next(iter(values.values()), np.zeros(1)))
     found: Refusals = [None] * count
@@ -62,8 +62,8 @@ def refusals(
         try:
             with np.errstate(divide="raise", over="raise", invalid="raise"):
                 check({name: x[group].view(BatchedValue) for name, x in values.items()})
-        except CasesDiffer as parted:
-            waiting += [group[parted.who], group[~parted.who]]
-        except Exception:  # of any type, it shows again in the case that it comes from
+        except CasesDiffer as split:
+            waiting += [group[split.who], group[~split.who]]
+        except Exception:  # any type: `refuse` finds it in the case that causes it
             waiting += np.array_split(group, 2)
     return found

@@ -33,7 +33,7 @@ def with_defaults(model: type[BaseModel]) -> tuple[str, ...]:
 def kinds(model: type[BaseModel], collection: str) -> tuple[ByType | None, dict[str, type[Part]]]:
     """The key that selects the type of an entry in a collection such as `joints`, and the part class of each type.
 
-    A collection of one type has the type "", one whose entries are distinguished by their keys has none.
+    A collection of one type has the single type ""; one whose entries are distinguished by their keys has no types.
     """
     entry: Any = get_args(model.model_fields[collection].annotation)[1]
     if get_origin(entry) is not Annotated:

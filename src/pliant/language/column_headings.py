@@ -19,7 +19,7 @@ def heading(name: str, unit: str) -> str:
 
 
 def split_heading(words: str) -> tuple[str, str]:
-    """Name and unit of a heading; the unit is empty where it states none that is known."""
+    """Name and unit of a heading; the unit is empty if the heading has no known unit."""
     words = words.strip()
     found = _IN_BRACKETS.match(words)
     if found:
@@ -32,7 +32,7 @@ def split_heading(words: str) -> tuple[str, str]:
 
 
 def read_unit(text: str) -> Unit | None:
-    """A unit as tables write it (`-` for pure numbers, with or without brackets); None if it is none."""
+    """A unit as written in tables (`-` for pure numbers, with or without brackets); None if the text is not a unit."""
     text = text.strip().strip("[]()").strip() if text.strip()[:1] in "[(" else text.strip()
     try:
         return parse_unit(_SPELLED.get(text, text))

@@ -30,7 +30,7 @@ class DeadlineExceeded(KeyboardInterrupt):
 
 @dataclass
 class Deadline:
-    """A time limit [s], its end on the monotonic clock [s], and whether an analysis has noticed that and is about to stop."""
+    """A time limit [s], its end on the monotonic clock [s], and whether an analysis has noticed the end and is stopping."""
 
     seconds: float
     end: float
@@ -60,8 +60,8 @@ def time_is_up() -> str:
 def time_limit(seconds: float | None) -> Iterator[Deadline | None]:
     """Limit the enclosed code to a number of seconds of real time; None: no limit. An enclosing limit remains active.
 
-    Raises DeadlineExceeded if an earlier analysis was stopped by the enclosing limit: a search that runs many analyses and accepts
-    failed ones then ends.
+    Raises DeadlineExceeded if an earlier analysis was stopped by the enclosing limit, so that a search that runs many analyses
+    and accepts failed ones ends.
     """
     around = _current.get()
     if around is not None and around.noticed:

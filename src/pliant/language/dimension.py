@@ -158,4 +158,4 @@ EXAMPLES: dict[Dimension, str] = {
     CURVATURE: "2 1/m",
     COMPLIANCE: "2e-6 1/Pa",
 }
-"""A way to write a value of each dimension, for hints."""
+"""An example of a value of each dimension, for hints."""

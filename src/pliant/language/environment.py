@@ -1,4 +1,4 @@
-"""The environment of a model's values: its parameters, as numbers or as symbols."""
+"""Parameters of a model, as numbers or symbols, and the evaluation of values that use them."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ TIME = "t"
 def to_node(scalar: Scalar) -> Node:
     """A value as an expression tree."""
     if isinstance(scalar, Each):
-        hint = "values per instance belong to repeated bodies, and are gone after flattening"
+        hint = "values per instance are resolved by flattening the model"
         raise ExpressionError("a list of values per instance has no single value", hint)
     return parse(scalar) if isinstance(scalar, str) else Number(float(scalar))
 
 
 def finite(scalar: Scalar, values: Mapping[str, Any]) -> float:
-    """The value of a field as a number [SI units], given those of the names in it; ExpressionError where it is not finite or too
-    large."""
+    """The value of a field as a number [SI units], given the values of the names in it; raises ExpressionError if it is not
+    finite or too large."""
     value = float(evaluate(to_node(scalar), values))
     if problem := range_problem(value, str(scalar)):
         raise ExpressionError(*problem)
@@ -76,12 +76,12 @@ class Environment:
             name for name in self.names if name in used and not used[name] and name not in self.inputs
         )
         self._dimensions: dict[str, Dimension | OpenDimension] | None = None
-        self._own: dict[str, Any] = {}  # values that depend on nothing, once they are known
+        self._own: dict[str, Any] = {}  # cache of values that do not depend on other parameters
         self._apart = frozenset(name for name, found in used.items() if not found)
         self._put(dict(values or {}))
 
     def _put(self, given: Mapping[str, Any]) -> None:
-        """Evaluate all parameters, with the given values instead of those of the model."""
+        """Evaluate all parameters, with the given values in place of those of the model."""
         self._refuse(given)
         self.values: dict[str, Any] = {}
         for name, node in self._nodes.items():
@@ -108,7 +108,7 @@ class Environment:
 
     def with_values(self, values: Mapping[str, Any]) -> Environment:
         """The same with other values (numbers or CasADi symbols) of independent and input parameters."""
-        other = copy(self)  # which shares the order of the parameters
+        other = copy(self)  # shares the parsed expressions and their order
         other._put(values)
         return other
 
@@ -121,7 +121,7 @@ class Environment:
         return evaluate(to_node(scalar), {**self.values, TIME: t})
 
     def uses(self, scalar: Scalar) -> frozenset[str]:
-        """The names that a value depends on: parameters, those behind them, and `t`."""
+        """The names that a value depends on, directly or through other parameters: parameters and `t`."""
         found: set[str] = set()
         waiting = [to_node(scalar)]
         while waiting:
@@ -132,7 +132,7 @@ class Environment:
         return frozenset(found - {"pi", "e"})
 
     def dimension(self, name: str) -> Dimension | None:
-        """The dimension of a parameter; None if its value is a bare number."""
+        """The dimension of a parameter; None if it is unknown, as for a bare number."""
         if self._dimensions is None:
             self._dimensions = parameter_dimensions(self.spec.parameters)[0]
         found = self._dimensions[name]
@@ -142,7 +142,7 @@ class Environment:
 def parameter_dimensions(
     parameters: Mapping[str, Parameter],
 ) -> tuple[dict[str, Dimension | OpenDimension], dict[str, ExpressionError]]:
-    """The dimension of each parameter that has one, and the errors of those that do not."""
+    """The dimension of each parameter (UNKNOWN for bare numbers, errors and cycles), and the errors by name."""
     found: dict[str, Dimension | OpenDimension] = {}
     errors: dict[str, ExpressionError] = {}
     ordered, cyclic = in_order(parameters)
@@ -158,7 +158,7 @@ def parameter_dimensions(
 
 
 def range_problem(value: Any, what: str) -> tuple[str, str] | None:
-    """Message and hint if the value of `what`, a number or an array of them, cannot be computed with."""
+    """Message and hint if the value of `what`, a number or an array, is not finite or too large."""
     if not is_finite(value):
         return f"the value of {what} is not a finite number", ""
     if np.abs(value).max() > LARGEST:
@@ -167,7 +167,7 @@ def range_problem(value: Any, what: str) -> tuple[str, str] | None:
 
 
 def is_finite(value: Any) -> bool:
-    """True for a finite number, and for an array of them."""
+    """Whether a value is a finite number, or an array of finite numbers."""
     if isinstance(value, np.ndarray):
         return bool(np.isfinite(value).all())
     return isinstance(value, (int, float)) and math.isfinite(value)

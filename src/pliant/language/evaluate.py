@@ -1,7 +1,6 @@
 """Evaluation of expressions: value and dimension.
 
-Values may be numbers, NumPy arrays or CasADi symbols; the functions follow the type of their arguments,
-and CasADi is not imported unless one of its symbols is passed in.
+Values may be numbers, NumPy arrays or CasADi symbols; the type of the arguments selects the functions.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 def evaluate(node: Node, values: Mapping[str, Any]) -> Any:
     """The value of an expression, given the values of the names in it [SI units].
 
-    Raises ExpressionError where numbers have no result (division by zero, root of a negative number).
+    Raises ExpressionError for unknown names, and where numbers have no result (division by zero, root of a negative number).
     """
     try:
         return _value(node, values)
@@ -86,7 +85,7 @@ def _value(node: Node, values: Mapping[str, Any]) -> Any:
 
 
 def unknown_item(node: Item) -> ExpressionError:
-    """The fault of an expression that names an instance of something repeated where there are none."""
+    """The error of an instance such as `pull[i]` whose index was not resolved."""
     hint = "the index may use `i` in repeated parts, and constant parameters"
     return ExpressionError(f"cannot determine which instance {to_text(node)[1:]} is", hint)
 
@@ -100,7 +99,7 @@ def _lookup(name: str, values: Mapping[str, Any]) -> Any:
 
 
 def unknown_name(name: str, known: Mapping[str, Any]) -> ExpressionError:
-    """The fault of an expression with an undefined name."""
+    """The error of an expression with an undefined name."""
     listed = "known parameters: " + ", ".join(list(known)[:12])
     hint = suggestion(name, known, listed if known else f"define it: parameters: {{{name}: ...}}")
     return ExpressionError(f"unknown parameter '{name}'", hint, name=name)
@@ -110,7 +109,7 @@ def _call(node: Call, values: Mapping[str, Any]) -> Any:
     if node.function == "if":
         condition = _value(node.arguments[0], values)
         if isinstance(condition, (int, float)):
-            # Only the chosen side has to have a value.
+            # The other side is not evaluated: it may have no value.
             return _value(node.arguments[1 if condition else 2], values)
         chosen = [_value(argument, values) for argument in node.arguments[1:]]
         return _functions(condition)["if"](condition, *chosen)
@@ -184,7 +183,7 @@ class OpenDimension:
     """A dimension that is not fixed.
 
     A bare number fits any dimension in sums (plain numbers are SI) and is a plain factor in products. A
-    parameter whose value is a bare number is unknown: it fits everywhere, and so does what comes from it.
+    parameter whose value is a bare number is unknown: it fits everywhere, and so does everything computed from it.
     """
 
     def __init__(self, name: str) -> None:
@@ -199,7 +198,7 @@ UNKNOWN = OpenDimension("unknown")
 
 
 def dimension_of(node: Node, known: Mapping[str, Dimension | OpenDimension]) -> Dimension | OpenDimension:
-    """The dimension of an expression, given those of its names; ExpressionError where it makes no sense."""
+    """The dimension of an expression, given those of its names; raises ExpressionError if dimensions do not match."""
     if isinstance(node, Number):
         return BARE if node.unit is None else node.unit.dimension
     if isinstance(node, Symbol):

@@ -21,8 +21,8 @@ class Place:
 class Fault:
     """One error in a model.
 
-    message: what is wrong; hint: what to do; path: where in the model (`joints.hinge.axis`); file and line
-    (from 1): where in the text, None for a model built in Python.
+    message: the error. hint: a suggested fix. path: location in the model (`joints.hinge.axis`). file, line: location in the
+    text, with lines counted from 1; None for a model built in Python.
     """
 
     message: str
@@ -43,7 +43,10 @@ class Fault:
 
 
 def gathered(notes: Sequence[Fault], where: str = "; pliant import lists them") -> list[Fault]:
-    """Notes on files of other formats as remarks: one of each kind, which says how many there are, and where they all are."""
+    """Notes on imported files, with equal messages of a file combined into one that states their number.
+
+    where: text after the number, which tells where all of them are listed.
+    """
     kinds: dict[tuple[str | None, str], list[Fault]] = {}
     for note in notes:
         kinds.setdefault((note.file, note.message), []).append(note)

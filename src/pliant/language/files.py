@@ -1,4 +1,4 @@
-"""Files that appear complete or not at all."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 ABANDONED = 3600.0
-"""Seconds after which a part of a file counts as left behind by a process that was killed."""
+"""Age [s] after which a partial file is assumed to be left by a killed process."""
 
 
 def write_whole(target: Path, *content: bytes | memoryview) -> None:
@@ -31,7 +31,7 @@ def write_whole(target: Path, *content: bytes | memoryview) -> None:
     try:
         if not _write_nameless(part, content):
             _sweep(target)
-            # opened like any new file, so that the system gives it the permissions that the user's mask leaves
+            # opened like any new file, so that its permissions follow the umask
             with open(part, "xb") as file:
                 _fill(file, content)
         if target.exists():
@@ -49,7 +49,7 @@ def _fill(file: BinaryIO, content: Sequence[bytes | memoryview]) -> None:
 
 
 def _write_nameless(part: Path, content: Sequence[bytes | memoryview]) -> bool:
-    """Write a file that gets its name when it is complete; False where the system or the disk has no such files."""
+    """Write a file that gets its name when it is complete; False if the system or the file system does not support this."""
     if not hasattr(os, "O_TMPFILE"):
         return False
     try:
@@ -61,7 +61,7 @@ def _write_nameless(part: Path, content: Sequence[bytes | memoryview]) -> bool:
         try:
             own = os.open("/proc/self/fd", os.O_RDONLY)
             try:
-                os.link(str(number), part, src_dir_fd=own)  # with a folder given, the entry is followed to the file
+                os.link(str(number), part, src_dir_fd=own)  # with `src_dir_fd`, the symbolic link in /proc is followed
             finally:
                 os.close(own)
         except OSError:
@@ -70,7 +70,7 @@ def _write_nameless(part: Path, content: Sequence[bytes | memoryview]) -> bool:
 
 
 def _sweep(target: Path) -> None:
-    """Remove parts of this file that were left behind long ago."""
+    """Remove old partial files of this file."""
     for left in target.parent.glob(f".{glob.escape(target.name)}.*.part"):
         with contextlib.suppress(OSError):
             if time.time() - left.stat().st_mtime > ABANDONED:

@@ -1,7 +1,7 @@
 """Recognition of files that are not models, with the command that reads them.
 
-Robots in other formats are read in a layer above this one. Its functions are named by the top of the package
-(`pliant/__init__.py`), and imported when such a file is read.
+Robots in other formats are read in a layer above this one. `pliant/__init__.py` registers its functions by name, and they
+are imported when such a file is read.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _readers: dict[str, str] = {}
 
 
 def read_by(functions: Mapping[str, str]) -> None:
-    """Say which functions read XML files as models: `module:function` by the tag of the root element."""
+    """Register functions that read XML files as models: `module:function` by the tag of the root element."""
     _readers.update(functions)
 
 
 _BEFORE_ROOT = rb"\s++|<\?.*?\?>|<!--.*?-->|<![A-Za-z][^<\[>]*+(?:\[.*?\])?\s*+>"
 _ROOT = re.compile(rb"(?:\xef\xbb\xbf)?(?>" + _BEFORE_ROOT + rb")*+<(\w+)", re.DOTALL)
-"""The first element of an XML file, after declarations and comments; what is before it is never read in another way."""
+"""The first element of an XML file, after declarations and comments; possessive, so that matching does not backtrack."""
 
 
 def reader_of(data: bytes) -> Callable[..., Any] | None:
-    """The function that reads a file with this content as a model, None where there is none."""
+    """The function that reads a file with this content as a model; None if there is none."""
     start = _ROOT.match(data)
     name = start and _readers.get(start[1].decode())
     if not name:
@@ -50,7 +50,7 @@ BY_START = (
     (b"solid ", "an STL mesh", ""),
     (b"ply", "a PLY mesh", ""),
 )
-"""First bytes, the format of a file that begins with them, and a hint; none for meshes."""
+"""First bytes of a file, its format, and a hint; an empty hint stands for MESH."""
 
 BY_SUFFIX = {
     ".py": ("Python code", "run it with python; pliant.load(...) in it reads model files"),
@@ -84,7 +84,7 @@ BY_SUFFIX = {
     ".m": ("MATLAB code", "give a model file"),
     ".html": ("a web page", "give the model that it is a report of"),
 }
-"""What files with these endings are, and what to do; meshes without more."""
+"""Format and hint by ending; an empty hint stands for MESH."""
 
 MESH = "pliant mesh FILE summarizes it; a model uses it in meshes (`drawing`) or surfaces (`type: mesh`)"
 

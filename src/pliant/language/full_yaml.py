@@ -1,4 +1,4 @@
-"""Full YAML, read by ruamel.yaml: texts with more than the subset of `plain_yaml.py`, and texts with faults."""
+"""Full YAML, read by ruamel.yaml: texts beyond the subset of `plain_yaml.py`, and texts with errors."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def read_full(text: str, file: str, builder: Builder) -> None:
-    """Hand a text to a builder, part by part; raises SpecError with the place where it cannot be read."""
-    from ruamel.yaml import YAML  # most texts do without, and its import takes longer than they do
+    """Pass a text to a builder, event by event; raises SpecError with the location of the error."""
+    from ruamel.yaml import YAML  # most texts do not need it, and importing it takes longer than reading them
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     try:
@@ -21,7 +21,7 @@ def read_full(text: str, file: str, builder: Builder) -> None:
             _take(event, builder)
     except MarkedYAMLError as error:
         problem = str(error.problem or error.context)
-        # A quote or bracket that is never closed is at fault where it begins, not at the end of the file.
+        # A quote or bracket that is never closed is reported where it begins, not at the end of the file.
         unclosed = "end of stream" in problem or "<stream end>" in problem
         mark = (error.context_mark if unclosed else error.problem_mark) or error.problem_mark or error.context_mark
         message = f"not valid YAML: {problem}"

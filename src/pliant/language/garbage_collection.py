@@ -1,4 +1,4 @@
-"""Python's search for reference cycles, put off while a large model is made."""
+"""Suspending garbage collection while a large model is created."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Limits on sizes and computations, with defaults that ordinary models do not reach, changed by `PLIANT_LIMITS`.
-`PLIANT_LIMITS="elements=20000,memory=2GB,time=30"` is for running untrusted models.
+"""Limits on sizes and computations. Ordinary models do not reach the defaults.
 
-Sizes are in bytes, optionally with kB, MB or GB; `memory` and `time` are off by default, and apply to commands.
+The environment variable PLIANT_LIMITS sets others, as for untrusted models: `elements=20000,memory=2GB,time=30`. Sizes are in
+bytes, optionally with kB, MB or GB; `memory` and `time` are unlimited by default, and apply to commands.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]*)?(?:e[0-9]{1,2})?)\s*([kmg]b|)", re.IG
 
 @dataclass(frozen=True)
 class Limits:
-    """The most of everything.
+    """Upper limits.
 
-    model: bytes of a model file. values: numbers, words and lists in one, aliases counted each time. includes: files that it
-    includes. attached: models attached to it. parts: bodies, joints, links, ... after repeats. elements: elements of all rods and
-    nodes of all meshes. drawing, table, recording: bytes of a mesh file, of a CSV file of inputs or heights, and of a recording.
-    triangles: of a surface from a file. import_time, import_memory: seconds and bytes of the process in which MuJoCo compiles a
-    robot. memory: bytes of a command's process. time: seconds that a command may take.
+    model: bytes of a model file. values: numbers, texts, lists and mappings in it; aliases count each time. includes: number of
+    included files. attached: number of attached models. parts: bodies, joints, links, ... with all instances of repeated ones.
+    elements: elements of all rods and nodes of all meshes. drawing, table, recording: bytes of a mesh file, of a file of inputs or
+    heights, and of a recording. triangles: triangles of a surface. import_time, import_memory: seconds and bytes of the process in
+    which MuJoCo compiles a robot. memory: bytes of the process of a command. time: seconds of a command.
     """
 
     model: float = 1e6
@@ -48,7 +48,7 @@ class Limits:
 
 
 def limits() -> Limits:
-    """The current limits; raises SpecError if the environment states them incorrectly."""
+    """The current limits; raises SpecError if the environment variable cannot be read."""
     return _read(os.environ.get(VARIABLE, ""))
 
 
@@ -70,7 +70,7 @@ def _read(text: str) -> Limits:
 
 
 def most(name: str) -> str:
-    """A limit as hints state it, with the way to change it."""
+    """A limit as text for hints, with the variable that changes it."""
     value = getattr(limits(), name)
     is_size = name in ("model", "drawing", "table", "recording", "import_memory", "memory")
     shown = f"{value / 1e6:g} MB" if is_size else f"{value:g} s" if name in ("import_time", "time") else f"{value:.0f}"

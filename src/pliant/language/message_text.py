@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import TypeAlias
 
 KeyPath: TypeAlias = tuple[str | int, ...]
-"""A place in a model: keys and list positions from the top, or from a part."""
+"""A location in a model: keys and list positions from the top, or from a part."""
 
 
 def nearest(word: object, choices: Iterable[str]) -> str | None:
@@ -32,7 +32,7 @@ def renamed_hint(name: object, renamed: Mapping[str, str]) -> str:
 
 
 _KEYS: tuple[tuple[str, str, str], ...] = (
-    # words of others, a key that the part has, what to write
+    # keys of other programs, a key that the part has, the hint (default: write that key)
     ("E young youngs elastic_modulus modulus", "youngs_modulus", ""),
     ("nu poisson", "poissons_ratio", ""),
     ("rho", "density", ""),
@@ -82,7 +82,7 @@ _TYPES = {
 
 
 def word_of_others(key: object, known: Iterable[str]) -> str:
-    """A hint for a key that other programs have; empty for other keys."""
+    """A hint for a key that other programs use; empty for other keys."""
     there = set(known)
     for words, own, hint in _KEYS:
         if own in there and str(key) in words.split():
@@ -97,7 +97,7 @@ def type_of_others(name: object, known: Iterable[str]) -> str:
 
 
 def half_of_diameter(key: int | str, given: object, known: Container[str]) -> str:
-    """What to write for a diameter where the language has the radius; empty for other keys."""
+    """A hint for a diameter where the language has the radius; empty for other keys."""
     radius = str(key).replace("diameter", "radius")
     if radius == key or radius not in known:
         return ""
@@ -110,12 +110,12 @@ def half_of_diameter(key: int | str, given: object, known: Container[str]) -> st
 
 
 def with_article(noun: str) -> str:
-    """The noun with its article."""
+    """The noun with its indefinite article."""
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def printable(text: str) -> str:
-    """The text with control characters escaped, so that a message can neither move the cursor nor hide."""
+    """The text with control characters escaped, so that a message can neither move the cursor nor hide text."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

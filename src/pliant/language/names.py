@@ -1,8 +1,7 @@
 """Names of parts and references to them.
 
-A name is a plain word. Flattening adds two forms that no file may define itself: `link[3]` (the third
-instance of a repeated body) and `left/bar` (the body `bar` of the model attached as `left`). Only the text of a flat
-model, which results contain, has such names.
+A name is a plain word. Flattening adds two forms: `link[3]` (the third instance of a repeated body) and `left/bar` (the body
+`bar` of the model attached as `left`). Only flat models, such as those in results, may define such names.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ LONGEST_FLAT_NAME = 1000
 
 
 def read_name(value: Any) -> str:
-    """Check that `value` may be the name of a part."""
+    """Check that `value` may be the name of a part, and return it."""
     if not isinstance(value, str):
         raise fault("bad_name", f"expected a name, got {describe(value)}", hint="a name begins with a letter")
     if value in RESERVED:
@@ -52,7 +51,7 @@ def read_name(value: Any) -> str:
 
 
 def _is_flat_name(value: Any, info: ValidationInfo) -> bool:
-    """Whether this is a name that flattening makes, in the text of a flat model."""
+    """Whether a value has the form of a name in a flat model, and is in the text of one."""
     if info.context is None or not info.context[0].is_flat or not isinstance(value, str):
         return False
     return len(value) <= LONGEST_FLAT_NAME and _FLAT_NAME.fullmatch(value) is not None

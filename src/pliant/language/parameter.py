@@ -12,7 +12,7 @@ from pliant.language.scalar import AccelerationVector, Value
 
 
 class World(Part):
-    """What surrounds the robot."""
+    """The environment of the robot."""
 
     gravity: AccelerationVector = (0, 0, -9.81)
     """Acceleration of free fall, in world axes [m/s^2]."""
@@ -28,7 +28,7 @@ joints:
 
 
 class Parameter(Repeated):
-    """A named value, used in expressions such as `=length/2`. A bare value is its value.
+    """A named value, used in expressions such as `=length/2`. A bare value is short for `{value: ...}`.
 
     Its dimension is that of its value: with `length: 30 cm`, a mass of `=length` is a fault.
     """

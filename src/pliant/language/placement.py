@@ -38,9 +38,9 @@ class QuaternionRotation(Part):
     """The four numbers w, x, y, z."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A quaternion of length zero is no rotation."""
+        """The quaternion must not be zero."""
         if all(value(entry) == 0 for entry in self.quaternion):
-            yield ("quaternion",), "the quaternion is zero", "no rotation is [1, 0, 0, 0]"
+            yield ("quaternion",), "the quaternion is zero", "the identity is [1, 0, 0, 0]"
 
 
 class EulerRotation(Part):
@@ -59,7 +59,7 @@ class DirectionRotation(Part):
     """The direction, of any nonzero length [m]; not that of -z, for which the shortest rotation is not unique."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The direction is one, and has a shortest rotation."""
+        """The direction must not be zero or -z."""
         x, y, z = map(value, self.z_along)
         if x == y == 0 and z <= 0:
             what = "is zero" if z == 0 else "is that of -z, for which the shortest rotation is not unique"
@@ -72,7 +72,7 @@ Rotation: TypeAlias = Annotated[
 
 
 Rotations: TypeAlias = Annotated[tuple[Rotation, ...], OneOrList()]
-"""Rotations applied in turn, each in the frame turned by those before it; one alone needs no list."""
+"""Rotations applied in turn, each in the frame rotated by the previous ones; a single one needs no list."""
 
 
 class Around(Part):

@@ -1,9 +1,9 @@
 """A reader of the common subset of YAML, many times faster than a reader of full YAML.
 
-Plain are block mappings and lists, `[...]` and `{...}` over any number of lines, text on one line with or without quotes,
-paragraphs (`>` and `|`), anchors of the values of keys, and comments. Any other content, and any fault of
-it, is `NotPlain`: `full_yaml.py` then reads the entire text, so that every fault is found and worded by one reader. What is read
-here means the same there, lines included (`tests/language/test_plain_yaml.py`).
+The subset consists of block mappings and lists, `[...]` and `{...}` over any number of lines, text on one line with or without
+quotes, paragraphs (`>` and `|`), anchors of the values of keys, and comments. Any other content, and any error, raises
+`NotPlain`: `full_yaml.py` then reads the entire text, so that all errors are reported by one reader. Both readers give the same
+tree, lines included (`tests/language/test_plain_yaml.py`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from pliant.language.tree import Builder
 
 _STRANGE = re.compile(r"[^\n\x20-\x7e\xa1-\u1fff\u2010-\u2027\u2030-\ud7ff]|^(?:---|\.\.\.|%)", re.MULTILINE)
-"""Tabs, other line breaks, signs that do not print; documents and directives."""
+"""Tabs, other line breaks, characters that are not printable; document markers and directives."""
 
 _START = r"(?:[^\s,\[\]{}:#&*!|>'\"%@`?-]|-(?![\s,\[\]{}:#?-]))"
-"""How unquoted text begins."""
+"""The beginning of unquoted text."""
 
 _CONTENT = re.compile(r"(?: *(?:#[^\n]*)?\n)*( *)")
 """From the beginning of a line to the next content."""
@@ -28,7 +28,7 @@ _KEY = re.compile(rf"({_START}[^\n:#]{{0,200}}?) *:(?: +|(?=\n))")
 _ANCHOR = re.compile(r"&([A-Za-z0-9_]+)(?: +|(?=\n))")
 _ALIAS = re.compile(r"\*([A-Za-z0-9_]+)(?=[ \n])")
 _PARAGRAPH = re.compile(r"([>|])(-?)\n((?: +[^ \n](?:[^\n]*[^ \n])?\n)+)")
-"""Lines of text behind `>` or `|`, without empty ones."""
+"""Lines of text after `>` or `|`, without empty ones."""
 _DASH = re.compile(r"- +(?![ \n#])")
 _TEXT = re.compile(rf"{_START}[^\n]*")
 _QUOTED = re.compile(r"\"([^\"\\\n]*)\"|'([^'\n]*)'(?!')")
@@ -39,7 +39,7 @@ _FLOW_TEXT = re.compile(rf"{_START}[^\n,\[\]{{}}:#?]*")
 
 
 class NotPlain(Exception):
-    """The text has something that is read elsewhere, or a fault that is found there."""
+    """The text is not in the subset, or has an error."""
 
 
 def read_plain(text: str, builder: Builder) -> None:
@@ -51,7 +51,7 @@ def read_plain(text: str, builder: Builder) -> None:
 
 
 class _Reader:
-    """Reads a text from its beginning to its end, by recursive descent."""
+    """Reader of a text by recursive descent."""
 
     def __init__(self, text: str, builder: Builder) -> None:
         self.text, self.builder = text + "\n", builder
@@ -59,9 +59,9 @@ class _Reader:
         self.at = 0
         self.line = 1
         self.column = 0
-        """Column of the content that is read next if it begins a line; -1 behind the last."""
+        """Column of the next content, if it begins a line; -1 at the end of the text."""
         self.anchor: tuple[int, str] | None = None
-        """Line and name of an anchor that the next value has."""
+        """Line and name of the anchor of the next value, if it has one."""
 
     def document(self) -> None:
         self.next_content()
@@ -72,7 +72,7 @@ class _Reader:
             raise NotPlain
 
     def next_content(self) -> None:
-        """Go from the beginning of a line to the next one with content."""
+        """Advance from the beginning of a line to the next content."""
         self.skip(_CONTENT)
         self.column = self.at - self.text.rfind("\n", 0, self.at) - 1 if self.at < len(self.text) else -1
 
@@ -89,7 +89,7 @@ class _Reader:
         return found
 
     def block(self, column: int) -> None:
-        """A mapping or list whose first key or dash is here, in this column."""
+        """Read a mapping or list that begins here, in this column."""
         if self.is_dash():
             self.sequence(column)
         else:
@@ -129,7 +129,7 @@ class _Reader:
         self.builder.end()
 
     def value(self, column: int, *, of_key: bool) -> None:
-        """What follows a key or a dash of a block in that column, and everything up to the next content."""
+        """Read what follows a key or a dash of a block in this column, up to the next content."""
         anchor = _ANCHOR.match(self.text, self.at) if of_key else None
         if anchor is not None:
             self.at, self.anchor = anchor.end(), (self.line, anchor[1])
@@ -141,7 +141,7 @@ class _Reader:
             self.value_on_line(column)
 
     def value_below(self, column: int) -> None:
-        """The value of a key with nothing behind it on its line."""
+        """Read the value of a key with nothing after it on its line."""
         line = self.line
         self.at = self.text.index("\n", self.at) + 1
         self.line += 1
@@ -162,10 +162,10 @@ class _Reader:
         self.skip(_REST)
         self.next_content()
         if self.column > column:
-            raise NotPlain  # text that continues, or a fault
+            raise NotPlain  # text over several lines, or an error
 
     def single_value(self) -> None:
-        """A list or mapping in brackets, a text, or what an anchor names."""
+        """Read a list or mapping in brackets, a text, or an alias."""
         if self.text[self.at] in "[{":
             self.flow()
         elif self.anchor is None and (alias := _ALIAS.match(self.text, self.at)):
@@ -182,7 +182,7 @@ class _Reader:
             self.at += len(text)
 
     def paragraph(self, column: int) -> None:
-        """Lines of text behind `>`, which makes one of them, or `|`, all in one column to the right of their key's."""
+        """Read lines of text after `>`, which joins them, or `|`; all are indented equally, and more than their key."""
         found = _PARAGRAPH.match(self.text, self.at)
         if found is None:
             raise NotPlain
@@ -198,7 +198,7 @@ class _Reader:
         self.builder.scalar((" " if fold == ">" else "\n").join(own) + ("" if strip else "\n"), *self.place())
         self.at = found.start(3) + sum(map(len, own)) + (margin + 1) * len(own)
         self.line += 1 + len(own)
-        unended = self.at > self.given and not strip  # then the text does not end with a new line either
+        unended = self.at > self.given and not strip  # the last line has no newline, so the value has none either
         self.next_content()
         if self.column > column or unended:
             raise NotPlain
@@ -212,7 +212,7 @@ class _Reader:
         return True
 
     def flow(self) -> None:
-        """A list or mapping in brackets."""
+        """Read a list or mapping in brackets."""
         is_mapping = self.text[self.at] == "{"
         self.builder.begin({} if is_mapping else [], *self.place())
         closing = "}" if is_mapping else "]"
@@ -227,7 +227,7 @@ class _Reader:
                 self.at += 1
                 self.skip(_FLOW_GAP)
                 if self.text.startswith(closing, self.at):
-                    raise NotPlain  # nothing behind a comma
+                    raise NotPlain  # a trailing comma
             elif not self.text.startswith(closing, self.at):
                 raise NotPlain
         self.at += 1

@@ -15,7 +15,7 @@ _RANGE = re.compile(rf"(log\s+)?({NUMBER})\s*:\s*({NUMBER})(?:\s*:\s*({NUMBER}))
 
 @dataclass(frozen=True)
 class Range:
-    """From `low` to `high` (SI units). count: how many values, as it was written; unit: the one that it was given in, if any."""
+    """A range from `low` to `high` [SI]. count: the number of values, as written; unit: the unit it was given in, if any."""
 
     low: float
     high: float
@@ -25,7 +25,8 @@ class Range:
 
 
 def read_range(name: str, text: str) -> Range | None:
-    """The range of a quantity of that name; None where the text is none. Raises ArgumentError where it is empty."""
+    """The range of the quantity `name`; None if the text is not a range. Raises ArgumentError if it is empty, or logarithmic and
+    not positive."""
     match = _RANGE.fullmatch(text.strip())
     if match is None:
         return None
@@ -41,7 +42,7 @@ def read_range(name: str, text: str) -> Range | None:
 
 
 def read_unit(name: str, text: str | None) -> Unit | None:
-    """The unit of the values of a quantity; None where there is none."""
+    """The unit of the values of a quantity; None if there is no text. Raises ArgumentError if it is not a unit."""
     if text is None:
         return None
     try:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas
 
 GAP = 10.0
-"""A step between samples longer than this many usual ones counts as a gap."""
+"""Ratio of a step between samples to the median step above which it is a gap."""
 TIMES = ("t", "time")
 """Names of the column with the times."""
 POSES = " (rows that are equilibria need none: poses=True, or --rests of pliant fit)"
@@ -36,12 +36,12 @@ class Recording:
     """Columns in SI units over increasing times.
 
     Attributes:
-        file: where it comes from, for messages.
-        time: of the samples [s].
+        file: its origin, for messages.
+        time: times of the samples [s].
         columns: values by name, one for each time.
         units: SI units by name; columns without one are taken as SI.
         flaws: description of missing numbers by column; they are NaN, and using such a column is an error.
-        assumed: columns of a file that states no unit of them.
+        assumed: columns for which the file states no unit.
         gaps: columns of `flaws` whose only flaw is missing numbers; as measured outputs they can be used without these rows.
         timed: whether the rows have times; otherwise they are equilibria, and `time` numbers them: 0, 1, 2, ...
     """
@@ -138,12 +138,12 @@ def read_recording(path: str | os.PathLike[str], *, poses: bool = False) -> Reco
 
 
 def as_recording_error(problem: FileProblem) -> RecordingError:
-    """The same in one sentence."""
+    """The problem as one sentence, with its hint."""
     return RecordingError("; ".join(filter(None, (str(problem), problem.hint))))
 
 
 def by_name(columns: Sequence[Column], shown: str) -> dict[str, Column]:
-    """Columns by their names; raises FileProblem where two have the same."""
+    """Columns by their names; raises FileProblem if two have the same name."""
     found: dict[str, Column] = {}
     for column in columns:
         if column.name in found:
@@ -153,7 +153,7 @@ def by_name(columns: Sequence[Column], shown: str) -> dict[str, Column]:
 
 
 def times_of(columns: Mapping[str, Column], shown: str, name: str | None = None) -> Column:
-    """The column of times [s], by name or the one called t or time; raises FileProblem where it is none."""
+    """The column of times [s]: by name, or the one called t or time; raises FileProblem if these are not increasing times."""
     chosen = find_column(columns, name, shown) if name else _named_time(columns, shown)
     if chosen.unit is not None and chosen.unit.dimension != TIME:
         kind = chosen.unit.dimension

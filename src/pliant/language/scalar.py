@@ -1,7 +1,7 @@
 """Values as written in a model: `0.05`, `50 mm`, `=length/2`, or one per instance.
 
-A value stays in the spec as it was written, so that a spec writes back to the same text. Its dimension is
-part of the type of the field, so that the schema alone defines the values of a field.
+A spec keeps values as they were written, so that it can be written back to the same text. The dimension is part of the type of
+the field, so that the schema alone defines the values of a field.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Scalar: TypeAlias = float | str | Each
 """A value as written: a number in SI units, text with a unit or an expression, or one per instance."""
 
 LARGEST = 1e50
-"""Largest value of a field in SI units: its sixth power, as in the torsion of a polygon, is still a number."""
+"""Largest value of a field in SI units: its sixth power, as in the torsion of a polygon, is still finite."""
 TOO_LARGE = "too large to compute with", f"values are at most {LARGEST:g} in SI units"
-"""What is reported of a larger one, and the hint."""
+"""Message and hint for larger values."""
 
 AS_AT_START = "as at start"
 """The keyword for a rest value that is measured in the robot's initial pose."""
@@ -43,13 +43,13 @@ AS_AT_START = "as at start"
 
 @dataclass(frozen=True)
 class Quantity:
-    """Annotation of a field that holds a value.
+    """Annotation of a field with a value.
 
-    dimension: what the value must be; None where other fields decide it.
-    signal: True where the value may vary in time, that is, use `t` and input parameters.
-    words: words allowed instead of a value.
-    cycles: True for a frequency in cycles per second, where `rad/s` would be off by 2 pi.
-    of_state: True where the value may depend on the state of its part (`Part.state_names`).
+    dimension: the required dimension; None if it depends on other fields.
+    signal: whether the value may vary in time, that is, use `t` and input parameters.
+    words: keywords allowed instead of a value.
+    cycles: whether it is a frequency in cycles per second, where `rad/s` would be wrong by a factor of 2 pi.
+    of_state: whether the value may depend on the state of its part (`Part.state_names`).
     """
 
     dimension: Dimension | None
@@ -112,7 +112,7 @@ def read_scalar(value: Any, words: tuple[str, ...] = ()) -> float | str:
 
 
 def read_count(value: Any) -> int | str:
-    """Check how a number of instances is written: an integer, or an expression of parameters."""
+    """Check the syntax of a number of instances, an integer or an expression of parameters; returns it unchanged."""
     if isinstance(value, str) and value.startswith("="):
         read_scalar(value)
         return value

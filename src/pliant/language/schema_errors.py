@@ -17,8 +17,8 @@ def read_errors(error: ValidationError) -> Iterable[tuple[KeyPath, str, str]]:
         location, context = item["loc"], item.get("ctx", {})
         below = any(len(other["loc"]) > len(location) == _common(other["loc"], location) for other in items)
         if item["type"] == "too_short" and below:
-            continue  # entries are only missing because they are faulty themselves
-        is_key = item["type"] in UNKNOWN_KEY  # the last step is what the user wrote, whatever it looks like
+            continue  # entries are missing only because they are faulty
+        is_key = item["type"] in UNKNOWN_KEY  # then the last step was written by the user, and is not a tag
         last = len(location) - 1
         path = tuple(step for k, step in enumerate(location) if (is_key and k == last) or not _is_tag(step))
         if key := context.get("key"):
@@ -36,7 +36,7 @@ def _common(one: tuple[int | str, ...], other: tuple[int | str, ...]) -> int:
 
 
 UNKNOWN_KEY = ("extra_forbidden", "unknown_key")
-"""Error types of unknown keys, of the schema library and ours."""
+"""Error types of unknown keys, of the schema library and of `with_known_keys`."""
 
 
 def _is_tag(step: int | str) -> bool:
@@ -44,7 +44,7 @@ def _is_tag(step: int | str) -> bool:
 
 
 TRUTHS = {"on": "true", "yes": "true", "off": "false", "no": "false"}
-"""Words for true and false in other languages."""
+"""Words for true and false in other formats."""
 
 _EXPECTED = {
     "string_type": "text",
@@ -59,7 +59,7 @@ _EXPECTED = {
 
 
 def _words(kind: str, value: Any, path: KeyPath, context: dict[str, Any], fallback: str) -> tuple[str, str]:
-    """Message and hint of a fault, instead of those of the schema library."""
+    """Message and hint of a fault, in place of the message of the schema library."""
     if "text" in context:
         return context["text"], context["hint"]
     last = path[-1] if path else ""

@@ -1,4 +1,4 @@
-"""Values of parameters that are set from outside of the model's file: of the dimension that the file gives them."""
+"""Values of parameters set outside of the model file; they must have the dimension of the values in the file."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from pliant.language.value_checks import wrong_dimension
 
 
 def setting_faults(tree: Tree, values: Mapping[str, float | str]) -> list[Fault]:
-    """Values of another dimension than the parameters of a model have. Otherwise everything that uses them would be reported.
+    """Faults of values that do not have the dimension of their parameter; otherwise each use of the parameter would be reported.
 
-    Unreadable values, here or in the model, are left to the checks of the complete model.
+    Values that cannot be read, here or in the model, are reported by the checks of the complete model.
     """
     section = tree.value.get("parameters") if isinstance(tree.value, dict) else None
     known: dict[str, Parameter] = {}
@@ -47,7 +47,7 @@ def setting_faults(tree: Tree, values: Mapping[str, float | str]) -> list[Fault]
 
 
 def with_parameters(source: Source, values: dict[str, float | str]) -> Source:
-    """The model with other values of parameters; `left/length` is one of the model attached as `left`."""
+    """The model with other values of parameters; `left/length` is a parameter of the model attached as `left`."""
     tree = source.tree or Tree({})
     faults: list[Fault] = setting_faults(tree, values) if values else []
     for name, value in values.items():

@@ -14,18 +14,18 @@ from pliant.language.message_text import KeyPath, describe, nearest, suggestion
 from pliant.language.tree import Tree, merge, parse_yaml
 
 MODEL_FOLDER = FilePath(__file__).parent.parent / "models"
-"""Where the bundled robots are."""
+"""Folder of the bundled robots."""
 
 SUFFIXES = (".yaml", ".yml")
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a model comes from.
+    """The origin of a model.
 
-    file: as shown in messages, empty for a model built in Python. tree: the text, with places. folder: where
-    its other files are. roots: more folders it may read from. parents: the files that lead here. notes: what models in
-    other formats say that is not in the tree. all_variants: the text before one of its variants was chosen.
+    file: name in messages, empty for a model built in Python. tree: the text, with places. folder: folder of its other files.
+    roots: additional folders that it may read from. parents: the files that include or attach it, and the file itself. notes:
+    features of models in other formats that are not imported. all_variants: the text before a variant was selected.
     """
 
     file: str = ""
@@ -38,18 +38,18 @@ class Source:
 
     @property
     def is_flat(self) -> bool:
-        """Whether the text is that of a flat model, whose names may be those of instances and of attached models."""
+        """Whether the text is a flat model, which may use names of instances and of attached models."""
         flat = self.tree.child("flat") if self.tree is not None else None
         return flat is not None and flat.value is True
 
     def fault(self, path: KeyPath, message: str, hint: str = "") -> Fault:
-        """A fault at a path of this model, with the line that the path comes from."""
+        """A fault at a path of this model, with its line."""
         path, place = self.tree.find(path) if self.tree else (path, None)
         place = place or Place(self.file, None)
         return Fault(message, hint, path_text(path), place.file or None, place.line)
 
     def path_of_instance(self, path: KeyPath, instance: int) -> KeyPath:
-        """The path of a value of one instance (counted from 1): of an entry of `each`, where the text gives one per instance."""
+        """The path of the value of an instance (counted from 1): an entry of `each`, if the text has one value per instance."""
         tree = self.tree
         for step in path:
             tree = tree.child(step) if tree is not None else None
@@ -57,9 +57,9 @@ class Source:
         return path if each is None or each.child(instance - 1) is None else (*path, "each", instance - 1)
 
     def find(self, name: str) -> FilePath:
-        """A file named in the model: in its folder or below, or in another folder that the caller allowed."""
+        """A file named in the model, in its folder or below, or in an additional folder; raises FileProblem."""
         if self.folder is None:
-            message = f"cannot look for {describe(name)}: the model has no folder"
+            message = f"cannot find {describe(name)}: the model has no folder"
             raise FileProblem(message, "load the model from a file, or give `folder`")
         given = FilePath(name)
         if "\0" in name or len(name) > 500:
@@ -84,7 +84,7 @@ class Source:
 
 @dataclass(frozen=True)
 class ImportedFile:
-    """A file of another format as a model: its tree, whose places are lines of that file, and notes on what is not in it."""
+    """A file of another format as a model: its tree, with lines of the file as places, and notes on features not imported."""
 
     tree: Tree
     notes: tuple[Fault, ...] = ()
@@ -95,7 +95,7 @@ SET_FILE = "set"
 
 
 class FileProblem(ValueError):
-    """A file that cannot be used; `hint` suggests a fix, `path` is the key of the part that refers to it."""
+    """A file that cannot be used; `hint` suggests a fix, `path` is the key in the part that refers to it."""
 
     def __init__(self, message: str, hint: str = "", path: KeyPath = ()) -> None:
         super().__init__(message)
@@ -103,9 +103,9 @@ class FileProblem(ValueError):
 
 
 def check_file(path: FilePath, what: str, limit: str) -> None:
-    """Reject files that are not regular or exceed the limit of that name; raises FileProblem.
+    """Check that a file is a regular file and within a limit on its size; raises FileProblem.
 
-    what: the file as messages name it.
+    what: the file in messages. limit: the name of the limit.
     """
     size = check_kind(path, what)
     if size > getattr(limits(), limit):
@@ -113,7 +113,7 @@ def check_file(path: FilePath, what: str, limit: str) -> None:
 
 
 def check_kind(path: FilePath, what: str) -> int:
-    """The size of a file [bytes]; raises FileProblem where it cannot be read to its end."""
+    """The size of a file [bytes]; raises FileProblem if it is not a regular file, or cannot be read."""
     try:
         found = path.stat()
     except OSError as error:
@@ -126,7 +126,7 @@ def check_kind(path: FilePath, what: str) -> int:
 
 
 def file_kind(mode: int) -> str:
-    """What something is that is not a file, by its mode."""
+    """The type of something that is not a regular file, by its mode."""
     kinds = {stat.S_ISDIR: "a folder", stat.S_ISFIFO: "a pipe", stat.S_ISSOCK: "a socket"}
     return next((word for is_kind, word in kinds.items() if is_kind(mode)), "a device")
 
@@ -161,7 +161,7 @@ def locate(model: str) -> FilePath:
 
 
 def read_file(path: FilePath, source: Source) -> Source:
-    """The source with the tree of its file, in the language or in a format that there is a reader for."""
+    """The source with the tree of its file, a model file or one in an imported format; raises SpecError."""
     shown = source.file
     try:
         check_kind(path, "the file")
@@ -200,7 +200,7 @@ def read_source(
 
 
 def with_includes(source: Source, count: list[int]) -> Source:
-    """The source with the content of included files under its tree; `count` holds the number of files read so far."""
+    """The source with the content of included files merged below its tree. count: number of files included so far."""
     tree = source.tree or Tree({})
     given = tree.value.get("include") if isinstance(tree.value, dict) else None
     if given is None:
@@ -241,14 +241,14 @@ def _own(source: Source) -> tuple[FilePath, ...]:
 
 
 def shown_beside(path: FilePath, source: Source) -> str:
-    """The file as shown in messages: relative to its model if that was given by a short path."""
+    """The name of a file in messages: if it is in the folder of the model, relative to the model as the user named it."""
     folder = source.folder.resolve() if source.folder else path.parent
     beside = FilePath(source.file).parent
     return str(beside / path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
 
 
 def with_variant(source: Source, variant: str | None) -> Source:
-    """The model with a variant's changes merged in; the variants themselves are then gone."""
+    """The model with the changes of a variant merged in, and without the key `variants`."""
     tree = source.tree or Tree({})
     if variant is None:
         return source

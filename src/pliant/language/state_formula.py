@@ -1,7 +1,7 @@
 """Coefficients that depend on the state of their part: `=k0*(1 + (angle/1 rad)^2)`.
 
-Such an expression has names of two sorts: quantities of the state, which change in every evaluation, and parameters. Everything in
-it that does not depend on the state becomes one number, so that parts which differ in their numbers alone share a kernel.
+Such an expression uses state quantities, which change in every evaluation, and parameters. Each subexpression that does not
+depend on the state becomes one number, so that parts that differ only in these numbers share a kernel.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from pliant.language.scalar import Scalar
 from pliant.language.syntax import Binary, Call, ExpressionError, Negative, Node, Number, Symbol, symbols, to_text
 
 THIS = "this."
-"""Begin of the names of the state in flat texts of attached models, where the outer model may have a parameter of that name."""
+"""Prefix of state quantities in flat attached models, because the outer model may have a parameter of the same name."""
 
 
 @dataclass(frozen=True)
 class StateFormula:
-    """An expression of named quantities of the state, and of `count` numbers."""
+    """An expression of named state quantities, and of `count` numbers."""
 
     node: Node
     count: int
 
     def value(self, state: Mapping[str, Any], numbers: Any) -> Any:
-        """Its value at a state by name, with its numbers."""
+        """The value at a state, given by name, with the numbers of a part."""
         return evaluate(self.node, {**state, **{f"#{k}": numbers[k] for k in range(self.count)}})
 
     @property
     def names(self) -> frozenset[str]:
-        """The quantities of the state that it depends on."""
+        """The state quantities that it depends on."""
         return frozenset(name for name in symbols(self.node) if not name.startswith("#") and name not in CONSTANTS)
 
     @property
@@ -44,19 +44,19 @@ class StateFormula:
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A coefficient of a part: a plain value where it has no formula, otherwise a formula of the state with its numbers."""
+    """A coefficient of a part: a plain value, or a formula of the state with its numbers."""
 
     plain: Any
     formula: StateFormula | None = None
     numbers: tuple[Any, ...] = ()
 
     def at(self, state: Mapping[str, Any]) -> Any:
-        """Its value at a state by name."""
+        """The value at a state, given by name."""
         return self.plain if self.formula is None else self.formula.value(state, self.numbers)
 
 
 def coefficient(scalar: Scalar, state: Collection[str], values: Mapping[str, Any]) -> Coefficient:
-    """A coefficient that may use quantities of the state by name, with the values of the parameters, which come first."""
+    """A coefficient that may use state quantities by name; parameters of the same name take precedence. values: of parameters."""
     node = to_node(scalar)
     used = {name for name in symbols(node) if is_state(name, state, values)}
     if not used:
@@ -67,12 +67,12 @@ def coefficient(scalar: Scalar, state: Collection[str], values: Mapping[str, Any
 
 
 def is_state(name: str, state: Collection[str], parameters: Collection[str]) -> bool:
-    """Whether a name in an expression is a quantity of the state; parameters of that name take precedence."""
+    """Whether a name in an expression is a state quantity; parameters of the same name take precedence."""
     return name.removeprefix(THIS) in state and (name.startswith(THIS) or name not in parameters)
 
 
 def depends_on_state(scalar: Scalar, state: Collection[str], value: Callable[[Any], Any]) -> bool:
-    """Whether a value uses quantities of the state; `value` evaluates what does not."""
+    """Whether a value uses state quantities. value: evaluates values that do not, and raises ExpressionError otherwise."""
     try:
         value(scalar)
     except ExpressionError as error:
@@ -81,7 +81,7 @@ def depends_on_state(scalar: Scalar, state: Collection[str], value: Callable[[An
 
 
 def _split(node: Node, state: set[str], found: list[Node]) -> Node:
-    """The expression with everything that uses parameters but not the state replaced by numbers, which are added to `found`."""
+    """The expression with `#k` for each subexpression of parameters without the state, which is added to `found`."""
     used = symbols(node)
     if isinstance(node, Symbol) and node.name in state:
         return Symbol(node.name.removeprefix(THIS))
@@ -100,7 +100,7 @@ def _split(node: Node, state: set[str], found: list[Node]) -> Node:
 
 
 def sizes(formulas: Sequence[StateFormula | None]) -> int:
-    """How many numbers formulas have together."""
+    """Total count of numbers in formulas."""
     return sum(formula.count for formula in formulas if formula is not None)
 
 

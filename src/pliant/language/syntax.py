@@ -1,7 +1,7 @@
-"""Expressions: text such as `=length/2 + 5 mm` to a small tree, and back.
+"""Expressions: parsing of text such as `=length/2 + 5 mm` to a small tree, and writing it back.
 
-The grammar is arithmetic, comparisons and a fixed list of functions; nothing in it can reach Python. Its
-length and depth are limited, so reading one takes a bounded time.
+The grammar consists of arithmetic, comparisons and a fixed list of functions; expressions cannot run Python code. Their length
+and depth are limited, so that parsing takes a bounded time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_DEPTH = 40
 MAX_OPERATIONS = 150
 
 ARGUMENTS = {"atan2": (2, 2), "min": (2, 8), "max": (2, 8), "if": (3, 3)}
-"""Least and greatest number of arguments of the functions that do not take just one."""
+"""Minimum and maximum number of arguments of the functions that do not take exactly one."""
 
 
 class ExpressionError(ValueError):
@@ -38,7 +38,7 @@ class ExpressionError(ValueError):
 
 @dataclass(frozen=True)
 class Number:
-    """A number, perhaps with a unit: `value` is in SI units, `unit` None for a bare number."""
+    """A number, optionally with a unit: `value` is in SI units, `unit` is None for a bare number."""
 
     value: float
     unit: Unit | None = None
@@ -47,16 +47,16 @@ class Number:
 
 @dataclass(frozen=True)
 class Symbol:
-    """A parameter, `t`, `i`, `count`, `pi` or `e`; an output or a component of one (`pull.x`) where outputs are meant."""
+    """A parameter, `t`, `i`, `count`, `pi` or `e`; in expressions of outputs also an output or its component (`pull.x`)."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Item:
-    """An instance of a repeated parameter or output, `pull[i+1]`, until flattening makes it a Symbol.
+    """An instance of a repeated parameter or output, `pull[i+1]`; flattening replaces it by a Symbol.
 
-    component: that of an output, such as `.x`; otherwise empty.
+    component: component of an output, such as `.x`; otherwise empty.
     """
 
     name: str
@@ -269,7 +269,7 @@ class _Parser:
         return Number(number * unit.factor, unit, text)
 
     def end_of_unit(self, first: re.Match[str]) -> int:
-        """Where the unit after a number ends: at the first name after * or / that is no unit."""
+        """The end of the unit after a number: before the first * or / that is not followed by a unit."""
         end = first.end()
         while True:
             if power := _UNIT_POWER.match(self.text, end):
@@ -303,7 +303,7 @@ class _Parser:
         return Call(name, tuple(arguments))
 
     def item(self, name: str) -> Node:
-        """An instance of a repeated part: a name if its index is a number."""
+        """Read an instance of a repeated parameter or output: a Symbol if its index is a number, otherwise an Item."""
         index = self.comparison()
         if not (self.kind == "operator" and self.token == "]"):
             raise (self.error("a bracket is not closed", _UNCLOSED) if self.kind == "end" else self.unexpected())
@@ -322,7 +322,7 @@ def instance_name(name: str, index: int) -> str:
 
 
 def symbols(node: Node) -> frozenset[str]:
-    """The names that an expression uses; of an instance by an expression, those of its index."""
+    """The names that an expression uses; for an instance such as `pull[i+1]`, those in its index."""
     if isinstance(node, Symbol):
         return frozenset({node.name})
     return frozenset().union(*(symbols(child) for child in children(node)))
@@ -336,7 +336,7 @@ def unit_names(node: Node) -> frozenset[str]:
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """The direct parts of an expression."""
+    """The direct subexpressions of an expression."""
     if isinstance(node, Negative):
         return (node.operand,)
     if isinstance(node, Binary):
@@ -363,7 +363,7 @@ def substitute(node: Node, replacements: Mapping[str, Node]) -> Node:
 
 
 def choose(node: Node, index: Callable[[Node], int]) -> Node:
-    """The expression with the instances that it names by expressions as names; `index` evaluates one."""
+    """The expression with instances such as `pull[i+1]` replaced by names such as `pull[2]`; `index` evaluates an index."""
     if isinstance(node, Item):
         return Symbol(instance_name(node.name, index(node.index)) + node.component)
     if isinstance(node, Negative):
@@ -376,7 +376,7 @@ def choose(node: Node, index: Callable[[Node], int]) -> Node:
 
 
 def has_items(node: Node) -> bool:
-    """Whether an expression names instances by expressions."""
+    """Whether an expression contains instances such as `pull[i+1]`."""
     return isinstance(node, Item) or any(map(has_items, children(node)))
 
 
@@ -396,7 +396,7 @@ def _digits(value: float) -> str:
 def _text(node: Node, binding: int) -> str:
     if isinstance(node, Number):
         text = node.text if node.unit is not None else _digits(node.value)
-        # A power after a unit would be read as the unit's.
+        # A power after a unit would be read as part of the unit.
         return f"({text})" if binding > (3 if node.value < 0 else 4 if node.unit is not None else 9) else text
     if isinstance(node, Symbol):
         return node.name if _WORD.fullmatch(node.name) else f"`{node.name}`"
@@ -408,7 +408,7 @@ def _text(node: Node, binding: int) -> str:
     if isinstance(node, Call):
         return f"{node.function}({', '.join(_text(child, 0) for child in node.arguments)})"
     own = _BINDING[node.operator]
-    # Powers group to the right, all else to the left; comparisons do not chain.
+    # Powers are right-associative, others left-associative; comparisons do not chain.
     left = own + (node.operator == "^" or own == 1)
     right = own + (node.operator != "^")
     joint = node.operator if own > 3 else f" {node.operator} "

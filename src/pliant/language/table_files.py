@@ -26,13 +26,13 @@ class Column:
     """A column of a file in SI units.
 
     Attributes:
-        name: without its unit.
-        heading: as in the file.
-        values: NaN where there is no number.
-        unit: the file's own unit; None where it states none, and numbers are taken as they are.
-        si: SI unit of the values as text; empty where none is stated.
-        flaw: where the first entry is that is not a number, and what stands there; empty if all are.
-        gaps: whether all entries that are not numbers are missing: empty, NaN or NA.
+        name: name without unit.
+        heading: heading in the file.
+        values: numbers, NaN where the file has none.
+        unit: unit in the file; None if it states none, and numbers are assumed to be SI.
+        si: SI unit of the values as text; empty if the file states no unit.
+        flaw: location and content of the first entry that is not a number; empty if all are numbers.
+        gaps: whether all entries that are not numbers are missing ones: empty, NaN or NA.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Column:
 
 @dataclass(frozen=True)
 class _Raw:
-    """Content of a file: headings, units if stored separately, columns of numbers, flaws by column, and columns with gaps alone."""
+    """Content of a file: headings, units if separate, columns of numbers, flaws by column, and columns with only gaps as flaws."""
 
     headings: list[str]
     units: list[str]
@@ -60,7 +60,7 @@ MISSING = frozenset(("", "nan", "na", "n/a", "null", "none", "-"))
 
 
 def read_columns(path: Path, shown: str, *, limit: str) -> list[Column]:
-    """All columns of a table. `shown`: the file as messages name it; `limit`: name of the limit on its size. Raises FileProblem."""
+    """All columns of a table. shown: the file in messages. limit: name of the limit on its size. Raises FileProblem."""
     if path.suffix not in FORMATS:
         raise FileProblem(f"cannot determine the format of {shown}", f"end it in {endings()}")
     try:
@@ -100,8 +100,8 @@ def write_columns(path: Path, columns: Mapping[str, tuple[str, np.ndarray]]) -> 
 
 
 def _read_csv(path: Path, shown: str) -> _Raw:
-    """The first line contains the names of the columns; a second one may contain units. Columns may be separated by
-    semicolons or tabs. Comments, which begin with `#`, may precede the names."""
+    """Read a CSV file. The first line contains the names of the columns; the second may contain units. Columns may also be
+    separated by semicolons or tabs. Comments, which begin with `#`, may precede the names."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         before, text = _comments(text)
@@ -123,8 +123,8 @@ def _read_csv(path: Path, shown: str) -> _Raw:
 
 
 def _comments(text: str) -> tuple[int, str]:
-    """The number of lines before the names of the columns, which are empty or comments, and the text without them. The last
-    comment contains the names if the next line has only numbers, as NumPy writes them."""
+    """The number of empty lines and comments before the names of the columns, and the text without them. The last comment
+    contains the names if the next line has only numbers, as NumPy writes them."""
     lines = text.splitlines(keepends=True)
     count = next((k for k, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), len(lines))
     if 0 < count < len(lines) and lines[count - 1].strip():
@@ -145,7 +145,7 @@ def _is_units(row: Sequence[str]) -> bool:
 def _cells(
     header: list[str], lines: list[tuple[int, list[str]]], shown: str, *, decimal_comma: bool
 ) -> tuple[list[np.ndarray], dict[int, str], frozenset[int]]:
-    """Numbers by column, the location of the first entry of each that is not a number, and columns with missing ones alone."""
+    """Numbers by column, the flaw of each column with entries that are not numbers, and columns with only gaps as flaws."""
     texts = [row for _, row in lines]
     if decimal_comma:
         texts = [[cell.replace(",", ".") for cell in row] for row in texts]
@@ -185,7 +185,7 @@ def _write_csv(columns: Mapping[str, tuple[str, np.ndarray]]) -> bytes:
     return text.getvalue().encode()
 
 
-# -- Parquet, by way of pandas -------------------------------------------------------------------------------------------
+# -- Parquet, through pandas ---------------------------------------------------------------------------------------------
 
 
 def _read_parquet(path: Path, shown: str) -> _Raw:
@@ -220,7 +220,7 @@ def _write_parquet(columns: Mapping[str, tuple[str, np.ndarray]]) -> bytes:
 
 
 def _read_mat(path: Path, shown: str) -> _Raw:
-    """`data` with a column for each of `names` and `units`, as written here; else all vectors of one length by their names."""
+    """Read `data` with a column for each of `names` and `units`, as `_write_mat` writes it; otherwise all vectors by name."""
     try:
         found = scipy.io.loadmat(path, squeeze_me=True)
     except NotImplementedError:
@@ -240,8 +240,8 @@ def _read_mat(path: Path, shown: str) -> _Raw:
     vectors = {name: x for name, x in found.items() if x.ndim == 1 and x.dtype.kind in "fiub"}
     lengths = {len(x) for x in vectors.values()}
     if len(lengths) > 1:
-        told = ", ".join(f"{name} {len(x)}" for name, x in vectors.items())
-        raise FileProblem(f"the vectors of {shown} differ in length ({told})", "save columns of one length")
+        listed = ", ".join(f"{name} {len(x)}" for name, x in vectors.items())
+        raise FileProblem(f"the vectors of {shown} differ in length ({listed})", "save columns of one length")
     return _from_arrays(vectors, {}, shown)
 
 
@@ -277,7 +277,7 @@ FORMATS: dict[str, tuple[Callable[[Path, str], _Raw], Callable[[Mapping[str, tup
     ".parquet": (_read_parquet, _write_parquet),
     ".mat": (_read_mat, _write_mat),
 }
-"""How files are read and written, by their ending."""
+"""Functions that read and write files, by ending."""
 
 
 def endings() -> str:

@@ -21,9 +21,9 @@ Marker: TypeAlias = Quantity | CountMarker | FormulaMarker | Reference | NameMar
 
 @dataclass(frozen=True)
 class Leaf:
-    """A value in a spec: what it is, where, and the part it belongs to (`field` is its path in that part).
+    """A value in a spec, with its marker, its path, the part that contains it, and its path in that part (`field`).
 
-    in_list: whether it is an entry of a list that may have any length, or a field of such an entry: `SplicedValues` may replace it.
+    in_list: whether it is an entry of a list of any length, or a field of such an entry; `SplicedValues` may replace it.
     """
 
     value: Any
@@ -36,7 +36,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class SplicedValues:
-    """Values that take the place of one in a list; in a field of an entry, that entry is repeated with each of them."""
+    """Values that replace one value in a list; in a field of an entry, the entry is repeated with each of them."""
 
     values: tuple[Any, ...]
 
@@ -128,9 +128,10 @@ def _map(
 
 @dataclass(frozen=True)
 class Hint:
-    """Content of an annotation: the marker of a leaf, and the hints of its content.
+    """Content of an annotation: the marker of a leaf, or the hints of what it contains.
 
-    elements: of a list of fixed length. every: of all entries of any other list. values: of a mapping.
+    elements: hints of the entries of a list of fixed length. every: hint of all entries of another list. values: hint of the
+    values of a mapping.
     """
 
     marker: Marker | None = None
@@ -141,12 +142,12 @@ class Hint:
 
 _NOTHING = Hint()
 _SCALARS = frozenset({str, int, float, bool})
-"""What nearly all values are: there is nothing in them to look for."""
+"""Types of nearly all values, which contain no others."""
 
 
 @cache
 def field_hints(part: type[Part]) -> tuple[tuple[str, Hint], ...]:
-    """Name and hint of the fields, with the outer annotations that the schema library keeps apart."""
+    """Names and hints of the fields, including outer annotations, which the schema library stores separately."""
     found: list[tuple[str, Hint]] = []
     for name, field in part.model_fields.items():
         annotation: Any = field.annotation
@@ -157,7 +158,7 @@ def field_hints(part: type[Part]) -> tuple[tuple[str, Hint], ...]:
 
 
 def _read(annotation: Any) -> Hint:
-    """The hint of an annotation; the members of a union are joined, as they differ in form."""
+    """The hint of an annotation; those of the members of a union are combined, because members differ in form."""
     while get_origin(annotation) is Annotated:
         for extra in get_args(annotation)[1:]:
             if isinstance(extra, (Quantity, CountMarker, FormulaMarker, Reference, NameMarker)):

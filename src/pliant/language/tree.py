@@ -26,13 +26,13 @@ WHOLE = ("rotation", "inertia", "shape", "motion")
 """Mappings that are replaced completely when merged, because they select one of several forms."""
 
 WHOLE_ENTRIES = ("inputs", "outputs")
-"""Mappings whose entries are so replaced."""
+"""Mappings whose entries are replaced completely."""
 
 SHORT = {"spring": "coefficient", "damper": "coefficient"}
-"""Keys whose bare value is short for a mapping, and the key of that value."""
+"""Keys whose bare value is short for a mapping, with the key of that value in it."""
 
 SHORT_ENTRIES = {"parameters": "value"}
-"""Mappings whose entries are so written."""
+"""Mappings whose entries may be bare values, with the key of such a value."""
 
 
 @dataclass(frozen=True)
@@ -99,12 +99,11 @@ def _canonical(key: Any, value: Any) -> Any:
 
 
 def merge(under: Tree, over: Tree, *, whole: bool = False, entries: str | None = None) -> Tree:
-    """`over` laid on `under`: mappings are merged, `null` removes a key, anything else replaces.
+    """Merge two trees: mappings are merged, `null` removes a key, and any other value of `over` replaces that of `under`.
 
-    A mapping of another `kind` (a rod's model) replaces too: the options of one kind mean nothing to the other. A
-    bare value that is short for a mapping (`length: 30 cm` for `length: {value: 30 cm}`) is merged as one, so that
-    the other keys are kept. With `whole`, the entries of the two mappings are not merged but replaced; `entries` is
-    the key that their bare values have.
+    A mapping of another `kind` (a rod's model) also replaces, because kinds have different options. A bare value that is short
+    for a mapping (`length: 30 cm` for `length: {value: 30 cm}`) is merged as that mapping, so that its other keys are kept.
+    whole: entries of the two mappings are replaced, not merged. entries: the key for which their bare values are short.
     """
     if not (isinstance(under.value, dict) and isinstance(over.value, dict)):
         return over
@@ -122,7 +121,7 @@ def merge(under: Tree, over: Tree, *, whole: bool = False, entries: str | None =
 
 
 def _both_mappings(under: Tree, over: Tree, short: str | None) -> tuple[Tree, Tree]:
-    """Both as mappings, if one is and the other is a bare value for its key `short`."""
+    """Both trees as mappings, if one is a mapping and the other a bare value for its key `short`; otherwise unchanged."""
     pair = (under, over)
     if short is None or isinstance(under.value, dict) == isinstance(over.value, dict):
         return pair
@@ -134,7 +133,7 @@ def _both_mappings(under: Tree, over: Tree, short: str | None) -> tuple[Tree, Tr
 
 @lru_cache(maxsize=64)
 def parse_yaml(text: str, file: str) -> Tree:
-    """Read YAML text, once if it is attached several times; raises SpecError with the place where it cannot be read."""
+    """Read YAML text; raises SpecError with the location of the error. Cached for models that are attached several times."""
     if len(text) > limits().model:
         message = f"the file is too large ({len(text) / 1e6:.1f} MB)"
         raise SpecError([Fault(message, f"repeat bodies with `count`; {most('model')}", file=file)])
@@ -161,7 +160,7 @@ class _Open:
 
 
 class Builder:
-    """Makes a tree of the parts of a text, which come one at a time and with their lines, without recursion."""
+    """Builds a tree from the events of a YAML reader, without recursion."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -175,23 +174,23 @@ class Builder:
         return SpecError([Fault(message, hint, file=self.file, line=line)])
 
     def begin(self, children: dict[Any, Tree] | list[Tree], line: int | None, anchor: str | None = None) -> None:
-        """A mapping or list begins: what is added up to its end goes into the empty `children`."""
+        """Begin a mapping or list, given as an empty dict or list; values up to its end are added to it."""
         if len(self.stack) >= MAX_NESTING:
             raise self.fail("the file is nested too deeply", f"at most {MAX_NESTING} levels", line)
         self.stack.append(_Open(children, Place(self.file, line), anchor))
 
     def end(self) -> None:
-        """The mapping or list that began last ends."""
+        """End the mapping or list that was begun last."""
         done = self.stack.pop()
         self._add(done.children, done.place, done.anchor)
 
     def scalar(self, text: str, line: int | None, anchor: str | None = None) -> None:
-        """A text, as in quotes."""
+        """Add a text, such as one in quotes."""
         self._check(text, line)
         self._add(text, Place(self.file, line), anchor)
 
     def plain_scalar(self, text: str, line: int | None, anchor: str | None = None) -> None:
-        """A text without quotes: a number, a word such as `true`, or a text."""
+        """Add an unquoted value: a number, a word such as `true`, or a text."""
         self._check(text, line)
         self._add(_plain_scalar(text), Place(self.file, line), anchor)
 
@@ -203,7 +202,7 @@ class Builder:
             raise self.fail(f"the text {describe(text)} contains half of a character", hint, line)
 
     def alias(self, anchor: str, line: int | None) -> None:
-        """What an anchor names, once more."""
+        """Add the value of an anchor again."""
         if anchor not in self.anchors:
             raise self.fail(f"unknown YAML anchor {describe(anchor)}", "define it with & before its use", line)
         tree, size = self.anchors[anchor]
@@ -235,19 +234,19 @@ class Builder:
                 raise self.fail(f"the key {describe(value)} occurs twice", hint, place.line)
             parent.key, parent.key_place = value, place
         else:
-            # Users look for a value on the line of its key.
+            # The line of a value is that of its key, where users expect it.
             parent.children[parent.key] = Tree(_canonical(parent.key, value), parent.key_place)
             parent.key_place = None
 
 
 def _size(tree: Tree) -> int:
-    """Number of values in a tree; trees are limited in size before they can be named by an anchor."""
+    """Number of values in a tree; its size is already limited."""
     children = tree.value.values() if isinstance(tree.value, dict) else tree.value
     return 1 + sum(map(_size, children)) if isinstance(tree.value, (dict, list)) else 1
 
 
 _HALF = re.compile("[\ud800-\udfff]")
-"""Surrogates, pairs of which encode one character elsewhere; a single one cannot be written as text."""
+"""Surrogates: halves of a character in UTF-16, which cannot be encoded as UTF-8."""
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _WHOLE_NUMBER = re.compile(r"[-+]?[0-9]{1,18}")
 _WORDS: dict[str, Any] = {
@@ -258,7 +257,7 @@ _WORDS: dict[str, Any] = {
 
 
 def _plain_scalar(text: str) -> Any:
-    """What unquoted text means by the YAML 1.2 core rules: `1e6` is a number, `on` and `yes` are text."""
+    """The value of unquoted text, as in YAML 1.2: `1e6` is a number, `on` and `yes` are text."""
     if text in _WORDS:
         return _WORDS[text]
     if _WHOLE_NUMBER.fullmatch(text):

@@ -1,7 +1,7 @@
-"""Units: text such as `mm`, `N*m/rad` or `kg m^2` to a factor to SI and a dimension.
+"""Units: parsing of text such as `mm`, `N*m/rad` or `kg m^2` to a factor to SI and a dimension.
 
-The units are a fixed table, so reading a model needs no unit library, an unknown unit has a nearest known
-one, and a stranger's file can name nothing unexpected.
+The units are a fixed table, so that reading a model needs no unit library, and the nearest known unit can be suggested for an
+unknown one.
 """
 
 from __future__ import annotations
@@ -121,10 +121,10 @@ UNITS: dict[str, Unit] = {
     **WITH_PREFIX,
     **ALONE,
 }
-"""Every unit by the way it is written."""
+"""All units, by name with prefix."""
 
 _USUAL = [name for name in UNITS if name in ALONE or name in WITH_PREFIX or name[0] in "mkMG" or name == "cm"]
-"""Units that are suggested for an unknown one."""
+"""Units that may be suggested for an unknown one."""
 
 _TOKEN = re.compile(r"\s*(?:([A-Za-zµ]+)|([0-9]+(?:\.[0-9]+)?)|(\*\*|[*/^()+-]))")
 _SPELLINGS = str.maketrans({"²": "^2", "³": "^3", "·": "*", "°": "deg", "μ": "µ", "Ω": "ohm"})
@@ -132,7 +132,7 @@ _SPELLINGS = str.maketrans({"²": "^2", "³": "^3", "·": "*", "°": "deg", "μ"
 
 @lru_cache(maxsize=4096)
 def parse_unit(text: str) -> Unit:
-    """Read a unit: names joined by `*`, `/`, spaces and brackets, with small exponents (`m^2`)."""
+    """Read a unit: names joined by `*`, `/`, spaces and brackets, with small exponents (`m^2`); raises UnitError."""
     if len(text) > MAX_UNIT:
         raise UnitError(f"the unit {describe(text)} is too long", f"use at most {MAX_UNIT} characters")
     reader = _Reader(text.translate(_SPELLINGS))
@@ -143,7 +143,7 @@ def parse_unit(text: str) -> Unit:
 
 
 def atom(name: str) -> Unit:
-    """One unit by name; an unknown one is a fault with the nearest known name."""
+    """A single unit by name; raises UnitError with the nearest known name as the hint."""
     unit = UNITS.get(name)
     if unit is None:
         same_letters = (known for known in UNITS if known.lower() == name.lower())
@@ -153,7 +153,7 @@ def atom(name: str) -> Unit:
 
 
 class _Reader:
-    """Reader of a unit by recursive descent; brackets are limited, so the recursion is."""
+    """Reader of a unit by recursive descent; the nesting of brackets is limited, and with it the recursion."""
 
     def __init__(self, text: str) -> None:
         self.text, self.end = text, 0

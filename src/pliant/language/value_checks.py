@@ -23,8 +23,7 @@ def wrong_dimension(
 ) -> tuple[str, str] | None:
     """Message and hint if an expression has another dimension than expected.
 
-    `known` are the dimensions of the parameters; `by_unit` names the expected one by its unit, where
-    its usual name would mislead.
+    known: dimensions of the parameters. by_unit: name the expected dimension by its unit, where its usual name would mislead.
     """
     found = dimension_of(node, known)
     if isinstance(expected, OpenDimension) or isinstance(found, OpenDimension) or found == expected:
