@@ -21,11 +21,11 @@ def test_options_that_the_other_model_has_are_kept():
 
 def test_options_that_it_lacks_are_named():
     with pytest.warns(
-        UserWarning, match="'strip' as 'eba:12' goes without `mass: lumped`.*'cosserat' has no such option"
+        UserWarning, match="'strip' as 'eba:12' does not keep `mass: lumped`.*'cosserat' has no such option"
     ):
         switched = load("leaf_spring").with_rod("strip", "fe:8", mass="lumped").with_rod("strip", "eba:12")
     assert switched.rods["strip"].model == Cosserat(elements=12)
-    with pytest.warns(UserWarning, match="without `shear: reduced`, `rotary_inertia: False`, `weight: nodal`"):
+    with pytest.warns(UserWarning, match="does not keep `shear: reduced`, `rotary_inertia: False`, `weight: nodal`"):
         switched = load("timoshenko_cantilever").with_rod("beam", "fe:5")
     assert switched.rods["beam"].model == FiniteElement(elements=5)
 
@@ -42,7 +42,7 @@ def test_outputs_of_arcs_that_it_lacks_are_named():
 
 def test_values_that_the_other_model_does_not_take_are_named():
     lumped = load("leaf_spring").with_rod("strip", FiniteElement(elements=6, mass="consistent"))
-    with pytest.warns(UserWarning, match="without `mass: consistent`"):
+    with pytest.warns(UserWarning, match="does not keep `mass: consistent`"):
         switched = lumped.with_rod("strip", "timoshenko:3")
     assert switched.rods["strip"].model == Timoshenko(elements=3)
 

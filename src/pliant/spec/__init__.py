@@ -1,4 +1,4 @@
-"""The complete robot: the content of a model file as one object; reading, checks, flattening, writing, derivation."""
+"""The complete robot: a model file as one object; reading, checks, flattening, writing, derivation."""
 
 from pliant.language.environment import Environment
 from pliant.language.faults import Fault, SpecError

@@ -20,7 +20,7 @@ class AnalysisBase(Part):
 
     @property
     def options(self) -> Options:
-        """Its options."""
+        """The options of the analysis."""
         (name,) = type(self).model_fields
         found: Options = getattr(self, name)
         return found
@@ -30,35 +30,35 @@ class EquilibriumAnalysis(AnalysisBase):
     """Find an equilibrium: `{equilibrium: {}}`."""
 
     equilibrium: EquilibriumOptions
-    """Its options; `{}` for none."""
+    """Options; `{}` for the defaults."""
 
 
 class ModesAnalysis(AnalysisBase):
     """Natural modes: `{modes: {count: 5}}`."""
 
     modes: ModesOptions
-    """Its options; `{}` for none."""
+    """Options; `{}` for the defaults."""
 
 
 class LinearizeAnalysis(AnalysisBase):
     """Linear equations: `{linearize: {at: equilibrium}}`."""
 
     linearize: LinearizeOptions
-    """Its options; `{}` for none."""
+    """Options; `{}` for the defaults."""
 
 
 class SimulateAnalysis(AnalysisBase):
     """Motion in time: `{simulate: {until: 5 s}}`."""
 
     simulate: SimulateOptions
-    """Its options."""
+    """Options."""
 
 
 class PathAnalysis(AnalysisBase):
     """Equilibria while a parameter changes: `{path: {parameter: load, to: 5 N}}`."""
 
     path: ContinuationOptions
-    """Its options."""
+    """Options."""
 
 
 Analysis: TypeAlias = Annotated[

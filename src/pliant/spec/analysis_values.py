@@ -1,4 +1,4 @@
-"""Analyses of a model file against the robot that it builds: names of coordinates, parameters and outputs, and units of values."""
+"""Checks of the analyses in a model file against the built robot: names of coordinates, parameters and outputs, and units."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ from pliant.solve.options import ContinuationOptions, Options
 from pliant.spec.robot import RobotSpec
 
 Problem = tuple[KeyPath, str, str]
-"""Where in the options, message and hint."""
+"""Path in the options, message and hint."""
 
 
 def analysis_faults(spec: RobotSpec, model: Model) -> list[Fault]:
-    """Faults of the listed analyses that show only with the names and units of the robot. model: of the flattened spec."""
+    """Faults in the listed analyses that can be found only with the names and units of the built robot.
+
+    model: the model of the flattened spec.
+    """
     found = []
     for index, analysis in enumerate(spec.analyses):
         (word,) = type(analysis).model_fields
@@ -56,7 +59,7 @@ def _named(
     path: KeyPath, given: Mapping[str, Scalar], known: Mapping[str, Dimension | None], kind: str, model: Model,
     *, at: KeyPath | None = None,
 ) -> Iterator[Problem]:  # fmt: skip
-    """Values by name: names that are not known, and values of another dimension. at: where the name stands, if not as a key."""
+    """Problems of values by name: unknown names, and values of a wrong dimension. at: path of the name, if it is not a key."""
     own = model.environment
     dimensions = {name: own.dimension(name) or UNKNOWN for name in own.names}
     for name, value in given.items():
@@ -77,7 +80,7 @@ def _unknown(kind: str, name: str, known: Mapping[str, object]) -> tuple[str, st
 
 
 def _states(model: Model) -> dict[str, Dimension | None]:
-    """Dimensions of coordinates and rates, by all names that states are given by."""
+    """Dimensions of coordinates and rates, by all names that a state accepts."""
     found: dict[str, Dimension | None] = {}
     for entry in model.coordinates:
         found |= dict.fromkeys(entry.q_names, _dimension(entry.unit))

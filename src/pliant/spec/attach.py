@@ -16,12 +16,12 @@ class Attach(Placement, Repeated):
     """Another model attached to a frame of this one.
 
     The other model's world becomes the placed frame, and its names are prefixed with this entry's name and a slash:
-    `left/hinge`. Gravity, analyses and outputs of energy are those of this model.
+    `left/hinge`. Its gravity and analyses, and its outputs of the entire robot such as energies, are not used.
     """
 
     model: str
-    """The name of a model under `models` or of a bundled robot, or a file, relative to this one, in its folder or below: a model
-    file, or a robot in URDF or MJCF."""
+    """The name of a model under `models` or of a bundled robot, or the relative path of a file (a model file, URDF or MJCF) in the
+    folder of this one or below."""
     to: FrameName = "world"
     """Frame that the other model's world is attached to."""
     parameters: dict[ParameterName, AnySignal] = Field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Models that a model attaches: read, and given values for their parameters."""
+"""Attached models: reading them, and values for their parameters."""
 
 from __future__ import annotations
 
@@ -25,11 +25,14 @@ if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec
 
 Dimensions: TypeAlias = Mapping[str, Dimension | OpenDimension]
-"""Those of parameters, by name."""
+"""Dimensions of parameters by name."""
 
 
 def read_attached(spec: RobotSpec, attach: Attach, path: KeyPath, flat: Flat) -> RobotSpec | None:
-    """The attached model, checked for its shape only: its values depend on the overrides. Faults are noted."""
+    """Read an attached model; None after a fault, which is recorded in `flat`.
+
+    Only its structure is checked, because its values depend on the overrides.
+    """
     outer = spec.source
     try:
         key = (attach.model, attach.variant, outer.file, outer.folder, outer.roots, outer.parents)
@@ -69,7 +72,7 @@ def source_within(outer: Source, model: str) -> Source:
 
 
 def unattached(source: Source) -> list[tuple[str, str | None]]:
-    """Models under `models` that nothing attaches, and variants that nothing selects: no robot shows faults of these."""
+    """Models under `models` that nothing attaches, and variants that nothing selects; they have to be checked separately."""
     given = source.tree.value.get("models") if source.tree is not None else None
     if given is None or not isinstance(given.value, dict):
         return []
@@ -100,7 +103,10 @@ def _refuse_circle(outer: Source, file: FilePath) -> None:
 
 
 def overrides_of(inner: RobotSpec, given: Mapping[str, Override], flat: Flat) -> dict[str, Override]:
-    """Those values for the attached model's parameters that fit, `given` with the attachment or (`name/parameter`) further out."""
+    """The valid ones of the values `given` for parameters of an attached model; faults of the others are recorded in `flat`.
+
+    Names such as `name/parameter` belong to models attached to that model.
+    """
     found: dict[str, Override] = {}
     _check_overridden(inner, given, flat)
     outer = parameter_dimensions(flat.things.get("parameters", {}))[0] if given else {}
@@ -125,7 +131,7 @@ def overrides_of(inner: RobotSpec, given: Mapping[str, Override], flat: Flat) ->
 
 
 def _check_overridden(inner: RobotSpec, given: Mapping[str, Override], flat: Flat) -> None:
-    """Record problems of overridden parameter values, which are not evaluated elsewhere."""
+    """Record faults of the values that are overridden, which are not evaluated elsewhere."""
     parameters, values = _alone(inner.parameters) if given else {}, dict[str, float]()
     for name in in_order(parameters)[0]:
         try:
@@ -136,7 +142,7 @@ def _check_overridden(inner: RobotSpec, given: Mapping[str, Override], flat: Fla
 
 
 def _alone(parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
-    """The parameters with one value each, of those that list values per instance the first."""
+    """The parameters with one value each: the first one, where values are listed per instance."""
 
     def one(parameter: Parameter) -> Parameter:
         value = parameter.value
@@ -152,8 +158,10 @@ def _alone(parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
 def _override_problem(
     name: str, override: Override, inner: Mapping[str, Parameter], outer: Dimensions, own: Dimensions, flat: Flat
 ) -> tuple[str, str] | None:
-    """Problems of a value for a parameter of an attached model: its dimension, or its bounds. outer, own: dimensions of the
-    flat model's parameters and of the attached one's."""
+    """Message and hint if a value for a parameter of an attached model has a wrong dimension or is out of bounds.
+
+    outer, own: dimensions of the parameters of the flat model and of the attached one.
+    """
     try:
         problem = wrong_dimension(override.node, own[name], {**outer, "t": UNKNOWN})
         if problem:

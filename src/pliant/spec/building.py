@@ -1,4 +1,4 @@
-"""Building a spec from data: shape first, then meaning, with all faults reported together."""
+"""Building a spec from data: first the structure is checked, then the meaning; all faults are reported together."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class UnreadableEntries:
     """Entries of a model that were omitted because they could not be read; faults that depend on them are not reported.
 
     dropped: entire entries, as (`joints`, `hinge`), or entire collections. trimmed: entries that lack a key.
-    frames: of such bodies and rods, the names of their frames (their own is empty), where those can be read.
+    frames: names of the frames of such bodies and rods, where these can be read; the frame of the part itself is "".
     """
 
     dropped: frozenset[KeyPath] = frozenset()
@@ -38,16 +38,19 @@ class UnreadableEntries:
     frames: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def lacks(self, *collections: str) -> bool:
-        """Whether entries of these collections were left out."""
+        """Whether entries of these collections were omitted."""
         return any(not path or path[0] in collections for path in self.dropped)
 
     def touches(self, collection: str, name: str) -> bool:
-        """Whether an entry was left out or lacks a key."""
+        """Whether an entry was omitted or lacks a key."""
         return bool({(collection,), (collection, name)} & (self.dropped | self.trimmed))
 
 
 def build(cls: type[Spec], data: Any, handler: Callable[[Any], Spec], source: Source, *, whole: bool) -> Spec:
-    """The spec of `data` (a tree, or plain data); raises SpecError with everything that is wrong."""
+    """The spec of `data` (a tree, or plain data); raises SpecError with all faults.
+
+    whole: whether to check the meaning too; otherwise only the structure is checked.
+    """
     tree = data if isinstance(data, Tree) else from_plain(data)
     if not isinstance(tree.value, dict):
         raise SpecError([source.fault((), f"expected a mapping (key: value), got {describe(tree.value)}")])
@@ -75,7 +78,7 @@ def build(cls: type[Spec], data: Any, handler: Callable[[Any], Spec], source: So
 
 
 def _version(source: Source) -> list[Fault]:
-    """A model file states the version of the language; a model built in Python need not."""
+    """Check the version of the language, which is required in model files and optional in Python."""
     given = source.tree.value.get("pliant") if source.tree else None
     if given is None:
         missing = source.fault((), "`pliant` is missing", "begin the file with `pliant: 1`")
@@ -89,7 +92,7 @@ def _version(source: Source) -> list[Fault]:
 def _sound_part(
     handler: Callable[[Any], Spec], tree: Tree, paths: list[KeyPath]
 ) -> tuple[Spec | None, UnreadableEntries]:
-    """The model without the keys that cannot be read, or without their entries, to check the rest too."""
+    """The model without the keys that cannot be read, or without their entries, so that the rest can be checked."""
     kept = _without(tree, paths)
     dropped = frozenset(path[:2] for path in paths if len(path) <= 2)
     trimmed = frozenset(path[:2] for path in paths)
@@ -104,11 +107,11 @@ def _sound_part(
 
 
 OWN_FRAMES = {"bodies": ("",), "rods": ("", "tip")}
-"""Frames that everything in these collections has."""
+"""Frames of every part in these collections."""
 
 
 def _frames(tree: Tree, paths: list[KeyPath]) -> dict[str, tuple[str, ...]]:
-    """Frames of the bodies and rods at fault, by name; without those whose fault is about frames, or that are repeated."""
+    """Names of the frames of faulty bodies and rods, by part; without repeated parts, and parts with faults in their frames."""
     found = {}
     for collection, name in {path[:2] for path in paths if len(path) >= 2 and path[0] in OWN_FRAMES}:
         entry = tree.value[collection].value.get(name)
@@ -129,7 +132,7 @@ def _without(tree: Tree, paths: Iterable[KeyPath]) -> Tree:
 
 
 def _remove(tree: Tree, path: KeyPath) -> Tree | None:
-    """The tree without the key at `path`; None if the tree itself is at fault, as it lacks that key."""
+    """The tree without the key at `path`; None if the key is missing, which is a fault of the tree itself."""
     if not path or not isinstance(tree.value, dict):
         return None
     if path[0] not in tree.value:
@@ -140,5 +143,5 @@ def _remove(tree: Tree, path: KeyPath) -> Tree | None:
 
 
 def sorted_faults(faults: Iterable[Fault]) -> list[Fault]:
-    """The faults once each, by file and line."""
+    """The faults without duplicates, sorted by file and line."""
     return sorted(dict.fromkeys(faults), key=lambda fault: (fault.file or "", fault.line or 0))

@@ -37,7 +37,7 @@ def control_problems(checked: SemanticChecks) -> Iterator[Finding]:
 
 
 def task_problems(checked: SemanticChecks) -> Iterator[Finding]:
-    """Bounds of tasks must have the dimensions of their quantities; actions must be bounded, and random parameters independent."""
+    """Check that bounds of tasks have the right dimensions, actions have limits, and random parameters are plain values."""
     known, parameters = _known(checked), checked.flat.parameters
     for name, task in checked.flat.task.items():
         for path, value, expected in task.dimensioned(known):

@@ -13,7 +13,7 @@ from pliant.language.collection import kinds, with_defaults
 
 
 def to_data(value: Any, model: type[BaseModel]) -> Any:
-    """A part of a model as plain data in its shortest form: only given values, short forms where possible."""
+    """A part of a model as plain data in its shortest form: only values that were given, in short forms where possible."""
     if isinstance(value, Part):
         return _part_data(value, model)
     if isinstance(value, dict):
@@ -41,12 +41,12 @@ def _part_data(part: Part, model: type[BaseModel]) -> Any:
 
 
 def tells_kind(name: str, field: FieldInfo) -> bool:
-    """Whether a field selects the type of its part, like `type`; it is written even if it was not set."""
+    """Whether a field selects the type of its part, as `type` does; it is written even if it was not set."""
     return name in ("type", "shape", "kind") and get_origin(field.annotation) is Literal
 
 
 @cache
 def default_kinds(model: type[BaseModel]) -> frozenset[type[Part]]:
-    """Parts of entries without a type."""
+    """Classes of the entries for which the type may be omitted."""
     choices = [kinds(model, collection) for collection in with_defaults(model)]
     return frozenset(parts[choice.default] for choice, parts in choices if choice and choice.default)

@@ -16,7 +16,7 @@ from pliant.spec.data import to_data
 
 
 def apply_defaults(model: type[BaseModel], tree: Tree) -> tuple[Tree, list[Problem]]:
-    """The tree with `defaults` merged below the entries, and the problems of the defaults themselves."""
+    """The tree with `defaults` merged below its entries, and the problems of the defaults themselves."""
     given = tree.value.get("defaults")
     if given is None or not isinstance(given.value, dict):
         return tree, []
@@ -40,7 +40,7 @@ def apply_defaults(model: type[BaseModel], tree: Tree) -> tuple[Tree, list[Probl
 
 
 def expressions_in_defaults(model: type[BaseModel], tree: Tree | None) -> Iterator[tuple[KeyPath, str, frozenset[str]]]:
-    """Expressions in the defaults of a text: their location, and the names of state quantities of such a part."""
+    """Expressions in the defaults of a text: their path, their text, and names that may be state quantities of such a part."""
     given = tree.child("defaults") if tree is not None else None
     for collection, section in given.value.items() if given is not None and isinstance(given.value, dict) else ():
         if collection in with_defaults(model):
@@ -51,7 +51,7 @@ def expressions_in_defaults(model: type[BaseModel], tree: Tree | None) -> Iterat
 
 def _expressions(tree: Tree, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
     if not isinstance(tree.value, (dict, list)):
-        return  # nothing, or reported at its location
+        return  # empty, or reported elsewhere as not a mapping
     entries = tree.value.items() if isinstance(tree.value, dict) else enumerate(tree.value)
     for step, child in entries:
         if isinstance(child.value, (dict, list)):
@@ -82,7 +82,7 @@ def _unknown(key: object, known: Any) -> tuple[str, str]:
 
 
 def _entry(model: type[BaseModel], collection: str, section: Tree, entry: Tree) -> Tree:
-    """One entry with its defaults under it."""
+    """An entry with its defaults merged below it."""
     if isinstance(entry.value, Part):
         entry = from_plain(to_data(entry.value, model), entry.place)
     choice, parts = kinds(model, collection)
@@ -92,7 +92,7 @@ def _entry(model: type[BaseModel], collection: str, section: Tree, entry: Tree) 
 
 
 def _under(model: type[BaseModel], collection: str, section: Tree, entry: Tree) -> Tree:
-    """The defaults of one entry: those of its type over those of all, if the type has such a field."""
+    """The defaults of an entry, limited to the fields of its type; those for its type take precedence over those for all."""
     choice, parts = kinds(model, collection)
     kind: Any = ""
     if choice is not None and isinstance(entry.value, dict):

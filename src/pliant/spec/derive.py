@@ -1,4 +1,4 @@
-"""`derive(robot) -> Equations`: from a robot, or the name of one, to its equations of motion."""
+"""`derive(robot) -> Equations`: the equations of motion of a robot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pliant.spec.rod_frequencies import with_rod_frequencies
 
 
 def derive(robot: RobotSpec | str | Path) -> Equations:
-    """The equations of motion of a robot: a RobotSpec, a model file, or the name of a bundled robot."""
+    """Derive the equations of motion of a robot: a RobotSpec, a model file, or the name of a bundled robot."""
     if not isinstance(robot, RobotSpec | str | Path):
         raise ArgumentError(
             f"a robot cannot be {describe(robot)}", "give a RobotSpec, a model file, or the name of a bundled robot"
@@ -33,7 +33,7 @@ def derive(robot: RobotSpec | str | Path) -> Equations:
 
 
 def derive_with_rods(eqs: Equations, rods: Mapping[str, RodModelBase]) -> Equations:
-    """The same robot with other models of some rods, inputs and parameters as they are."""
+    """The equations of the same robot with other models of some rods; given inputs and parameters are kept."""
     spec, start = eqs.model.spec, time.perf_counter()
     changed = {name: spec.rods[name].model_copy(update={"model": model}) for name, model in rods.items()}
     flat = spec.model_copy(update={"rods": {**spec.rods, **changed}})

@@ -1,4 +1,4 @@
-"""Bodies that are fixed without a joint of the model, by a weld of their name."""
+"""Bodies that are fixed without a joint in the model: flattening adds a weld with the name of the body."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pliant.spec.flat import Flat, Instance
 
 @dataclass(frozen=True)
 class BodyOnRod:
-    """A body along a rod: its name in its model, that model's prefix, its weld, its place and which instance it is."""
+    """A body along a rod: its name in its model, the prefix of that model, its weld, its location and its instance."""
 
     name: str
     prefix: str
@@ -28,17 +28,17 @@ class BodyOnRod:
 
 
 def weld_at(place: Placement, parent: str, child: str) -> Weld:
-    """A weld at a checked placement: checking again would build its schema, which takes 10 ms."""
+    """A weld at a placement, which is already valid: validation would build its schema, which takes 10 ms."""
     where = {key: getattr(place, key) for key in Placement.model_fields}
     return Weld.model_construct(parent=parent, child=child, **where)
 
 
 def fix_along(bodies: Sequence[BodyOnRod], source: Source, flat: Flat) -> None:
-    """Weld bodies placed `along` rods to these rods, the last of several instances to the tip."""
+    """Weld bodies to the rods that they are placed `along`: at the given arc length, or spaced evenly with the last at the tip."""
     placed, rods, joints = (flat.things.get(key, {}) for key in ("bodies", "rods", "joints"))
     for body in bodies:
         rod = rods.get(body.along.rod)
-        if rod is None:  # it is unknown or faulty: the body keeps the reference, which the checks report
+        if rod is None:  # unknown or faulty: the body keeps the reference, so that the checks report it
             name = body.prefix + body.name
             if name in placed:
                 placed[name] = placed[name].model_copy(update={"along": body.along})
@@ -57,7 +57,7 @@ def fix_along(bodies: Sequence[BodyOnRod], source: Source, flat: Flat) -> None:
 
 
 def _arc_length(body: BodyOnRod, rod: Rod) -> Scalar:
-    """Arc length of the body: as given, or at its fraction of the rod."""
+    """Arc length of the body: as given, or its fraction of the length of the rod."""
     if body.along.at is not None:
         return body.along.at
     share = Binary("/", Number(float(body.instance.index or 1)), Number(float(body.instance.count or 1)))

@@ -21,7 +21,7 @@ HOMES = {
         "bodies", "joints", "rods", "meshes", "links", "tendons", "contacts"
     ),
 }  # fmt: skip
-"""The collections of a type of reference, if it is not the plural of the type."""
+"""The collections that a type of reference refers to, if these are not the plural of the type."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,15 @@ class Override:
 
 @dataclass
 class Flat:
-    """A flat spec under construction, its faults, and the origin of everything.
+    """A flat spec under construction, its faults, and the origins of its parts.
 
     things: the parts by collection and flat name. counts: number of instances by collection and name.
-    values: numbers of the parameters that have one. structural: parameters that determine a number of instances.
-    models: attached models that have been read. along: bodies that frames of rods were made for, by rod and frame. unread: what is
-    missing. incomplete: parts whose files could not be read, with the fault of that; where one of their values is at fault, the
-    file is not to blame. without_effect: world and analyses of attached models, by prefix, whose values are to be right all the
-    same. notes: what attached models in other formats say that they do not have here.
+    values: values of parameters, where they are numbers. structural: parameters that determine the structure: counts, indices, and
+    values needed to read files. attached: number of attached models. models: attached models that have been read. along: origins of
+    the bodies for which frames were added to rods, by rod and frame. unread: paths of entries that could not be read. incomplete:
+    parts whose files could not be read, with the fault, which is reported only if their values have none. without_effect: world and
+    analyses of attached models, by prefix; they are not used, but checked. notes: features of attached models in other formats that
+    are not imported. full: whether the limit on the number of parts was exceeded.
     """
 
     things: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -81,7 +82,7 @@ class Flat:
         self.faults.append(source.fault(path, message, hint))
 
     def room(self, number: int, source: Source, path: KeyPath) -> bool:
-        """Whether that many more parts are allowed; otherwise a fault is recorded once."""
+        """Whether this many more parts are allowed; otherwise one fault is recorded."""
         if sum(map(len, self.things.values())) + number <= limits().parts:
             return True
         if not self.full:
@@ -108,7 +109,7 @@ class Instance:
         return "" if self.index is None else f"[{self.index}]"
 
     def of(self, name: str) -> str:
-        """The name of this instance of something."""
+        """The name with the index of this instance."""
         return name + self.suffix
 
     @property

@@ -49,7 +49,7 @@ def flatten(spec: RobotSpec) -> RobotSpec:
 
 
 def flatten_with_structure(spec: RobotSpec) -> tuple[RobotSpec, frozenset[str]]:
-    """The flat model, and the parameters that determine its number of parts."""
+    """The flat model, and the parameters that determine its structure."""
     flat = flatten_all(spec)
     faults = [*flat.faults, *(fault for _, fault in flat.incomplete.values() if fault is not None)]
     if faults or flat.incomplete:
@@ -71,7 +71,7 @@ def flat_spec(spec: RobotSpec, flat: Flat) -> RobotSpec:
 
 
 def flatten_all(spec: RobotSpec) -> Flat:
-    """Flatten as far as possible, and note everything that is wrong."""
+    """Flatten as far as possible, and record all faults."""
     flat = Flat()
     level = _Level(spec, flat, prefix="", overrides={})
     if spec.flat:
@@ -82,7 +82,7 @@ def flatten_all(spec: RobotSpec) -> Flat:
 
 
 def structural_parameters(spec: RobotSpec) -> frozenset[str]:
-    """Parameters that determine the number of parts: a change of value creates another model."""
+    """Parameters that determine the structure of the model, such as the number of parts; other values make another model."""
     return _structural(flatten_all(spec))
 
 
@@ -98,7 +98,7 @@ def _structural(flat: Flat) -> frozenset[str]:
 
 
 def _not_flat(collection: str, thing: Any) -> str:
-    """What flattening would have to expand in a part; empty where it stands alone."""
+    """What flattening would have to expand in a part; empty if there is nothing."""
     if collection == "attach":
         return "attached models"
     if isinstance(thing, Part) and getattr(thing, "count", None) is not None:
@@ -108,7 +108,7 @@ def _not_flat(collection: str, thing: Any) -> str:
 
 
 class _Level:
-    """One model, the top one or an attached one, that is being flattened."""
+    """A model that is being flattened: the top one or an attached one."""
 
     def __init__(self, spec: RobotSpec, flat: Flat, *, prefix: str, overrides: Mapping[str, Override]) -> None:
         self.spec, self.source, self.flat, self.prefix = spec, spec.source, flat, prefix
@@ -116,7 +116,7 @@ class _Level:
         self.along: list[BodyOnRod] = []
         single = {name: given for name, given in spec.parameters.items() if given.count is None}
         self._take(single)
-        if len(single) < len(spec.parameters):  # counts and indices use those that are not repeated
+        if len(single) < len(spec.parameters):  # counts and indices need the values of parameters that are not repeated
             self._take(self._instances())
 
     def _take(self, parameters: dict[str, Parameter]) -> None:
@@ -130,11 +130,11 @@ class _Level:
         return Symbol(self.prefix + parameter) if given is None else given.node
 
     def _override(self, parameter: str) -> Override | None:
-        """An external value: for this parameter, or for all instances of the repeated parameter."""
+        """The value from an outer model, if any: for this parameter, or for all instances of a repeated parameter."""
         return self.overrides.get(parameter) or self.overrides.get(parameter.partition("[")[0])
 
     def _numbers(self) -> dict[str, float]:
-        """Values of the parameters that have one; problems of the others are found by the checks."""
+        """Values of the parameters that can be evaluated; problems of the others are found by the checks."""
         values: dict[str, float] = {}
         for name in in_order(self.parameters)[0]:
             given = self._override(name)
@@ -163,7 +163,7 @@ class _Level:
         return found
 
     def keep(self) -> None:
-        """Put the parts of this model, which is flat, into the flat one as they are."""
+        """Add the parts of this model, which is already flat, to the flat model unchanged."""
         for collection in collections(type(self.spec)):
             for name, thing in getattr(self.spec, collection).items():
                 path = (collection, name)
@@ -174,10 +174,10 @@ class _Level:
         self.flat.analyses = self.spec.analyses
 
     def expand(self) -> None:
-        """Put the parts of this model into the flat one, in the order of the schema."""
+        """Add the parts of this model to the flat model, in the order of the schema."""
         spec = self.spec
         for name, parameter in self.parameters.items():
-            if self._override(name) is None:  # what an outer model overrides is gone
+            if self._override(name) is None:  # uses of an overridden parameter are replaced by its value
                 base, _, index = name.partition("[")
                 origin = Origin(self.source, ("parameters", base), int(index[:-1]) if index else None)
                 self.flat.add("parameters", self.prefix + name, self._changed(parameter, origin.path, ONCE), origin)
@@ -191,7 +191,7 @@ class _Level:
                 elif collection == "inputs":
                     self._input(name, thing)
                 elif self.prefix and isinstance(thing, OutputBase) and thing.is_of_whole_robot:
-                    continue  # such as the energy, which is not that of the attached model
+                    continue  # such as the energy, which would not be that of the attached model
                 elif collection != "parameters":
                     for instance in self._counted(collection, name, thing):
                         self._add(collection, name, self._one(thing, instance), instance)
@@ -226,7 +226,7 @@ class _Level:
         return [Instance(index, number) for index in range(1, number + 1)]
 
     def _one(self, thing: Any, instance: Instance) -> Any:
-        """The part without its keys for repetition; the first instance may have a different parent."""
+        """The part without the keys that repeat it; the first instance may have another parent."""
         if instance.index is None:
             return thing
         changed: dict[str, Any] = {"count": None}
@@ -235,7 +235,7 @@ class _Level:
         return thing.model_copy(update=changed)
 
     def _count(self, count: int | str, path: KeyPath) -> int:
-        """The number of instances as a number; 1 where it is wrong, so that the rest can be checked."""
+        """The number of instances; 1 after a fault, so that the rest can be checked."""
         if isinstance(count, int):
             return count
         node = parse(count)
@@ -257,7 +257,7 @@ class _Level:
         self.flat.structural |= symbols(substitute(node, self.names))
 
     def _index(self, node: Node, text: str, path: KeyPath, instance: Instance) -> int | None:
-        """Which instance a name means: the value of its index; None where that is wrong."""
+        """The value of the index in a name; None after a fault."""
         try:
             self._note_structural(node)
             index = finite(to_text(node), {**self.values, **instance.values})
@@ -270,7 +270,7 @@ class _Level:
             self.flat.fault(self.source, path, f"the index of {text} must be an integer, but it is {index:g}")
         return round(index)
 
-    # -- things ------------------------------------------------------------------------------------------------------
+    # -- parts -------------------------------------------------------------------------------------------------------
 
     def _add(self, collection: str, name: str, thing: Any, instance: Instance = ONCE) -> None:
         path, full_name = (collection, name), self.prefix + instance.of(name)
@@ -294,9 +294,9 @@ class _Level:
         self.flat.add(collection, full_name, thing, origin)
 
     def _changed(self, thing: Part, path: KeyPath, instance: Instance) -> Any:
-        """One instance of a part in the names and values of the flat model."""
+        """One instance of a part, with the names and values of the flat model."""
         expanded = PartInstance(thing, path, instance, self._count)
-        for place in expanded.lost:
+        for place in expanded.not_repeated:
             message = "`around` arranges the instances of a repeated part, but this is not repeated"
             self.flat.fault(self.source, place, message, "add `count`, or give the `angle`: {axis: z, angle: 30 deg}")
         return map_leaves(expanded.part, self._change(instance, frozenset(thing.state_names()), expanded), path)
@@ -312,7 +312,7 @@ class _Level:
         return thing.with_files(self.source, value)
 
     def _leave_out(self, name: str, thing: FromFiles, origin: Origin, problem: FileProblem | ExpressionError) -> None:
-        """Record a part whose files, or a value needed to read them, cannot be read; the latter is reported at the value."""
+        """Record a part whose files, or a value needed to read them, cannot be read; the checks report the value."""
         fault = None
         if isinstance(problem, FileProblem):
             fault = self.source.fault((*origin.path, *problem.path), str(problem), problem.hint)
@@ -340,7 +340,7 @@ class _Level:
             self._add("joints", name, single, instance)
 
     def _input(self, name: str, signal: Any) -> None:
-        """Signal of an input; `pull` applies to all instances without their own signal."""
+        """Add the signal of an input; one of a repeated parameter applies to all instances without their own signal."""
         base, _, index = name.partition("[")
         count = self.flat.counts.get(("parameters", self.prefix + base))
         own = range(1, count + 1) if count is not None and not index else [int(index[:-1]) if index else None]
@@ -354,7 +354,7 @@ class _Level:
                 self._put("inputs", self.prefix + driven, thing, Origin(self.source, path, instance.index))
 
     def _fixed(self, name: str, body: Body, instance: Instance) -> Body:
-        """The body without its attachment, which becomes a weld of its name."""
+        """The body without its attachment, which becomes a weld with the name of the body."""
         path, full_name = ("bodies", name), self.prefix + instance.of(name)
         if name in self.spec.joints:
             message = f"the weld of the body is called '{name}', but there is another joint of that name"
@@ -375,7 +375,7 @@ class _Level:
     def _change(
         self, instance: Instance, state: frozenset[str] = frozenset(), expanded: PartInstance | None = None
     ) -> Callable[[Leaf], Any]:
-        """Transformation of each value, name and reference of a part whose coefficients may use these state quantities."""
+        """The function that transforms each value, name and reference of a part. state: quantities that coefficients may use."""
 
         def change(leaf: Leaf) -> Any:
             one = instance if expanded is None else expanded.instance_at(leaf.path)
@@ -395,7 +395,7 @@ class _Level:
         return change
 
     def _local(self, value: Scalar, path: KeyPath, instance: Instance) -> Scalar:
-        """The value of one instance, in the names of this model."""
+        """The value of one instance, with the names of this model."""
         if isinstance(value, Each):
             value = self._pick(value, path, instance)
         if not isinstance(value, str) or not value.startswith("="):
@@ -408,13 +408,13 @@ class _Level:
         return value if single == node else to_text(single)
 
     def _scalar(self, value: Scalar, path: KeyPath, instance: Instance, state: frozenset[str] = frozenset()) -> Scalar:
-        """The value of one instance, in the names of the flat model."""
+        """The value of one instance, with the names of the flat model."""
         value = self._local(value, path, instance)
         if not self.prefix or not isinstance(value, str) or not value.startswith("="):
             return value
         node = parse(value)
         used = symbols(node)
-        # an outer model may have a parameter called like a quantity of the state in here
+        # an outer model may have a parameter with the name of a state quantity of this part
         of_state: dict[str, Node] = {name: Symbol(THIS + name) for name in used & state - self.names.keys()}
         if not used & (self.names.keys() | of_state.keys()):
             return value

@@ -53,7 +53,7 @@ class ImportedRobot:
 
 
 def import_robot(file: str | os.PathLike[str], *, folders: Iterable[str | os.PathLike[str]] = ()) -> ImportedRobot:
-    """The robot of a URDF or MJCF file, with notes on features that are not imported; raises SpecError with all faults.
+    """Import a robot from a URDF or MJCF file, with notes on features that are not imported; raises SpecError with all faults.
 
     folders: folders of the packages and meshes that the file refers to, in addition to its own.
     """
@@ -62,7 +62,7 @@ def import_robot(file: str | os.PathLike[str], *, folders: Iterable[str | os.Pat
 
 
 def _moved(robot: RobotSpec, folder: FilePath) -> RobotSpec:
-    """The robot with files named from another folder."""
+    """The robot with paths of files relative to another folder."""
     own = robot.source.folder
     if own is None or own.resolve() == folder.resolve():
         return robot

@@ -10,14 +10,14 @@ from pliant.spec.robot import RobotSpec
 def json_schema() -> dict[str, Any]:
     """The schema of a model file as a JSON Schema (draft 2020-12).
 
-    It is about the shape of a file, as far as an editor can see it: keys that `defaults` or another file supplies
-    are not missed, and references, dimensions and values are left to `pliant check`.
+    It describes the structure of one file: keys that `defaults` or another file may supply are not required, and references,
+    dimensions and values are checked by `pliant check` only.
     """
     schema = _loosened(RobotSpec.model_json_schema())
     for collection in schema["properties"].values():
         for entry in collection.get("patternProperties", {}).values():
             kind = schema["$defs"].get(entry.get("$ref", "").rpartition("/")[2], {})
-            kind.pop("required", None)  # `defaults` may have it
+            kind.pop("required", None)  # `defaults` may supply these keys
     for entry in schema["properties"]["models"]["patternProperties"]:
         schema["properties"]["models"]["patternProperties"][entry] = {"$ref": "#"}
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Pliant robot model, version 1"}
@@ -25,7 +25,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _loosened(schema: Any) -> Any:
-    """The schema with choices that may overlap (`type` may come from defaults), and with no names but allowed ones."""
+    """The schema with choices that may overlap, because `type` may come from defaults, and without names of other patterns."""
     if isinstance(schema, list):
         return [_loosened(child) for child in schema]
     if not isinstance(schema, dict):

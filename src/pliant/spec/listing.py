@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CoordinateEntry:
-    """A coordinate: its name, its joint, its label there (`angle`, `x`, ...) and where it is given."""
+    """A coordinate: its name, its joint, its label there (`angle`, `x`, ...) and its path in the joint."""
 
     name: str
     joint: str

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def coordinate_units(flat: RobotSpec) -> dict[str, str]:
-    """SI units of the joints' coordinates, free rotations apart."""
+    """SI units of the coordinates of joints, except free rotations."""
     return {
         entry.name: "m" if isinstance(entry.coordinate, LengthCoordinate) else "rad"
         for entry in coordinate_table(flat)
@@ -51,7 +51,7 @@ def expression_problems(checked: SemanticChecks) -> Iterator[Finding]:
 
 
 def _names(checked: SemanticChecks, output: ExpressionOutput) -> Iterator[tuple[str, str]]:
-    """Unknown or ambiguous names; vectors without a component."""
+    """Messages and hints about unknown or ambiguous names, and vectors without a component."""
     flat = checked.flat
     used = output.used(flat)
     for name in sorted(symbols(parse(output.expression)) - CONSTANTS.keys() - {TIME}):

@@ -1,4 +1,4 @@
-"""Reading models: files, bundled robots and text to specs."""
+"""Reading of models from files, bundled robots and text."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def load(
     set: Mapping[str, float | str] | None = None,
     folders: Iterable[str | os.PathLike[str]] = (),
 ) -> RobotSpec:
-    """The robot of a model file, or a bundled one by name; `four_bar@variant` names a variant too.
+    """Load the robot of a model file, or a bundled robot by name; `four_bar@variant` also selects a variant.
 
-    variant: one of the model's variants. set: values of parameters (`{"length": "30 cm"}`). folders: more
-    folders that the model may read files from, besides its own. Raises SpecError with all faults.
+    variant: name of a variant of the model. set: values of parameters (`{"length": "30 cm"}`). folders: folders that the
+    model may read files from, in addition to its own. Raises SpecError with all faults.
     """
     source, variant = _source(model, variant, folders)
     return RobotSpec.from_source(with_parameters(with_variant(source, variant), dict(set or {})))
@@ -42,9 +42,9 @@ def load_text(
     file: str = "text",
     folder: str | os.PathLike[str] | None = None,
 ) -> RobotSpec:
-    """The robot of a model given as text.
+    """Load the robot of a model given as text.
 
-    file: the name shown in faults. folder: the folder of its other files.
+    variant, set: as for `load`. file: the name shown in faults. folder: the folder of its other files.
     """
     source = Source(file, parse_yaml(text, file), FilePath(folder) if folder is not None else None)
     if source.tree is not None and not isinstance(source.tree.value, dict):
@@ -59,7 +59,7 @@ def check(
     set: Mapping[str, float | str] | None = None,
     folders: Iterable[str | os.PathLike[str]] = (),
 ) -> list[Fault]:
-    """Everything that is wrong with a model, in all its variants unless one is named."""
+    """All faults of a model, in all its variants unless one is named."""
     try:
         source, chosen = _source(model, variant, folders)
         return check_source(source if chosen is None else with_variant(source, chosen), set=set)
@@ -68,7 +68,7 @@ def check(
 
 
 def check_source(source: Source, *, set: Mapping[str, float | str] | None = None) -> list[Fault]:
-    """Everything that is wrong with a model, with each of its variants, and with those of its `models` that nothing attaches."""
+    """All faults of a model, of each of its variants, and of those of its `models` that nothing attaches."""
     faults: dict[Fault, Fault] = {}
 
     def note(found: list[Fault], where: str) -> None:
@@ -86,7 +86,7 @@ def check_source(source: Source, *, set: Mapping[str, float | str] | None = None
 
 
 def _faults(make: Callable[[], Source]) -> list[Fault]:
-    """Everything that is wrong with the robot of a source."""
+    """All faults of the robot of a source."""
     try:
         return building_faults(RobotSpec.from_source(make()))
     except SpecError as error:

@@ -1,4 +1,4 @@
-"""Remarks on models that can be right, but are rarely meant: implausible values, parameters without a use, chains without mass."""
+"""Remarks on what is valid but rarely intended: implausible values, unused parameters, joints that move no mass."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ SOFTEST, STIFFEST = 100.0, 2e12
 LIGHTEST, HEAVIEST = 5.0, 25e3
 """Range of densities of solids: from the lightest foams to osmium [kg/m^3]."""
 STOUTEST = 2.0
-"""Diameter of a rod over its length beyond which the two were hardly meant."""
+"""Largest plausible ratio of the thickness of a rod to its length."""
 FARTHEST = 100.0
-"""Deflection under a carried weight by the linear theory, over the length of the rod, beyond which it cannot carry it."""
+"""Largest plausible ratio of the deflection under a carried weight, by linear theory, to the length of the rod."""
 DENSEST = 1e6
-"""Mass of a body over the volume of its shape beyond which the two were hardly meant [kg/m^3]."""
+"""Largest plausible ratio of the mass of a body to the volume of its shape [kg/m^3]."""
 TURNS = 2.0
-"""Turns of an initial angle beyond which degrees were meant."""
+"""Largest plausible number of turns of an initial angle; larger ones are probably in degrees."""
 UNIT = "is a unit missing? Numbers without one are SI: m, kg, Pa"
 
 
@@ -56,12 +56,12 @@ def _value(checked: SemanticChecks, scalar: Scalar | None) -> float | None:
     try:
         found = checked.number(scalar)
     except (ExpressionError, OverflowError):
-        return None  # it varies with the state
+        return None  # it depends on the state, or overflows
     return found if math.isfinite(found) else None
 
 
 def _materials(checked: SemanticChecks) -> Iterator[Finding]:
-    """Materials that no solid is like."""
+    """Materials with a modulus or density outside the range of solids."""
     ranges = {
         "youngs_modulus": ("Young's modulus", "Pa", SOFTEST, STIFFEST, "gels have some hundred Pa, diamond 1.2 TPa"),
         "density": ("density", "kg/m^3", LIGHTEST, HEAVIEST, "foams have some ten kg/m^3, osmium 22600 kg/m^3"),
@@ -75,17 +75,19 @@ def _materials(checked: SemanticChecks) -> Iterator[Finding]:
 
 
 def _inertias(checked: SemanticChecks) -> Iterator[Finding]:
-    """Inertias of no distribution of mass: the equations have answers with them, as many published robots do."""
+    """Inertias that no distribution of mass has. Not a fault: the equations can be solved, and many published robots have them."""
     for name, body in checked.flat.bodies.items():
         moments = body.principal_moments(checked.number)
         if moments and 2 * max(moments) > sum(moments) + 1e-9 * max(moments):
             shown = ", ".join(f"{moment:.4g}" for moment in moments)
-            message = f"no body has the principal moments of inertia {shown} kg*m^2: one exceeds the other two's sum"
+            message = (
+                f"no body has the principal moments of inertia {shown} kg*m^2: one exceeds the sum of the other two"
+            )
             yield "bodies", name, ("inertia",), message, "check the numbers and their axes"
 
 
 def _dense_bodies(checked: SemanticChecks) -> Iterator[Finding]:
-    """Bodies whose given mass does not fit into their shape."""
+    """Bodies with a given mass that is implausible for their shape."""
     for name, body in checked.flat.bodies.items():
         mass = _value(checked, body.mass)
         if not mass or body.shape is None:
@@ -110,13 +112,13 @@ def _many_turns(checked: SemanticChecks) -> Iterator[Finding]:
 
 
 def _half_sizes(checked: SemanticChecks, rod: Rod) -> np.ndarray | None:
-    """Half width and height of the section at the rod's base [m], where it has sizes."""
+    """Half width and half height of the section at the base of the rod [m]; None if it has no sizes."""
     section = checked.flat.sections.get(rod.section[0])
     if not isinstance(section, OneSection):
         return None
     try:
         return np.array([float(x) for x in section.half_sizes(checked.number)])
-    except (ArithmeticError, ValueError):  # sizes may be any, and vary with the state
+    except (ArithmeticError, ValueError):  # sizes may overflow or be undefined
         return None
 
 
@@ -130,7 +132,7 @@ def _stout_rods(checked: SemanticChecks) -> Iterator[Finding]:
 
 
 def _heavy_loads(checked: SemanticChecks) -> Iterator[Finding]:
-    """Bodies that are welded to a rod which cannot carry them."""
+    """Bodies attached to a rod that cannot carry them."""
     flat = checked.flat
     gravity = math.hypot(*(_value(checked, x) or 0.0 for x in flat.world.gravity))
     for joint in flat.joints.values():
@@ -142,8 +144,8 @@ def _heavy_loads(checked: SemanticChecks) -> Iterator[Finding]:
         modulus = _value(checked, flat.materials[rod.material[0]].youngs_modulus)
         if not (length and modulus and sizes is not None and sizes.max() > 0):
             continue
-        with np.errstate(all="ignore"):  # sizes may be any
-            stiffness = modulus * math.pi / 4 * sizes.max() ** 4  # at most
+        with np.errstate(all="ignore"):  # extreme sizes overflow
+            stiffness = modulus * math.pi / 4 * sizes.max() ** 4  # upper bound
             deflection = float(mass * gravity * np.float64(length) ** 2 / (3 * stiffness))
         if deflection > FARTHEST:
             carrier = joint.parent.partition(".")[0]
@@ -156,7 +158,7 @@ def _heavy_loads(checked: SemanticChecks) -> Iterator[Finding]:
 def _massless_ends(checked: SemanticChecks) -> Iterator[Finding]:
     """Joints that move no mass and no constrained part."""
     flat = checked.flat
-    held = {end.frame.partition(".")[0] for item in flat.constraints.values() for end in item.between}
+    constrained = {end.frame.partition(".")[0] for item in flat.constraints.values() for end in item.between}
     heavy = {
         name
         for name, body in flat.bodies.items()
@@ -165,7 +167,7 @@ def _massless_ends(checked: SemanticChecks) -> Iterator[Finding]:
     parents = {joint.child.partition(".")[0]: joint.parent.partition(".")[0] for joint in flat.joints.values()}
     parents |= {name: rod.parent.partition(".")[0] for name, rod in flat.rods.items()}
     carried: set[str] = set()
-    for name in {*heavy, *held, *flat.rods, *(frame.partition(".")[0] for frame in _mesh_holders(checked))}:
+    for name in {*heavy, *constrained, *flat.rods, *(frame.partition(".")[0] for frame in _mesh_holders(checked))}:
         here: str | None = name
         while here is not None and here not in carried:
             carried.add(here)
@@ -189,7 +191,7 @@ def _mesh_holders(checked: SemanticChecks) -> Iterator[str]:
 
 
 def _below_zero(checked: SemanticChecks) -> Iterator[Finding]:
-    """Springs that push away from their rest, dampers that drive."""
+    """Springs and dampers with negative coefficients."""
     for collection in ("joints", "rods", "links", "tendons"):
         for name, thing in getattr(checked.flat, collection).items():
             for part, path in parts(thing) if isinstance(thing, Part) else ():
@@ -200,7 +202,7 @@ def _below_zero(checked: SemanticChecks) -> Iterator[Finding]:
 
 
 def _values(checked: SemanticChecks, given: Any) -> Iterator[float]:
-    """The values of a field, without those that vary with the state."""
+    """The values of a field, except those that depend on the state."""
     if isinstance(given, tuple):
         for entry in given:
             yield from _values(checked, entry)

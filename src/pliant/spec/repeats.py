@@ -15,7 +15,7 @@ from pliant.spec.flat import Instance
 
 EVENLY = "=2*pi*(i - 1)/count"
 PAIRS_EVENLY = "=4*pi*floor((i - 1)/2)/count"
-"""Angles of instances around an axis, and of mirrored pairs of them, where the model gives none."""
+"""Default angles of instances around an axis, and of mirrored pairs of them."""
 
 Count = Callable[[int | str, KeyPath], int]
 """The number of instances given by a `count` at a path."""
@@ -24,28 +24,30 @@ Count = Callable[[int | str, KeyPath], int]
 @cache
 def _places(part: type[Part]) -> tuple[str, ...]:
     """Fields of a part that may contain repeated parts, or parts arranged around an axis or mirrored."""
-    return tuple(name for name, field in part.model_fields.items() if any(map(_stands, part_classes(field.annotation))))
+    return tuple(
+        name for name, field in part.model_fields.items() if any(map(_is_placed, part_classes(field.annotation)))
+    )
 
 
 @cache
-def _stands(part: type[Part]) -> bool:
+def _is_placed(part: type[Part]) -> bool:
     return issubclass(part, Placement | Repeated) or bool(_places(part))
 
 
 class PartInstance:
-    """An instance of a part, with its own repeated parts (frames, chambers) standing alone.
+    """An instance of a part, with the repeated parts in it (frames, chambers) expanded.
 
-    part: the part. lost: paths of `around` that has nothing to go by.
+    part: the part. not_repeated: paths of `around` without an angle in parts that are not repeated.
     """
 
     def __init__(self, part: Part, path: KeyPath, instance: Instance, count: Count) -> None:
         self._instance, self._count = instance, count
         self._within: dict[KeyPath, Instance] = {}
-        self.lost: list[KeyPath] = []
+        self.not_repeated: list[KeyPath] = []
         self.part: Any = self._part(part, path, instance)
 
     def instance_at(self, path: KeyPath) -> Instance:
-        """The instance that the value at a path belongs to: the innermost one."""
+        """The innermost instance that the value at a path belongs to."""
         if self._within:
             for end in range(len(path), 0, -1):
                 if path[:end] in self._within:
@@ -68,7 +70,7 @@ class PartInstance:
             if new is not value:
                 changed[name] = new
         if isinstance(part, Placement) and (part.mirror is not None or part.around is not None):
-            changed |= self._standing(part, path, instance)
+            changed |= self._placement(part, path, instance)
         return part.model_copy(update=changed) if changed else part
 
     def _list(self, values: tuple[Any, ...], path: KeyPath, instance: Instance) -> tuple[Any, ...]:
@@ -96,13 +98,13 @@ class PartInstance:
                 found[own.of(name)] = self._part(single, place, own)
         return found if any(found.get(name) is not entry for name, entry in entries.items()) else entries
 
-    def _standing(self, part: Placement, path: KeyPath, instance: Instance) -> dict[str, Any]:
-        """What `mirror` and `around` mean for this instance."""
+    def _placement(self, part: Placement, path: KeyPath, instance: Instance) -> dict[str, Any]:
+        """The values of `mirror` and `around` of this instance, where they differ from those of the part."""
         changed: dict[str, Any] = {}
         if part.around is not None and part.around.angle is None:
             angle = EVENLY if part.mirror is None else PAIRS_EVENLY
             if instance.index is None:
-                self.lost.append((*path, "around"))
+                self.not_repeated.append((*path, "around"))
             else:
                 changed["around"] = Around.model_construct(axis=part.around.axis, angle=angle)
         if part.mirror is not None and instance.index is not None and instance.index % 2:

@@ -1,4 +1,4 @@
-"""A complete model: the content of a file as an immutable object."""
+"""A complete model: a model file as an immutable object."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class RobotSpec(Part):
     pliant: Literal[1] = 1
     """Version of the language; a model file has to state it."""
     flat: StrictBool = False
-    """Whether nothing is repeated or attached, and names may be those that repeated and attached parts have, such as `link[2]` and
-    `left/bar`: so in the text of models that results and reports contain."""
+    """Whether the model is flat, as in results and reports: nothing is repeated or attached, and names such as `link[2]` and
+    `left/bar` are allowed."""
     name: str = ""
     """Name of the robot; default: that of the file."""
     description: str = ""
@@ -63,7 +63,7 @@ class RobotSpec(Part):
     include: Annotated[tuple[str, ...], OneOrList()] = ()
     """Files to read first; this file adds to their content and takes precedence."""
     world: World = World()
-    """The surroundings of the robot: gravity."""
+    """The environment of the robot: gravity."""
     parameters: dict[Name, Parameter] = Field(default_factory=dict)
     """Named values for use in expressions."""
     materials: dict[Name, Material] = Field(default_factory=dict)
@@ -97,7 +97,7 @@ class RobotSpec(Part):
     loads: dict[Name, Load] = Field(default_factory=dict)
     """External forces and moments by name."""
     inputs: dict[InputKey, Input] = Field(default_factory=dict)
-    """How input parameters vary in time, by parameter; `pull` drives all instances of a repeated one, `pull[2]` one of them."""
+    """Signals of input parameters over time, by parameter; `pull` drives all instances of a repeated one, `pull[2]` one of them."""
     outputs: dict[Name, Output] = Field(default_factory=dict)
     """Named quantities to record."""
     start: Literal["initial", "equilibrium"] = "initial"
@@ -116,7 +116,7 @@ class RobotSpec(Part):
 
     @property
     def source(self) -> Source:
-        """Source of the model, which is not part of its content."""
+        """Source of the model: its text, file and folder. It does not count in comparisons."""
         return self._source
 
     @property
@@ -127,12 +127,12 @@ class RobotSpec(Part):
 
     @property
     def title(self) -> str:
-        """Its name, or that of its file."""
+        """The name of the robot, or that of its file."""
         return self.name or (FilePath(self._source.file).stem if self._source.file else "robot")
 
     @classmethod
     def from_source(cls, source: Source, *, whole: bool = True) -> Self:
-        """The model of a source. A model to be attached is not `whole`: only its structure is checked."""
+        """The model of a source. whole: whether to check its meaning; only the structure of attached models is checked."""
         return cls.model_validate(source.tree, context=(source, whole))
 
     def with_source(self, source: Source) -> Self:
@@ -146,7 +146,7 @@ class RobotSpec(Part):
         return dump(self)
 
     def replace(self, **changes: Any) -> Self:
-        """The model with other values of some of its keys, checked again."""
+        """The model with other values of some keys; the result is checked. Raises SpecError with all faults."""
         data = {name: getattr(self, name) for name in self.model_fields_set} | changes
         return type(self).model_validate(data, context=(Source(folder=self._source.folder), True))
 

@@ -1,4 +1,4 @@
-"""Coordinates of rods by name: which there are follows from the rod's model, so a model of the rod alone is built."""
+"""Coordinates of rods by name. They depend on the model of the rod, so the rod alone is built to list them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RodCoordinate:
-    """A coordinate of a rod: its name, the rod's, whether it is a free rotation, and its SI unit (`-` for none)."""
+    """A coordinate of a rod: its name, that of the rod, whether it is a free rotation, and its SI unit (`-` for none)."""
 
     name: str
     rod: str
@@ -32,7 +32,7 @@ class RodCoordinate:
 
     @property
     def label(self) -> str:
-        """Its name without the rod's."""
+        """Its name without that of the rod."""
         return self.name[len(self.rod) + 1 :]
 
 
@@ -53,14 +53,14 @@ def rod_coordinates(flat: RobotSpec, rods: Iterable[str] | None = None) -> list[
         rod, build = flat.rods[name], Build(flat)
         for tendon in flat.tendons.values():
             tendon.reserve(build)  # sections may be placed at eyelets
-        # fixed to the world, in its initial shape and without damping, its coordinates have the same names
+        # parent, initial values and damping do not change the coordinates
         rod.model_copy(update={"parent": "world", "initial": {}, "rates": {}, "rayleigh": None}).apply(build, name)
         found += coordinates_of_rods(build)
     return found
 
 
 def rod_coordinate_problems(checked: SemanticChecks) -> Iterator[Finding]:
-    """References to coordinates of rods, and their initial values, lead to something."""
+    """Check that references to coordinates of rods, and their initial values and rates, name existing coordinates."""
     flat = checked.flat
     used = [
         (collection, name, leaf)
@@ -87,24 +87,35 @@ def rod_coordinate_problems(checked: SemanticChecks) -> Iterator[Finding]:
         yield from _starts(checked, name, {c.label: c for c in known.values() if c.rod == name})
 
 
-NEEDLESS = ("joints", "bodies", "links", "loads", "constraints", "contacts", "outputs", "inputs", "control", "analyses")
+WITHOUT_EFFECT = (
+    "joints",
+    "bodies",
+    "links",
+    "loads",
+    "constraints",
+    "contacts",
+    "outputs",
+    "inputs",
+    "control",
+    "analyses",
+)
 """Fields without effect on the coordinates of a rod."""
 
 
 def _sound_rods(checked: SemanticChecks) -> list[str]:
-    """Rods that can be built despite the faults: those without faults themselves."""
+    """Rods that can be built despite the faults found so far: those without faults of their own."""
     places = [fault.path.replace("[", ".").split(".")[:2] for fault in checked.faults]
     places += [[str(step) for step in path] for path in checked.broken.dropped | checked.broken.trimmed]
     faulty = {place[1] for place in places if place[0] == "rods" and len(place) > 1}
     if checked.lacks("attach") or any(
-        place[0] not in NEEDLESS and not (place[0] == "rods" and len(place) > 1) for place in places
+        place[0] not in WITHOUT_EFFECT and not (place[0] == "rods" and len(place) > 1) for place in places
     ):
         return []
     return [name for name in checked.flat.rods if name.partition("[")[0] not in faulty]
 
 
 def of_a_rod(flat: RobotSpec, reference: str) -> bool:
-    """Whether a reference to a coordinate is one to a coordinate of a rod, known or not."""
+    """Whether a reference to a coordinate is to one of a rod, whether it exists or not."""
     return any(reference.startswith(f"{rod}.") for rod in flat.rods)
 
 

@@ -1,4 +1,4 @@
-"""Rayleigh damping by mode numbers: the frequencies of these modes, for each such rod separately."""
+"""Rayleigh damping given at modes: the frequencies of these modes, computed for each rod separately."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pliant.solve.linear.modal import modes
 from pliant.spec.robot import RobotSpec
 
 FEW = 120
-"""Coordinates of a rod up to which all its frequencies are found at once."""
+"""Number of coordinates up to which all frequencies of a rod are computed, with dense matrices."""
 
 
 def with_rod_frequencies(flat: RobotSpec) -> RobotSpec:
-    """The flat robot with frequencies in place of the modes that Rayleigh damping is given at."""
+    """The flat robot with frequencies in place of the modes at which Rayleigh damping is given."""
     rods = {name: _with_frequencies(flat, name, rod) for name, rod in flat.rods.items() if rod.rayleigh is not None}
     return flat.model_copy(update={"rods": {**flat.rods, **rods}}) if rods else flat
 
@@ -32,7 +32,7 @@ def _with_frequencies(flat: RobotSpec, name: str, rod: Rod) -> Rod:
 
 
 def clamped_frequencies(flat: RobotSpec, name: str, count: int) -> list[float]:
-    """Frequencies [Hz] of an isolated rod, clamped at its base."""
+    """The `count` lowest frequencies [Hz] of a rod alone, clamped at its base, without gravity."""
     alone = flat.rods[name].model_copy(update={"rayleigh": None, "parent": "world", "chambers": {}})
     kept = ("pliant", "name", "parameters", "materials", "sections", "source")
     emptied = {key: type(flat).model_fields[key].get_default(call_default_factory=True)
@@ -65,7 +65,7 @@ def _few_frequencies(eqs: Equations) -> np.ndarray | None:
         lower = np.linalg.cholesky(0.5 * (K + K.T) / np.outer(unit, unit))
     except np.linalg.LinAlgError:
         return None
-    # of M seen from K the lowest modes are the largest values, which are exact however stiff the highest ones are
+    # solve M x = K x / omega^2: the lowest modes have the largest eigenvalues, which are accurate however stiff the highest are
     half = np.linalg.solve(lower, M / np.outer(unit, unit))
     squares = np.linalg.eigvalsh(np.linalg.solve(lower, half.T))[::-1]
     return np.asarray(1 / (2 * np.pi * np.sqrt(squares[squares > 0])))

@@ -41,11 +41,11 @@ def with_fineness(model: RodModelBase, count: int) -> RodModelBase:
 
 
 def with_rod_model(spec: Robot, rod: str, model: str | RodModelBase, options: dict[str, Any] | None = None) -> Robot:
-    """The robot with another model of the rod of that name: `KIND:N`, or a model with its options.
+    """The robot with another model of the rod `rod`: `KIND:N`, or a model with its options.
 
     With `KIND:N` the options that both models share, such as `mass`, are kept; dropped ones are listed in a warning.
     Free `strains` that the new model supports are kept; strains that become free or are lost, and outputs that the
-    new model cannot compute, are listed in a warning too. options: of the new model, instead of those.
+    new model cannot compute, are listed in a warning too. options: options of the new model, which take precedence.
     """
     if rod not in spec.rods:
         hint = suggestion(rod, spec.rods, f"its rods: {', '.join(spec.rods) or 'none'}")
@@ -68,7 +68,7 @@ def with_rod_model(spec: Robot, rod: str, model: str | RodModelBase, options: di
 
 
 def _lost_outputs(spec: RobotSpec, rod: str) -> dict[str, str]:
-    """Names of the outputs that the rod's model does not have, and of expressions of them, each with the reason."""
+    """Names of the outputs that the model of the rod cannot compute, and of expressions of them, each with the reason."""
     lost: dict[str, str] = {}
     for name, output in spec.outputs.items():
         if isinstance(output, RodOutput) and output.rod == rod:
@@ -80,24 +80,24 @@ def _lost_outputs(spec: RobotSpec, rod: str) -> dict[str, str]:
         for name, output in spec.outputs.items():
             used = {other for other, _ in output.used(spec).values()} if isinstance(output, ExpressionOutput) else set()
             if gone := sorted(used & lost.keys()):
-                lost.setdefault(name, f"it is made of {', '.join(gone)}")
+                lost.setdefault(name, f"it is computed from {', '.join(gone)}")
     return lost
 
 
 def _strains(words: tuple[str, ...] | None, model: RodModelBase, what: str) -> tuple[str, ...] | None:
-    """The strains of a rod in another model: as they are written where it takes them, otherwise the nearest that it takes."""
-    asked = free_strains(words)
-    found = model.takes(asked)
-    extra, lost = ([k for k in a if k not in b] for a, b in ((found, asked), (asked, found)))
-    if words is None or not asked or not found:
-        return words  # nothing to change, or at fault in any model
+    """The strains of a rod in another model: as written if the model supports them, otherwise the nearest that it supports."""
+    requested = free_strains(words)
+    found = model.takes(requested)
+    extra, lost = ([k for k in a if k not in b] for a, b in ((found, requested), (requested, found)))
+    if words is None or not requested or not found:
+        return words  # nothing to change, or a fault in any model
     if not extra and not any(LABELS[k] in words for k in lost):
         return words
     changes = [f"is also free in {named(extra)}"] if extra else []
     changes += [f"has no {named(lost)}"] if lost else []
     kind = type(model).model_fields["kind"].default
     warnings.warn(
-        f"{what} {' and '.join(changes)}, unlike its `strains`: '{kind}' does not support {named(asked)} only",
+        f"{what} {' and '.join(changes)}, unlike its `strains`: '{kind}' does not support {named(requested)} only",
         stacklevel=4,
     )
     plane = plane_of(found)
@@ -156,7 +156,7 @@ def _chosen(old: RodModelBase, rod: str, word: str, options: dict[str, Any]) -> 
             dropped.append(f"`{name}: {value}`" if isinstance(value, str | bool | int) else f"`{name}`")
     if dropped:
         warnings.warn(
-            f"the rod '{rod}' as '{word}' goes without {', '.join(dropped)} of its model: "
+            f"the rod '{rod}' as '{word}' does not keep {', '.join(dropped)} of its model: "
             f"'{kind.model_fields['kind'].default}' has no such option",
             stacklevel=4,
         )

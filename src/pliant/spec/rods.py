@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
 
 NEEDED = {"density": "kg/m^3", "youngs_modulus": "Pa"}
-"""What every material of a rod needs, with units."""
+"""Properties that every material of a rod needs, with units."""
 
 
 def rod_problems(checked: SemanticChecks) -> Iterator[Finding]:
-    """Materials are complete, and tables of sections end where their rods do."""
+    """Check that materials are complete, and that a table of sections describes the entire rod and contains no tables."""
     for name, rod in checked.flat.rods.items():
         sections = [checked.flat.sections[key] for key in rod.section if key in checked.flat.sections]
         if len(sections) < len(rod.section):
-            continue  # reported as a lost reference
+            continue  # reported as a reference to nothing
         yield from _materials(checked, name, rod, sections)
         yield from _tables(checked, name, rod, sections)
 

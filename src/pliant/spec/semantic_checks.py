@@ -40,7 +40,7 @@ MAY_DEPEND = (
 
 
 def check_meaning(spec: RobotSpec, broken: UnreadableEntries) -> tuple[list[Fault], list[Fault]]:
-    """All semantic faults of a well-formed spec; for a valid one, remarks.
+    """All semantic faults of a well-formed spec, and the remarks on a valid one.
 
     Faults that depend on entries omitted because they could not be read (`broken`) are not reported.
     """
@@ -62,7 +62,7 @@ def check_meaning(spec: RobotSpec, broken: UnreadableEntries) -> tuple[list[Faul
 
 
 def _base(step: str | int) -> str | int:
-    """A key as the text has it: that of a repeated frame or chamber without the number of its instance."""
+    """A key as in the text: that of a repeated frame or chamber has no index."""
     return step if isinstance(step, int) or not step.endswith("]") else step.partition("[")[0]
 
 
@@ -88,7 +88,7 @@ class SemanticChecks:
         return numbers
 
     def lacks(self, *collections: str) -> bool:
-        """Whether entries of these collections were left out, or attached models could not be read."""
+        """Whether entries of these collections were omitted or could not be read."""
         return self.broken.lacks(*collections) or any(path[0] in collections for path in self.origins.unread)
 
     def number(self, scalar: Scalar) -> float:
@@ -96,14 +96,14 @@ class SemanticChecks:
         return finite(scalar, {**self.numbers, TIME: 0.0})
 
     def report(self, collection: str, name: str, rest: KeyPath, message: str, hint: str = "") -> None:
-        """Record a fault of a flat part at its location in the text; once for all instances."""
+        """Record a fault of a flat part at its location in the text, once for all instances."""
         origin = self.origins.origins.get((collection, name))
         if origin is None:
             origin = Origin(self.spec.source, (collection, name) if name else (collection,))
         if origin.path[0] == "attach" and rest[:1] == ("parent",):
             rest = ("to", *rest[1:])
         if origin.path[0] == "bodies" and rest[:1] == ("child",):
-            rest = ()  # of the weld that a body has instead of a joint
+            rest = ()  # the weld of a fixed body is not in the text
         if rest[:1] == ("frames",) and (name, rest[1]) in self.origins.along:
             origin, rest = self.origins.along[name, str(rest[1])], ()
         path = origin.path + (tuple(map(_base, rest)) if rest[:1] in (("frames",), ("chambers",)) else rest)
@@ -117,7 +117,7 @@ class SemanticChecks:
         self.faults.append(origin.source.fault(path, message, hint))
 
     def is_too_large(self) -> bool:
-        """Whether the robot has more elements than are allowed, which is then the one fault: the other checks would take long."""
+        """Whether the robot has more elements than allowed. This is then the only fault, because other checks would take long."""
         total = 0
         rods = (("rods", name, rod.model.pieces(), ("model",)) for name, rod in self.flat.rods.items())
         meshes = (("meshes", name, len(mesh.lattice.shares), ("drawing",)) for name, mesh in self.flat.meshes.items())
@@ -132,7 +132,7 @@ class SemanticChecks:
     # Parameters
 
     def parameters(self) -> None:
-        """Parameters: no cycles, known names, a value within its bounds; constant unless marked as input."""
+        """Check parameters: no cycles, known names, values within bounds; constant unless marked as input."""
         for name in in_order(self.flat.parameters)[1]:
             message = f"parameter '{name}' is defined in terms of itself"
             self.report("parameters", name, ("value",), message, "give one of them a value")
@@ -158,7 +158,7 @@ class SemanticChecks:
     # Values
 
     def values(self) -> None:
-        """Every value: known names, the right dimension, constant where it must be, a finite number."""
+        """Check every value: known names, the right dimension, constant where required, a finite number."""
         for prefix, (world, analyses) in {
             "": (self.flat.world, self.flat.analyses),
             **self.origins.without_effect,
@@ -177,8 +177,8 @@ class SemanticChecks:
                 self.faults.append(fault)
 
     def defaults(self) -> None:
-        """Expressions in defaults that no part has: known names, and finite numbers. Those of parts are checked with the parts."""
-        said = {(fault.file, fault.line) for fault in self.faults}
+        """Check expressions in defaults: known names, and finite numbers. Those that parts use are also checked with the parts."""
+        reported = {(fault.file, fault.line) for fault in self.faults}
         for path, text, own in expressions_in_defaults(type(self.spec), self.spec.source.tree):
             problem: tuple[str, str] | None = None
             try:
@@ -187,7 +187,7 @@ class SemanticChecks:
                 problem = self._unknown(error)
             if problem:
                 fault = self.spec.source.fault(path, *problem)
-                self.faults += [fault] if (fault.file, fault.line) not in said else []
+                self.faults += [fault] if (fault.file, fault.line) not in reported else []
 
     def _thing(self, collection: str, name: str, thing: Any) -> None:
         if not isinstance(thing, Part):  # an input given as a bare value
@@ -245,7 +245,7 @@ class SemanticChecks:
         return problem
 
     def evaluate_constants(self, scalar: Scalar, varying: Collection[str]) -> None:
-        """Evaluate a value, or what in it does not depend on the names in `varying`; ExpressionError where there is no number."""
+        """Evaluate the parts of a value that do not depend on the names in `varying`; raises ExpressionError where that fails."""
         if not varying:
             self.number(scalar)
             return
@@ -260,7 +260,7 @@ class SemanticChecks:
     def _expected(
         self, collection: str, name: str, leaf: Leaf, marker: Quantity
     ) -> tuple[Dimension | OpenDimension, bool]:
-        """The dimension a value should have, and whether that depends on other values."""
+        """The dimension that a value should have, and whether it depends on other values."""
         if collection == "inputs" and marker.dimension is None:
             return self.dimensions.get(name, UNKNOWN), False
         try:
@@ -277,11 +277,11 @@ class SemanticChecks:
             return None  # reported at the value
 
     def _unknown(self, error: ExpressionError, state: Mapping[str, Dimension] = NO_STATE) -> tuple[str, str] | None:
-        """A fault about a name, with a specific message if it is defined elsewhere; None if it is known."""
+        """Message and hint of an error, specific if the name is defined elsewhere; None if it is reported where it is defined."""
         if error.name in self.flat.parameters or self.broken.touches("parameters", error.name):
-            return None  # its own fault is reported where it is defined
+            return None
         if (count := self.origins.counts.get(("parameters", error.name))) is not None:
-            return f"'{error.name}' is repeated: say which instance", f"write {error.name}[1] to {error.name}[{count}]"
+            return f"'{error.name}' is repeated: an index is missing", f"write {error.name}[1] to {error.name}[{count}]"
         for word, where in (("i", "in repeated parts"), ("count", "in repeated parts"), (TIME, "in signals")):
             if error.name == word:
                 return f"`{word}` is defined only {where}", ""

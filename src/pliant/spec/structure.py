@@ -1,4 +1,4 @@
-"""Structure of a model: references, the tree of bodies, coordinates, inputs and outputs."""
+"""Checks of the structure of a model: references, the tree of bodies, coordinates, inputs and outputs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
 
 
 def structure_problems(checked: SemanticChecks) -> Iterator[Finding]:
-    """Everything that does not fit together."""
+    """All problems of the structure of a model."""
     if not any(framed(checked)) and not checked.lacks("bodies", "rods", "meshes", "attach"):
         yield "bodies", "", (), "the model has no bodies", "add `bodies`, `rods` or `meshes`, or `attach` another model"
     yield from _references(checked)
@@ -61,7 +61,7 @@ def framed(checked: SemanticChecks) -> Iterator[tuple[str, str, Framed]]:
 
 
 def frame_names(checked: SemanticChecks) -> set[str]:
-    """All frames: the world, everything that has frames, and their named frames."""
+    """All frames: the world, those of parts, and their named frames."""
     frames = {"world"}
     for _, name, thing in framed(checked):
         frames |= {name, *(f"{name}.{frame}" for frame in thing.frame_names())}
@@ -75,7 +75,7 @@ def _homes(checked: SemanticChecks, kind: str) -> tuple[str, ...]:
 
 
 def _references(checked: SemanticChecks) -> Iterator[Finding]:
-    """Every reference leads to something."""
+    """Check that every reference has a target."""
     flat = checked.flat
     known: dict[str, set[str]] = {
         "frame": frame_names(checked),
@@ -108,7 +108,7 @@ def _references(checked: SemanticChecks) -> Iterator[Finding]:
 
 
 def _lost(checked: SemanticChecks, leaf: Leaf, names: set[str]) -> bool:
-    """Whether a reference leads to nothing, and not only to something that could not be read."""
+    """Whether a reference has no target; false if the target may be an entry that could not be read."""
     assert isinstance(leaf.marker, Reference)
     kind = leaf.marker.kind
     target = leaf.value.partition(".")[0].partition("[")[0]
@@ -118,16 +118,16 @@ def _lost(checked: SemanticChecks, leaf: Leaf, names: set[str]) -> bool:
     if kind == "body, rod, mesh or surface" and checked.lacks("meshes", "surfaces"):
         return False
     if kind == "coordinate" and of_a_rod(checked.flat, leaf.value):
-        return False  # looked up when everything else is right
+        return False  # checked later (`rod_coordinate_problems`)
     if kind == "frame" and target in checked.broken.frames:
-        return True  # its other faults leave its frames known
+        return True  # the part has other faults, but its frames are known
     if any(checked.broken.touches(home, target) for home in homes):
         return False
     return not (kind == "coordinate" and (checked.broken.lacks("joints") or checked.broken.trimmed))
 
 
 def _missing(checked: SemanticChecks, leaf: Leaf, names: set[str]) -> tuple[str, str]:
-    """Message and hint for a reference to nothing."""
+    """Message and hint for a reference without a target."""
     assert isinstance(leaf.marker, Reference)
     kind, value = leaf.marker.kind, leaf.value
     body, dot, frame = value.partition(".")
@@ -140,7 +140,7 @@ def _missing(checked: SemanticChecks, leaf: Leaf, names: set[str]) -> tuple[str,
             if kind == "frame" and leaf.path == ("parent",):
                 hint += "; give the parent of the first instance as `first_parent`"
             return f"there is no {body}", hint
-        return f"'{bare}' is repeated: say which instance", f"write {bare}[1] to {bare}[{count}]"
+        return f"'{bare}' is repeated: an index is missing", f"write {bare}[1] to {bare}[{count}]"
     if kind == "frame" and dot and body in names:
         own = [name.partition(".")[2] for name in names if name.startswith(body + ".")]
         listed = f"it has: {', '.join(sorted(own))}" if own else "it has no named frames"
@@ -179,7 +179,7 @@ def _tree(checked: SemanticChecks) -> Iterator[Finding]:
 def _carried_by_joints(
     checked: SemanticChecks, seat: dict[str, tuple[str, str, str]], carried: list[str]
 ) -> Iterator[Finding]:
-    """Enters the joints as what carries their children; each child has one."""
+    """Add the joints to `seat` as carriers of their children, and check that each child has one carrier."""
     for name, joint in checked.flat.joints.items():
         child = joint.child.partition(".")[0]
         if child == "world":
@@ -195,7 +195,7 @@ def _carried_by_joints(
 
 
 def _circles(seat: dict[str, tuple[str, str, str]]) -> Iterator[Finding]:
-    """Chains of parents that lead back to where they began."""
+    """Check that no chain of parents is closed."""
     safe = {"world"}
     for start in seat:
         name, chain = start, list[str]()
@@ -236,7 +236,7 @@ def _coordinates(checked: SemanticChecks) -> Iterator[Finding]:
 
 
 def _tie(checked: SemanticChecks, entry: Any, by_name: dict[str, Any]) -> Iterator[Finding]:
-    """A coordinate tied to another: no circle, and a ratio that fits both."""
+    """Check a coordinate tied to another: no circular reference, and the right dimensions of ratio and offset."""
     tie = entry.coordinate.equal_to
     path = (*entry.path, "equal_to")
     chain = [entry.name]
@@ -268,7 +268,7 @@ def _dimension(coordinate: Coordinate) -> Dimension:
 
 
 def _inputs(checked: SemanticChecks) -> Iterator[Finding]:
-    """Inputs drive input parameters; recorded series can be read."""
+    """Check that inputs drive input parameters, and that recorded series can be read."""
     for name, signal in checked.flat.inputs.items():
         if name not in checked.flat.parameters:
             if not checked.lacks("parameters"):
@@ -289,7 +289,7 @@ def _inputs(checked: SemanticChecks) -> Iterator[Finding]:
 
 
 def _series_units(checked: SemanticChecks, name: str, series: Series) -> Iterator[Finding]:
-    """The units of a recorded series fit the time and the parameter."""
+    """Check that the units of a recorded series are those of a time and of the parameter."""
     expected = {"time_unit": TIME, "unit": checked.dimensions.get(name)}
     for key, dimension in expected.items():
         unit = getattr(series, key)
@@ -301,7 +301,7 @@ def _series_units(checked: SemanticChecks, name: str, series: Series) -> Iterato
 
 
 def _heading_unit(checked: SemanticChecks, name: str, series: Series, samples: Samples) -> Iterator[Finding]:
-    """The unit that a file states of a column fits the parameter."""
+    """Check that the unit in the heading of a column is one of the parameter."""
     expected = checked.dimensions.get(name)
     if series.unit is None and samples.unit is not None and isinstance(expected, Dimension):
         found = samples.unit.dimension
@@ -320,7 +320,7 @@ def _outputs(checked: SemanticChecks) -> Iterator[Finding]:
 
 
 def _same_ends(checked: SemanticChecks) -> Iterator[Finding]:
-    """A link or constraint between a frame and itself does nothing."""
+    """Check that links and constraints connect two different frames."""
     for collection in ("links", "constraints"):
         for name, thing in getattr(checked.flat, collection).items():
             first, second = thing.between
@@ -343,7 +343,7 @@ def _thing_names(checked: SemanticChecks) -> Iterator[Finding]:
 
 
 def _masses(checked: SemanticChecks) -> Iterator[Finding]:
-    """A body whose mass comes from its material needs a density."""
+    """Check that the material of a body without a given mass has a density."""
     for name, body in checked.flat.bodies.items():
         if body.mass is not None or body.shape is None or body.material not in checked.flat.materials:
             continue

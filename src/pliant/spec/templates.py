@@ -31,7 +31,7 @@ def templates() -> list[Template]:
 
 
 def template_text(kind: str, name: str) -> str:
-    """The text of a model file of that kind (one of `templates()`) for a robot of that name."""
+    """The text of a model file of a kind of `templates()`, for a robot with the given name."""
     text = (FOLDER / f"{kind}.yaml").read_text(encoding="utf-8")
     return re.sub(rf"\b{NAME}\b", name, text)
 

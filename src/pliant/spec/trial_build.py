@@ -1,4 +1,4 @@
-"""Trial build of a robot: some errors appear only then."""
+"""Trial build of a robot, which finds errors that checks of the spec do not."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pliant.spec.flattening import flatten
 from pliant.spec.robot import RobotSpec
 
 MOST_ELEMENTS = 5000
-"""Rods of more elements than this, all together, are not built for a check or a table: that would take seconds."""
+"""Number of rod elements above which a robot is not built for a check or a table, because that would take seconds."""
 
 
 def rod_elements(flat: RobotSpec) -> int:
-    """Elements of all rods together."""
+    """Total number of elements of all rods."""
     return sum(rod.model.pieces() for rod in flat.rods.values())
 
 
 def undamped(flat: RobotSpec) -> RobotSpec:
-    """The robot without Rayleigh damping, which would have to be computed from the modes of its rods."""
+    """The robot without Rayleigh damping, which may need the modes of its rods."""
     rods = {name: rod.model_copy(update={"rayleigh": None}) for name, rod in flat.rods.items()}
     return flat.model_copy(update={"rods": rods})
 
 
 def building_faults(spec: RobotSpec) -> list[Fault]:
-    """What is wrong with a checked robot by itself but shows only when it is built: shapes that turn too far for the models of
-    their rods, parents that leave the plane of a rod, contacts of things that have no surface, names and units in analyses."""
+    """Faults of a valid spec that are found only when the robot is built: shapes that turn too far for the models of their
+    rods, parents that leave the plane of a rod, contacts of parts without a surface, names and units in analyses."""
     flat = flatten(spec)
     if rod_elements(flat) > MOST_ELEMENTS:
         return []
@@ -39,7 +39,7 @@ def building_faults(spec: RobotSpec) -> list[Fault]:
 
 
 def _placed(fault: Fault, spec: RobotSpec) -> Fault:
-    """The fault with the line that its path leads to, instances of repeated things left aside."""
+    """The fault with the file and line of its path; instances have the location of their repeated part."""
     if fault.file is not None:
         return fault
     steps = tuple(step.partition("[")[0] for step in fault.path.split("."))

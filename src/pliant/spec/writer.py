@@ -51,7 +51,7 @@ def _without(default: dict[str, Any], entry: Any) -> Any:
 
 
 def _block(value: dict[str, Any], indent: int) -> list[str]:
-    """Lines of a mapping, each value on one line where it fits."""
+    """Lines of a mapping; each value is on one line if it fits."""
     lines: list[str] = []
     margin = " " * indent
     for key, child in value.items():
@@ -99,6 +99,6 @@ def _text(value: Any) -> str:
     text = str(value)
     if _SAFE.fullmatch(text) and not _NOT_TEXT.fullmatch(text):
         return text
-    # JSON's quoting is YAML's; characters that YAML does not allow raw are escaped as well.
+    # JSON strings are valid YAML; characters that YAML does not allow unescaped are escaped too.
     quoted = json.dumps(text, ensure_ascii=False)
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in quoted)
