@@ -67,7 +67,9 @@ def test_what_is_left_out_is_listed_with_its_line() -> None:
     assert notes[54, "joint curve"] == "a nonlinear equality constraint of joints is not imported"
     assert notes[53, "weld bond"] == "an inactive equality constraint is not imported"
     assert notes[71, "muscle muscle"].startswith("an actuator whose force is not linear")
-    assert notes[38, "geom geom_1"] == "an ellipsoid is imported as a convex solid of 162 points, within 1 % of its radii"
+    assert (
+        notes[38, "geom geom_1"] == "an ellipsoid is imported as a convex solid of 162 points, within 1 % of its radii"
+    )
 
 
 LOOPS = """\
