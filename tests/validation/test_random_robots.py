@@ -21,7 +21,7 @@ LONGEST = 10.0
 vibrate a million times in a second. Robots of the few below take one."""
 CLOSED = 1e-8
 """Largest constraint error, relative to the robot's size [-]."""
-BALANCED = 0.05
+BALANCED = 0.02
 """Fraction of the exchanged energy that may be missing without a remark."""
 
 

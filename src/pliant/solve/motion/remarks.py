@@ -8,7 +8,7 @@ from pliant.equations.binding import Binding
 
 VIOLENT = 1000.0
 """Acceleration of a frame [m/s^2] above which an initial state is reported as unbalanced: a hundred times gravity."""
-LOST = 0.05
+LOST = 0.02
 """Fraction of the exchanged energy that may be missing from the balance without a remark."""
 EXAMINED = 50
 """Number of states that are examined for motion."""
