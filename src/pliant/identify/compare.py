@@ -31,7 +31,7 @@ from pliant.solve.motion.simulate import simulate
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.robot import RobotSpec
-from pliant.spec.rod_switch import with_rod_model
+from pliant.spec.rod_switch import rods_named, with_rod_model
 
 # A recording is compared to a fraction of a millimetre: smaller steps change the tip of the bundled arm by some micrometres.
 DEFAULT_METHOD = Rosenbrock()
@@ -200,7 +200,7 @@ def _compared_times(
 def _truly(kind: str, eqs: Equations, rod: str) -> str:
     """`kind:number` without aliases and with the number of elements of the rod."""
     name, _, number = kind.strip().partition(":")
-    made = str(eqs.model.rod_elements.get(rod, number))
+    made = str(next((n for name, n in eqs.model.rod_elements.items() if rods_named([name], rod)), number))
     return canonical(name) + (f":{made}" if made else "")
 
 
@@ -251,7 +251,9 @@ def _row(
     distance = 1e3 * np.linalg.norm(run.path - measured, axis=1)[inside & there]
     at_rest = 1e3 * np.linalg.norm(run.static - static, axis=1)[np.all(np.isfinite(static), axis=1)]
     mean, reach = float(distance.mean()), float(1e3 * np.linalg.norm(measured[there][0]))
-    length = float(1e3 * eqs.model.environment.value(eqs.model.spec.rods[rod].length))
+    length = float(
+        1e3 * eqs.model.environment.value(eqs.model.spec.rods[rods_named(eqs.model.spec.rods, rod)[0]].length)
+    )
     return Comparison(
         rod=run.kind,
         states=len(eqs.coordinates) + len(eqs.rates),

@@ -52,4 +52,7 @@ class CoordinateOutput(OutputBase):
         if self.coordinate not in at.model.coordinate_forces:
             return ca.DM.zeros(v_size)
         force = at.model.system.coordinate_forces[at.model.coordinate_forces[self.coordinate]]
-        return at.coordinate_force(force, q, v)
+        # coefficients may depend on other coordinates of the joint, which are among the arguments and results then
+        size = sum(part.q_size for part in force.kind.parts)
+        q, v = at.q[force.q_at : force.q_at + size], at.v[force.v_at : force.v_at + force.size]
+        return at.coordinate_force(force, q, v)[entry.v_at - force.v_at : entry.v_at - force.v_at + v_size]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
@@ -41,12 +42,17 @@ def with_fineness(model: RodModelBase, count: int) -> RodModelBase:
 
 
 def with_rod_model(spec: Robot, rod: str, model: str | RodModelBase, options: dict[str, Any] | None = None) -> Robot:
-    """The robot with another model of the rod `rod`: `KIND:N`, or a model with its options.
+    """The robot with another model of the rod `rod`: `KIND:N`, or a model with its options. The name of a repeated rod stands for all
+    its instances.
 
     With `KIND:N` the options that both models share, such as `mass`, are kept; dropped ones are listed in a warning.
     Free `strains` that the new model supports are kept; strains that become free or are lost, and outputs that the
     new model cannot compute, are listed in a warning too. options: options of the new model, which take precedence.
     """
+    if rod not in spec.rods and (instances := rods_named(spec.rods, rod)):
+        for name in instances:
+            spec = with_rod_model(spec, name, model, options)
+        return spec
     if rod not in spec.rods:
         hint = suggestion(rod, spec.rods, f"its rods: {', '.join(spec.rods) or 'none'}")
         raise ArgumentError(f"the robot has no rod '{rod}'", hint)
@@ -67,11 +73,16 @@ def with_rod_model(spec: Robot, rod: str, model: str | RodModelBase, options: di
     return spec.replace(**changes)
 
 
+def rods_named(rods: Iterable[str], name: str) -> list[str]:
+    """The rods of a name among those of a robot: the rod itself, or in a flat robot all instances of a repeated one."""
+    return [rod for rod in rods if rod == name or rod.startswith(f"{name}[")]
+
+
 def _lost_outputs(spec: RobotSpec, rod: str) -> dict[str, str]:
     """Names of the outputs that the model of the rod cannot compute, and of expressions of them, each with the reason."""
     lost: dict[str, str] = {}
     for name, output in spec.outputs.items():
-        if isinstance(output, RodOutput) and output.rod == rod:
+        if isinstance(output, RodOutput) and rods_named([output.rod], rod):
             for _, message, _ in output.problems_in(spec):
                 lost.setdefault(name, message)
     found = -1

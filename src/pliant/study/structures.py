@@ -25,7 +25,7 @@ from pliant.model.model import SI_HINT
 from pliant.spec.derive import derive
 from pliant.spec.reader import load
 from pliant.spec.robot import RobotSpec
-from pliant.spec.rod_switch import with_rod_model
+from pliant.spec.rod_switch import rods_named, with_rod_model
 from pliant.study.cases import Cases
 
 VARIANT, START = "variant", "start"
@@ -104,17 +104,23 @@ class _Source:
             raise ArgumentError(f"a robot cannot be {describe(robot)}", hint)
         self.robot = robot = ModelFile(robot) if isinstance(robot, str | Path) else robot
         self.own = robot if isinstance(robot, Equations) else derive(_loaded(robot))
-        self.structural = {VARIANT, *self.own.model.spec.rods, *self.own.model.structural}
-        clash = sorted(set(self.own.model.spec.rods) & set(self.own.model.environment.names))
-        self.structural -= set(clash)  # a parameter of the same name takes precedence
+        self.rods = list(self.own.model.spec.rods)
+        """Names of rods, and those that stand for all instances of a repeated rod."""
+        self.rods += dict.fromkeys(name.partition("[")[0] for name in self.rods if "[" in name)
+        # a parameter of the same name as a rod takes precedence
+        self.structural = {VARIANT, *self.rods, *self.own.model.structural} - set(self.own.model.environment.names)
+        self.structural |= self.own.model.structural
 
     def derived(self, changed: Mapping[str, Any]) -> Equations:
         """The equations with another structure."""
         if not changed:
             return self.own
         spec = self._spec(changed)
-        for rod in self.own.model.spec.rods:
-            if rod in changed:
+        chosen = [rod for rod in self.rods if rod in changed]
+        if any(not rods_named(spec.rods, rod) for rod in chosen):  # one instance of a repeated rod
+            spec = derive(spec).model.spec
+        for rod in chosen:
+            if rod in self.structural:
                 if not isinstance(changed[rod], str):
                     raise ArgumentError(f"'{rod}' is a rod; it cannot be {describe(changed[rod])}", "write 'pcs:4'")
                 spec = with_rod_model(spec, rod, changed[rod])
