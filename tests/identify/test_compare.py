@@ -84,3 +84,21 @@ def test_both_published_sets_of_the_module() -> None:
         assert (eqs.parameters["length"], eqs.parameters["youngs_modulus"]) == (length, modulus)
         # the tip starts where the recording begins
         np.testing.assert_allclose(eqs.frame("tip", eqs.initial_state()).position, (0, 0, 0.0585), atol=1e-12)
+
+
+def test_models_of_a_repeated_rod_are_compared() -> None:
+    """The rod is written once and has several instances, which all change."""
+    rows = compare(pliant.load_text(PAIR), "arm", ["pcs:2", "pcs:4"], output="tip", until=0.05)
+    assert [row.rod for row in rows] == ["pcs:2", "pcs:4"]
+    # two rods of six strains per element
+    assert [row.states for row in rows] == [48, 96]
+    assert rows[0].mean_error_percent_of_rod == pytest.approx(rows[0].mean_error_mm)  # of a rod of 100 mm
+
+
+PAIR = """
+pliant: 1
+materials: {rubber: {density: 1000 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.5}}
+sections: {cord: {shape: circle, radius: 4 mm}}
+rods: {arm: {count: 2, length: 100 mm, section: cord, material: rubber, position: [=i*5 cm, 0, 0], rotation: {axis: x, angle: 90 deg}}}
+outputs: {tip: {frame: "arm[1].tip"}}
+"""

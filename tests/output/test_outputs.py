@@ -5,7 +5,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from pliant import SpecError, derive, load_text
+from pliant import SpecError, derive, load_text, simulate
 from pliant.equations.outputs import energy_outputs, evaluate_outputs, output_function, output_units
 from pliant.language.units import parse_unit
 from pliant.output import Output
@@ -128,3 +128,19 @@ def test_noise_has_the_dimension_of_the_output(noise, fits):
     else:
         with pytest.raises(SpecError, match="noise: expected a force"):
             load_text(text)
+
+
+def test_force_with_a_coefficient_of_another_coordinate():
+    """The kernel of such a force has all coordinates of the joint as arguments; the output is the component of its own."""
+    text = """
+pliant: 1
+parameters: {k0: 2 N*m/rad}
+bodies: {rod: {mass: 1 kg, center_of_mass: [0, 0, -0.5 m], shape: {type: slender_rod, length: 1 m, axis: z}}}
+joints:
+  g: {type: universal, child: rod, angle1: {initial: 5 deg, spring: {coefficient: "=k0*(1 + (angle2/1 rad)^2)"}},
+    angle2: {initial: 60 deg}}
+outputs: {force: {coordinate: g.angle1, quantity: force}}
+"""
+    run = simulate(derive(load_text(text)), 0.01)
+    angle1, angle2 = run.q.T
+    assert run["force"].values == pytest.approx(-2 * (1 + angle2**2) * angle1, rel=1e-9)

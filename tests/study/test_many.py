@@ -277,3 +277,22 @@ def test_lost_tasks_are_given_again(arm):
 def test_an_executor_that_loses_everything_is_said(arm):
     with pytest.raises(RuntimeError, match="the executor lost a task: OSError: the worker is gone"):
         pliant.simulate_many(arm, CASES[:9], 0.05, executor=Unreliable(always=True), workers=1)
+
+
+@pytest.mark.parametrize("source", ["equations", "robot"])
+def test_instances_of_a_repeated_rod_are_varied_together_and_singly(source):
+    text = """
+pliant: 1
+materials: {rubber: {density: 1000 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.5}}
+sections: {cord: {shape: circle, radius: 4 mm}}
+rods: {arm: {count: 2, length: 100 mm, section: cord, material: rubber, position: [=i*5 cm, 0, 0], model: {kind: pcs, elements: 2}}}
+outputs: {tip: {frame: "arm[1].tip"}, other: {frame: "arm[2].tip"}}
+"""
+    robot = pliant.load_text(text)
+    given = robot if source == "robot" else pliant.derive(robot)
+    found = pliant.equilibrium_many(given, [{}, {"arm": "pcs:3"}, {"arm[2]": "pcs:3"}])
+    tip, other = found["output.tip"].values[:, 2], found["output.other"].values[:, 2]
+    assert tip[0] == pytest.approx(other[0], rel=1e-9)
+    assert tip[1] == pytest.approx(other[1], rel=1e-9)
+    assert tip[2] == pytest.approx(tip[0], rel=1e-9)
+    assert other[2] == pytest.approx(other[1], rel=1e-9)

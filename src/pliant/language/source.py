@@ -26,6 +26,7 @@ class Source:
     file: name in messages, empty for a model built in Python. tree: the text, with places. folder: folder of its other files.
     roots: additional folders that it may read from. parents: the files that include or attach it, and the file itself. notes:
     features of models in other formats that are not imported. all_variants: the text before a variant was selected.
+    flat: whether a model built in Python is flat.
     """
 
     file: str = ""
@@ -35,10 +36,13 @@ class Source:
     parents: tuple[FilePath, ...] = ()
     notes: tuple[Fault, ...] = ()
     all_variants: Tree | None = None
+    flat: bool = False
 
     @property
     def is_flat(self) -> bool:
-        """Whether the text is a flat model, which may use names of instances and of attached models."""
+        """Whether the model is flat, by its origin or its text: it may use names of instances and of attached models."""
+        if self.flat:
+            return True
         flat = self.tree.child("flat") if self.tree is not None else None
         return flat is not None and flat.value is True
 

@@ -42,8 +42,8 @@ def with_fineness(model: RodModelBase, count: int) -> RodModelBase:
 
 
 def with_rod_model(spec: Robot, rod: str, model: str | RodModelBase, options: dict[str, Any] | None = None) -> Robot:
-    """The robot with another model of the rod `rod`: `KIND:N`, or a model with its options. The name of a repeated rod stands for all
-    its instances.
+    """The robot with another model of the rod `rod`: `KIND:N`, or a model with its options. The name of a repeated rod stands for
+    all its instances.
 
     With `KIND:N` the options that both models share, such as `mass`, are kept; dropped ones are listed in a warning.
     Free `strains` that the new model supports are kept; strains that become free or are lost, and outputs that the

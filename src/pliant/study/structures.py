@@ -23,7 +23,7 @@ from pliant.language.units import Unit, UnitError, parse_unit
 from pliant.language.value_checks import wrong_dimension
 from pliant.model.model import SI_HINT
 from pliant.spec.derive import derive
-from pliant.spec.reader import load
+from pliant.spec.reader import load, load_text
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import rods_named, with_rod_model
 from pliant.study.cases import Cases
@@ -117,8 +117,10 @@ class _Source:
             return self.own
         spec = self._spec(changed)
         chosen = [rod for rod in self.rods if rod in changed]
-        if any(not rods_named(spec.rods, rod) for rod in chosen):  # one instance of a repeated rod
-            spec = derive(spec).model.spec
+        if chosen and isinstance(self.robot, Equations):
+            spec = load_text(self.own.model.text)
+        elif any(not rods_named(spec.rods, rod) for rod in chosen):  # one instance of a repeated rod
+            spec = load_text(derive(spec).model.text)
         for rod in chosen:
             if rod in self.structural:
                 if not isinstance(changed[rod], str):
