@@ -99,6 +99,7 @@ PAIR = """
 pliant: 1
 materials: {rubber: {density: 1000 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.5}}
 sections: {cord: {shape: circle, radius: 4 mm}}
-rods: {arm: {count: 2, length: 100 mm, section: cord, material: rubber, position: [=i*5 cm, 0, 0], rotation: {axis: x, angle: 90 deg}}}
+rods:
+  arm: {count: 2, length: 100 mm, section: cord, material: rubber, position: [=i*5 cm, 0, 0], rotation: {axis: x, angle: 90 deg}}
 outputs: {tip: {frame: "arm[1].tip"}}
 """

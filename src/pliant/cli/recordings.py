@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Annotated, Any
@@ -388,12 +389,15 @@ def _print_fit(found: Any) -> None:
     for name, value in found.parameters.items():
         low, high = found.intervals[name]
         bound = " (at its bound)" if name in found.at_bounds else ""
-        table.add_row(name, f"{found.start[name]:.6g}", f"{value:.6g}{bound}", f"{low:.6g} to {high:.6g}")
+        interval = f"{low:.6g} to {high:.6g}" if low > -math.inf else "not determined"
+        table.add_row(name, f"{found.start[name]:.6g}", f"{value:.6g}{bound}", interval)
     out = console()
     out.print(table)
     names = list(found.parameters)
     pairs = [(i, j) for i in range(len(names)) for j in range(i)]
     for i, j in pairs:
+        if not all(math.isfinite(found.deviations[names[k]]) for k in (i, j)):
+            continue
         out.print(f"errors of {names[j]} and {names[i]} are correlated by {found.correlation[i, j]:+.2f}", markup=False)
     out.print(
         f"mean error on the fitted samples: {found.before_mm:.3f} {found.unit} before, {found.after_mm:.3f} {found.unit} after"
@@ -403,4 +407,4 @@ def _print_fit(found: Any) -> None:
         out.print(f"on the held-out cycles: {before} before, {after} after")
     exact = found.derivatives == "exact"
     words = "exact derivatives" if exact else f"finite differences ({found.derivatives})"
-    out.print(f"{found.evaluations} evaluations with {words}")
+    out.print(f"{found.evaluations} evaluation{'s' * (found.evaluations > 1)} with {words}")

@@ -11,7 +11,6 @@ import numpy as np
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_units
-from pliant.identify.compare import DEFAULT_METHOD
 from pliant.identify.cross_validation import HeldOut, Profile, cross_validate, profile
 from pliant.identify.discretization import discretization_of
 from pliant.identify.measurement import Measurement, prediction_of, samples_of
@@ -20,8 +19,14 @@ from pliant.identify.search import Search, Solution, Target, Unknowns, mean_dist
 from pliant.language.recording import Recording, RecordingError
 from pliant.model.recorded_inputs import driving_columns
 from pliant.solve.blas_threads import on_one_blas_thread
-from pliant.solve.motion.integrator import Method
+from pliant.solve.motion.integrator import Method, Rosenbrock
 from pliant.solve.status import Status
+from pliant.spec.rod_frequencies import shifted_frequencies
+
+DEFAULT_METHOD = Rosenbrock(rtol=1e-4)
+"""Stricter than in simulations: numerical damping would be attributed to fitted damping coefficients."""
+SHIFTED = 1e-3
+"""Relative change of the frequencies at which Rayleigh damping is given above which a fit has a remark."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,8 @@ class Fit:
         derivatives: "exact", or why some came from finite differences.
         message: how the search ended.
         unit: of the distances.
-        warnings: recorded loads that drive no input, columns without units, rods that are discretized too coarsely.
+        warnings: recorded loads that drive no input, columns without units, rods that are discretized too coarsely, a search that
+            has not converged, parameters that the recordings do not determine (their deviations are infinite).
         finer_rods: first-order change of each value with twice as many elements in every rod (SI units); empty for a robot
             without rods.
     """
@@ -195,7 +201,7 @@ def fit(
     before = search.values(unknowns.start)
     found = search.solve(np.clip(unknowns.start, unknowns.low, unknowns.high))
     moved, coarse = discretization_of(eqs, search, found, targets_of)
-    result = _result(eqs, search, found, before, (*remarks, *coarse))
+    result = _result(eqs, search, found, before, (*remarks, *coarse, *_damping_remarks(eqs, unknowns, found)))
     return replace(result, finer_rods=moved)
 
 
@@ -270,7 +276,10 @@ def _result(
     unknowns, after = search.unknowns, search.values(found.x)
     deviation = np.sqrt(np.diag(found.covariance))
     safe = np.where(deviation > 0, deviation, 1.0)
+    lost = found.undetermined
+    deviation = np.where(lost, np.inf, deviation)
     half = found.reach * deviation
+    warnings = (*warnings, *_outcome(found, [name for name, flag in zip(unknowns.labels, lost, strict=True) if flag]))
     fitted, held_out = ([getattr(t.samples, which) for t in search.targets] for which in ("fitted", "held_out"))
     units = output_units(eqs.model)
     named = {units[name] for target in search.targets for name in target.samples.blocks}
@@ -296,6 +305,29 @@ def _result(
         _search=search,
         _solution=found,
     )
+
+
+def _outcome(found: Solution, undetermined: Sequence[str]) -> list[str]:
+    """Remarks on a search that did not converge, and on parameters that the recordings do not determine."""
+    remarks = [] if found.success else [f"the fit has not converged: {found.message}"]
+    if undetermined:
+        names = ", ".join(f"'{name}'" for name in undetermined)
+        remarks.append(
+            f"the recordings do not determine {names}: the compared outputs do not depend on it, or only on a combination with "
+            "other parameters. Check that the model moves as recorded (inputs, times), or do not fit it"
+        )
+    return remarks
+
+
+def _damping_remarks(eqs: Equations, unknowns: Unknowns, found: Solution) -> list[str]:
+    """Remarks on rods with Rayleigh damping at modes: frequencies of these modes are computed once, for the model's own values."""
+    values = {name: x for name, x in unknowns.by_name(found.x).items() if name in eqs.model.spec.parameters}
+    return [
+        f"the damping of the rod '{rod}' refers to its modes at the model's own parameters, whose frequencies have changed by "
+        f"{shift:+.1%} with the values found; write these values into the model and fit again"
+        for rod, shift in shifted_frequencies(eqs.model.spec, values).items()
+        if abs(shift) > SHIFTED
+    ]
 
 
 def _paths(search: Search, before: Sequence[np.ndarray], after: Sequence[np.ndarray]) -> tuple[FittedPath, ...]:

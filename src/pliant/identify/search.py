@@ -83,6 +83,16 @@ class Target:
         return len(self.samples.times) > 1 and hasattr(self.prediction, "span")
 
 
+AT_BOUND = 1e-4
+"""Distance from a bound, relative to that between both bounds, within which a value is on it."""
+NO_EFFECT = 1e-6
+"""Change of all residuals, in standard deviations, by a change of a parameter by its own value, below which it has no effect."""
+DEPENDENT = 1e-13
+"""Relative eigenvalue of the normal equations below which a combination of parameters has no effect."""
+INVOLVED = 1e-3
+"""Component of a parameter in such a combination above which it is undetermined."""
+
+
 @dataclass(frozen=True)
 class Solution:
     """Solution of a fit, with the data for confidence intervals.
@@ -109,6 +119,18 @@ class Solution:
         size = np.where(size > 0, size, 1.0)
         J = self.jacobian / size
         return np.asarray(np.linalg.pinv(J.T @ J, hermitian=True) / np.outer(size, size))
+
+    @property
+    def undetermined(self) -> np.ndarray:
+        """Whether the samples and priors do not determine each free unknown: they do not depend on it, or only on a combination of
+        it and others."""
+        size = np.linalg.norm(self.jacobian, axis=0)
+        # the change of all residuals, each in units of its deviation, if the unknown changes by its own value
+        effect = size * np.abs(self.x[self.free])
+        J = self.jacobian / np.where(size > 0, size, 1.0)
+        values, vectors = np.linalg.eigh(J.T @ J)
+        lost = np.abs(vectors[:, values < DEPENDENT * max(float(values[-1]), 1.0)]).max(axis=1, initial=0.0) > INVOLVED
+        return np.asarray((effect < NO_EFFECT) | lost)
 
     @property
     def reach(self) -> float:
@@ -199,7 +221,8 @@ class Search:
         size = sum(int(mask.sum()) * t.samples.measured.shape[1] for mask, t in zip(chosen, self.targets, strict=True))
         return Solution(
             at(found.x), free, found.fun, found.jac / scale[free], float(2 * found.cost), deviations,
-            float(size), found.active_mask != 0, success, message,
+            float(size), (found.active_mask != 0) | (np.minimum(found.x - low, high - found.x) < AT_BOUND * (high - low)),
+            success, message,
         )  # fmt: skip
 
     def _finished(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from pliant.equations.equations import Equations
@@ -29,6 +31,20 @@ def _with_frequencies(flat: RobotSpec, name: str, rod: Rod) -> Rod:
     found = clamped_frequencies(flat, name, max(first, second))
     given = {"modes": None, "frequencies": (found[first - 1], found[second - 1])}
     return rod.model_copy(update={"rayleigh": rayleigh.model_copy(update=given)})
+
+
+def shifted_frequencies(flat: RobotSpec, values: Mapping[str, float]) -> dict[str, float]:
+    """Largest relative change of the frequencies at which Rayleigh damping is given, by rod, if parameters have other values."""
+    own = flat.parameters
+    changed = {name: own[name].model_copy(update={"value": x}) for name, x in values.items()}
+    other = flat.model_copy(update={"parameters": {**own, **changed}})
+    found = {}
+    for name, rod in flat.rods.items():
+        if rod.rayleigh is not None and rod.rayleigh.modes is not None:
+            before, after = (np.array(clamped_frequencies(x, name, max(rod.rayleigh.modes))) for x in (flat, other))
+            shift = (after / before - 1)[[mode - 1 for mode in rod.rayleigh.modes]]
+            found[name] = float(shift[np.argmax(np.abs(shift))])
+    return found
 
 
 def clamped_frequencies(flat: RobotSpec, name: str, count: int) -> list[float]:
