@@ -445,8 +445,9 @@ void pl_contact_ways(pl_work *w, const pl_contact_memory *m) {
       empty(box);
       for (int j = 0; j < size_of(T, i); ++j) {
         const double *x = place_of(w, T->item_vertex[3 * i + j]), *x0 = c->x_before + 3 * (size_t)T->item_vertex[3 * i + j];
-        const double both[6] = {fmin(x[0], x0[0]), fmin(x[1], x0[1]), fmin(x[2], x0[2]),
-                                fmax(x[0], x0[0]), fmax(x[1], x0[1]), fmax(x[2], x0[2])};
+        const double radius = number_of(w, T->item_vertex[3 * i + j], VERTEX_RADIUS);
+        const double both[6] = {fmin(x[0], x0[0]) - radius, fmin(x[1], x0[1]) - radius, fmin(x[2], x0[2]) - radius,
+                                fmax(x[0], x0[0]) + radius, fmax(x[1], x0[1]) + radius, fmax(x[2], x0[2]) + radius};
         include(box, both);
       }
     }
