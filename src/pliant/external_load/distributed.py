@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import casadi as ca
@@ -14,9 +16,11 @@ from pliant.language.names import RodName
 from pliant.language.repeated import Repeated
 from pliant.language.scalar import ForcePerLengthSignal, MomentPerLengthSignal, Number
 from pliant.motion.fields import Fields
+from pliant.rod.quadrature import parts_between, product_weights
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
+    from pliant.model.entries import RodPiece
 
 
 class Distributed(Repeated):
@@ -59,10 +63,26 @@ loads:
         at = build.add_signal_expressions(signals)
         factors = [build.value(entry) for entry in self.profile]
         kind_of_force = DEAD if self.axes == "world" else FOLLOWING
-        for piece in pieces:
-            weight = piece.length * along(factors, piece.x)
+        for piece, weight in zip(pieces, weights(factors, pieces), strict=True):
             constants = CONSTANTS.write(placement=build.pose_entries(piece.placement), weight=weight)
             build.system.frame_force(kind_of_force, [piece.node], constants, at, name)
+
+
+def weights(factors: list[Any], pieces: Sequence[RodPiece]) -> list[Any]:
+    """Length [m] of each piece times its factor. Where the profile has kinks within a span of pieces, their sum is the exact total
+    and, with two or more pieces, their first moment is exact too."""
+    kinks = [k / (len(factors) - 1) for k in range(1, len(factors) - 1)]
+    found: list[Any] = []
+    for span, group in groupby(pieces, key=lambda piece: piece.span):
+        own = list(group)
+        parts = parts_between(kinks, *span) if span is not None else []
+        if span is None or len(parts) <= 1:
+            found += [piece.length * along(factors, piece.x) for piece in own]
+            continue
+        places, length = [piece.x for piece in own], sum(piece.length for piece in own) / (span[1] - span[0])
+        points = [point for part in parts for point in product_weights(places, *part)]
+        found += [length * sum(w[k] * along(factors, x) for x, w in points) for k in range(len(own))]
+    return found
 
 
 def along(factors: list[Any], x: float) -> Any:

@@ -26,6 +26,7 @@ from pliant.model.entries import (
     CarriedNode,
     CoordinateEntry,
     NodePlan,
+    PieceArguments,
     Requirement,
     RodPiece,
     RodStation,
@@ -67,7 +68,7 @@ class Build:
         self.rod_elements: dict[str, int] = {}
         self.notes: list[str] = []
         self._rod_pieces: dict[str, list[RodPiece]] = {}
-        self._later_pieces: dict[str, Callable[[], Iterable[tuple[int, Pose, Any, float]]]] = {}
+        self._later_pieces: dict[str, Callable[[], Iterable[PieceArguments]]] = {}
         self.turn_limits: list[TurnLimit] = []
         self.stations: dict[str, list[RodStation]] = {}
         self.strain_samples: dict[str, list[StrainSample]] = {}
@@ -406,11 +407,16 @@ class Build:
             self._quaternions[key] = self.entries(cached_functions.matrix_quaternion(R))
         return self._quaternions[key]
 
-    def rod_piece(self, rod: str, node: int, placement: Pose, length: Any, x: float) -> None:
-        """Register a piece of rod of this length [m] that moves with a node, around fraction x of the rod."""
-        self._rod_pieces.setdefault(rod, []).append(RodPiece(node, placement, length, x))
+    def rod_piece(
+        self, rod: str, node: int, placement: Pose, length: Any, x: float, span: tuple[float, float] | None = None
+    ) -> None:
+        """Register a piece of rod of this length [m] that moves with a node, around fraction x of the rod.
 
-    def later_rod_pieces(self, rod: str, pieces: Callable[[], Iterable[tuple[int, Pose, Any, float]]]) -> None:
+        span: fractions of the ends of the part of the rod that it represents together with the other pieces of this span.
+        """
+        self._rod_pieces.setdefault(rod, []).append(RodPiece(node, placement, length, x, span))
+
+    def later_rod_pieces(self, rod: str, pieces: Callable[[], Iterable[PieceArguments]]) -> None:
         """Record pieces of a rod that are computed on demand, each as an argument of `rod_piece`."""
         self._later_pieces[rod] = pieces
 

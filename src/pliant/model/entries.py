@@ -76,6 +76,12 @@ class RodPiece:
     placement: Pose
     length: Any
     x: float
+    span: tuple[float, float] | None = None
+    """Fractions of the ends of the part of the rod that pieces of the same span represent together."""
+
+
+PieceArguments = tuple[int, Pose, Any, float, tuple[float, float]]
+"""Attributes of a `RodPiece`."""
 
 
 @dataclass(frozen=True)

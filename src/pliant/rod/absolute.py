@@ -76,6 +76,9 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
         build.require(
             ROUND_OFF * rod.length - ca.fabs(at - stops[place]), f"rods.{rod.name}.frames.{name}", apart, ANEW
         )
+    for station in rod.sections:
+        if station.x in rod.steps and not any(abs(x - station.x) < ROUND_OFF for x in stops):
+            stops[station.x] = station.fraction * rod.length
     places = sorted(stops)
     gaps = [b - a for a, b in pairwise(places)]
     counts = [1] * len(gaps)
@@ -86,7 +89,7 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
         build.rod_elements[rod.name] = sum(counts)
         build.notes.append(
             f"the rod '{rod.name}' has {sum(counts)} elements where {elements} were requested: every frame and eyelet "
-            "along it is the end of one"
+            + ("and every step of its section is the end of one" if rod.steps else "along it is the end of one")
         )
     arc_lengths, lengths, fractions, index = [stops[0.0]], list[Any](), [0.0], {0.0: 0}
     for a, b, count in zip(places[:-1], places[1:], counts, strict=True):

@@ -30,6 +30,7 @@ from pliant.rod.pcs import frames_on_segment
 from pliant.rod.pieces import Piece, PieceKind, PieceState, add_pieces
 from pliant.rod.properties import RodProperties
 from pliant.rod.stations import SectionState, note_sample
+from pliant.rod.steps import remark_steps
 from pliant.rod.strains import LABELS, Free
 from pliant.rod.stumpff import stumpff
 
@@ -136,12 +137,14 @@ class ArcModel(RodModelBase):
         build.name_frame(rod.name, node, placement)
         build.rod_stations(rod.name, [(node, placement)], [0.0])
         elements: list[Element] = []
+        ends = [k / self.sections for k in range(self.sections + 1)]
+        remark_steps(build, rod, ends)
         for k in range(self.sections):
-            frames = frames_on_segment(build, rod, k, self.sections)
+            frames = frames_on_segment(build, rod, k, ends)
             plans = [build.plan(motion, placement, (x, *arc.constants)) for x in (*frames.values(), 1.0)]
             element = build.element(node, plans)
             self._name(build, rod, element, arc, k)
-            section = rod.section((k + 0.5) / self.sections)
+            section = rod.mean_section(*ends[k : k + 2])
             x, y, z, _ = (length * i for i in section.rotary)
             constants = [*arc.constants, length * section.mass, (x + y) / 2, z]
             build.inertia(inertia, [(node, placement)], [element], constants)
@@ -161,10 +164,17 @@ class ArcModel(RodModelBase):
             build.coordinate(f"{rod.name}.{own}", element.q_at + j, element.v_at + j, arc.started[j], unit=unit)
         build.add_arc(rod.name, element.nodes[-1], arc.kind)
 
+    def _span(self, x: float) -> tuple[float, float]:
+        """Ends of the arc with its middle at fraction x of the length."""
+        return x - 0.5 / self.sections, x + 0.5 / self.sections
+
     def _add_forces(self, build: Build, rod: RodProperties, elements: Sequence[Element], arc: _Arc) -> None:
         length, fractions = rod.length / self.sections, [(k + 0.5) / self.sections for k in range(self.sections)]
         if self.stiffness is None and self.damping is None:
-            pieces = [Piece(at, arc.constants, length, x, rod.rest) for at, x in zip(elements, fractions, strict=True)]
+            pieces = [
+                Piece(at, arc.constants, length, x, rod.rest, self._span(x))
+                for at, x in zip(elements, fractions, strict=True)
+            ]
             add_pieces(build, rod, arc_piece(arc.kind), pieces, order=2, viscous=_is_viscous(rod))
             return
         force, state = direct_force(arc.kind, signals=rod.signals), direct_state(arc.kind)

@@ -128,7 +128,8 @@ def add_consistent_masses(build: Build, rod: RodProperties, stations: Mesh, plac
     written: dict[tuple[int, ...], tuple[Any, dict[str, Any]]] = {}
     for k, length in enumerate(stations.lengths):
         started = rod.curve.strains(*stations.arc_lengths[k : k + 2])
-        inside = [rod.section(stations.fraction(k, x)) for x in (*POINTS.tolist(), 0.5)]
+        ends = stations.fractions[k : k + 2]
+        inside = [*rod.carried_sections(POINTS.tolist(), WEIGHTS.tolist(), *ends), rod.mean_section(*ends)]
         key = tuple(map(id, (length, started, *inside)))  # elements of a uniform rod are equal, and created once
         if key not in written:
             # stored with the objects of the key, whose ids stay valid

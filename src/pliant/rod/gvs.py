@@ -7,6 +7,7 @@ The order of the polynomial is chosen per strain; `variable_strain.py` has the f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -15,10 +16,12 @@ from pliant.geometry import se3
 from pliant.language.base import Part, Problem, ValueOrPart
 from pliant.language.scalar import Scalar
 from pliant.rod.base import RodModelBase
-from pliant.rod.pcs import frames_on_segment
+from pliant.rod.pcs import element_lengths, frames_on_segment, mass_points
 from pliant.rod.pieces import Piece, add_pieces
 from pliant.rod.polynomial import gauss, lagrange
 from pliant.rod.properties import RodProperties, add_piece_of_mass
+from pliant.rod.section_law import joins_pieces
+from pliant.rod.steps import remark_steps
 from pliant.rod.strains import LABELS, Free, held_strains, is_zero, named
 from pliant.rod.variable_strain import StrainBasis, step_points, variable_strain_motion, variable_strain_point
 
@@ -132,31 +135,34 @@ rods:
         """Add the elements to the system."""
         orders = self._orders(rod.free)
         steps = self.steps or (max(*orders, 2) if any(orders) else 1)
-        points, weights = gauss(self.mass_points or max(orders) + 2)
-        length = rod.length / self.elements
+        ends = rod.division(self.elements)
+        lengths, arcs = element_lengths(rod, ends)
+        remark_steps(build, rod, ends)
         node, placement = rod.node, rod.placement
         build.name_frame(rod.name, node, placement)
         build.rod_stations(rod.name, [(node, placement)], [0.0])
-        every = [_FixedStrains(rod, rod.curve.shares(k * length, (k + 1) * length)) for k in range(self.elements)]
+        every = [_FixedStrains(rod, rod.curve.shares(begin, end)) for begin, end in pairwise(arcs)]
         basis = StrainBasis(rod.free, orders, not all(held.is_zero for held in every))
         motion = variable_strain_motion(basis, steps)
         pieces: list[Piece] = []
         for k, held in enumerate(every):
-            frames = frames_on_segment(build, rod, k, self.elements)
+            length = lengths[k]
+            mass = mass_points(rod, ends[k], ends[k + 1], self.mass_points or max(orders) + 2)
+            points = [point.inside for point in mass]
+            frames = frames_on_segment(build, rod, k, ends)
             plans = []
             for x in (*points, *frames.values(), 1.0):
                 at = [entry for y in step_points(steps) for entry in basis.at(x * y, held.at(x * y))]
                 plans.append(build.plan(motion, placement, (x * length / steps, *at)))
             element = build.element(node, plans)
             started = self._name(build, rod, element, basis, held, k)
-            for number, point, weight in zip(element.nodes, points, weights, strict=False):
-                x = (k + point) / self.elements
-                add_piece_of_mass(build, rod, number, se3.identity(), weight * length, x)
+            for number, point in zip(element.nodes, mass, strict=False):
+                add_piece_of_mass(build, rod, number, se3.identity(), point.weight * length, point.x, point.span)
             for number, frame in zip(element.nodes[len(points) :], frames, strict=False):
                 build.name_frame(f"{rod.name}.{frame}", number, se3.identity())
-            pieces += self._pieces(rod, element, basis, held, started, k)
-            ends = [(number, se3.identity()) for number in (*element.nodes[: len(points)], element.nodes[-1])]
-            build.rod_stations(rod.name, ends, [(k + x) / self.elements for x in (*points, 1.0)])
+            pieces += self._pieces(rod, element, basis, held, started, length, (ends[k], ends[k + 1]))
+            places = [(number, se3.identity()) for number in (*element.nodes[: len(points)], element.nodes[-1])]
+            build.rod_stations(rod.name, places, [*(point.x for point in mass), ends[k + 1]])
             node, placement = element.nodes[-1], se3.identity()
         build.name_frame(f"{rod.name}.tip", node, placement)
         shared = max(orders) + 2
@@ -183,14 +189,16 @@ rods:
         basis: StrainBasis,
         held: _FixedStrains,
         started: list[Any],
-        number: int,
+        length: Any,
+        span: tuple[float, float],
     ) -> Iterator[Piece]:
         """Points of an element: one more than required for a uniform rod with a linear law."""
-        length = rod.length / self.elements
-        for x, weight in zip(*gauss(max(basis.orders) + 2), strict=True):
+        # a law that joins all pieces has the same number of points in every element
+        split = not joins_pieces(rod.law)
+        for point in mass_points(rod, *span, max(basis.orders) + 2, split=split):
+            x = point.inside
             strain = rod.curve.straight or _strain(basis, started, x, held)
-            place = (number + x) / self.elements
-            yield Piece(element, basis.at(x, held.at(x)), weight * length, place, strain)
+            yield Piece(element, basis.at(x, held.at(x)), point.weight * length, point.x, strain)
 
 
 class _FixedStrains:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
 from pliant.rod.properties import RodProperties, add_piece_of_mass
+from pliant.rod.quadrature import gauss_between
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -36,18 +37,29 @@ def add_lumped_masses(
 
 def lumped_pieces(
     rod: RodProperties, nodes: Sequence[tuple[int, Pose]], arc_lengths: Sequence[Any], fractions: Sequence[float]
-) -> Iterator[tuple[int, Pose, Any, float]]:
-    """Short pieces of the rod that move with nodes: node, placement, length [m], fraction of the rod's length."""
+) -> Iterator[tuple[int, Pose, Any, float, tuple[float, float]]]:
+    """Short pieces of the rod that move with nodes: node, placement, length [m], fraction of the rod's length, and the ends of the
+    part without steps and kinks that two of them represent."""
     last = len(nodes) - 1
     for k, ((node, placement), here) in enumerate(zip(nodes, arc_lengths, strict=True)):
         if node == WORLD:
             continue
         before, after = max(k - 1, 0), min(k + 1, last)
+        begin, end = (_point(fractions[before], fractions[k], fractions[after], side) for side in (-1, 1))
+        parts = rod.parts(begin, end)
+        if len(parts) > 1:
+            first, last_arc = (_point(arc_lengths[before], here, arc_lengths[after], side) for side in (-1, 1))
+            for part in parts:
+                for x, weight in gauss_between(*part, 2):
+                    at = first + (x - begin) / (end - begin) * (last_arc - first)
+                    length = weight / (end - begin) * (last_arc - first)
+                    yield node, se3.compose(placement, rod.curve.relative(here, at)), length, x, part
+            continue
         half = (arc_lengths[after] - arc_lengths[before]) / 4
         for side in (-GAUSS, GAUSS):
             at = _point(arc_lengths[before], here, arc_lengths[after], side)
             x = _point(fractions[before], fractions[k], fractions[after], side)
-            yield node, se3.compose(placement, rod.curve.relative(here, at)), half, x
+            yield node, se3.compose(placement, rod.curve.relative(here, at)), half, x, (begin, end)
 
 
 def _point(before: Any, here: Any, after: Any, side: float) -> Any:

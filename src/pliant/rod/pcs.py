@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import casadi as ca
-import numpy as np
 from pydantic import Field
 
 from pliant.geometry import se3, so3
@@ -23,7 +24,9 @@ from pliant.rod.base import RodModelBase
 from pliant.rod.constant_strain import exponential, twist_slope
 from pliant.rod.pieces import Piece, add_pieces
 from pliant.rod.properties import RodProperties, add_piece_of_mass
+from pliant.rod.quadrature import gauss_between
 from pliant.rod.segments import held_values, name_strains, segment_motion, segment_piece
+from pliant.rod.steps import remark_steps
 from pliant.rod.strains import ALL, Free
 
 if TYPE_CHECKING:
@@ -52,28 +55,30 @@ class Pcs(RodModelBase):
 
     def apply(self, build: Build, rod: RodProperties) -> None:
         """Add the segments to the system."""
-        points, weights = np.polynomial.legendre.leggauss(self.mass_points)
-        points, weights = 0.5 * (points + 1), 0.5 * weights
-        length = rod.length / self.elements
+        ends = rod.division(self.elements)
+        lengths, arcs = element_lengths(rod, ends)
+        remark_steps(build, rod, ends)
         node, placement = rod.node, rod.placement
         build.name_frame(rod.name, node, placement)
         build.rod_stations(rod.name, [(node, placement)], [0.0])
-        every = [self._started(rod, k * length, (k + 1) * length) for k in range(self.elements)]
+        every = [self._started(rod, begin, end) for begin, end in pairwise(arcs)]
         pieces: list[Piece] = []
         for k, (started, held) in enumerate(zip(every, held_values(rod.free, every), strict=True)):
-            frames = frames_on_segment(build, rod, k, self.elements)
+            length, span = lengths[k], (ends[k], ends[k + 1])
+            mass = mass_points(rod, *span, self.mass_points)
+            points = [point.inside for point in mass]
+            frames = frames_on_segment(build, rod, k, ends)
             fractions = [*points, *frames.values(), 1.0]
             motion = strain_segment(self.map, rod.free, len(held))
             element = build.element(node, [build.plan(motion, placement, (length * x, *held)) for x in fractions])
             name_strains(build, rod, element, k + 1, started)
-            for number, point, weight in zip(element.nodes, points, weights, strict=False):
-                x = (k + point) / self.elements
-                add_piece_of_mass(build, rod, number, se3.identity(), weight * length, x)
+            for number, point in zip(element.nodes, mass, strict=False):
+                add_piece_of_mass(build, rod, number, se3.identity(), point.weight * length, point.x, point.span)
             for number, frame in zip(element.nodes[len(points) :], frames, strict=False):
                 build.name_frame(f"{rod.name}.{frame}", number, se3.identity())
-            pieces.append(Piece(element, held, length, (k + 0.5) / self.elements, started))
+            pieces.append(Piece(element, held, length, (ends[k] + ends[k + 1]) / 2, started, span))
             node, placement = element.nodes[-1], se3.identity()
-            build.rod_stations(rod.name, [(node, placement)], [(k + 1) / self.elements])
+            build.rod_stations(rod.name, [(node, placement)], [ends[k + 1]])
         build.name_frame(f"{rod.name}.tip", node, placement)
         add_pieces(build, rod, segment_piece(rod.free, len(pieces[0].shape)), pieces, order=2)
 
@@ -84,16 +89,51 @@ class Pcs(RodModelBase):
         return rod.curve.measured(begin, end, _published_strains)
 
 
-def frames_on_segment(build: Build, rod: RodProperties, segment: int, segments: int) -> dict[str, Any]:
-    """Named frames on a segment, as fractions of it.
+@dataclass(frozen=True)
+class MassPoint:
+    """A point of the mass of a segment: its fractions of the segment and of the rod, its weight as a fraction of the segment, and
+    the part of the rod that it represents with others."""
+
+    inside: float
+    x: float
+    weight: float
+    span: tuple[float, float]
+
+
+def mass_points(rod: RodProperties, begin: float, end: float, count: int, *, split: bool = True) -> list[MassPoint]:
+    """Gauss points of the mass between two fractions of the length, in each part without steps and kinks."""
+    parts, found = rod.parts(begin, end) if split else [(begin, end)], []
+    for first, last in parts:
+        a, b = ((x - begin) / (end - begin) for x in (first, last)) if len(parts) > 1 else (0.0, 1.0)
+        for inside, weight in gauss_between(a, b, count):
+            found.append(MassPoint(inside, begin + (end - begin) * inside, weight, (first, last)))
+    return found
+
+
+def element_lengths(rod: RodProperties, ends: Sequence[float]) -> tuple[list[Any], list[Any]]:
+    """Lengths of elements [m], the same object for equal ones, and arc lengths of their ends [m]."""
+    count = len(ends) - 1
+    if not rod.steps or ends == [k / count for k in range(count + 1)]:
+        length = rod.length / count
+        return [length] * count, [k * length for k in range(count + 1)]
+    return [(b - a) * rod.length for a, b in pairwise(ends)], [x * rod.length for x in ends]
+
+
+def frames_on_segment(build: Build, rod: RodProperties, segment: int, ends: Sequence[float]) -> dict[str, Any]:
+    """Named frames on a segment, as fractions of it; ends: of all segments, as fractions of the length.
 
     The segment of a frame is determined at the model's own parameter values; the fraction remains an expression.
     """
-    found = {}
+    found, segments = {}, len(ends) - 1
+    equal = not rod.steps or list(ends) == [k / segments for k in range(segments + 1)]
     for name, at in rod.attachments.items():
         # the ends of the rod are within round-off
-        if min(max(math.ceil(rod.places[name] * segments), 1), segments) == segment + 1:
-            fraction = at / rod.length * segments
+        place = rod.places[name]
+        number = math.ceil(place * segments) if equal else sum(1 for end in ends if end < place - ROUND_OFF)
+        if min(max(number, 1), segments) == segment + 1:
+            begin, end = ends[segment : segment + 2]
+            # multiplied by the number of equal segments, which is exact
+            fraction = at / rod.length * segments if equal else (at / rod.length - begin) / (end - begin) + segment
             found[name] = fraction - segment
             text = f"the frame '{name}' moves to another segment than in the model"
             for amount in (fraction - segment, segment + 1 - fraction):

@@ -64,6 +64,8 @@ class Piece:
     length: Any
     x: float
     started: Sequence[Any]
+    span: tuple[float, float] | None = None
+    """Fractions of the ends of a piece with constant strains."""
 
 
 def add_pieces(
@@ -79,13 +81,18 @@ def add_pieces(
     together = len(pieces) if joins_pieces(rod.law) else 1
     row = (points, len(pieces) // points) if joins_pieces(rod.law) else (1, 1)
     force = piece_force(kind, rod.law, viscous=viscous, signals=rod.signals, row=row)
+    numbers: dict[int, int] = {}
     for k in range(0, len(pieces), together):
         own = pieces[k : k + together]
-        constants = [x for one in own for x in (*one.shape, *rod.law_constants(one.length, one.x, one.started))]
+        constants = [
+            x for one in own for x in (*one.shape, *rod.law_constants(one.length, one.x, one.started, one.span))
+        ]
         at = own[0].element
         index = build.system.coordinate_force(force, at.q_at, at.v_at, constants, rod.actuation or 0, rod.name)
         for j, one in enumerate(own):
-            span = (k + j) // points if smooth else None
+            number = numbers.setdefault(id(one.element), len(numbers))
+            passed = sum(1 for step in rod.steps if step <= one.x)
+            span = number * (len(rod.steps) + 1) + passed if smooth else None
             note_sample(build, rod, one.x, index, piece_state(kind, rod.law, j, row), order=order, span=span)
 
 

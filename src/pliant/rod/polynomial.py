@@ -24,8 +24,10 @@ from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion, Part, Quaternion, Vector
 from pliant.motion.fields import Fields
 from pliant.rod.base import RodModelBase
+from pliant.rod.pcs import mass_points
 from pliant.rod.pieces import Piece, PieceKind, PieceState, add_pieces
 from pliant.rod.properties import RodProperties, add_piece_of_mass
+from pliant.rod.steps import remark_steps
 from pliant.rod.turn_limits import refuse_turn
 
 if TYPE_CHECKING:
@@ -62,14 +64,16 @@ class Polynomial(RodModelBase):
         """Add the rod's element to the system."""
         basis = Basis(self.order, perpendicular=self.map == "published")
         motion = polynomial_motion(basis.displacements, basis.order, self.orientation)
-        points, weights = gauss(self.mass_points or self.order + 3)
+        mass = mass_points(rod, 0.0, 1.0, self.mass_points or self.order + 3)
+        points = [point.x for point in mass]
         inner = {name: at for name, at in rod.attachments.items() if rod.places[name] > 0}
         places = [*points, *(at / rod.length for at in inner.values()), 1.0]
         plans = [build.plan(motion, rod.placement, (x * rod.length, *basis.values(x))) for x in places]
         element = build.element(rod.node, plans)
+        remark_steps(build, rod, [0.0, 1.0])
         started = self._name_coordinates(build, rod, element, basis)
-        for node, x, weight in zip(element.nodes, points, weights, strict=False):
-            add_piece_of_mass(build, rod, node, se3.identity(), weight * rod.length, x)
+        for node, point in zip(element.nodes, mass, strict=False):
+            add_piece_of_mass(build, rod, node, se3.identity(), point.weight * rod.length, point.x, point.span)
         self._add_elasticity(build, rod, element, basis, started)
         along = [(node, se3.identity()) for node in (*element.nodes[: len(points)], element.nodes[-1])]
         build.rod_stations(rod.name, [(rod.node, rod.placement), *along], [0.0, *points, 1.0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -13,6 +14,7 @@ from pliant.geometry import se3
 from pliant.geometry.se3 import Pose, scalars
 from pliant.rod.actuation import STEADY, VARYING
 from pliant.rod.curve import Curve, constant_strain
+from pliant.rod.quadrature import NEAR, divide, gauss_between, parts_between, product_weights
 from pliant.rod.section_law import Law, StrainFactors, constants_of
 from pliant.rod.strains import LABELS, Free
 from pliant.section.base import MaterialValues, OneSection, SectionProperties
@@ -106,6 +108,51 @@ class RodProperties:
             found = self._along(self.sections, x, lambda section: section(material).entries())
         return SectionProperties.from_entries(found).scaled(self.stiffness_factors)
 
+    @cached_property
+    def breaks(self) -> tuple[float, ...]:
+        """Fractions of the length between base and tip where a property has a step or a kink."""
+        every = sorted(s.x for along in (self.sections, self.materials, self.dampings, self.law_numbers) for s in along)
+        inside = [float(x) for x in every if NEAR < x < 1 - NEAR]
+        return tuple(x for k, x in enumerate(inside) if k == 0 or x - inside[k - 1] > NEAR)
+
+    @cached_property
+    def steps(self) -> tuple[float, ...]:
+        """Fractions of the length between base and tip where the section has a step."""
+        return tuple(float(a.x) for a, b in pairwise(self.sections) if b.x - a.x <= NEAR and NEAR < a.x < 1 - NEAR)
+
+    def division(self, elements: int) -> list[float]:
+        """Ends of elements as fractions of the length: equal elements, or with ends at steps of the section."""
+        return divide(self.steps, elements)
+
+    def parts(self, begin: float, end: float) -> list[tuple[float, float]]:
+        """Intervals of fractions without steps or kinks inside."""
+        return parts_between(self.breaks, begin, end)
+
+    def mean_section(self, begin: float, end: float) -> SectionProperties:
+        """Mean of the section's properties between two fractions of the length."""
+        parts = self.parts(begin, end)
+        if len(parts) == 1 and len(self.materials) <= 1:
+            return self.section((begin + end) / 2)
+        points = [point for part in parts for point in gauss_between(*part, 2)]
+        return self._summed([(x, weight / (end - begin)) for x, weight in points])
+
+    def _summed(self, points: Sequence[tuple[float, float]]) -> SectionProperties:
+        total = sum((w * ca.vertcat(*self.section(x).entries()) for x, w in points), ca.DM(0))
+        return SectionProperties.from_entries(scalars(total))
+
+    def carried_sections(
+        self, points: Sequence[float], weights: Sequence[float], begin: float, end: float
+    ) -> list[Any]:
+        """The section that each Gauss point of an interval represents: the one there, or, across steps and kinks, the one with
+        which sums over the points have the exact mass and first moment. points, weights: on [0, 1]."""
+        parts, places = self.parts(begin, end), [begin + (end - begin) * x for x in points]
+        if len(parts) == 1:
+            return [self.section(x) for x in places]
+        found = [entry for part in parts for entry in product_weights(places, *part)]
+        return [
+            self._summed([(x, own[k] / (weights[k] * (end - begin))) for x, own in found]) for k in range(len(places))
+        ]
+
     # Expressions of a rod with hundreds of pieces take seconds to create, so common ones are created once.
 
     @cached_property
@@ -132,12 +179,20 @@ class RodProperties:
         stiffness = self.section(x).stiffness
         return tuple(c + self.stiffness_damping * k for c, k in zip(own, stiffness, strict=True))
 
-    def law_constants(self, length: Any, x: float, started: Sequence[Any]) -> list[Any]:
+    def law_constants(
+        self, length: Any, x: float, started: Sequence[Any], span: tuple[float, float] | None = None
+    ) -> list[Any]:
         """Constants of the section law for a piece of rod of this length around fraction x.
 
         `started`: the six initial strains of the piece as measured by the map of the model. They are the stress-free strains if
         the rod is initially stress-free; a model is then exactly at rest for any map.
+
+        span: of a piece with constant strains, the fractions of its ends; with steps or kinks inside, its stiffness is the mean.
         """
+        if span is not None and len(parts := self.parts(*span)) > 1:
+            points = [point for part in parts for point in gauss_between(*part, 2)]
+            whole = span[1] - span[0]
+            return scalars(sum(w / whole * ca.vertcat(*self._law_constants(length, x, started)) for x, w in points))
         uniform = len(self.sections) == 1 and all(
             len(x) <= 1 for x in (self.materials, self.dampings, self.law_numbers)
         )
@@ -288,10 +343,19 @@ def _material(material: Material, build: Build) -> tuple[Any, Any, Any]:
     return E, E / (2 * (1 + value(material.poissons_ratio))), value(material.density)
 
 
-def add_piece_of_mass(build: Build, rod: RodProperties, node: int, placement: Pose, length: Any, x: float) -> None:
+def add_piece_of_mass(
+    build: Build,
+    rod: RodProperties,
+    node: int,
+    placement: Pose,
+    length: Any,
+    x: float,
+    span: tuple[float, float] | None = None,
+) -> None:
     """Add the mass of a piece of rod to a node, with the section at fraction x of the length.
 
-    The piece is short and located at `placement` on the node. Distributed loads act on the same pieces.
+    The piece is short and located at `placement` on the node. Distributed loads act on the same pieces; those of one `span` of
+    fractions together represent it.
     """
     section = rod.section(x)
     mass, I_x, I_y, I_z, I_xy = scalars(length * ca.vertcat(section.mass, *section.rotary))
@@ -300,4 +364,4 @@ def add_piece_of_mass(build: Build, rod: RodProperties, node: int, placement: Po
     else:
         inertia = ca.blockcat([[I_x, I_xy, 0], [I_xy, I_y, 0], [0, 0, I_z]])
         build.system.mass(node, mass, ca.DM.zeros(3), inertia, placement)
-    build.rod_piece(rod.name, node, placement, length, x)
+    build.rod_piece(rod.name, node, placement, length, x, span)

@@ -26,6 +26,7 @@ from pliant.rod.pieces import Piece, add_pieces
 from pliant.rod.properties import RodProperties
 from pliant.rod.segments import held_values, name_strains, segment_motion, segment_piece
 from pliant.rod.stations import SectionState
+from pliant.rod.steps import remark_steps
 from pliant.rod.strains import ALL, Free
 from pliant.rod.turn_limits import limit_turns
 
@@ -59,14 +60,16 @@ class PseudoRigid(RodModelBase):
         every = [self._started(rod, k * length, (k + 1) * length) for k in range(self.elements)]
         for k, (started, held) in enumerate(zip(every, held_values(rod.free, every), strict=True)):
             node, placement = nodes[-1]
+            span = (k / self.elements, (k + 1) / self.elements)
             motion = link_joint(self.map, rod.free, len(held))
             element = build.element(node, [build.plan(motion, placement, (length, *held))])
             name_strains(build, rod, element, k + 1, started)
-            pieces.append(Piece(element, held, length, (k + 0.5) / self.elements, started))
+            pieces.append(Piece(element, held, length, (k + 0.5) / self.elements, started, span))
             nodes.append((element.nodes[0], se3.identity()))
         add_pieces(build, rod, segment_piece(rod.free, len(pieces[0].shape), at_joint), pieces, order=2)
         fractions = [k / self.elements for k in range(self.elements + 1)]
         arc_lengths = [k * length for k in range(self.elements + 1)]
+        remark_steps(build, rod, fractions)
         add_lumped_masses(build, rod, nodes, arc_lengths, fractions)
         build.rod_stations(rod.name, nodes, fractions)
         limit_turns(build, rod, nodes, arc_lengths, math.pi / 2, "use more elements")

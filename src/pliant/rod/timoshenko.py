@@ -156,7 +156,9 @@ rods:
         for k in range(len(elements)):
             first = elements[max(k - 1, 0)]
             force = element_force(plane_of(rod.free), self.shear, clamped=k == 0, signals=rod.signals)
-            law = rod.law_constants(stations.lengths[k], stations.fraction(k, 0.5), (0,) * 6)
+            law = rod.law_constants(
+                stations.lengths[k], stations.fraction(k, 0.5), (0,) * 6, stations.fractions[k : k + 2]
+            )
             index = build.system.coordinate_force(force, first.q_at, first.v_at, law, rod.actuation or 0, rod.name)
             exact = self.shear == "exact"
             for side in (-GAUSS, 0.0, GAUSS) if exact else (0.0,):
@@ -173,15 +175,15 @@ rods:
         for k in range(len(elements)):
             length = stations.lengths[k]
             if self.mass == "lumped":
-                section = rod.section(stations.fraction(k, 0.5))
+                section = rod.mean_section(*stations.fractions[k : k + 2])
                 inertia = _matrix([turning * length / 2 * x for x in section.rotary])
                 for node, place in places[k : k + 2]:
                     if node:
                         build.system.mass(node, length / 2 * section.mass, ca.DM.zeros(3), inertia, place)
                 continue
             points = {}
-            for i, (x, weight) in enumerate(zip(GAUSS_POINTS, GAUSS_WEIGHTS, strict=True)):
-                section = rod.section(stations.fraction(k, x))
+            inside = rod.carried_sections(GAUSS_POINTS, GAUSS_WEIGHTS, *stations.fractions[k : k + 2])
+            for i, (section, weight) in enumerate(zip(inside, GAUSS_WEIGHTS, strict=True)):
                 inertias = (section.mass, *(turning * j for j in section.rotary))
                 points[f"point_{i}"] = [weight * length * inertia for inertia in inertias]
             constants = MASS.write(length=length, start=stations.arc_lengths[k], **points)
