@@ -54,6 +54,10 @@ class Mesh:
     fractions: tuple[float, ...]
     frames: dict[str, int]
 
+    def span(self, k: int) -> tuple[float, float]:
+        """Fractions of the ends of the element from section k to the next."""
+        return self.fractions[k], self.fractions[k + 1]
+
     def fraction(self, k: int, x: float) -> float:
         """Fraction of the rod at fraction x of the element from section k to the next."""
         return self.fractions[k] + x * (self.fractions[k + 1] - self.fractions[k])

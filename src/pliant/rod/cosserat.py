@@ -88,10 +88,7 @@ rods:
         for k, ((_, end_a), (_, end_b)) in enumerate(pairwise(places)):
             begin, end = stations.arc_lengths[k : k + 2]
             law = rod.law_constants(
-                stations.lengths[k],
-                stations.fraction(k, 0.5),
-                self._started(rod, begin, end),
-                stations.fractions[k : k + 2],
+                stations.lengths[k], stations.fraction(k, 0.5), self._started(rod, begin, end), stations.span(k)
             )
             every.append([*build.pose_entries(end_a), *build.pose_entries(end_b), *law])
         force = partial(element_force, self.map, rod.law, signals=rod.signals)

@@ -156,9 +156,7 @@ rods:
         for k in range(len(elements)):
             first = elements[max(k - 1, 0)]
             force = element_force(plane_of(rod.free), self.shear, clamped=k == 0, signals=rod.signals)
-            law = rod.law_constants(
-                stations.lengths[k], stations.fraction(k, 0.5), (0,) * 6, stations.fractions[k : k + 2]
-            )
+            law = rod.law_constants(stations.lengths[k], stations.fraction(k, 0.5), (0,) * 6, stations.span(k))
             index = build.system.coordinate_force(force, first.q_at, first.v_at, law, rod.actuation or 0, rod.name)
             exact = self.shear == "exact"
             for side in (-GAUSS, 0.0, GAUSS) if exact else (0.0,):
@@ -175,14 +173,14 @@ rods:
         for k in range(len(elements)):
             length = stations.lengths[k]
             if self.mass == "lumped":
-                section = rod.mean_section(*stations.fractions[k : k + 2])
+                section = rod.mean_section(*stations.span(k))
                 inertia = _matrix([turning * length / 2 * x for x in section.rotary])
                 for node, place in places[k : k + 2]:
                     if node:
                         build.system.mass(node, length / 2 * section.mass, ca.DM.zeros(3), inertia, place)
                 continue
             points = {}
-            inside = rod.carried_sections(GAUSS_POINTS, GAUSS_WEIGHTS, *stations.fractions[k : k + 2])
+            inside = rod.carried_sections(GAUSS_POINTS.tolist(), GAUSS_WEIGHTS.tolist(), *stations.span(k))
             for i, (section, weight) in enumerate(zip(inside, GAUSS_WEIGHTS, strict=True)):
                 inertias = (section.mass, *(turning * j for j in section.rotary))
                 points[f"point_{i}"] = [weight * length * inertia for inertia in inertias]
