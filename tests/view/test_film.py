@@ -12,6 +12,7 @@ from PIL import Image, ImageSequence
 
 import pliant
 from pliant.cli import run as command
+from pliant.language.arguments import ArgumentError
 from pliant.view.film import _gif
 
 
@@ -90,4 +91,16 @@ def test_what_is_missing_is_said(saved, tmp_path, capsys, monkeypatch):
         assert words in capsys.readouterr().err
     assert command(["film", str(saved), str(tmp_path / "run.gif"), "--speed", "0.001"]) == 2
     assert "more than 3000" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["fps", "speed"])
+@pytest.mark.parametrize("value", [0, -1, float("nan")])
+def test_rates_that_are_not_positive_are_refused(tmp_path, capsys, saved, name, value):
+    eqs = pliant.derive("four_bar")
+    run = pliant.simulate(eqs, 0.1, save_every=0.05)
+    with pytest.raises(ArgumentError, match=f"{name} must be a positive number"):
+        pliant.film(eqs, run, tmp_path / "run.gif", **{name: value})
+    assert command(["film", str(saved), str(tmp_path / "run.gif"), f"--{name}={value}"]) == 2
+    assert f"--{name} must be at" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
