@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsFloat
 
 import numpy as np
@@ -11,6 +13,7 @@ import scipy
 
 from pliant.equations.contacts import Contacts
 from pliant.equations.core import check_names
+from pliant.equations.time_loop import TimeLoop
 from pliant.equations.workspace import EvaluationError, check
 from pliant.language.arguments import ArgumentError, choice
 from pliant.language.message_text import describe
@@ -26,6 +29,11 @@ SHORTEST, TIMES = 1e-6, 3
 """An event that occurs this many times in succession within this fraction of the run accumulates: the run cannot proceed."""
 MOST_NOTES = 20
 """Number of times of an event that are recorded individually."""
+INSIDE = (1e-4, 0.02, 0.15, 0.35, 0.5, 0.65, 0.85, 0.98, 0.9999)
+"""Fractions of a step at which values are also computed: a value can pass through zero twice in a step. Those next to its ends
+show in which direction the value leaves and arrives, hence extrema close to the ends of long steps."""
+DEEPER = 4.0
+"""An extremum is searched for if this many times the depth of the parabola through three values reaches zero."""
 FINEST = 20
 """Number of subdivisions of a step in which a function that is zero at its start is searched for a crossing."""
 
@@ -174,7 +182,8 @@ class EventMonitor:
             return ""
         now = self._now(run.t, _place(run), "the value of an event")
         values = [self._value(event, now) for event in self.events]
-        hits = [hit for i, new in enumerate(values) if (hit := self._hit(i, new, run)) is not None]
+        inside = self._inside(run)
+        hits = [hit for i, new in enumerate(values) for hit in self._hits(i, new, run, inside)]
         hits.sort(key=lambda hit: hit.t)
         acting = [hit.t for hit in hits if self.events[hit.index].stops or self.events[hit.index].then]
         until = acting[0] + 1e-12 * max(abs(run.t), run.t - self.before[0]) if acting else np.inf
@@ -198,28 +207,102 @@ class EventMonitor:
             stop = stop or (event.name if event.stops else "")
         return stop
 
-    def _hit(self, index: int, new: float, run: Any) -> _Hit | None:
-        """The crossing of an event in the last step, if there is one; `new`: its value at the end."""
+    def _inside(self, run: Any) -> dict[float, _StepState]:
+        """States within the last step, by time: those of the method's interpolation."""
+        t0, span = self.before[0], run.t - self.before[0]
+        times = np.array([t0 + x * span for x in INSIDE])
+        if not np.all(np.diff([t0, *times, run.t]) > 1e-14 * abs(run.t)):
+            return {}
+        trial = self._repeat(run.t, times)
+        if trial.sampled < len(times):
+            return {}
+        contacts = trial.sample_contacts
+        return {
+            float(t): _StepState(trial.sample_q[k].copy(), trial.sample_v[k].copy(), contacts.sample(k))
+            for k, t in enumerate(times)
+        }
+
+    def _hits(self, index: int, new: float, run: Any, inside: dict[float, _StepState]) -> list[_Hit]:
+        """The crossings of an event in the last step, in order of time; `new`: its value at the end, `inside`: states within."""
         event, old, rest = self.events[index], self.values[index], self.rests[index]
         states = {self.before[0]: self.before[1], run.t: _place(run)}
-        begin = self.before[0]
+        nodes = [(t, value) for t, place in inside.items() if (value := self._try(event, t, place)) is not None]
+        nodes.append((run.t, new))
         if abs(old) > rest:
-            if not event.passed(old, new):
-                return None
+            nodes.insert(0, (self.before[0], old))
         else:  # it begins at zero: find its first sign
-            if not (event.passed(1.0, new) or event.passed(-1.0, new)):
-                return None
-            for k in range(1, FINEST + 1):
-                begin = self.before[0] + (run.t - self.before[0]) * 0.25**k
-                there = self._value_at(event, begin, states)
-                if abs(there) > rest and event.passed(there, new):
-                    break
-            else:
-                return None
-            if not self._leaves(event, begin, rest, states):
-                return None
-        root, found = self._locate(event, begin, run.t, states)
-        return _Hit(root, states[root], abs(found), index)
+            first = self._first_sign(event, rest, nodes[0], states)
+            nodes = [*([first] if first else []), *(node for node in nodes if abs(node[1]) > rest or node[0] == run.t)]
+        found: list[_Hit] = []
+        for a, b in pairwise(self._with_extrema(event, nodes, states)):
+            if event.passed(a[1], b[1]):
+                # interpolated values differ slightly from those of integration, which the crossing is located with
+                begin, end = (self._value_at(event, t, states) for t in (a[0], b[0]))
+                if event.passed(begin, end):
+                    root, left = self._locate(event, a[0], b[0], states)
+                    found.append(_Hit(root, states[root], abs(left), index))
+        if not found and abs(old) > rest and event.passed(old, new):
+            root, left = self._locate(event, self.before[0], run.t, states)
+            found.append(_Hit(root, states[root], abs(left), index))
+        return found
+
+    def _first_sign(
+        self, event: Event, rest: float, node: tuple[float, float], states: dict[float, _StepState]
+    ) -> tuple[float, float] | None:
+        """A time and value shortly after the start of the step, where the value is zero, of the sign opposite to that at a node
+        if it really has this sign first."""
+        t, new = node
+        if not (event.passed(1.0, new) or event.passed(-1.0, new)):
+            return None
+        for k in range(1, FINEST + 1):
+            begin = self.before[0] + (t - self.before[0]) * 0.25**k
+            there = self._value_at(event, begin, states)
+            if abs(there) > rest and event.passed(there, new):
+                return (begin, there) if self._leaves(event, begin, rest, states) else None
+        return None
+
+    def _with_extrema(
+        self, event: Event, nodes: list[tuple[float, float]], states: dict[float, _StepState]
+    ) -> list[tuple[float, float]]:
+        """Times and values, with the extrema beyond zero that lie between values of one sign."""
+        found = list(nodes)
+        for a, b, c in zip(nodes, nodes[1:], nodes[2:], strict=False):
+            sign = float(np.sign(b[1]))
+            same = sign != 0 and sign * a[1] > 0 and sign * c[1] > 0
+            if not same or not (sign * b[1] <= sign * a[1] and sign * b[1] <= sign * c[1]):
+                continue
+            if sign * b[1] - DEEPER * _depth(a, b, c) > 0:
+                continue
+            extremum = self._extremum(event, sign, a[0], c[0], states)
+            if sign * extremum[1] <= 0:
+                found.append(extremum)
+        return sorted(found)
+
+    def _extremum(
+        self, event: Event, sign: float, begin: float, end: float, states: dict[float, _StepState]
+    ) -> tuple[float, float]:
+        """The time and value of the extremum toward zero between two times; a value beyond zero ends the search."""
+        best = begin, np.inf
+
+        def value(t: float) -> float:
+            nonlocal best
+            found = sign * self._value_at(event, float(t), states)
+            best = min(best, (float(t), found), key=lambda item: item[1])
+            if found < 0:
+                raise StopIteration
+            return found
+
+        with suppress(StopIteration):
+            options = {"xatol": 1e-8 * (end - begin), "maxiter": 60}
+            scipy.optimize.minimize_scalar(value, bounds=(begin, end), method="bounded", options=options)
+        return best[0], sign * best[1]
+
+    def _try(self, event: Event, t: float, place: _StepState) -> float | None:
+        """The value in an interpolated state; None if it has none there."""
+        try:
+            return self._value(event, self._now(t, place, "the value of an event"))
+        except (ArgumentError, EvaluationError):
+            return None
 
     def _leaves(self, event: Event, t: float, rest: float, states: dict[float, _StepState]) -> bool:
         """Whether the value, zero at the start of the step, has really changed sign until t, not just by round-off: it then grows
@@ -231,18 +314,23 @@ class EventMonitor:
     def _value_at(self, event: Event, t: float, states: dict[float, _StepState]) -> float:
         """The value at a time in the last step, by integration from its start; the state is added to `states`."""
         if t not in states:
-            job, (t0, (q0, v0, contacts)) = self.job, self.before
-            trial = make_run(job.bound.with_contacts(contacts.rows), job.method)
-            longest = t - t0 if job.in_given_steps or not job.method.step else job.method.step
-            trial.configure(
-                t=t0, q=q0, v=v0, stops=np.array([t]), samples=np.array([t]), step=min(longest, t - t0),
-                fixed=job.method.fixed or job.in_given_steps, rtol=job.method.relative_tolerance,
-                atol=job.method.absolute_tolerance, max_step=t - t0,
-            )  # fmt: skip
-            trial.start()
-            trial.advance(100000)
+            trial = self._repeat(t, np.array([t]))
             states[t] = _place(trial)
         return self._value(event, self._now(t, states[t], "the value of an event"))
+
+    def _repeat(self, t: float, samples: np.ndarray) -> TimeLoop:
+        """The run from the start of the last step to a time within it, with samples."""
+        job, (t0, (q0, v0, contacts)) = self.job, self.before
+        trial = make_run(job.bound.with_contacts(contacts.rows), job.method)
+        longest = t - t0 if job.in_given_steps or not job.method.step else job.method.step
+        trial.configure(
+            t=t0, q=q0, v=v0, stops=np.array([t]), samples=samples, step=min(longest, t - t0),
+            fixed=job.method.fixed or job.in_given_steps, rtol=job.method.relative_tolerance,
+            atol=job.method.absolute_tolerance, max_step=t - t0,
+        )  # fmt: skip
+        trial.start()
+        trial.advance(100000)
+        return trial
 
     def _locate(self, event: Event, begin: float, end: float, states: dict[float, _StepState]) -> tuple[float, float]:
         """The crossing between two times at which the value has opposite signs, and the value there."""
@@ -295,3 +383,11 @@ class EventMonitor:
 def _place(run: Any) -> _StepState:
     """The current state of a run."""
     return _StepState(run.q.copy(), run.v.copy(), run.contacts)
+
+
+def _depth(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
+    """How far the extremum of the parabola through three points lies beyond the value at the middle one."""
+    left, right = (b[1] - a[1]) / (b[0] - a[0]), (c[1] - b[1]) / (c[0] - b[0])
+    curvature = (right - left) / (c[0] - a[0])
+    slope = left + curvature * (b[0] - a[0])
+    return abs(0.25 * slope * slope / curvature) if curvature else 0.0
