@@ -126,7 +126,7 @@ class ExtendedKalman:
         """The predicted state at a later time [s], with constant inputs."""
         q, v = self.state
         bound = self.equations.at(inputs=inputs, parameters=self.parameters).binding
-        switching = self.equations.model.switch_times(bound.parameters).size
+        switching = self.equations.model.switch_times(bound.parameters, t, end).size
         if bound.m or bound.series or switching or self.equations.model.motion_inputs:
             run = simulate(
                 self.equations, end, begin=t, start=self.state, inputs=inputs, parameters=self.parameters,

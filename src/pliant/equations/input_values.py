@@ -15,7 +15,8 @@ from pliant.language.message_text import describe
 from pliant.language.syntax import ExpressionError, Node, parse, symbols
 from pliant.language.value_checks import wrong_dimension
 from pliant.model.model import SI_HINT, Model
-from pliant.model.signals import switch_times
+from pliant.model.signals import switch_states, switch_times
+from pliant.model.switching import located
 from pliant.model.time_series import TimeSeries, interpolated, sampled
 
 if TYPE_CHECKING:
@@ -132,8 +133,13 @@ def _text(
     function = ca.Function("input", [t], [expression])
     if TIME not in symbols(node):
         return number(where, float(function(0.0)))
-    jumps = [float(ca.DM(x)) for x in switch_times(node, values, set(model.input_names))]
-    return _over_span(lambda time: float(function(time)), name, span, jumps)
+    jumps = np.array([float(ca.DM(x)) for x in switch_times(node, values, set(model.input_names))])
+    states = [*switch_states(node, values, set(model.input_names), t)]
+    if states and span is not None:
+        state = ca.Function("states", [t], [ca.densify(ca.vertcat(*states))])
+        found = located(lambda times: np.asarray(state(times[None])), jumps[np.isfinite(jumps)], *span)
+        jumps = np.concatenate([jumps, found])
+    return _over_span(lambda time: float(function(time)), name, span, jumps.tolist())
 
 
 def names_in(text: str) -> set[str]:

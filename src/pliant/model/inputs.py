@@ -13,7 +13,7 @@ from pliant.language.arguments import ArgumentError
 from pliant.language.environment import Environment, to_node
 from pliant.language.scalar import Scalar
 from pliant.language.source import FileProblem
-from pliant.model.signals import SignalTable, switch_times
+from pliant.model.signals import SignalTable, switch_states, switch_times
 from pliant.model.time_series import TimeSeries, interpolated
 
 HELD, EXPRESSION, SERIES = 0, 1, 2
@@ -47,19 +47,21 @@ class TimeInput:
 
     expression: Any = None
     switches: tuple[Any, ...] = ()
+    states: tuple[Any, ...] = ()
     series: TimeSeries | None = None
 
 
 def plan_inputs(
     definitions: Mapping[str, Any], environment: Environment, signals: SignalTable, parameters: Any
-) -> tuple[InputPlan, list[Any]]:
-    """How each input parameter varies, and all times (expressions of parameters) at which something may jump."""
+) -> tuple[InputPlan, list[Any], list[Any]]:
+    """How each input parameter varies, all times (expressions of parameters) at which something may jump, and integers (expressions
+    of parameters and time) that change where something else may."""
     t = signals.t
     kinds: list[int] = []
     series_index: list[int] = []
     table: list[TimeSeries] = []
     expressions: list[Any] = []
-    switches = list(signals.switch_times)
+    switches, states = list(signals.switch_times), list(signals.switch_states)
     for name in signals.inputs:
         if name not in definitions:
             kinds.append(HELD)
@@ -68,6 +70,7 @@ def plan_inputs(
             continue
         found = _time_input(definitions[name], environment, set(signals.inputs), t)
         switches.extend(found.switches)
+        states.extend(found.states)
         if found.series is not None:
             kinds.append(SERIES)
             series_index.append(len(table))
@@ -85,7 +88,7 @@ def plan_inputs(
         outputs = [ca.densify(x) for x in (u, rate, acceleration)]
         function = ca.Function("inputs", [t, parameters], outputs)
     plan = InputPlan(tuple(kinds), tuple(series_index), tuple(table), function, signals.function(), parameters.numel())
-    return plan, switches
+    return plan, switches, states
 
 
 def _time_input(definition: Any, environment: Environment, inputs: set[str], t: Any) -> TimeInput:
@@ -106,16 +109,22 @@ def _time_input(definition: Any, environment: Environment, inputs: set[str], t: 
     if isinstance(definition, PiecewiseInput):
         pieces = definition.piecewise
         expression: Any = environment.signal(pieces[-1].value, t)
-        switches = list(switch_times(to_node(pieces[-1].value), environment.values, inputs))
+        nodes = [to_node(piece.value) for piece in pieces]
+        switches = [x for node in nodes for x in switch_times(node, environment.values, inputs)]
+        states = [x for node in nodes for x in switch_states(node, environment.values, inputs, t)]
         for piece in reversed(pieces[:-1]):
             until = value(piece.until)  # type: ignore[arg-type]
             expression = ca.if_else(t < until, environment.signal(piece.value, t), expression)
-            switches += [until, *switch_times(to_node(piece.value), environment.values, inputs)]
-        return TimeInput(expression, tuple(switches))
+            switches.append(until)
+        return TimeInput(expression, tuple(switches), tuple(states))
     if isinstance(definition, SeriesInput):
         return TimeInput(series=recorded(definition, environment.value))
     node = to_node(definition)
-    return TimeInput(environment.signal(definition, t), tuple(switch_times(node, environment.values, inputs)))
+    return TimeInput(
+        environment.signal(definition, t),
+        tuple(switch_times(node, environment.values, inputs)),
+        tuple(switch_states(node, environment.values, inputs, t)),
+    )
 
 
 def recorded(given: SeriesInput, value: Callable[[Scalar], float]) -> TimeSeries:

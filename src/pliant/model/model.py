@@ -28,6 +28,7 @@ from pliant.model.entries import ArcEntry, CarriedNode, CoordinateEntry, Require
 from pliant.model.inputs import InputPlan, plan_inputs
 from pliant.model.joints import add_joint, tie_coordinates
 from pliant.model.signals import PrescribedPosition
+from pliant.model.switching import located
 from pliant.model.system import PartContributions, System
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Model:
         environment: evaluates the model's values.
         initial: `parameters -> (q, v)` at the start.
         switches: `parameters -> times` at which inputs or signals may jump [s].
+        states: `(t, parameters) -> integers` that change where inputs or signals may jump otherwise.
         link_forces, load_forces, coordinate_forces: index of the force of each link, load and coordinate.
         routes: index of the line of each tendon.
         contact_shapes: indices of the shapes of all parts that can touch.
@@ -89,6 +91,7 @@ class Model:
     environment: Environment
     initial: ca.Function
     switches: ca.Function
+    states: ca.Function
     link_forces: Mapping[str, int]
     load_forces: Mapping[str, int]
     routes: Mapping[str, int]
@@ -219,15 +222,22 @@ class Model:
         own = np.array([float(self.environment.values[name]) for name in self.parameter_names])
         return own, {name: i for i, name in enumerate(self.parameter_names)}
 
-    def switch_times(self, parameters: np.ndarray) -> np.ndarray:
-        """Times at which inputs or signals may jump [s], at these values of the parameters."""
-        if not self._has_switches:
-            return np.zeros(0)
-        return np.asarray(self.switches(parameters), dtype=float).ravel()
+    def switch_times(self, parameters: np.ndarray, begin: float, end: float) -> np.ndarray:
+        """Times at which inputs or signals may jump [s], at these values of the parameters; those of conditions that are not linear
+        in t are located between `begin` and `end`."""
+        linear = np.asarray(self.switches(parameters), dtype=float).ravel() if self._has_switches else np.zeros(0)
+        if not self._has_states:
+            return linear
+        found = located(lambda t: np.asarray(self.states(t[None], parameters)), linear[np.isfinite(linear)], begin, end)
+        return np.concatenate([linear, found])
 
     @cached_property
     def _has_switches(self) -> bool:
         return bool(self.switches.numel_out(0))
+
+    @cached_property
+    def _has_states(self) -> bool:
+        return bool(self.states.numel_out(0))
 
     def environment_with(self, values: Mapping[str, float]) -> Environment:
         """The model's values with changes of its parameters by name."""
@@ -321,7 +331,7 @@ def compile_model(
     prepared = {name: output.prepare(build) for name, output in flat.outputs.items()}
     frames = _frames(build)
     system, q, v = build.finish()
-    plan, switches = plan_inputs(flat.inputs, build.environment, build.signals, build.parameters)
+    plan, switches, states = plan_inputs(flat.inputs, build.environment, build.signals, build.parameters)
     times = ca.vertcat(*switches) if switches else ca.SX(0, 1)
     required, requirements = build.requirements()
     environment = Environment(flat)
@@ -335,6 +345,7 @@ def compile_model(
         environment=environment,
         initial=ca.Function("initial", [build.parameters], [ca.densify(ca.SX(q)), ca.densify(ca.SX(v))]),
         switches=ca.Function("switches", [build.parameters], [ca.SX(times)]),
+        states=ca.Function("states", [build.signals.t, build.parameters], [ca.densify(ca.SX(ca.vertcat(*states)))]),
         link_forces=build.link_forces,
         load_forces=build.load_forces,
         routes=build.routes,

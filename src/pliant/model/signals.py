@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import casadi as ca
@@ -39,6 +40,7 @@ class SignalTable:
         self._environment, self._parameters = environment, parameters
         self._expressions: list[Any] = []
         self.switch_times: list[Any] = []
+        self.switch_states: list[Any] = []
         self.followed: list[PrescribedPosition] = []
 
     def add(self, scalar: Scalar) -> None:
@@ -47,7 +49,9 @@ class SignalTable:
 
     def expression(self, scalar: Scalar) -> Any:
         """A signal as an expression of time, inputs and parameters; its switch times are recorded."""
-        self.switch_times.extend(switch_times(to_node(scalar), self._environment.values, set(self.inputs)))
+        node, values, inputs = to_node(scalar), self._environment.values, set(self.inputs)
+        self.switch_times.extend(switch_times(node, values, inputs))
+        self.switch_states.extend(switch_states(node, values, inputs, self.t))
         return ca.SX(self._environment.signal(scalar, self.t))
 
     def add_expression(self, expression: Any) -> None:
@@ -95,22 +99,56 @@ def total_derivative(x: Any, t: Any, u: Any, du: Any, u_rate: Any, du_rate: Any)
 
 
 def switch_times(node: Node, values: Mapping[str, Any], inputs: set[str]) -> Iterator[Any]:
-    """Times at which an expression may have a jump or a kink: where `t` is compared with a value, or at steps.
+    """Times at which an expression may jump or have a kink: where conditions linear in `t` change (`t < 1 s`, `step(2*t - delay)`).
 
-    Only conditions linear in `t` are found (`t < 1 s`, `step(2*t - delay)`); others are left to the step control.
+    Others are `switch_states`.
     """
-    difference: Node | None = None
-    if isinstance(node, Binary) and node.operator in COMPARISONS:
-        difference = Binary("-", node.left, node.right)
-    elif isinstance(node, Call) and node.function in ("step", "abs", "sign"):
-        difference = node.arguments[0]
-    elif isinstance(node, Call) and node.function in ("min", "max") and len(node.arguments) == 2:
-        difference = Binary("-", node.arguments[0], node.arguments[1])
-    if difference is not None and "t" in symbols(difference) and not symbols(difference) & inputs:
-        t = ca.SX.sym("t")
-        expression = ca.SX(evaluate(difference, {**values, "t": t}))
-        slope = ca.jacobian(expression, t)
+    t = ca.SX.sym("t")
+    for expression, slope in _differences(node, values, inputs, t):
         if not ca.depends_on(slope, t):
             yield -ca.substitute(expression, t, ca.SX(0)) / slope
+
+
+def switch_states(node: Node, values: Mapping[str, Any], inputs: set[str], t: Any) -> Iterator[Any]:
+    """Integers that change with `t` where an expression may have a jump or a kink, other than at its `switch_times`.
+
+    Those that others depend on come first.
+    """
     for child in children(node):
-        yield from switch_times(child, values, inputs)
+        yield from switch_states(child, values, inputs, t)
+    if isinstance(node, Call) and node.function == "floor" and _is_of_time(node, inputs):
+        yield ca.SX(evaluate(node, {**values, "t": t}))
+    for expression, slope in _differences(node, values, inputs, t, deep=False):
+        if ca.depends_on(slope, t) or _has_floor(node):
+            yield expression >= 0
+
+
+def _is_of_time(node: Node, inputs: set[str]) -> bool:
+    return "t" in symbols(node) and not symbols(node) & inputs
+
+
+def _has_floor(node: Node) -> bool:
+    return (isinstance(node, Call) and node.function in PIECEWISE) or any(_has_floor(x) for x in children(node))
+
+
+PIECEWISE = ("floor", "sign", "step", "if", "abs", "min", "max")
+"""Functions whose derivative does not show that they are not linear."""
+
+
+def _differences(
+    node: Node, values: Mapping[str, Any], inputs: set[str], t: Any, *, deep: bool = True
+) -> Iterator[tuple[Any, Any]]:
+    """Expressions of `t` at whose zeros an expression may jump, and their derivatives with respect to `t`."""
+    found: list[Node] = []
+    if isinstance(node, Binary) and node.operator in COMPARISONS:
+        found = [Binary("-", node.left, node.right)]
+    elif isinstance(node, Call) and node.function in ("step", "abs", "sign"):
+        found = [node.arguments[0]]
+    elif isinstance(node, Call) and node.function in ("min", "max"):
+        found = [Binary("-", a, b) for a, b in combinations(node.arguments, 2)]
+    for difference in found:
+        if _is_of_time(difference, inputs):
+            expression = ca.SX(evaluate(difference, {**values, "t": t}))
+            yield expression, ca.jacobian(expression, t)
+    for child in children(node) if deep else ():
+        yield from _differences(child, values, inputs, t)

@@ -101,7 +101,7 @@ class KinematicInputs:
         kinds = values.input_kind[inputs]
         series = [values.series[values.input_series[i]] for i in inputs[kinds == SERIES]]
         if self.model.signal_sources[signal, 0] or np.any(kinds == EXPRESSION):
-            jumps = [*self.model.switch_times(values.parameters), *(x for s in series for x in s.breaks)]
+            jumps = [*self.model.switch_times(values.parameters, t, end), *(x for s in series for x in s.breaks)]
             return sampled(value, t, end, jumps=jumps, name="a prescribed rate or acceleration")
         # constant after the last time of all series
         last = min(end, max((float(s.time[-1]) for s in series), default=t))

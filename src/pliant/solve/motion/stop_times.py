@@ -16,7 +16,7 @@ def stop_times(
     eqs: Equations, bound: Binding, begin: float, end: float, wanted: np.ndarray, pauses: np.ndarray = NONE
 ) -> np.ndarray:
     """Times at which steps of a run have to end [s]: requested times, pauses, jumps of inputs and signals, and its end."""
-    switches = eqs.model.switch_times(bound.parameters)
+    switches = eqs.model.switch_times(bound.parameters, begin, end)
     if not (len(switches) or bound.series or len(pauses) or len(wanted)):
         return np.array([end])
     jumps = np.concatenate([switches, *(series.breaks for series in bound.series)])

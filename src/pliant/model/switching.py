@@ -1,0 +1,72 @@
+"""Times at which conditions on time change: where expressions of t jump or have a kink."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pliant.language.arguments import ArgumentError
+
+SAMPLES = 4096
+"""Samples of a span. A condition that holds for a shorter time between two of them may be missed."""
+BETWEEN = 16
+"""Samples between two switches that are already known, as a condition may depend on others."""
+MOST_SWITCHES = 100_000
+
+
+def located(states: Callable[[np.ndarray], np.ndarray], known: np.ndarray, begin: float, end: float) -> np.ndarray:
+    """Times between `begin` and `end` [s] at which one of several states changes, to round-off: the first times after the changes.
+
+    states: from n times to integers, states x n; those that others depend on come first. known: switch times that are given.
+
+    Raises ArgumentError if there are too many.
+    """
+    if not end > begin:
+        return np.zeros(0)
+    base = np.linspace(begin, end, SAMPLES)
+    found = np.unique(known[(known > begin) & (known < end)])
+    before = -1
+    for row in range(len(states(base[:1]))):
+        if len(found) != before:
+            before, times = len(found), _refined(base, found)
+        found = np.union1d(found, _changes(lambda t, row=row: states(t)[row], times))  # type: ignore[misc]
+    return np.asarray(found[(found > begin) & (found < end)])
+
+
+def _refined(base: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """Samples of a span that is divided by switches: on both sides of each and between them."""
+    if not len(found):
+        return base
+    ends = np.concatenate([base[:1], found, base[-1:]])
+    inner = ends[:-1, None] + np.diff(ends)[:, None] * (np.arange(BETWEEN) / BETWEEN)
+    return np.unique(np.concatenate([base, inner.ravel(), found, np.nextafter(found, -np.inf)]))
+
+
+def _changes(state: Callable[[np.ndarray], np.ndarray], times: np.ndarray) -> np.ndarray:
+    """First times after changes of a state that are seen in samples, by bisection of all of them together."""
+    values = state(times)
+    at = np.flatnonzero(values[1:] != values[:-1])
+    low, high, left, right = times[at], times[at + 1], values[at], values[at + 1]
+    out: list[np.ndarray] = []
+    while len(low):
+        if len(low) > MOST_SWITCHES:
+            raise ArgumentError(
+                f"a condition on t changes more than {MOST_SWITCHES} times, as at t = {low[0]:g} s",
+                "simulate a shorter time, or give a smooth function",
+            )
+        middle = 0.5 * (low + high)
+        done = (middle <= low) | (middle >= high)
+        out.append(high[done])
+        low, high, left, right, middle = (x[~done] for x in (low, high, left, right, middle))
+        if not len(low):
+            break
+        value = state(middle)
+        a, b = left != value, value != right
+        low, high, left, right = (
+            np.concatenate([low[a], middle[b]]),
+            np.concatenate([middle[a], high[b]]),
+            np.concatenate([left[a], value[b]]),
+            np.concatenate([value[a], right[b]]),
+        )
+    return np.unique(np.concatenate(out)) if out else np.zeros(0)
