@@ -137,8 +137,7 @@ def _text(
     states = [*switch_states(node, values, set(model.input_names), t)]
     if states and span is not None:
         state = ca.Function("states", [t], [ca.densify(ca.vertcat(*states))])
-        found = located(lambda times: np.asarray(state(times[None])), jumps[np.isfinite(jumps)], *span)
-        jumps = np.concatenate([jumps, found])
+        jumps = located(lambda times: np.asarray(state(times[None])), jumps[np.isfinite(jumps)], *span)
     return _over_span(lambda time: float(function(time)), name, span, jumps.tolist())
 
 

@@ -22,7 +22,7 @@ from pliant.gradient.jax_function import jax_function
 from pliant.gradient.linearization import EVENT_SHARE, Linearization
 from pliant.gradient.motion import MotionCotangents, RecordedMotion, recorded_motion, refuse
 from pliant.gradient.outputs import output_cotangents, refuse_others
-from pliant.gradient.parameter_derivatives import SHARE, ParameterTangents
+from pliant.gradient.parameter_derivatives import SHARE, ParameterTangents, refuse_moving_switches
 from pliant.gradient.torch_function import torch_function
 from pliant.language.arguments import ArgumentError, choice, mapping, name_tuple, need_equations
 from pliant.language.message_text import suggestion
@@ -172,6 +172,8 @@ class Differentiable:
         given = self.options.get("controllers")
         described = given is None or given is True
         motion = recorded_motion(self.eqs, described=described, **self._motion_at(values))
+        for name in set(self.by) & set(motion.eqs.model.parameter_names):
+            refuse_moving_switches(motion.eqs, name, *motion.span)
         return Linearization(
             self, values, self._of_motion(motion.run),
             None if motion.is_remembered else lambda given: self._motion_pullback(motion, given),

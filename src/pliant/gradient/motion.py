@@ -66,7 +66,7 @@ class RecordedMotion:
         found = output_cotangents(here, states, outputs)
         scale = np.array([_size(bound, i) for i in range(len(bound.held))])
         loop.rebind(bound)
-        changes = parameter_changes(here, parameters)
+        changes = parameter_changes(here, parameters, self._job.begin, self._job.end)
         back = loop.adjoint(changes, scale, found.samples)
         control = None
         if self.control is not None:
@@ -82,6 +82,11 @@ class RecordedMotion:
                 by_parameters[k] += self.control.by_parameter(control, name, varied(here, name)) / step
         by_start = self._by_start(back, parameters)
         return MotionCotangents(by_parameters + by_start, back, bound, control)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Beginning and end of the motion [s]."""
+        return self._job.begin, self._job.end
 
     @property
     def has_events(self) -> bool:

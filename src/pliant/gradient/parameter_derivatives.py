@@ -11,6 +11,7 @@ from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
 from pliant.equations.layout import KINKS
 from pliant.equations.time_loop import ParameterChanges
+from pliant.language.arguments import ArgumentError
 
 SHARE = 2e-3
 """Relative perturbation of a parameter: fourth-order differences, whose error is proportional to its fourth power."""
@@ -112,9 +113,33 @@ class ParameterTangents:
         )
 
 
-def parameter_changes(eqs: Equations, names: Sequence[str]) -> ParameterChanges:
-    """Derivatives of constants and parameters of the equations with respect to some parameters."""
+def parameter_changes(eqs: Equations, names: Sequence[str], begin: float, end: float) -> ParameterChanges:
+    """Derivatives of constants and parameters of the equations with respect to some parameters, for a motion between two times [s].
+
+    Raises ArgumentError if a parameter moves a time at which an input or a signal jumps or has a kink.
+    """
+    for name in names:
+        refuse_moving_switches(eqs, name, begin, end)
     made, bound = ParameterTangents(eqs), eqs.binding
     constants = np.reshape([made.constants(name) for name in names], (len(names), len(bound.constants)))
     parameters = np.reshape([made.parameters(name) for name in names], (len(names), len(bound.parameters)))
     return ParameterChanges(constants, parameters, np.array([made.step(name) for name in names]))
+
+
+def refuse_moving_switches(eqs: Equations, name: str, begin: float, end: float) -> None:
+    """The steps end at switches; derivatives of steps do not contain their change with the switch."""
+    bound = eqs.binding
+    change = np.zeros(len(bound.parameters))
+    change[eqs.model.parameter_defaults[1][name]] = step_of(value_of(eqs, name))
+
+    def inside(parameters: np.ndarray) -> np.ndarray:
+        times = eqs.model.switch_times(parameters, begin, end)
+        return np.unique(times[(times >= begin) & (times <= end)])
+
+    here = inside(bound.parameters)
+    for moved in (inside(bound.parameters + change), inside(bound.parameters - change)):
+        if len(moved) != len(here) or np.any(np.abs(moved - here) > 1e-9 * (end - begin)):
+            raise ArgumentError(
+                f"motions have no derivatives with respect to '{name}', which moves a time at which an input or a signal switches",
+                "use finite differences of simulations, or parameters that move no switch",
+            )

@@ -74,7 +74,7 @@ def output_sensitivity(
     kept: list[TimeLoop] = []
 
     def prepare(job: Job, run: TimeLoop) -> None:
-        run.follow(parameter_changes(eqs, names), *tangent.start(job.begin, np.array(run.q)))
+        run.follow(parameter_changes(eqs, names, job.begin, job.end), *tangent.start(job.begin, np.array(run.q)))
         kept.append(run)
 
     request = read_request(t[1], begin=t[0], method=method, save_at=times, save_between=True)

@@ -31,6 +31,8 @@ def located(states: Callable[[np.ndarray], np.ndarray], known: np.ndarray, begin
         if len(found) != before:
             before, times = len(found), _refined(base, found)
         found = np.union1d(found, _changes(lambda t, row=row: states(t)[row], times))  # type: ignore[misc]
+    # of times that differ by round-off the last is after the change
+    found = found[np.append(np.diff(found) > 1e-13 * max(abs(begin), abs(end)), True)] if len(found) else found
     return np.asarray(found[(found > begin) & (found < end)])
 
 
