@@ -24,7 +24,9 @@ inputs: {{f: "={force}"}}
         ("if((t - 3 s)*(t - 3.1 s) < 0 s^2, 1 N, 0 N)", 0.1),
         ("if(abs(t - 3 s) < 0.05 s, 1 N, 0 N)", 0.1),
         pytest.param(
-            "1 N*max(0, sign(sin(2*pi*t/1 s)))", 5.0, marks=pytest.mark.xfail(reason="its value at t = 0 alone is another")
+            "1 N*max(0, sign(sin(2*pi*t/1 s)))",
+            5.0,
+            marks=pytest.mark.xfail(reason="its value at t = 0 alone is another"),
         ),
     ],
 )
