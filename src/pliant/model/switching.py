@@ -13,6 +13,8 @@ SAMPLES = 4096
 BETWEEN = 16
 """Samples between two switches that are already known, as a condition may depend on others."""
 MOST_SWITCHES = 100_000
+ROUND_OFF = 1e-13
+"""Times that differ by less than this fraction of the larger of begin and end are the same."""
 
 
 def located(states: Callable[[np.ndarray], np.ndarray], known: np.ndarray, begin: float, end: float) -> np.ndarray:
@@ -31,9 +33,10 @@ def located(states: Callable[[np.ndarray], np.ndarray], known: np.ndarray, begin
         if len(found) != before:
             before, times = len(found), _refined(base, found)
         found = np.union1d(found, _changes(lambda t, row=row: states(t)[row], times))  # type: ignore[misc]
-    # of times that differ by round-off the last is after the change
-    found = found[np.append(np.diff(found) > 1e-13 * max(abs(begin), abs(end)), True)] if len(found) else found
-    return np.asarray(found[(found > begin) & (found < end)])
+    instant = ROUND_OFF * max(abs(begin), abs(end))
+    # of times that differ by round-off the last is after the change; the begin itself is read after its changes
+    found = found[np.append(np.diff(found) > instant, True)] if len(found) else found
+    return np.asarray(found[(found > begin + instant) & (found < end)])
 
 
 def _refined(base: np.ndarray, found: np.ndarray) -> np.ndarray:

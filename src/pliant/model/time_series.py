@@ -269,7 +269,8 @@ def _broken(
 ) -> Iterator[tuple[float, np.ndarray]]:
     """A short span with a jump or a kink in it, as straight pieces."""
     low, high = a, b
-    while (middle := 0.5 * (low + high)) not in (low, high):
+    least = np.spacing(max(abs(a), abs(b)))  # times next to zero are closer to each other
+    while high - low > least and (middle := 0.5 * (low + high)) not in (low, high):
         left, right = abs(value(middle) - value(low)), abs(value(high) - value(middle))
         low, high = (low, middle) if left > right else (middle, high)
     jump = abs(value(high) - value(low))

@@ -8,6 +8,7 @@ from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
 from pliant.equations.time_loop import INSTANT
 from pliant.language.arrays import distinct
+from pliant.model.switching import ROUND_OFF
 
 NONE = np.zeros(0)
 
@@ -20,7 +21,8 @@ def stop_times(
     if not (len(switches) or bound.series or len(pauses) or len(wanted)):
         return np.array([end])
     jumps = np.concatenate([switches, *(series.breaks for series in bound.series)])
-    inside = jumps[(jumps > begin) & (jumps < end)]
+    # the initial state is read after jumps at the begin
+    inside = jumps[(jumps > begin + ROUND_OFF * max(abs(begin), abs(end))) & (jumps < end)]
     stops = distinct(np.concatenate([inside, pauses, wanted, [end]]))
     return np.asarray(stops[stops > begin])
 
