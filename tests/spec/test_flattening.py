@@ -376,3 +376,13 @@ def test_the_text_of_a_flat_model_is_the_same_model(robot):
     flat = derive(spec).model.text
     again = derive(load_text(flat))
     assert again.model.text == flat
+
+
+def test_a_changed_model_may_still_read_its_additional_folders(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "shared" / "sub.yaml").write_text(CHAIN)
+    file = tmp_path / "inner" / "model.yaml"
+    file.write_text("pliant: 1\nattach: {chain: {model: ../shared/sub.yaml}}\n")
+    robot = load(file, folders=[tmp_path / "shared"]).replace(description="changed")
+    assert "chain/link[2]" in flatten(robot).bodies

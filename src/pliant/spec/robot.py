@@ -148,7 +148,8 @@ class RobotSpec(Part):
     def replace(self, **changes: Any) -> Self:
         """The model with other values of some keys; the result is checked. Raises SpecError with all faults."""
         data = {name: getattr(self, name) for name in self.model_fields_set} | changes
-        return type(self).model_validate(data, context=(Source(folder=self._source.folder, flat=self.flat), True))
+        source = Source(folder=self._source.folder, roots=self._source.roots, flat=self.flat)
+        return type(self).model_validate(data, context=(source, True))
 
     def with_rod(self, rod: str, model: str | RodModelBase, **options: Any) -> Self:
         """The robot with another model of one of its rods: `with_rod("arm", "finite_element:10", mass="lumped")`.
