@@ -138,6 +138,8 @@ def test_vectors_of_a_mat_file_are_columns(tmp_path):
         ("d(q1)/dt [rad/s]", "d(q1)/dt", "rad/s"),
         ("d(q1)", "d(q1)", ""),
         ("p1_x", "p1_x", ""),
+        ("p_1", "p_1", ""),
+        ("rate_1/s", "rate", "1/s"),
         ("angle [°]", "angle", "°"),
         ("share (%)", "share", "%"),
         ("pressure (left)", "pressure (left)", ""),

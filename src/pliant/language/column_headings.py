@@ -28,7 +28,9 @@ def split_heading(words: str) -> tuple[str, str]:
         if is_unit and read_unit(text) is not None:
             return found["name"], text
     name, underscore, text = words.rpartition("_")
-    return (name, text) if underscore and name and text and read_unit(text) is not None else (words, "")
+    # a number after an underscore belongs to the name (`p_1`)
+    is_unit = underscore and name and text and not text.isdecimal() and read_unit(text) is not None
+    return (name, text) if is_unit else (words, "")
 
 
 def read_unit(text: str) -> Unit | None:
