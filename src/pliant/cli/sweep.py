@@ -119,6 +119,7 @@ def sweep(
             "--workers": workers,
             "--dask": dask,
             "--input": inputs,
+            **{f"--{name}": given for name, given in vars(choices).items()},
         }
         for flag in (flag for flag, given in refused.items() if given is not None):
             raise CommandError(f"{model} is an existing sweep; {flag} is for a new one", "give the model and --out")
