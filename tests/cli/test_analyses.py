@@ -245,3 +245,11 @@ def test_a_failed_run_is_said_and_saved(capsys, tmp_path):
     assert not file.exists()
     with pytest.warns(UserWarning, match="is partial"):
         assert load_result(tmp_path / "run.partial.nc").status == "failed"
+
+
+def test_a_report_that_cannot_be_written_fails_a_comparison_after_its_table(capsys, tmp_path):
+    rods = ["--rods", "arm=pcs:1,pcs:2", "--until", "0.01"]
+    code, out, err = call(capsys, "compare", "stiff_flop", *rods, "--report", str(tmp_path / "none" / "x.html"))
+    assert code == 2
+    assert "pcs:2" in out
+    assert "cannot write" in err

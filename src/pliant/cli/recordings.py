@@ -119,8 +119,7 @@ def compare(
     for note in (note for row in found for note in row.notes):
         say(f"pliant: {note}")
     reference = f"{found[-1].rod} model" if against is None else "recording"
-    if report is not None:
-        save_report(report, derive(spec), [ComparisonContent(tuple(found), reference)])
+    failed = save_report(report, derive(spec), [ComparisonContent(tuple(found), reference)])
     if plot is not None:
         drawing(lambda: draw.save(draw.compare(found, reference=reference), plot), plot)
     names = [f.name for f in fields(Comparison) if f.name not in ARRAYS]
@@ -134,9 +133,9 @@ def compare(
     write_json(out, answer)
     if json:
         print_json(answer)
-        return 0
-    _print_comparison(found)
-    return 0
+    else:
+        _print_comparison(found)
+    return failed
 
 
 def _print_comparison(found: Sequence[Comparison]) -> None:
@@ -266,13 +265,13 @@ def fit(
     if profiles:
         answer["profiles"] = [one.__dict__ for one in profiles]
     write_json(out, answer)
-    save_report(report, eqs, [checked])
+    failed = save_report(report, eqs, [checked])
     if json:
         print_json(answer)
     else:
         _print_fit(found)
         _print_checks(left_out, profiles)
-    return 0
+    return failed
 
 
 def _stages(
