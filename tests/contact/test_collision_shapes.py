@@ -162,3 +162,12 @@ def test_contacts_follow_parameters_or_refuse_them() -> None:
         assert not np.allclose(force, eqs.contacts(state.q, state.v).force, rtol=0.1)
     with pytest.raises(ValueError, match="restitution cannot be changed"):
         eqs.at(parameters={"rebound": 0.5})
+
+
+def test_rods_without_stations_cannot_touch() -> None:
+    text = CHAIN.replace("kind: cosserat, elements: 4", "kind: timoshenko").replace(
+        "between: all", "between: [arm, floor]"
+    )
+    with pytest.raises(SpecError, match="rods of the model 'timoshenko' cannot touch") as found:
+        pliant.derive(load_text(text))
+    assert found.value.faults[0].path == "contacts.any.between"

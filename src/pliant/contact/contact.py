@@ -120,6 +120,7 @@ contacts:
     def apply(self, build: Build, name: str) -> None:
         """Add the law between the shapes of all listed parts."""
         things = [parts_named(build, names) for names in self.between]
+        _check_rods(build, name, things)
         sides = [[shape for thing in group for shape in shapes_of(build, thing)] for group in things]
         exclude_joined(build, things[0], things[-1])
         if not can_touch(build, sides[0], sides[-1]):
@@ -151,6 +152,19 @@ contacts:
         message, hint = "restitution cannot be changed in derived equations", "load the model again with set={...}"
         build.require(1e-12 - ca.fabs(restitution - found), f"contacts.{name}.restitution", message, hint)
         return impact_number(found)
+
+
+def _check_rods(build: Build, name: str, things: list[list[str]]) -> None:
+    """Reject rods whose models have no stations, between which the surface of a rod extends."""
+    for rod in (thing for group in things for thing in group if thing in build.robot.rods):
+        if rod not in build.stations:
+            kind = build.robot.rods[rod].model.kind
+            message = (
+                f"rods of the model '{kind}' cannot touch: it is for small displacements, and '{rod}' has no surface"
+            )
+            raise SpecError(
+                [Fault(message, "choose another model of the rod, such as pcs", f"contacts.{name}.between")]
+            )
 
 
 def _why_not(things: list[list[str]]) -> tuple[str, str]:
