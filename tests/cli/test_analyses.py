@@ -186,6 +186,11 @@ def test_every_command_is_readable_without_json(capsys, command):
         (["compare", "cantilever", "--rods", "rod=pcs:1,pcs:2", "--columns", "x"], "--against"),
         (["path", "leaf_spring", "--parameter", "end_distance", "--to", "0.4", "--point", "3"], "--start"),
         (["path", "leaf_spring", "--parameter", "end_distance", "--to", "0.4", "--axes", "a,b"], "--plot"),
+        (
+            ["path", "leaf_spring", "--parameter", "end_distance", "--to", "0.4", "--axes", "end_forc,end_distance"]
+            + ["--plot", "none.png"],
+            "unknown output or coordinate 'end_forc' (did you mean 'end_force'",
+        ),
     ],
 )
 def test_bad_input_gets_a_message_and_exit_code_two(capsys, arguments, message):

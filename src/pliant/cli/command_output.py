@@ -329,12 +329,7 @@ def print_path(found: StaticPath) -> None:
 
 def _path_columns(found: StaticPath, name: str, rows: Sequence[int]) -> list[NumberColumn]:
     values = found[name].reshape(len(found), -1)[rows]
-    labels = [name] if found[name].ndim == 1 else [f"{name}.{k}" for k in _usual_parts(values.shape[1])]
-    return [column(part, found.unit(name), x) for part, x in zip(labels, values.T, strict=True)]
-
-
-def _usual_parts(count: int) -> list[str]:
-    return list("xyz") if count == 3 else [str(k + 1) for k in range(count)]
+    return [column(part, found.unit(name), x) for part, x in zip(found.parts(name), values.T, strict=True)]
 
 
 def _at_point(found: StaticPath, k: int, special: Any) -> tuple[str, str]:

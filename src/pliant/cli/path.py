@@ -11,6 +11,7 @@ from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions, p
 from pliant.cli.model_argument import load_model, read_inputs, read_value
 from pliant.cli.options import in_si, with_options
 from pliant.cli.reporting import Report, check_report, save_report
+from pliant.equations.outputs import output_parts
 from pliant.io.results import load_path
 from pliant.language.message_text import suggestion
 from pliant.solve.options import ContinuationOptions
@@ -62,6 +63,7 @@ def path(
         raise CommandError("--axes applies to plots only", "add --plot FILE")
     eqs = derive(load_model(model, choices))
     options["to"] = _goal(eqs, options["parameter"], options["to"])
+    chosen = _axes(eqs, options["parameter"], axes)
     if saved:
         options["start"] = answering(lambda: _point(options["start"], -1 if point is None else point))
     options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
@@ -69,7 +71,7 @@ def path(
     if out is not None:
         answering(lambda: keep(found, out))
     if plot is not None and len(found):
-        _draw(found, axes, plot)
+        _draw(found, chosen, plot)
     failed = save_report(report, eqs, [found])
     if json:
         print_json(path_json(model, found))
@@ -99,15 +101,24 @@ def _point(file: str, point: int) -> PathPoint:
         raise CommandError(str(reason)) from None
 
 
-def _draw(found: Path, axes: str | None, file: str) -> None:
-    chosen = [name.strip() for name in axes.split(",")] if axes else [None, None]
+def _axes(eqs: Equations, parameter: str, axes: str | None) -> tuple[str | None, str | None]:
+    """The quantities of the plot by name; None for a default."""
+    if axes is None:
+        return None, None
+    parts = {name: output_parts(eqs.model, name) for name in eqs.model.spec.outputs}
+    known = [*eqs.coordinates, parameter, *(part for several in parts.values() for part in several)]
+    chosen = [name.strip() for name in axes.split(",")]
     if len(chosen) != 2:
         raise CommandError(f"cannot read --axes '{axes}'", "write --axes deflection,force")
+    for name in (name for name in chosen if name not in known):
+        if name in parts:
+            raise CommandError(
+                f"--axes: '{name}' has {len(parts[name])} components", f"choose one, such as {parts[name][0]}"
+            )
+        hint = suggestion(name, known, f"there are {', '.join(known[:12])}")
+        raise CommandError(f"--axes: unknown output or coordinate '{name}'", hint)
+    return chosen[0], chosen[1]
 
-    def paint() -> None:
-        try:
-            save(found.plot(*chosen), file)
-        except KeyError as reason:
-            raise CommandError(str(reason.args[0])) from None
 
-    drawing(paint, file)
+def _draw(found: Path, axes: tuple[str | None, str | None], file: str) -> None:
+    drawing(lambda: save(found.plot(*axes), file), file)

@@ -172,7 +172,7 @@ class ContinuationOptions(Options):
     imperfection: Values = Field(default_factory=dict)
     """Small generalized forces by rate name [N or N m] that act along the entire path."""
     stop: Values = Field(default_factory=dict)
-    """Values of outputs or coordinates at which the path ends [SI]."""
+    """Values of outputs, their components (`tip.x`) or coordinates at which the path ends [SI]."""
     reverse: StrictBool = False
     """Follow a saved path backwards."""
     time: Time = 0

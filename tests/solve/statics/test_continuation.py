@@ -151,6 +151,18 @@ def test_a_path_ends_where_an_output_reaches_its_bound(column):
     assert "'side' reached 0.2" in path.message
 
 
+def test_components_of_vector_outputs_end_paths_and_are_read_from_them(tmp_path):
+    eqs = derive(load_text(COLUMN + "  tip: {frame: b.tip}\n"))
+    path = continuation(eqs, parameter="load", to=6.0, imperfection={"lower": 1e-3}, stop={"tip.x": 0.2})
+    assert path["tip.x"][-1] == pytest.approx(0.2, abs=1e-8)
+    assert "'tip.x' reached 0.2" in path.message
+    assert path.unit("tip.x") == "m"
+    path.save(tmp_path / "path.nc")
+    np.testing.assert_array_equal(load_path(tmp_path / "path.nc")["tip.z"], path["tip"][:, 2])
+    with pytest.raises(ValueError, match=r"the output 'tip' is a vector; name one of its components, such as tip\.x"):
+        continuation(eqs, parameter="load", to=6.0, stop={"tip": 0.2})
+
+
 TOGGLE = """
 pliant: 1
 world: {gravity: [0, 0, 0]}

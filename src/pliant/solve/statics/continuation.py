@@ -68,7 +68,7 @@ def continuation(
         imperfection: small generalized forces [N or N m] by rate name that act along the entire path; bifurcations of a perfect
             robot become smooth turns to their side.
         time: at which inputs are evaluated [s].
-        stop: values of outputs or coordinates at which the path ends.
+        stop: values of outputs, their components (`tip.x`) or coordinates at which the path ends.
         max_points: maximum number of points.
         max_step: longest step: 1 is a motion by the robot's size, or the entire range of the parameter.
         tolerance: largest accepted unbalanced force, relative to the acting forces.

@@ -128,7 +128,7 @@ class Path(LabelledResult):
         return recorded_contacts(self.recorded, np.full(len(self), float(self.recorded.attributes["time"])))
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """An output, a coordinate, a frame's position (points x 3) or the parameter along the path."""
+        """An output, a component of one (`tip.x`), a coordinate, a frame's position (points x 3) or the parameter."""
         data = self.recorded
         if f"output.{name}" in data.variables:
             return data[f"output.{name}"]
@@ -139,8 +139,25 @@ class Path(LabelledResult):
             return data["q"][:, coordinates.index(name)]
         if name in frames:
             return data["frame_position"][:, frames.index(name)]
-        names = [*self.output_names, *coordinates, *frames]
+        output = name.rpartition(".")[0]
+        if name in self.parts(output):
+            return data[f"output.{output}"][:, self.parts(output).index(name)]
+        names = [
+            *self.output_names,
+            *coordinates,
+            *frames,
+            *(part for x in self.output_names for part in self.parts(x)),
+        ]
         raise no_such("path has no output, coordinate or frame", name, names)
+
+    def parts(self, output: str) -> tuple[str, ...]:
+        """Names of the components of an output: `tip.x` and so on of a vector; empty if there is no such output."""
+        if f"output.{output}" not in self.recorded.variables:
+            return ()
+        size = self[output].shape[1] if self[output].ndim > 1 else 1
+        # files of earlier versions have no names of components
+        usual = [output] if size == 1 else [f"{output}.{x}" for x in ("xyz" if size == 3 else range(1, size + 1))]
+        return tuple(json.loads(self.recorded.attributes.get("output_parts", "{}")).get(output, usual))
 
     def unit(self, name: str) -> str:
         """SI unit of the parameter, an output, a coordinate or a frame's position; empty if unknown."""
@@ -149,6 +166,9 @@ class Path(LabelledResult):
             return str(data.attributes["parameter_unit"])
         if f"output.{name}" in data.variables:
             return data.unit(f"output.{name}")
+        output = name.rpartition(".")[0]
+        if name in self.parts(output):
+            return data.unit(f"output.{output}")
         self[name]  # raises an error that lists the names
         names = data.names("coordinate")
         return dict(zip(names, json.loads(data.attributes["coordinate_units"]), strict=True)).get(name, "m")

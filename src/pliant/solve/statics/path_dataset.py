@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.equations.contacts import Contacts
 from pliant.equations.equations import Equations
-from pliant.equations.outputs import evaluate_outputs, output_axes, output_units
+from pliant.equations.outputs import evaluate_outputs, output_axes, output_parts, output_units
 from pliant.solve.contact_table import contact_variables
 from pliant.solve.labelled_arrays import LabelledArrays, Variable, named_axes
 from pliant.solve.result import Timing, profile_axes
@@ -67,6 +67,7 @@ def record_path(
         "parameter": loading.name,
         "parameter_unit": "" if dimension is None or dimension.is_number else dimension.unit,
         "coordinate_units": json.dumps([c.unit for c in eqs.model.coordinates for _ in c.q_names]),
+        "output_parts": json.dumps({name: output_parts(eqs.model, name) for name in eqs.model.spec.outputs}),
         "time": t,
         "status": str(status),
         "message": message,

@@ -11,7 +11,7 @@ import scipy
 from pliant.equations.contacts import ENTRIES
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
-from pliant.equations.outputs import evaluate_outputs
+from pliant.equations.outputs import evaluate_outputs, output_parts
 from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError, whole
 from pliant.solve.saddle import balancing_multipliers
@@ -73,8 +73,16 @@ class PathFollower:
         self.record = PathRecord()
         self.modes = 0
         self.tried = self.rejected = 0
-        known = (*eqs.coordinates, *eqs.model.spec.outputs)
-        check_names("output or coordinate", (*self.stop, *([branch.by] if branch and branch.by else [])), known)
+        self.parts = {
+            part: (name, k) for name in eqs.model.spec.outputs for k, part in enumerate(output_parts(eqs.model, name))
+        }
+        for name in (*self.stop, *([branch.by] if branch and branch.by else [])):
+            if name in eqs.model.spec.outputs and name not in self.parts:
+                first_part = output_parts(eqs.model, name)[0]
+                raise ArgumentError(
+                    f"the output '{name}' is a vector; name one of its components, such as {first_part}"
+                )
+            check_names("output or coordinate", (name,), (*eqs.coordinates, *self.parts))
 
     # -- path ----------------------------------------------------------------------------------------------------
 
@@ -203,12 +211,11 @@ class PathFollower:
     def _output(self, place: EquilibriumPoint, name: str) -> float:
         if name in self.eqs.coordinates:
             return float(place.q[self.eqs.coordinates.index(name)])
+        output, k = self.parts[name]
         self.statics.apply(place.value)
         bound, zero = self.statics.bound, np.zeros(self.statics.bound.nv)
-        value = evaluate_outputs(self.eqs.model, bound, self.t, place.q, zero, zero, place.multipliers, 0.0)[name]
-        if not isinstance(value, float):
-            raise ArgumentError(f"the output '{name}' is a vector; name one of its components in the model's outputs")
-        return value
+        value = evaluate_outputs(self.eqs.model, bound, self.t, place.q, zero, zero, place.multipliers, 0.0)[output]
+        return float(np.ravel(value)[k])
 
     def _locate(
         self, place: EquilibriumPoint, new: EquilibriumPoint, step: float, test: Callable[[EquilibriumPoint], float]

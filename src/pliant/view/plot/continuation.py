@@ -79,7 +79,8 @@ def drawn_path(found: Path, x: str | None, y: str | None, *, name: str, ax: Any)
     for quantity in (x, y):
         values = found[quantity]
         if values.ndim != 1:
-            raise ArgumentError(f"'{quantity}' has {values.shape[1]} components; choose an output with one component")
+            hint = f"choose one, such as {next(iter(found.parts(quantity)), 'a coordinate')}"
+            raise ArgumentError(f"'{quantity}' has {values.shape[1]} components", hint)
         unit, factor = prefixed(found.unit(quantity), values)
         if ax is not None:  # in the unit that the axis already has
             shown = (ax.get_xlabel, ax.get_ylabel)[len(columns)]()
