@@ -386,3 +386,11 @@ def test_a_changed_model_may_still_read_its_additional_folders(tmp_path: Path) -
     file.write_text("pliant: 1\nattach: {chain: {model: ../shared/sub.yaml}}\n")
     robot = load(file, folders=[tmp_path / "shared"]).replace(description="changed")
     assert "chain/link[2]" in flatten(robot).bodies
+
+
+def test_a_parameter_that_the_number_of_instances_hides_is_refused() -> None:
+    text = "pliant: 1\nparameters: {count: 5 kg}\nbodies: {b: {count: 3, mass: =count}}\njoints: {j: {type: free, child: b}}\n"
+    with pytest.raises(
+        SpecError, match="`count` is the number of instances here, 3, but there is also a parameter 'count'"
+    ):
+        load_text(text)

@@ -402,7 +402,13 @@ class _Level:
             return value
         node = parse(value)
         numbers: dict[str, Node] = {name: Number(float(number)) for name, number in instance.values.items()}
-        single = substitute(node, numbers) if symbols(node) & numbers.keys() else node
+        used, own = symbols(node) & numbers.keys(), self.values.get("count")
+        if "count" in used and instance.index == 1 and own is not None and own != instance.count:
+            message = (
+                f"`count` is the number of instances here, {instance.count}, but there is also a parameter 'count'"
+            )
+            self.flat.fault(self.source, path, message, "rename the parameter")
+        single = substitute(node, numbers) if used else node
         if "[" in value:
             single = choose(single, lambda index: self._index(index, value[1:], path, instance) or 1)
         return value if single == node else to_text(single)
