@@ -54,3 +54,13 @@ def test_the_time_left_of_a_run_is_told_from_its_second_report_on(monkeypatch: p
         line(t, 1.0, steps)
     told = [text.rpartition("steps, ")[2] for text in stream.getvalue().splitlines()]
     assert told == ["time left unknown", "80 s left", "hardly any progress", "finished"]
+
+
+def test_the_bar_of_a_run_that_begins_late_starts_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress.ProgressLine, "is_due", lambda self: True)
+    line, shown = progress.ProgressLine(io.StringIO(), start=10.0), list[str]()
+    line.terminal = True
+    monkeypatch.setattr(line, "show", shown.append)
+    for t in (10.0, 10.5, 11.0):
+        line(t, 11.0, 1)
+    assert [text.count("#") for text in shown] == [0, 15, 30]

@@ -133,6 +133,6 @@ def simulated(eqs: Equations, options: dict[str, Any], out: str | None) -> tuple
     result."""
     controllers = model_controllers(eqs) if options["controllers"] else []
     printed = say_warnings(controllers)
-    with ProgressLine() as progress:
+    with ProgressLine(start=float(options.get("begin") or 0.0)) as progress:
         given = {**options, "controllers": controllers}
         return simulate(eqs, **given, progress=progress, out=out, on_failure="return"), printed

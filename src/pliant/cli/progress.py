@@ -89,8 +89,10 @@ class SearchLine(Line):
 class ProgressLine(Line):
     """Progress of a simulation; passed to `simulate` as `progress`."""
 
-    def __init__(self, stream: IO[str] | None = None) -> None:
+    def __init__(self, stream: IO[str] | None = None, *, start: float = 0.0) -> None:
+        """start: the time at which the simulation begins [s]."""
         super().__init__(stream)
+        self.start = start
         self.marks: list[tuple[float, float]] = []
 
     def __call__(self, t: float, end: float, steps: int) -> None:
@@ -102,7 +104,8 @@ class ProgressLine(Line):
         if not self.is_due():
             return
         words = f"t = {t:.4g} of {end:g} s, {steps} steps, {self._left(now, t, end)}"
-        bar = f"[{'#' * int(30 * min(1.0, max(0.0, t / end))) if end else '':<30}]"
+        share = (t - self.start) / (end - self.start) if end != self.start else 0.0
+        bar = f"[{'#' * int(30 * min(1.0, max(0.0, share))):<30}]"
         self.show(f"{bar} {words}" if self.terminal else f"pliant: simulating: {words}")
 
     def _left(self, now: float, t: float, end: float) -> str:
