@@ -512,3 +512,11 @@ def test_warnings_of_mujoco_are_notes_and_leave_no_file(tmp_path: Path, monkeypa
     assert found.robot.bodies["rod"].mass == "7 kg"
     assert any(note.message.startswith("MuJoCo warns: compiler attribute 'settotalmass'") for note in found.notes)
     assert [file.name for file in tmp_path.iterdir()] == ["arm.xml"]
+
+
+def test_a_pinned_flex_of_edges_of_different_lengths_keeps_its_pin(tmp_path: Path) -> None:
+    text = STRING.replace('type="grid" dim="1" count="5 1 1" spacing="0.1 0.1 0.1"', 'type="direct" dim="1" POINTS')
+    text = text.replace("POINTS", 'point="0 0 0 .1 0 0 .3 0 0" element="0 1 1 2"')
+    mesh = pliant.load(written(tmp_path, text)).meshes["rope"]
+    assert "pinned" in mesh.sets
+    assert "pinned" in mesh.held

@@ -50,7 +50,10 @@ def add_flexes(reader: Reader) -> None:
             entry["sets"] = {"pinned": {"nodes": [k + 1 for k in held]}}
             entry["held"] = {"pinned": reader.bodies[parent]}
         entry |= {"ends": "free", "node_mass": number(model.body_mass[own[0]], "kg"), "direction": "both"}
-        reader.document.add("meshes", name, entry | _springs(reader, f), reader.line(given, "flexcomp"))
+        springs = _springs(reader, f)
+        if "sets" in entry and "sets" in springs:
+            springs["sets"] = entry["sets"] | springs["sets"]
+        reader.document.add("meshes", name, entry | springs, reader.line(given, "flexcomp"))
         if model.nmeeting and (model.flex_contype[f] or model.flex_conaffinity[f]):
             reader.note("contacts of a flex are not imported", given, "flexcomp")
 
