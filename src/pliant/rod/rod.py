@@ -135,7 +135,7 @@ class Rod(Framed, Placement, Repeated):
     frames: dict[Name, RodFrame] = Field(default_factory=dict)
     """Named frames along the rod, by name: the arc length of each [m]."""
     model: RodModel = Pcs()
-    """The rod model and its resolution."""
+    """The rod model and its resolution; default: `pcs` with 5 elements."""
     description: str = ""
     """Description for readers."""
 
