@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pliant import SpecError, derive, equilibrium, load_text, simulate
+from pliant.mesh.edges import MembraneEdges, ShellEdges
 
 NET = """\
 pliant: 1
@@ -66,3 +67,17 @@ def test_rates_are_those_of_lengths():
 def test_edges_that_are_not_there_are_refused(edge, message):
     with pytest.raises(SpecError, match=message):
         load_text(NET + f"  wrong: {{mesh: net, edge: {edge}}}\n")
+
+
+def test_edges_that_are_rods_have_a_length_but_no_force() -> None:
+    text = ShellEdges.example + "outputs: {pull: {mesh: frame, edge: [1, 2], quantity: QUANTITY}}\n"
+    assert derive(load_text(text.replace("QUANTITY", "length"))).model.spec.outputs
+    with pytest.raises(SpecError, match="edges of the mesh 'frame' are rods"):
+        derive(load_text(text.replace("QUANTITY", "force")))
+
+
+def test_a_power_of_damping_needs_a_viscosity() -> None:
+    text = MembraneEdges.example
+    assert load_text(text.replace("{stiffness: 200 N}", "{damping_power: 0.5}"))  # the viscosity is that of `all`
+    with pytest.raises(SpecError, match="`damping_power` needs `viscosity` beside it"):
+        load_text(text.replace("all: {viscosity: 0.2}", "all: {damping_power: 0.5}"))

@@ -144,3 +144,9 @@ outputs: {force: {coordinate: g.angle1, quantity: force}}
     run = simulate(derive(load_text(text)), 0.01)
     angle1, angle2 = run.q.T
     assert run["force"].values == pytest.approx(-2 * (1 + angle2**2) * angle1, rel=1e-9)
+
+
+def test_the_type_of_a_part_needs_a_part() -> None:
+    text = "pliant: 1\nbodies: {b: {mass: 1 kg}}\njoints: {j: {type: prismatic, axis: x, child: b}}\n"
+    with pytest.raises(SpecError, match="no part is given"):
+        load_text(text + "outputs: {all_of_it: {energy: total, of: body}}\n")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from oracle import Oracle
 
-from pliant import ExplicitRungeKutta, derive, equilibrium, linearize, load, load_text, modes, simulate
+from pliant import ExplicitRungeKutta, SpecError, derive, equilibrium, linearize, load, load_text, modes, simulate
 from pliant.solve.motion.integrator import Rosenbrock
 from pliant.spec.rod_switch import with_rod_model
 from pliant.view.scene import make_scene
@@ -313,3 +313,8 @@ def test_tendons_are_shown_and_drawn():
     assert marks["near[1]"].points.shape == (11, 3)
     assert marks["far[1]"].points.shape == (22, 3)
     assert marks["near[1]"].points[-1] == pytest.approx([0.013, 0, -0.22], abs=1e-9)
+
+
+def test_a_stretch_of_no_length_is_refused() -> None:
+    with pytest.raises(SpecError, match="the stretch ends where it starts"):
+        load_text(MIXED.replace("offset: [-12 mm, 3 mm], eyelets: 4", "offset: [-12 mm, 3 mm], end: 0"))

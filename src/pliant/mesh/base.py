@@ -214,6 +214,10 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
                 f"damping_time must not be negative, but it is {value(self.damping_time):g} s",
                 "",
             )
+        for name, entry in self.own_edges.items():
+            others = self.own_edges.values() if name == ALL else (entry, self.own_edges.get(ALL, entry))
+            if entry.damping_power is not None and all(x.viscosity is None for x in others):
+                yield ("edges", name, "damping_power"), "`damping_power` needs `viscosity` beside it", "add `viscosity`"
         if self.section is None and self.material is not None:
             yield ("material",), "`material` needs `section` beside it", "add `section`"
         elif self.section is None and self.mass is None and self.node_mass is None:

@@ -52,6 +52,8 @@ class EnergyOutput(OutputBase):
 
     def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
         if self.part is None:
+            if self.of is not None:
+                yield ("of",), "`of` is the type of a part, but no part is given", "give a `part`, or remove `of`"
             if self.energy in ("elastic", "gravity"):
                 text = f"the {self.energy} energy is available for parts only"
                 yield ("energy",), text, "give a `part`, or use the `potential` energy of the robot"

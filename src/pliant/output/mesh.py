@@ -63,7 +63,12 @@ class MeshOutput(OutputBase):
             path = next(f"outputs.{name}.edge" for name, output in build.robot.outputs.items() if output is self)
             text = f"both ends of this edge of the mesh '{self.mesh}' are fixed to the same body, so it has no force"
             raise SpecError([Fault(text, "choose another edge", path)])
-        assert sum(a != b for a, b in ends) == len(forces), "one force for each edge"
+        if sum(a != b for a, b in ends) != len(forces):
+            if self.quantity != "force":
+                return None
+            path = next(f"outputs.{name}.edge" for name, output in build.robot.outputs.items() if output is self)
+            text = f"edges of the mesh '{self.mesh}' are rods, so forces along its edges are not available"
+            raise SpecError([Fault(text, "remove the output, or the `model` of these edges", path)])
         return forces[sum(a != b for a, b in ends[:number])]
 
     def nodes(self, model: Model) -> set[int]:

@@ -143,7 +143,7 @@ class EvenStretch(Stretch):
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Start and end differ."""
-        if self.start is not None and self.end is not None and value(self.start) == value(self.end):
+        if self.end is not None and value(self.end) == (0.0 if self.start is None else value(self.start)):
             yield ("end",), "the stretch ends where it starts", "give an `end` beyond `start`"
 
 
