@@ -35,6 +35,9 @@ PIECES = 1, 5, 25
 SOFTEST = 1e-6
 """Stiffness relative to the acting forces below which a robot is treated as having none."""
 
+ROUND_OFF = 1e-12
+"""Inputs whose forces are below this fraction of the acting forces are zero."""
+
 HINT = "Choose another target, widen the limits, add inputs, or use the nearest (`least_squares`)"
 
 
@@ -222,6 +225,19 @@ class StaticModel:
                 break
         return missed
 
+    def drop_round_off(self) -> None:
+        """Set inputs to zero whose forces are round-off of the acting forces."""
+        bound, zero = self.eqs.at(inputs=self.values, parameters=self.parameters).binding, np.zeros(len(self.eqs.rates))
+        at = bound.linearized(0.0, self.q, zero, zero, self.multipliers)
+        columns = [self.eqs.inputs.index(name) for name in self.inputs]
+        by_input = self.eqs.input_derivative(self.q, zero, inputs=self.values, parameters=self.parameters)[:, columns]
+        forces = np.abs(at.rate_sizes[:, None] * by_input * self.u).max(axis=0, initial=0.0)
+        sources = bound.force_by_source(0.0, self.q, zero).values()
+        acting = max((float(np.abs(at.rate_sizes * force).max(initial=0.0)) for force in sources), default=0.0)
+        for name, force in zip(self.inputs, forces, strict=True):
+            if 0 < force <= ROUND_OFF * acting:
+                self.values[name] = 0.0
+
     def enter(self, target: np.ndarray, *, nearest: bool, title: str) -> None:
         """Move to the beginning of a path, or as close as possible; afterwards inputs stay close to those there."""
         if nearest:
@@ -307,6 +323,7 @@ def rest_with(
     model = StaticModel(eqs, task, use, limits, parameters)
     model.begin(given_state(eqs.at(parameters=parameters), start, 0.0, where="start").q, dict(inputs or {}))
     model.reach(np.asarray(value, dtype=float), title="no equilibrium", hint="Choose another pose, or widen the limits")
+    model.drop_round_off()
     here = eqs.at(inputs=model.values, parameters=parameters)
     zero = np.zeros(len(eqs.rates))
     at = here.binding.linearized(0.0, model.q, zero, zero, model.multipliers)

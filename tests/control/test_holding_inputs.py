@@ -1,0 +1,52 @@
+"""Equilibria with holding inputs: round-off of inputs, searches that diverge, and remarks of runs that start there."""
+
+from __future__ import annotations
+
+import pytest
+
+import pliant
+from pliant.control import Coordinates, rest_with
+
+ARM = """
+pliant: 1
+parameters: {torque: {count: 3, value: 0 N*m, input: true}, payload: {value: 300 g, minimum: 0 g}}
+bodies:
+  turret: {mass: 2 kg, center_of_mass: [0, 0, 5 cm], shape: {type: cylinder, radius: 6 cm, length: 10 cm}}
+  upper: {mass: 300 g, center_of_mass: [0, 0, 20 cm], shape: {type: slender_rod, length: 40 cm, axis: z}}
+  fore: {mass: 200 g, center_of_mass: [0, 0, 15 cm], shape: {type: slender_rod, length: 30 cm, axis: z}}
+  load: {parent: fore, position: [0, 0, 30 cm], mass: =payload, shape: {type: sphere, radius: 2 cm}}
+joints:
+  waist: {type: revolute, axis: z, child: turret, angle: {input: "=torque[1]", damper: 0.02}}
+  shoulder: {type: revolute, axis: y, parent: turret, child: upper, angle: {input: "=torque[2]", damper: 0.02}}
+  elbow: {type: revolute, axis: y, position: [0, 0, 40 cm], parent: upper, child: fore,
+    angle: {input: "=torque[3]", damper: 0.02}}
+"""
+JOINTS = ("waist", "shoulder", "elbow")
+
+
+@pytest.fixture(scope="module")
+def arm() -> pliant.Equations:
+    return pliant.derive(pliant.load_text(ARM))
+
+
+@pytest.fixture(scope="module")
+def pose(arm: pliant.Equations) -> pliant.Equilibrium:
+    return rest_with(arm, Coordinates(JOINTS), [0.3, 0.5, 1.0])
+
+
+@pytest.mark.parametrize("left", [0.0, 2.3e-16, 1e-12])
+def test_round_off_of_an_input_along_a_neutral_coordinate_is_no_force(
+    arm: pliant.Equations, pose: pliant.Equilibrium, left: float
+) -> None:
+    assert pose.inputs["torque[1]"] == 0.0
+    assert abs(pose.inputs["torque[2]"]) > 1.0
+    found = pliant.equilibrium(arm, inputs=pose.inputs | {"torque[1]": left}, start=pose, stability="any")
+    assert found.q == pytest.approx(pose.q, abs=1e-6)
+    assert found.iterations < 5
+
+
+def test_a_real_torque_along_a_neutral_coordinate_is_unbalanced(
+    arm: pliant.Equations, pose: pliant.Equilibrium
+) -> None:
+    with pytest.raises(pliant.AnalysisFailed, match="on 'waist' remains unbalanced"):
+        pliant.equilibrium(arm, inputs=pose.inputs | {"torque[1]": 1e-6}, start=pose, stability="any")
