@@ -50,3 +50,39 @@ def test_a_real_torque_along_a_neutral_coordinate_is_unbalanced(
 ) -> None:
     with pytest.raises(pliant.AnalysisFailed, match="on 'waist' remains unbalanced"):
         pliant.equilibrium(arm, inputs=pose.inputs | {"torque[1]": 1e-6}, start=pose, stability="any")
+
+
+CRANE = """
+pliant: 1
+parameters: {torque: {count: 3, value: 0 N*m, input: true}}
+materials:
+  aluminium: {density: 2700 kg/m^3}
+  steel: {density: 7850 kg/m^3, youngs_modulus: 200 GPa, poissons_ratio: 0.3}
+sections: {wire: {shape: circle, radius: 3 mm}}
+bodies:
+  turret: {mass: 2 kg, center_of_mass: [0, 0, 5 cm], shape: {type: cylinder, radius: 6 cm, length: 10 cm}}
+  upper:
+    shape: {type: tube, outer_radius: 25 mm, inner_radius: 22 mm, length: 40 cm}
+    material: aluminium
+    center_of_mass: [0, 0, 20 cm]
+  fore:
+    shape: {type: tube, outer_radius: 20 mm, inner_radius: 18 mm, length: 30 cm}
+    material: aluminium
+    center_of_mass: [0, 0, 15 cm]
+  load: {parent: rod.tip, mass: 300 g, shape: {type: sphere, radius: 2 cm}}
+joints:
+  waist: {type: revolute, axis: z, child: turret, angle: {input: "=torque[1]"}}
+  shoulder: {type: revolute, axis: y, position: [0, 0, 10 cm], parent: turret, child: upper, angle: {input: "=torque[2]"}}
+  elbow: {type: revolute, axis: y, position: [0, 0, 40 cm], parent: upper, child: fore, angle: {input: "=torque[3]"}}
+rods:
+  rod: {parent: fore, position: [0, 0, 30 cm], length: 60 cm, section: wire, material: steel, strains: kirchhoff}
+"""
+
+
+def test_a_search_that_diverges_goes_in_smaller_steps() -> None:
+    """From the upright pose, where the stiffness is nearly singular, Newton's method overflows."""
+    with pytest.warns(UserWarning, match="is also free in"):
+        eqs = pliant.derive(pliant.load_text(CRANE).with_rod("rod", "cosserat:10"))
+    found = rest_with(eqs, Coordinates(JOINTS), [0.3, 0.5, 1.0])
+    assert [found.coordinates[name] for name in JOINTS] == pytest.approx([0.3, 0.5, 1.0], abs=1e-6)
+    assert found.residual < 1e-6

@@ -29,6 +29,9 @@ SHORTEST_STAGE = 1 / 64
 PATIENCE = 6
 """Number of Newton steps after which a search keeps close to its current inputs."""
 
+LARGEST = 1e9
+"""A search with larger coordinates has diverged [m or rad]."""
+
 PIECES = 1, 5, 25
 """Number of steps to approach a target that Newton's method does not reach at once."""
 
@@ -208,6 +211,8 @@ class StaticModel:
                         raise
                     break  # out of reach, and without stiffness the closest pose is undefined
                 gain, own = T @ solved[:, :-1], T @ solved[:, -1]
+                if not np.all(np.isfinite(solved)):
+                    return self._diverged()
                 # if many inputs reach the target, those closest to the initial ones
                 wish = ahead - own + gain @ u
                 # (or, if lines alternate between slack and taut, to the last ones)
@@ -218,12 +223,19 @@ class StaticModel:
             change = solved[:, :-1] @ (found.inputs - u) + solved[:, -1]
             self._step(found.inputs - u, change)
             self.binding = found.binding
+            if not np.abs(self.q).max(initial=0.0) < LARGEST:
+                return self._diverged()
             here = self._searched()
             missed = float(np.linalg.norm(here.weights * (target - here.value)))
             self.settled = bool(np.linalg.norm(change) < SETTLED)
             if self.settled:
                 break
         return missed
+
+    def _diverged(self) -> float:
+        """The end of a search whose steps are not finite; returns its remaining error."""
+        self.settled, self.binding = False, np.zeros(len(self.inputs), dtype=bool)
+        return np.inf
 
     def drop_round_off(self) -> None:
         """Set inputs to zero whose forces are round-off of the acting forces."""
@@ -254,6 +266,8 @@ class StaticModel:
             self.q, self.multipliers, self.values = begin[0], begin[1], dict(begin[2])
             for share in np.arange(1, pieces + 1) / pieces:
                 missed = self.move(here + share * (target - here))
+                if not np.isfinite(missed):
+                    break
             if self.settled and missed <= REACHED:
                 break
         return missed <= max(REACHED, 1e-6 * float(np.linalg.norm(target))), missed
@@ -288,7 +302,9 @@ class StaticModel:
         where = f"{title}: the inputs cannot hold the task at ({place}) within their limits; without them it"
         self._needed(begin, target, where, hint)
         if close or not np.isfinite(missed):
-            raise OutOfReach(f"{title}: no equilibrium was found with the task at ({place}); start closer to it")
+            raise OutOfReach(
+                f"{title}: no equilibrium was found with the task at ({place}); start closer to it (`start`)"
+            )
         why = "the inputs cannot move it further"
         gain = self.weights[:, None] * self.sensitivity()[1]
         moved = int(np.linalg.matrix_rank(gain, tol=1e-6 * np.linalg.norm(gain))) if gain.size else 0
