@@ -86,3 +86,39 @@ def test_a_search_that_diverges_goes_in_smaller_steps() -> None:
     found = rest_with(eqs, Coordinates(JOINTS), [0.3, 0.5, 1.0])
     assert [found.coordinates[name] for name in JOINTS] == pytest.approx([0.3, 0.5, 1.0], abs=1e-6)
     assert found.residual < 1e-6
+
+
+def test_a_run_that_does_not_use_the_inputs_of_its_start_says_so(
+    arm: pliant.Equations, pose: pliant.Equilibrium
+) -> None:
+    run = pliant.simulate(arm, 0.02, start=pose)
+    (said,) = [note for note in run.warnings if "equilibrium with other inputs" in note]
+    assert f"torque[2] = {pose.inputs['torque[2]']:.4g} N m" in said
+    assert "give inputs=pose.inputs to hold it" in said
+    for inputs in (pose.inputs, {"torque[2]": 0.0, "torque[3]": 0.0}):
+        quiet = pliant.simulate(arm, 0.02, start=pose, inputs=inputs)
+        assert not [note for note in quiet.warnings if "other inputs" in note]
+
+
+def test_a_run_with_other_parameters_than_its_start_says_so(arm: pliant.Equations) -> None:
+    heavy = rest_with(arm, Coordinates(JOINTS), [0.3, 0.5, 1.0], parameters={"payload": 0.5})
+    run = pliant.simulate(arm, 0.02, start=heavy, inputs=heavy.inputs)
+    assert any("other parameters: payload = 0.5 kg" in note for note in run.warnings)
+
+
+def test_a_start_far_from_the_pose_of_a_controller_is_remarked() -> None:
+    held = """
+control:
+  hold:
+    type: lqr
+    about: {coordinates: [{coordinate: shoulder, value: 0.5}, {coordinate: elbow, value: 1.0}, {coordinate: waist, value: 0}]}
+    sample_time: 5 ms
+    coordinate_weights: [{coordinate: waist, value: 10}, {coordinate: shoulder, value: 10}, {coordinate: elbow, value: 10}]
+"""
+    eqs = pliant.derive(pliant.load_text(ARM + held))
+    run = pliant.simulate(eqs, 0.01)
+    assert any(
+        "the start is 1 (m or rad, 'elbow') from the pose that the controller 'hold' holds" in x for x in run.warnings
+    )
+    near = pliant.simulate(eqs, 0.01, start={"shoulder": 0.4, "elbow": 0.9})
+    assert not any("from the pose that" in x for x in near.warnings)

@@ -33,11 +33,12 @@ from pliant.solve.motion.plant import model_controllers
 from pliant.solve.motion.reduced_coordinates import simulate_reduced
 from pliant.solve.motion.sampled_control import Controller, SampledLoop
 from pliant.solve.motion.save_times import save_times
+from pliant.solve.motion.start_remarks import far_from_held, held_otherwise
 from pliant.solve.options import SimulateOptions
 from pliant.solve.overlaps import overlap_notes
 from pliant.solve.result import Result, keep, said_where
 from pliant.solve.state import INITIAL, AssembledState, Start, assemble
-from pliant.solve.statics.equilibrium import state_at
+from pliant.solve.statics.equilibrium import Equilibrium, state_at
 from pliant.solve.status import Status, unless_failed
 
 LEAST_TIMES, FEW_TIMES = 10_000, 16
@@ -118,7 +119,9 @@ def run_request(
     here = eqs.at(inputs=timed, parameters=parameters)
     as_placed = start is None and here.model.spec.start == INITIAL
     state = state_at(here, here.model.spec.start if start is None else start, request.begin, where="start")
-    return request.run(here, state, request.acting(eqs, parameters), as_placed=as_placed, prepare=prepare)
+    acting = request.acting(eqs, parameters)
+    notes = held_otherwise(here, start, acting) if isinstance(start, Equilibrium) else ()
+    return request.run(here, state, acting, as_placed=as_placed, prepare=prepare, notes=notes)
 
 
 def acting_controllers(
@@ -158,18 +161,32 @@ class Request:
         return acting_controllers(self.controllers, eqs, parameters)
 
     def run(
-        self, eqs: Equations, state: State, acting: list[Controller], *, as_placed: bool, prepare: Prepare | None = None
+        self,
+        eqs: Equations,
+        state: State,
+        acting: list[Controller],
+        *,
+        as_placed: bool,
+        prepare: Prepare | None = None,
+        notes: Sequence[str] = (),
     ) -> Result:
         """A run of these equations from a state, saved in its file; its status states whether it failed. as_placed: the state is
-        the initial state of the model, in which parts should not overlap."""
-        result = self._attempts(eqs, state, acting, as_placed=as_placed, prepare=prepare)
+        the initial state of the model, in which parts should not overlap. notes: remarks on the start."""
+        result = self._attempts(eqs, state, acting, as_placed=as_placed, prepare=prepare, remarks=notes)
         if self.out is None:
             return result
         target = keep(result, self.out)
         return replace(result, message=said_where(result, target)) if result.is_partial else result
 
     def _attempts(
-        self, eqs: Equations, state: State, acting: list[Controller], *, as_placed: bool, prepare: Prepare | None
+        self,
+        eqs: Equations,
+        state: State,
+        acting: list[Controller],
+        *,
+        as_placed: bool,
+        prepare: Prepare | None,
+        remarks: Sequence[str],
     ) -> Result:
         motions = KinematicInputs(eqs, eqs.binding, self.begin, state.q, state.v, self.end)
         bound = with_remembered(eqs.binding.with_series(motions.series), state)
@@ -179,7 +196,8 @@ class Request:
                 raise ArgumentError(_NOT_REDUCED)
             return self._reduced(eqs, made)
         placed = overlap_notes(made.bound, self.begin, made.q) if as_placed else ()
-        notes = (*made.messages, *placed, *motions.notes(made.bound, self.begin))
+        far = far_from_held(eqs, made.q, acting)
+        notes = (*made.messages, *remarks, *far, *placed, *motions.notes(made.bound, self.begin))
         if self.method is None:
             chosen = choose_method(made.bound, self.begin, self.end, made.q, made.v, **self.tolerances)
         else:
