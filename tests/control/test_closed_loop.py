@@ -217,6 +217,7 @@ def test_modes_above_half_the_sampling_frequency_keep_their_own() -> None:
     assert f"the mode at {fast.frequency:.4g} Hz" in loop.warning
     assert f"which aliases to {seen:.4g} Hz and which the design neglects," in loop.warning
     assert repr(loop).startswith("ClosedLoop: not stable, 1 poles per sample of 0.002 s, largest ")
+    assert f"by {abs(np.log(loop.largest)) / sample:.4g} 1/s); in the open loop the mode at" in repr(loop)
 
 
 def test_designs_are_printed_on_a_few_lines(eqs: pliant.Equations, upright: StateSpace) -> None:
@@ -229,7 +230,7 @@ def test_designs_are_printed_on_a_few_lines(eqs: pliant.Equations, upright: Stat
     for thing, begin in (
         (slow, "Reduction: 3 of 4 modes, 3 states of 4\nfastest kept: the mode "),
         (beyond, "Spillover: "),
-        (loop, f"ClosedLoop: not stable, 8 poles per sample of 0.02 s, largest {loop.largest:.6g}: "),
+        (loop, f"ClosedLoop: not stable, 8 poles per sample of 0.02 s, largest {loop.largest:.6g} ("),
         (
             sampled,
             "DiscreteStateSpace: 4 states, 1 inputs, 2 outputs; samples of 0.02 s, delay 0.02 s, 1 past commands",

@@ -157,9 +157,9 @@ def _with_input(linear: StateSpace) -> StateSpace:
 
 def test_modes_that_inputs_cannot_hold_are_named() -> None:
     A = np.diag([0.5, -1.0, -2.0])
-    with pytest.raises(NotReached, match=r"cannot stabilize the mode that grows with 0\.5 1/s \(mostly x0\)"):
+    with pytest.raises(NotReached, match=r"cannot stabilize the mode that grows by 0\.5 1/s \(mostly x0\)"):
         lqr(system(A, np.array([[0.0], [1.0], [1.0]])))
-    with pytest.raises(NotReached, match=r"do not determine the mode that grows with 0\.5 1/s"):
+    with pytest.raises(NotReached, match=r"do not determine the mode that grows by 0\.5 1/s"):
         kalman(system(A, np.eye(3), np.array([[0.0, 1.0, 0.0]])))
     # one input cannot hold two equal modes, though it reaches each of them
     with pytest.raises(NotReached, match="cannot stabilize"):

@@ -46,7 +46,12 @@ class ClosedLoop:
     def __repr__(self) -> str:
         judged = "stable" if self.stable else "not stable"
         head = f"ClosedLoop: {judged}, {len(self.poles)} poles per sample of {self.sample_time:g} s"
-        return f"{head}, largest {self.largest:.6g}: {self.motion.rstrip(',')}" if len(self.poles) else head
+        if not len(self.poles):
+            return head
+        rate = -np.log(max(self.largest, 1e-300)) / self.sample_time
+        verb = "decays" if rate > 0 else "grows"
+        which = f"; in the open loop {self.motion.rstrip(',')}" if self.mode is not None else f"; {self.motion}"
+        return f"{head}, largest {self.largest:.6g} ({verb} by {abs(rate):.4g} 1/s){which}"
 
     @property
     def largest(self) -> float:

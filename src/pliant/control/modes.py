@@ -66,7 +66,7 @@ class Mode:
             return f"the mode that neither grows nor decays{where}"
         if self.order == 1:
             verb = "decays" if self.eigenvalue.real < 0 else "grows"
-            return f"the mode that {verb} with {self.eigenvalue.real:.4g} 1/s{where}"
+            return f"the mode that {verb} by {abs(self.eigenvalue.real):.4g} 1/s{where}"
         ratio = self.damping_ratio
         damping = "without damping" if abs(ratio) < ROUND_OFF else f"damping ratio {ratio:.3g}"
         return f"the mode at {self.frequency:.4g} Hz, {damping}{where}"

@@ -289,3 +289,39 @@ def test_eigenvalues_on_the_complex_plane():
         points = [line.get_xydata() for line in plot.eigenvalues(found).lines if line.get_linestyle() == "None"]
         drawn = np.sort_complex(np.concatenate(points) @ [1, 1j])
         np.testing.assert_allclose(drawn, wanted, atol=1e-6)
+
+
+def test_eigenvalues_per_sample_are_drawn_with_the_unit_circle():
+    from pliant.control import StateFeedback, closed_loop, discretize, lqr
+
+    eqs = pliant.derive("cart_pole")
+    slow = discretize(pliant.linearize(eqs, at={"hinge": 0.0}), 0.02)
+    gains = lqr(slow)
+    loop = closed_loop(StateFeedback(eqs, gains))
+    for found, wanted in ((slow, np.linalg.eigvals(slow.A)), (gains, gains.poles), (loop, loop.poles)):
+        ax = plot.eigenvalues(found)
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("re z", "im z")
+        points = [line.get_xydata() for line in ax.lines if line.get_linestyle() == "None"]
+        np.testing.assert_allclose(
+            np.sort_complex(np.concatenate(points) @ [1, 1j]), np.sort_complex(wanted), atol=1e-9
+        )
+        assert any(
+            np.allclose(np.hypot(*line.get_xydata().T), 1.0) and len(line.get_xdata()) > 100 for line in ax.lines
+        )
+    assert plot.eigenvalues(gains.modes).get_xlabel() == "real part [1/s]"
+    with pytest.raises(ValueError, match="give modes, a linear system"):
+        plot.eigenvalues(eqs)
+
+
+def test_the_name_of_a_repeated_input_stands_for_all_its_instances():
+    arm = """
+pliant: 1
+parameters: {torque: {count: 2, value: 0 N*m, input: true}}
+bodies: {a: {mass: 1 kg, inertia: {principal: [1, 1, 1]}}, b: {mass: 1 kg, inertia: {principal: [1, 1, 1]}}}
+joints:
+  first: {type: revolute, child: a, axis: z, angle: {input: "=torque[1]"}}
+  second: {type: revolute, parent: a, child: b, axis: z, angle: {input: "=torque[2]"}}
+"""
+    run = pliant.simulate(pliant.derive(pliant.load_text(arm)), 0.1, inputs={"torque[1]": "2*t N*m"})
+    ax = plot.inputs(run, ["torque"])
+    assert [line.get_label() for line in ax.lines] == ["torque[1]", "torque[2]"]

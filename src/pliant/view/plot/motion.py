@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,13 +71,14 @@ def trajectory(
 def inputs(run: Result, names: str | Sequence[str] | None = None, *, ax: Any = None) -> Any:
     """Inputs over time, as the model, the caller or controllers set them; returns the axes, or an array of them if units differ.
 
-    names: one or several; by default those that change, or all if none does. Each unit has a separate pair of axes, one below
+    names: one or several; by default those that change, or all if none does. The name of a repeated input stands for all its
+    instances. Each unit has a separate pair of axes, one below
     the other. ax: axes to draw on, for inputs of one unit.
     """
     units = {name: run.input(name).unit for name in run.inputs}
     if names is None:
         names = [name for name, values in run.inputs.items() if np.ptp(values)] or list(units)
-    chosen = [names] if isinstance(names, str) else list(names)
+    chosen = [one for name in ([names] if isinstance(names, str) else names) for one in _instances(name, units)]
     if not chosen:
         raise ValueError("the robot has no inputs")
     check_names("input", chosen, units)
@@ -92,6 +93,12 @@ def inputs(run: Result, names: str | Sequence[str] | None = None, *, ax: Any = N
         _inputs_of_a_unit(one, run, unit, group)
     pairs[-1].set_xlabel("time [s]")
     return pairs[0] if len(groups) == 1 else np.array(pairs, dtype=object)
+
+
+def _instances(name: str, known: Iterable[str]) -> list[str]:
+    """The inputs that a name stands for: itself, or the instances of a repeated input."""
+    found = [other for other in known if other.startswith(f"{name}[")]
+    return found if found and name not in known else [name]
 
 
 def _inputs_of_a_unit(ax: Any, run: Result, unit: str, names: Sequence[str]) -> None:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.language.arguments import ArgumentError
+from pliant.language.message_text import describe
 from pliant.view.plot.style import COLOURS, axes, key, styled
 
 if TYPE_CHECKING:
     from pliant.solve.linear.modal import Modes
-    from pliant.solve.linear.state_space import StateSpace
 
 WIDE = 1e3
 """Ratio of the largest to the smallest part of eigenvalues above which an axis is logarithmic."""
@@ -54,29 +55,38 @@ def modes(found: Modes, *, ax: Any = None, count: int | None = None) -> Any:
 
 
 @styled
-def eigenvalues(found: Modes | StateSpace, *, ax: Any = None) -> Any:
+def eigenvalues(found: Any, *, ax: Any = None) -> Any:
     """Eigenvalues on the complex plane, on axes that show both slow and fast ones; those that grow are hollow.
 
-    found: modes, or a linear system, of which the eigenvalues of A are drawn.
+    found: modes (also a list of them, as those of a regulator), a linear system, of which the eigenvalues of A are drawn, or a
+    design with poles: a regulator, an observer or a closed loop. Eigenvalues per sample are drawn with the unit circle.
     """
-    values = np.linalg.eigvals(found.A) if hasattr(found, "A") else _with_conjugates(np.asarray(found.eigenvalues))
+    values, sampled = _eigenvalues_of(found)
     size = np.abs(values)
     values = np.where(
         np.abs(values.imag) > 1e-12 * size, values, values.real
     )  # remove imaginary parts that are round-off
     ax = axes(ax)
-    grows = values.real > 1e-9 * size
+    grows = size > 1 + 1e-9 if sampled else values.real > 1e-9 * size
     for which, face, words in ((~grows, COLOURS[1], "does not grow"), (grows, "white", "grows")):
         if which.any():
             ax.plot(
                 values.real[which], values.imag[which], linestyle="none", marker="o", markersize=3.5, markerfacecolor=face,
                 markeredgecolor=COLOURS[1], label=words,
             )  # fmt: skip
-    _wide_scale(ax.set_xscale, values.real)
-    _wide_scale(ax.set_yscale, values.imag)
     ax.axhline(0, color="black", linewidth=0.6, zorder=0)
     ax.axvline(0, color="black", linewidth=0.6, zorder=0)
     ax.margins(0.08)
+    if sampled:
+        turn = np.linspace(0, 2 * np.pi, 361)
+        ax.plot(np.cos(turn), np.sin(turn), color="black", linewidth=0.6, zorder=0)
+        ax.set_aspect("equal", adjustable="datalim")
+        ax.set_xlabel("re z")
+        ax.set_ylabel("im z")
+        key(ax)
+        return ax
+    _wide_scale(ax.set_xscale, values.real)
+    _wide_scale(ax.set_yscale, values.imag)
     if not np.any(values.imag):
         ax.set_ylim(-1, 1)
     if not np.any(values.real):
@@ -85,6 +95,23 @@ def eigenvalues(found: Modes | StateSpace, *, ax: Any = None) -> Any:
     ax.set_ylabel("imaginary part [1/s]")
     key(ax)
     return ax
+
+
+def _eigenvalues_of(found: Any) -> tuple[np.ndarray, bool]:
+    """Eigenvalues with their conjugates, and whether they are per sample instead of [1/s]."""
+    sampled = any(hasattr(x, "sample_time") for x in (found, getattr(found, "linear", None)))
+    if hasattr(found, "A"):
+        return np.linalg.eigvals(found.A), sampled
+    if hasattr(found, "poles"):
+        return np.asarray(found.poles, dtype=complex), sampled
+    if hasattr(found, "eigenvalues"):
+        return _with_conjugates(np.asarray(found.eigenvalues)), False
+    if isinstance(found, list | tuple) and found and all(hasattr(x, "eigenvalue") for x in found):
+        return _with_conjugates(np.array([x.eigenvalue for x in found], dtype=complex)), False
+    raise ArgumentError(
+        f"eigenvalues cannot be drawn of {describe(found)}",
+        "give modes, a linear system (of `linearize` or `discretize`), a regulator, an observer, or a closed loop",
+    )
 
 
 def _with_conjugates(values: np.ndarray) -> np.ndarray:
