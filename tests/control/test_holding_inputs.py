@@ -122,3 +122,11 @@ control:
     )
     near = pliant.simulate(eqs, 0.01, start={"shoulder": 0.4, "elbow": 0.9})
     assert not any("from the pose that" in x for x in near.warnings)
+
+
+def test_an_equilibrium_shows_its_holding_inputs(pose: pliant.Equilibrium) -> None:
+    shown = f"{pose.inputs['torque[2]']:.6g} N m"
+    assert f"torque[2] = {shown}" in repr(pose)
+    html = pose._repr_html_()
+    assert shown in html
+    assert html.index(shown) < html.index("coordinate</th>")

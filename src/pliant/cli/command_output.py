@@ -96,6 +96,11 @@ def equilibrium_json(found: Any) -> dict[str, Any]:
 def print_equilibrium(found: Any) -> None:
     out = console()
     out.print(found.message, markup=False)
+    if found.input_rows:
+        table = Table("input", "value", box=None)
+        for name, value, unit in found.input_rows[:MOST_ROWS]:
+            table.add_row(escape(name), f"{value} {unit}".strip())
+        out.print(table)
     units = output_units(found.equations.model)
     if found.outputs:
         table = Table("output", "value", box=None)

@@ -43,10 +43,13 @@ def equations_html(eqs: Equations) -> str:
 
 
 def equilibrium_html(found: Equilibrium) -> str:
-    """An equilibrium: its outputs and coordinates, and a view."""
+    """An equilibrium: its inputs, outputs and coordinates, and a view."""
     outputs = [(name, _numbers(value)) for name, value in list(found.outputs.items())[:MOST_ROWS]]
     rows = [(name, _numbers(value)) for name, value in list(found.coordinates.items())[:MOST_ROWS]]
     words = f"<p>{text(found.message)}</p>"
+    inputs = [(name, f"{value} {unit}".strip()) for name, value, unit in found.input_rows]
+    if inputs:
+        words += table(("input", "value"), inputs[:MOST_ROWS]) + _more(len(inputs), "inputs")
     if outputs:
         words += table(("output", "value (SI)"), outputs) + _more(len(found.outputs), "outputs")
     words += table(("coordinate", "value (SI)"), rows) + _more(len(found.coordinates), "coordinates")

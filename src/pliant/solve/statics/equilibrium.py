@@ -95,7 +95,21 @@ class Equilibrium:
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name} = {value:.6g}" for name, value in list(self.coordinates.items())[:8])
-        return f"Equilibrium ({self.status}, stable: {self.stable}, residual {self.residual:.2g}): {values}"
+        held = ", ".join(" ".join((name, "=", *value)).strip() for name, *value in self.input_rows)
+        inputs = f"; inputs: {held}" if held else ""
+        return f"Equilibrium ({self.status}, stable: {self.stable}, residual {self.residual:.2g}): {values}{inputs}"
+
+    @property
+    def input_rows(self) -> list[tuple[str, str, str]]:
+        """Name, value and unit of the inputs for which it was computed, if they replace those of the model."""
+        environment, held = self.equations.model.environment, self.equations.input_vector()
+        rows = []
+        for name, value in zip(self.equations.inputs, held, strict=True):
+            if name in self.inputs:
+                dimension = environment.dimension(name)
+                unit = "" if dimension is None or dimension.is_number else dimension.unit.replace("*", " ")
+                rows.append((name, f"{value:.6g}", unit))
+        return rows
 
     def _repr_html_(self) -> str:
         return str(shown("Equilibrium.html", self))
