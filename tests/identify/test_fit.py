@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import pliant
 from pliant import derive, load_text, simulate
 from pliant.cli import run as command
 from pliant.equations.core import UnknownName
@@ -187,3 +188,56 @@ def test_rods_that_are_divided_too_coarsely_are_a_remark():
     assert moved > 10 * found[2].deviations["stiff"]
     assert not found[40].warnings
     assert found[40].parameters["stiff"] == pytest.approx(modulus, rel=2e-3)
+
+
+SWING = """
+pliant: 1
+parameters: {stiffness: 4 N*m/rad, idle: 3}
+bodies: {bob: {mass: 1 kg, center_of_mass: [0, 0, -0.5 m], inertia: {principal: [=0.01*idle/3, 0.01, 0.01]}}}
+joints: {hinge: {type: revolute, child: bob, axis: y, angle: {initial: 0.3, spring: =stiffness}}}
+outputs: {angle: {coordinate: hinge}}
+"""
+
+
+def swing_recording(tmp_path, stiffness):
+    run = pliant.simulate(pliant.derive(pliant.load_text(SWING)), 2.0, parameters={"stiffness": stiffness}, rtol=1e-8)
+    file = tmp_path / "swing.csv"
+    np.savetxt(
+        file, np.column_stack([run.time, run["angle"].values]), delimiter=",", header="t_s,angle_rad", comments=""
+    )
+    return pliant.read_recording(file)
+
+
+def test_a_parameter_without_effect_is_not_determined(tmp_path):
+    """Its interval is infinite, and a remark names it; the others are found."""
+    eqs = pliant.derive(pliant.load_text(SWING))
+    found = pliant.fit(eqs, ["stiffness", "idle"], swing_recording(tmp_path, 5.0), output="angle", columns=["angle"])
+    assert found.parameters["stiffness"] == pytest.approx(5.0, rel=1e-4)
+    assert np.isfinite(found.deviations["stiffness"])
+    assert found.intervals["idle"] == (-np.inf, np.inf)
+    assert any("do not determine 'idle'" in note for note in found.warnings)
+
+
+def test_damping_at_modes_refers_to_the_parameters_of_the_model(tmp_path):
+    """A fit that moves the frequencies of these modes says so, and one that does not is silent."""
+    text = """
+pliant: 1
+parameters: {modulus: 1 MPa, ratio: 0.05}
+materials: {rubber: {density: 1000 kg/m^3, youngs_modulus: =modulus, poissons_ratio: 0.5}}
+sections: {cord: {shape: circle, radius: 4 mm}}
+rods:
+  arm: {length: 100 mm, section: cord, material: rubber, rotation: {axis: y, angle: 90 deg},
+    rayleigh: {ratio: =ratio, modes: [1, 2]}, model: {kind: pcs, elements: 2}}
+outputs: {tip: {frame: arm.tip}}
+"""
+    eqs = pliant.derive(pliant.load_text(text))
+    run = pliant.simulate(eqs, 0.5, parameters={"modulus": 1.2e6}, rtol=1e-7)
+    file = tmp_path / "arm.csv"
+    np.savetxt(
+        file, np.column_stack([run.time, run["tip"].values]), delimiter=",", header="t_s,x_m,y_m,z_m", comments=""
+    )
+    recording = pliant.read_recording(file)
+    moved = pliant.fit(eqs, ["modulus"], recording)
+    assert any("frequencies have changed by +9.5%" in note for note in moved.warnings)
+    same = pliant.fit(eqs, ["ratio"], recording)
+    assert not any("frequencies have changed" in note for note in same.warnings)
