@@ -146,3 +146,25 @@ joints: {{hinge: {{type: revolute, axis: y, child: ball, angle: {{initial: {angl
     assert "a mass of 5 kg in a shape of 4.19e-06 m^3" in odd[0]
     assert "the initial angle is 90 rad, 14.3 turns" in odd[1]
     assert not pliant.load_text(text.format(mass="5 g", angle="90 deg")).remarks
+
+
+@pytest.mark.parametrize(
+    ("section", "remarked"),
+    [
+        ("{shape: rectangle, width: 20 mm, height: 4 mm}", True),
+        ("{shape: polygon, vertices: [[-10 mm, -2 mm], [10 mm, -2 mm], [10 mm, 2 mm], [-10 mm, 2 mm]]}", True),
+        ("{shape: circle, radius: 4 mm}", False),
+    ],
+)
+def test_rods_that_are_not_round_touch_as_round_ones(section, remarked):
+    """Contacts would miss an overlap of 5 mm without a word."""
+    text = f"""
+pliant: 1
+materials: {{hard: {{density: 1000 kg/m^3, youngs_modulus: 1 GPa, poissons_ratio: 0.3}}}}
+sections: {{bar: {section}}}
+rods: {{bar: {{position: [0, 0, 5 mm], rotation: {{axis: y, angle: 90 deg}}, length: 100 mm, section: bar, material: hard}}}}
+surfaces: {{floor: {{type: plane}}}}
+contacts: {{c: {{between: [bar, floor]}}}}
+"""
+    found = [str(remark) for remark in pliant.load_text(text).remarks]
+    assert any("touches as a round rod of radius 2 mm" in remark for remark in found) == remarked

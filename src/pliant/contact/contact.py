@@ -59,7 +59,8 @@ class Friction(Part):
 class Contact(Repeated):
     """Contact forces between parts that overlap, with friction.
 
-    Bodies touch with their `shape`, rods with their section swept along them, meshes with their triangles and edges
+    Bodies touch with their `shape`, rods as round ones of half their smaller width with hemispherical ends (which
+    extend beyond their tips), meshes with their triangles and edges
     (as thick as their section; blocks end at their outermost nodes), surfaces with their geometry. Touching pairs are
     detected automatically. The normal force is `stiffness * depth^exponent * (1 + dissipation * rate of depth)`,
     never negative. Friction is Coulomb friction with sticking: sticking surfaces are connected by a spring with the

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.contact.collision_shapes import ALL
 from pliant.joint.coordinate import AngleCoordinate
 from pliant.language.base import Part
 from pliant.language.scalar import Scalar
 from pliant.language.syntax import ExpressionError, Item, Node, children, parse, symbols
 from pliant.language.traversal import parts
 from pliant.section.base import OneSection
+from pliant.section.polygon import Polygon
+from pliant.section.rectangle import Rectangle
 from pliant.spec.structure import Finding
 
 if TYPE_CHECKING:
@@ -45,6 +48,7 @@ def remarks(checked: SemanticChecks) -> Iterator[Finding]:
     yield from _many_turns(checked)
     yield from _stout_rods(checked)
     yield from _heavy_loads(checked)
+    yield from _rods_touching(checked)
     yield from _massless_ends(checked)
     yield from _below_zero(checked)
     yield from _unused_parameters(checked)
@@ -153,6 +157,23 @@ def _heavy_loads(checked: SemanticChecks) -> Iterator[Finding]:
                 f"the {mass:.3g} kg of '{body}' would bend the rod '{carrier}' by {deflection:.2g} times its length"
             )
             yield "bodies", body, ("mass",), message, UNIT
+
+
+def _rods_touching(checked: SemanticChecks) -> Iterator[Finding]:
+    """Rods in contacts with a section that is not round: contacts treat every rod as round."""
+    flat = checked.flat
+    for name, contact in flat.contacts.items():
+        listed = {part for group in contact.between for part in group}
+        for rod in flat.rods if ALL in listed else [part for part in listed if part in flat.rods]:
+            sizes, section = _half_sizes(checked, flat.rods[rod]), flat.sections.get(flat.rods[rod].section[0])
+            if sizes is None or not isinstance(section, Rectangle | Polygon):
+                continue
+            x, y = 2e3 * sizes
+            message = (
+                f"the rod '{rod}' has a section of {x:.3g} x {y:.3g} mm, but touches as a round rod of radius "
+                f"{min(x, y) / 2:.3g} mm with hemispherical ends"
+            )
+            yield "contacts", name, ("between",), message, "for another shape place surfaces on frames along the rod"
 
 
 def _massless_ends(checked: SemanticChecks) -> Iterator[Finding]:
