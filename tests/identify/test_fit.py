@@ -219,7 +219,7 @@ def test_a_parameter_without_effect_is_not_determined(tmp_path):
 
 
 def test_damping_at_modes_refers_to_the_parameters_of_the_model(tmp_path):
-    """A fit that moves the frequencies of these modes says so, and one that does not is silent."""
+    """A fit that moves the frequencies of these modes has a remark, and one that does not is silent."""
     text = """
 pliant: 1
 parameters: {modulus: 1 MPa, ratio: 0.05}

@@ -157,7 +157,7 @@ joints: {{hinge: {{type: revolute, axis: y, child: ball, angle: {{initial: {angl
     ],
 )
 def test_rods_that_are_not_round_touch_as_round_ones(section, remarked):
-    """Contacts would miss an overlap of 5 mm without a word."""
+    """Contacts miss an overlap of 5 mm there."""
     text = f"""
 pliant: 1
 materials: {{hard: {{density: 1000 kg/m^3, youngs_modulus: 1 GPa, poissons_ratio: 0.3}}}}
