@@ -187,3 +187,18 @@ def test_a_time_limit_ends_a_search():
     with pytest.raises(AnalysisFailed, match="time limit"):
         equilibrium(eqs, timeout=1e-9)
     assert equilibrium(eqs, timeout=60).status == "converged"
+
+
+def test_rates_of_prescribed_motions_are_not_part_of_an_equilibrium():
+    """A pendulum on a turntable: at rest it hangs, but turning at 10 rad/s it would rise."""
+    text = """
+pliant: 1
+bodies: {table: {mass: 1 kg, inertia: {principal: [0.1, 0.1, 0.1]}}, bob: {mass: 1 kg, center_of_mass: [0, 0, -0.5 m]}}
+joints:
+  turn: {type: revolute, child: table, axis: z, angle: {motion: "=ROTATION"}}
+  hinge: {type: revolute, parent: table, child: bob, axis: y, position: [0.2 m, 0, 0]}
+"""
+    turning = equilibrium(derive(load_text(text.replace("ROTATION", "10 rad/s*t"))))
+    still = equilibrium(derive(load_text(text.replace("ROTATION", "0.3 rad"))))
+    assert any("'turn' is driven at 10" in note for note in turning.warnings)
+    assert not still.warnings

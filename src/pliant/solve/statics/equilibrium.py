@@ -180,7 +180,11 @@ def equilibrium(
     touching = contacts_at_rest(bound, time, rest.q)
     at = StaticEquations(bound, time, tolerance).linearized(rest.q, rest.multipliers)
     judged = judge(at) or judge_large(at)
-    warnings = [*made.messages, *negative_tension_warnings(eqs.model, bound.signals(time)[1])]
+    warnings = [
+        *made.messages,
+        *_driven(eqs, made.v, time),
+        *negative_tension_warnings(eqs.model, bound.signals(time)[1]),
+    ]
     if rest.pushed:
         warnings.append(_pushed(eqs, rest.pushed[-1]))
     if rest.met and rest.in_balance:
@@ -247,6 +251,17 @@ def _still_slides(rest: RelaxationResult, t: float) -> bool:
         return False
     touching = contacts_at_rest(rest.bound, t, rest.q)
     return touching is not None and not np.all(touching.sticks)
+
+
+def _driven(eqs: Equations, rates: np.ndarray, time: float) -> list[str]:
+    """A remark if prescribed motions have rates: an equilibrium is at rest."""
+    if not np.any(rates):
+        return []
+    k = int(np.argmax(np.abs(rates)))
+    return [
+        f"prescribed motions are held at their values at t = {time:g} s: '{eqs.rates[k]}' is driven at {rates[k]:.3g} (SI units) "
+        "then, and forces caused by this motion are not included"
+    ]
 
 
 def _pushed(eqs: Equations, rate: int) -> str:
