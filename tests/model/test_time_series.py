@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import pliant
 from pliant.language.arguments import ArgumentError
 from pliant.model import time_series
 from pliant.model.time_series import TimeSeries, between, integrated_twice, interpolated, led_to, piece_ends, sampled
@@ -154,3 +155,24 @@ def test_smooth_commands_converge_with_the_sample_time():
 def test_samples_too_far_apart_for_numbers_are_refused(interpolation: str, values: list[float]) -> None:
     with pytest.raises(ArgumentError, match="too steeply"):
         interpolated(np.array([0.0, 0.1, 0.2, 0.3]), np.array(values), interpolation)
+
+
+@pytest.mark.parametrize(
+    ("series", "message"),
+    [
+        ("{times: [1, 0], values: [0 N, 5 N]}", "the times must increase, but 0 s follows 1 s"),
+        ("{times: [0, 0], values: [0 N, 5 N]}", "the times must increase"),
+        ("{times: [0, 1000], values: [0 N, 5 N], time_unit: ms}", "`time_unit` applies to a file"),
+        ("{times: [0, 1], values: [0, 5], unit: kN}", "`unit` applies to a file"),
+    ],
+)
+def test_listed_samples_are_checked(series: str, message: str) -> None:
+    text = f"""
+pliant: 1
+parameters: {{push: {{value: 0 N, input: true}}}}
+bodies: {{cart: {{mass: 1 kg}}}}
+joints: {{rail: {{type: prismatic, axis: x, child: cart, displacement: {{input: =push}}}}}}
+inputs: {{push: {{series: {series}}}}}
+"""
+    with pytest.raises(pliant.SpecError, match=message):
+        pliant.load_text(text)

@@ -99,6 +99,10 @@ class Series(Part):
         if listed and len(self.times or ()) != len(self.values or ()):
             message = f"there are {len(self.times or ())} times and {len(self.values or ())} values"
             raise fault("no_series", message, hint="give one value for each time")
+        unused = [key for key in ("time_column", "time_unit", "unit") if getattr(self, key) is not None]
+        if listed and unused:
+            message = f"`{unused[0]}` applies to a file, but the times and values are listed"
+            raise fault("no_series", message, hint="write units at the numbers: `100 ms`")
         return self
 
 
@@ -170,6 +174,10 @@ class SeriesInput(FromFiles):
         series, copy = self.series, self.model_copy()
         if series.times is not None and series.values is not None:
             times, values = (np.array([float(value(x)) for x in listed]) for listed in (series.times, series.values))
+            if np.any(np.diff(times) <= 0):
+                at = int(np.argmax(np.diff(times) <= 0)) + 1
+                message = f"the times must increase, but {times[at]:g} s follows {times[at - 1]:g} s"
+                raise FileProblem(message, "sort the samples by time", ("series", "times"))
             copy._samples = Samples(times, values, None)
             return copy
         try:
