@@ -234,6 +234,23 @@ joints: {x: {type: prismatic, child: m, axis: x, displacement: {motion: "=0.2 m 
     np.testing.assert_allclose(run.energy["supplied"].values, kinetic - kinetic[0], atol=1e-6)
 
 
+@pytest.mark.parametrize("rtol", [1e-3, 1e-6])
+def test_a_stiff_part_on_a_driven_base_carries_the_force_of_its_load(rtol: float) -> None:
+    """A load cell of 1e8 N/m: if steps moved the base alone onto its motion, its error in length times the stiffness would appear."""
+    text = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+bodies: {base: {mass: 500 g}, load: {mass: 1 kg}}
+joints:
+  drive: {type: prismatic, child: base, axis: x, displacement: {motion: "=0.1 m*sin(2*pi*t/1 s)"}}
+  cell: {type: prismatic, parent: base, child: load, axis: x, displacement: {name: squeeze, spring: 1e8 N/m, damper: 1e3 N*s/m}}
+"""
+    run = simulate(derive(load_text(text)), 1.0, rtol=rtol, save_at=np.linspace(0, 1, 51))
+    force = -1e8 * run["squeeze"].values - 1e3 * run["squeeze"].rate
+    np.testing.assert_allclose(force, -0.1 * (2 * np.pi) ** 2 * np.sin(2 * np.pi * run.time), atol=0.01)
+    assert not run.warnings
+
+
 def test_a_prescribed_acceleration_is_integrated():
     text = """
 pliant: 1

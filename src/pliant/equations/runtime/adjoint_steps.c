@@ -86,7 +86,10 @@ static void set_pair(pl_adjoint *A, const double *w, const double *y_c, const do
  * itself gave, rates first. */
 static int undo_end(pl_adjoint *A, double h, const double *before) {
   const pl_run *r = A->r;
-  return pl_adjoint_project(A, pl_time(r, r->t + h), r->q1, before + r->w->T->nv, before, r->v1);
+  const double t1 = pl_time(r, r->t + h);
+  const int status = pl_adjoint_project(A, t1, r->q1, before + r->w->T->nv, before, r->v1);
+  if (!status) pl_adjoint_prescribe(A, t1, r->q1, r->v1);
+  return status;
 }
 
 /* Takes the step again: its stages in memory, its projected end in the candidate, rates and configuration before projection in
@@ -98,7 +101,10 @@ static int again(pl_adjoint *A, double h, int (*step)(pl_run *, double, double *
   int status = step(r, h, &error);
   if (status) return status;
   const pl_tables *T = r->w->T;
-  if (!r->complete) pl_normalize(T, r->q1);
+  if (!r->complete) {
+    pl_normalize(T, r->q1);
+    pl_prescribe(r->w, pl_time(r, r->t + h), r->q1, r->v1);
+  }
   memcpy(before, r->v1, T->nv * sizeof(double)), memcpy(before + T->nv, r->q1, T->nq * sizeof(double));
   if (r->complete) return PL_OK;
   return pl_next_project(r->w, pl_time(r, r->t + h), r->q1, r->v1, r->projection_tolerance);
@@ -228,7 +234,7 @@ static int undo_symplectic_euler(pl_adjoint *A, double h) {
   int status = again(A, h, pl_step_symplectic_euler, before);
   if (status || (status = undo_evaluation(A, h))) return status;
   if ((status = undo_end(A, h, before))) return status;
-  for (int i = 0; i < nv; ++i) x[i] = h * before[i];
+  for (int i = 0; i < nv; ++i) x[i] = h * (r->v[i] + h * r->a[i]); /* rates before those of prescribed motions replaced them */
   clear(nv, by_x), clear(nv, by_q);
   pl_undo_increment(T, x, s->q, by_x, by_q);
   add(nv, h, by_x, s->v);
@@ -253,9 +259,11 @@ static int undo_semi_implicit(pl_adjoint *A, double h) {
   double *xi = by_l + m, *beta = xi + nv, *impulse = beta + nv, *weighted = impulse + m;
   int status = again(A, h, pl_step_semi_implicit, before);
   if (status) return status;
-  for (int i = 0; i < nv; ++i) dv[i] = before[i] - r->v[i], x[i] = h * before[i];
   for (int i = 0; i < m; ++i) impulse[i] = h * r->multipliers1[i];
   if ((status = undo_end(A, h, before))) return status;
+  for (int i = 0; i < nv; ++i) { /* rates before those of prescribed motions replaced them */
+    dv[i] = h * r->a1[i], before[i] = r->v[i] + dv[i], x[i] = h * before[i];
+  }
   clear(4 * nv + m, by_x);
   pl_undo_increment(T, x, s->q, by_x, by_q);
   for (int i = 0; i < nv; ++i) by_v[i] = s->v[i] + h * by_x[i], solution[i] = by_v[i] + s->a[i] / h;

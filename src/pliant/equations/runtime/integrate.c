@@ -297,13 +297,26 @@ static void resolve_damping(pl_run *r, double energy, double before) {
   if (!r->fixed && power > SUDDEN * before) r->h = fmin(r->h, SHARE_DAMPED * energy / power);
 }
 
+/* Whether constraints are off by more than prescribed motions move in the instant in which inputs are read. Robots whose parts are
+ * all at one point have hardly any size to compare with. */
+static int positions_jump(const pl_run *r) {
+  const pl_work *w = r->w;
+  const double between = 4 * (r->t_floor - r->t_cap);
+  for (int i = 0; i < w->T->m; ++i) {
+    const int signal = w->T->row_signal[i];
+    const double slack = signal < 0 ? 0 : between * fabs(w->signal_rate[signal]);
+    if (w->row_active[i] && fabs(w->phi[i]) > POSITION_JUMP * w->row_size[i] + slack) return 1;
+  }
+  return 0;
+}
+
 int pl_run_pass_jump(pl_run *r) {
   pl_work *w = r->w;
   if (!pl_run_driven(r)) return refresh(r);
   pl_signals(w, r->t_floor);
   pl_kinematics(w, r->q, r->v);
   pl_constraints(w, r->q, r->v);
-  if (pl_constraint_gap(w) > POSITION_JUMP) return PL_POSITION_JUMPS;
+  if (positions_jump(r)) return PL_POSITION_JUMPS;
   const double before = pl_kinetic_energy(w), damped = r->power[0];
   double *v0 = r->memory.middle.v;
   memcpy(v0, r->v, w->T->nv * sizeof(double));
@@ -398,7 +411,10 @@ int pl_run_attempt(pl_run *r, double h, double *error) {
   if (!r->fixed && *error > 1) return PL_OK;
   if (!r->complete) {
     pl_normalize(T, r->q1);
-    if (m->projected && (status = pl_next_project(r->w, t1, r->q1, r->v1, r->projection_tolerance))) return status;
+    if (m->projected) {
+      pl_prescribe(r->w, t1, r->q1, r->v1);
+      if ((status = pl_next_project(r->w, t1, r->q1, r->v1, r->projection_tolerance))) return status;
+    }
     if (m->evaluated) {
       if ((status = pl_next_forward(r->w, t1, r->q1, r->v1, r->a1))) return status;
       memcpy(r->multipliers1, r->w->lambda, T->m * sizeof(double));

@@ -128,6 +128,7 @@ static int sample(pl_run *r, double h, double x) {
     for (int i = 0; i < nv; ++i) a[i] = (1 - x) * r->a[i] + x * r->a1[i];
   for (int i = 0; i < m; ++i) lambda[i] = (1 - x) * r->multipliers[i] + x * r->multipliers1[i];
   if (m || r->method == PL_EXPLICIT) r->evaluated = NAN;
+  pl_prescribe(r->w, pl_time(r, r->sample_t[n]), q, v);
   int status = pl_next_project(r->w, pl_time(r, r->sample_t[n]), q, v, r->projection_tolerance);
   if (!status && r->method == PL_EXPLICIT) { /* not stiff, so evaluating the equations is most accurate */
     status = pl_next_forward(r->w, pl_time(r, r->sample_t[n]), q, v, a);
