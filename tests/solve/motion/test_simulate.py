@@ -236,7 +236,7 @@ joints: {x: {type: prismatic, child: m, axis: x, displacement: {motion: "=0.2 m 
 
 @pytest.mark.parametrize("rtol", [1e-3, 1e-6])
 def test_a_stiff_part_on_a_driven_base_carries_the_force_of_its_load(rtol: float) -> None:
-    """A load cell of 1e8 N/m: if steps moved the base alone onto its motion, its error in length times the stiffness would appear."""
+    """A load cell of 1e8 N/m: if steps moved the base alone onto its motion, the cell would be compressed by their error."""
     text = """
 pliant: 1
 world: {gravity: [0, 0, 0]}

@@ -154,7 +154,7 @@ class Reference:
         return self._with_work(s, h, q, v, end[2 * n : 3 * n], end[3 * n :]), error
 
     def _project(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The state on the constraints: coordinates with a prescribed motion take its value and rate, then all take the nearest one."""
+        """The state on the constraints: coordinates with a prescribed motion take it, then all move to the nearest state."""
         b = self.binding
         values, rates, _, J = b.constraints(t, q, v)
         J = J.toarray()
