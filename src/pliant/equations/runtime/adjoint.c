@@ -169,24 +169,6 @@ int pl_adjoint_project(pl_adjoint *A, double t, const double *q, const double *q
   return undo_way(A, t, q_before);
 }
 
-void pl_adjoint_prescribe(pl_adjoint *A, double t, const double *q, const double *v) {
-  const pl_work *w = A->r->w;
-  const pl_tables *T = w->T;
-  double *by_value = A->temporary[0], *by_rate = A->temporary[1];
-  int any = 0;
-  memset(by_value, 0, T->m * sizeof(double)), memset(by_rate, 0, T->m * sizeof(double));
-  for (int i = 0; i < T->n_linear; ++i) {
-    if (!pl_prescribed_alone(w, i)) continue;
-    const int row = T->linear_row[i], at = T->linear_v[T->linear_begin[i]];
-    const double coefficient = w->theta[T->linear_coefficient[T->linear_begin[i]]];
-    by_value[row] = A->state.q[at] / coefficient, by_rate[row] = A->state.v[at] / coefficient;
-    A->state.q[at] = A->state.v[at] = 0, any = 1;
-  }
-  if (!any) return;
-  pair(A, NULL, NULL, by_value, by_rate);
-  pl_adjoint_credit(A, 1, t, q, v, w->zero, w->zero, PL_ANEW);
-}
-
 /* -- the transposed matrix --------------------------------------------------------------------------------------------------- */
 
 /* Position of each entry's transpose: the pattern is symmetric. */

@@ -125,8 +125,6 @@ int pl_adjoint_forward(pl_adjoint *, double t, const double *q, const double *v,
 /* Velocities nearest to v that satisfy the constraints' rates: cotangents of the result become those of v and q. `after`: the
  * result. */
 int pl_adjoint_velocities(pl_adjoint *, double t, const double *q, const double *before, const double *after);
-/* Coordinates that took the values and rates of their prescribed motions, before the projection. */
-void pl_adjoint_prescribe(pl_adjoint *, double t, const double *q, const double *v);
 /* The driver's projection of a step's end, of which q and `after` are the result. */
 int pl_adjoint_project(pl_adjoint *, double t, const double *q, const double *q_before, const double *before, const double *after);
 /* Factorizes the transpose of [(cM M + cC C) B + cK K, -J'; L, 0] of the tangents evaluated last. */

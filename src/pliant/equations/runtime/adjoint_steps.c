@@ -86,10 +86,8 @@ static void set_pair(pl_adjoint *A, const double *w, const double *y_c, const do
  * itself gave, rates first. */
 static int undo_end(pl_adjoint *A, double h, const double *before) {
   const pl_run *r = A->r;
-  const double t1 = pl_time(r, r->t + h);
-  const int status = pl_adjoint_project(A, t1, r->q1, before + r->w->T->nv, before, r->v1);
-  if (!status) pl_adjoint_prescribe(A, t1, r->q1, r->v1);
-  return status;
+  if (r->restored) return PL_OK;
+  return pl_adjoint_project(A, pl_time(r, r->t + h), r->q1, before + r->w->T->nv, before, r->v1);
 }
 
 /* Takes the step again: its stages in memory, its projected end in the candidate, rates and configuration before projection in
@@ -97,16 +95,13 @@ static int undo_end(pl_adjoint *A, double h, const double *before) {
 static int again(pl_adjoint *A, double h, int (*step)(pl_run *, double, double *), double *before) {
   pl_run *r = A->r;
   double error = 0;
-  r->complete = 0;
+  r->complete = r->restored = 0;
   int status = step(r, h, &error);
   if (status) return status;
   const pl_tables *T = r->w->T;
-  if (!r->complete) {
-    pl_normalize(T, r->q1);
-    pl_prescribe(r->w, pl_time(r, r->t + h), r->q1, r->v1);
-  }
+  if (!r->complete) pl_normalize(T, r->q1);
   memcpy(before, r->v1, T->nv * sizeof(double)), memcpy(before + T->nv, r->q1, T->nq * sizeof(double));
-  if (r->complete) return PL_OK;
+  if (r->complete || r->restored) return PL_OK;
   return pl_next_project(r->w, pl_time(r, r->t + h), r->q1, r->v1, r->projection_tolerance);
 }
 
@@ -234,7 +229,7 @@ static int undo_symplectic_euler(pl_adjoint *A, double h) {
   int status = again(A, h, pl_step_symplectic_euler, before);
   if (status || (status = undo_evaluation(A, h))) return status;
   if ((status = undo_end(A, h, before))) return status;
-  for (int i = 0; i < nv; ++i) x[i] = h * (r->v[i] + h * r->a[i]); /* rates before those of prescribed motions replaced them */
+  for (int i = 0; i < nv; ++i) x[i] = h * before[i];
   clear(nv, by_x), clear(nv, by_q);
   pl_undo_increment(T, x, s->q, by_x, by_q);
   add(nv, h, by_x, s->v);
@@ -259,11 +254,9 @@ static int undo_semi_implicit(pl_adjoint *A, double h) {
   double *xi = by_l + m, *beta = xi + nv, *impulse = beta + nv, *weighted = impulse + m;
   int status = again(A, h, pl_step_semi_implicit, before);
   if (status) return status;
+  for (int i = 0; i < nv; ++i) dv[i] = before[i] - r->v[i], x[i] = h * before[i];
   for (int i = 0; i < m; ++i) impulse[i] = h * r->multipliers1[i];
   if ((status = undo_end(A, h, before))) return status;
-  for (int i = 0; i < nv; ++i) { /* rates before those of prescribed motions replaced them */
-    dv[i] = h * r->a1[i], before[i] = r->v[i] + dv[i], x[i] = h * before[i];
-  }
   clear(4 * nv + m, by_x);
   pl_undo_increment(T, x, s->q, by_x, by_q);
   for (int i = 0; i < nv; ++i) by_v[i] = s->v[i] + h * by_x[i], solution[i] = by_v[i] + s->a[i] / h;
@@ -371,6 +364,82 @@ static int undo_generalized_alpha(pl_adjoint *A, double h) {
 
 /* -- Rosenbrock --------------------------------------------------------------------------------------------------------------- */
 
+/* The adjoint of pl_rosenbrock_restore at the end of a step, after which the constraints and their rates hold: with P the motions by
+ * which the step's matrix closes gaps, x' = x - P (J P)^-1 phi. Cotangents become by' = by - J' y, y = (J P)^-T P' by, which
+ * is iterated as the restoration is. */
+static void undo_closing(pl_adjoint *A, double s, const double *J, double *by, double *y) {
+  const pl_work *w = A->r->w;
+  const pl_tables *T = w->T;
+  const int nv = T->nv, m = T->m;
+  double *x = A->temporary[7], before = INFINITY;
+  clear(m, y);
+  for (int round = 0; round < 40; ++round) {
+    double change = 0;
+    memcpy(x, by, nv * sizeof(double)), clear(m, x + nv);
+    pl_adjoint_solve(A, x);
+    for (int i = 0; i < m; ++i) {
+      x[nv + i] = w->row_active[i] ? s * s * x[nv + i] : 0;
+      y[i] += x[nv + i], change = fmax(change, fabs(x[nv + i]) * w->row_size[i]);
+    }
+    for (int n = 0; n < T->nnz_j; ++n) by[T->j_col[n]] -= J[n] * x[nv + T->j_row[n]];
+    if (!(change < 0.7 * before) || change == 0) break;
+    before = change;
+  }
+}
+
+static void undo_restored(pl_adjoint *A, double h, double s) {
+  pl_run *r = A->r;
+  pl_work *w = r->w;
+  const pl_tables *T = w->T;
+  const int nv = T->nv;
+  const double t = pl_time(r, r->t + h);
+  double *J = r->memory.rosenbrock.J, *y = A->temporary[8];
+  pl_cotangent *c = &A->state;
+  pl_linearized(w, t, r->q1, w->zero, r->v1, w->zero);
+  pl_constraint_acceleration_tangent(w, A->Eq_here, A->Ev_here);
+  memcpy(J, w->Jval, T->nnz_j * sizeof(double));
+  undo_closing(A, s, J, c->v, y);
+  set_pair(A, NULL, y, NULL); /* J v are the constraints' accelerations from rest */
+  pl_adjoint_products(A, w->K, w->C, w->M, J, A->Eq_here, A->Ev_here);
+  add(nv, -1, A->gq, c->q);
+  A->y_c = NULL, A->y_rate = y;
+  pl_adjoint_credit(A, 1, t, r->q1, r->v1, w->zero, w->zero, PL_ANEW);
+  undo_closing(A, s, J, c->q, y);
+  set_pair(A, NULL, NULL, y);
+  pl_adjoint_credit(A, 1, t, r->q1, r->v1, w->zero, w->zero, PL_ANEW);
+}
+
+/* How the motions onto the constraints change with the matrix of the step: `by`, their cotangents, to those of the beginning. */
+static void undo_metric(pl_adjoint *A, double h, double s, const double *moved, const double *by, double *by_q) {
+  pl_run *r = A->r;
+  const pl_tables *T = r->w->T;
+  const int nv = T->nv, m = T->m;
+  pl_cotangent *c = &A->state;
+  double *solution = A->temporary[5], *alpha = A->temporary[6], *kv = A->temporary[13], *kz = A->temporary[3];
+  memcpy(solution, by, nv * sizeof(double)), clear(m, solution + nv);
+  pl_adjoint_solve(A, solution);
+  for (int i = 0; i < m; ++i)
+    if (!r->w->row_active[i]) solution[nv + i] = 0;
+  set_pair(A, solution, solution + nv, NULL);
+  pl_adjoint_products(A, A->K, A->C, A->M, A->J, A->Eq, A->Ev);
+  for (int i = 0; i < nv; ++i) alpha[i] = s * A->ga[i] + A->gv[i];
+  for (int i = 0; i < nv; ++i) kv[i] = s * moved[i];
+  for (int j = 0; j < T->n_quat; ++j) {
+    const int at = T->quat_v[j];
+    double z[3];
+    cross3(r->v + at, moved + at, z);
+    for (int l = 0; l < 3; ++l) kv[at + l] += 0.5 * z[l];
+  }
+  for (int i = 0; i < nv; ++i) kz[i] = s * kv[i];
+  const pl_direction d = {pl_time(r, r->t), r->v, r->a, r->multipliers, moved, kv, kz, moved + nv, 0, h, 0};
+  pl_adjoint_second(A, &d, by_q, c->v, c->a, c->multipliers);
+  for (int j = 0; j < T->n_quat; ++j) {
+    double z[3];
+    cross3(moved + T->quat_v[j], alpha + T->quat_v[j], z);
+    for (int l = 0; l < 3; ++l) c->v[T->quat_v[j] + l] -= 0.5 * z[l];
+  }
+}
+
 /* Every stage solves, in its own unknowns kx, kv, kz, ky,
  *   S kx - kv = bx,   s kv - kz = bz,   K kx + C kv + M kz - J' ky = -r - h d r_t,   Eq kx + Ev kv + J kz = -c - h d c_t,
  * with multipliers alpha, beta, w, y. Eliminating the first two leaves the transpose of the step's matrix. The tangents are those
@@ -396,6 +465,7 @@ static int undo_rosenbrock(pl_adjoint *A, double h) {
   pl_adjoint_keep(A, r->v);
   if ((status = pl_adjoint_matrix(A, s * s, s, 1, r->memory.rosenbrock.blocks, m ? r->memory.rosenbrock.rows : NULL)))
     return status;
+  if (m) undo_restored(A, h, s);
   /* the end is the sum of all stages, the last with weight one */
   const double *weights = ROSENBROCK_WEIGHTS[stages - 1];
   clear(n, sum), clear(nv, by_q0), clear(nv, by_x);
@@ -407,6 +477,12 @@ static int undo_rosenbrock(pl_adjoint *A, double h) {
     for (int i = 0; i < nv; ++i)
       bar[i] = weight * by_x[i], bar[nv + i] = weight * c->v[i], bar[2 * nv + i] = weight * c->a[i];
     for (int i = 0; i < m; ++i) bar[3 * nv + i] = weight * c->multipliers[i];
+  }
+  if (m) {
+    double *by_rates = A->temporary[0];
+    memcpy(by_rates, c->v, nv * sizeof(double));
+    undo_metric(A, h, s, r->memory.rosenbrock.moved, c->q, by_q0);
+    undo_metric(A, h, s, r->memory.rosenbrock.moved + nv + m, by_rates, by_q0);
   }
   memcpy(c->q, by_q0, nv * sizeof(double)); /* from here on all cotangents of the state belong to the beginning */
   for (int i = stages - 1; i >= 0; --i) {

@@ -61,6 +61,7 @@ static void place_method(pl_run *r, pl_memory *m) {
       x->rosenbrock.by_signal = pl_doubles(m, nv * T->n_signal);
       x->rosenbrock.L = pl_doubles(m, dense), x->rosenbrock.Eq = pl_doubles(m, dense), x->rosenbrock.LS = pl_doubles(m, dense);
       x->rosenbrock.J = pl_doubles(m, T->nnz_j), x->rosenbrock.rows = pl_doubles(m, T->nnz_j);
+      x->rosenbrock.moved = pl_doubles(m, 2 * (nv + rows));
       break;
   }
 }
@@ -397,7 +398,7 @@ int pl_run_attempt(pl_run *r, double h, double *error) {
   const method *m = METHODS + r->method;
   const double t1 = pl_time(r, r->t + h);
   const int powered = T->n_cforce || T->n_fforce || T->n_rel || T->n_route || T->n_shape || T->n_signal;
-  r->complete = 0;
+  r->complete = r->restored = 0;
   *error = 0;
   int status = m->step(r, h, error);
   if (!status) status = pl_memory_status(r->w);
@@ -411,10 +412,7 @@ int pl_run_attempt(pl_run *r, double h, double *error) {
   if (!r->fixed && *error > 1) return PL_OK;
   if (!r->complete) {
     pl_normalize(T, r->q1);
-    if (m->projected) {
-      pl_prescribe(r->w, t1, r->q1, r->v1);
-      if ((status = pl_next_project(r->w, t1, r->q1, r->v1, r->projection_tolerance))) return status;
-    }
+    if (m->projected && !r->restored && (status = pl_next_project(r->w, t1, r->q1, r->v1, r->projection_tolerance))) return status;
     if (m->evaluated) {
       if ((status = pl_next_forward(r->w, t1, r->q1, r->v1, r->a1))) return status;
       memcpy(r->multipliers1, r->w->lambda, T->m * sizeof(double));

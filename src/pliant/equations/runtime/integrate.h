@@ -51,6 +51,7 @@ typedef struct pl_run_memory {
     double *bx, *bz, *f, *g, *force, *row, *q, *blocks;
     double *by_signal;                                              /* nv x n_signal */
     double *L, *Eq, *LS, *J, *rows;                                 /* m x nv; J and the matrix's rows on its pattern */
+    double *moved;                                                  /* onto the constraints, with multipliers: q, then rates */
   } rosenbrock;
 } pl_run_memory;
 
@@ -70,6 +71,8 @@ typedef struct pl_run {
   double h_last;            /* the step that led to the state */
   double t_floor;           /* earliest time at which inputs are read: just after a jump at the state's time */
   int complete;             /* the step has filled a1, multipliers1 and power1 of the candidate */
+  int restored;             /* the step has moved the candidate onto the constraints itself */
+  long step_factors;        /* number of factorizations of the workspace up to that of the step's matrix */
   double evaluated;         /* the time at which the workspace has evaluated the state, or the candidate, last; or NAN */
   double *a_before, h_before; /* acceleration one step earlier and that step; h_before is 0 after a jump */
   pl_sensitivity *sensitivity; /* null unless parameters are followed */
@@ -112,6 +115,11 @@ void pl_alpha_turns(pl_run *);
 int pl_alpha_end(pl_run *, double t, const double *v, const double *a);
 /* Of Rosenbrock's, S / s - 1 of a step from the state. */
 void pl_rosenbrock_turns(pl_run *, double h);
+/* Moves (q, v) onto the constraints and their rates by the matrix of the step, in whose metric stiff parts keep their forces; in that
+ * of the mass the error of a step would deform them. Returns whether it did so to the tolerance; the other projects the rest. */
+int pl_rosenbrock_restore(pl_run *, double t, double h, double *q, double *v);
+/* The same for a state within the step, completely. */
+int pl_rosenbrock_project(pl_run *, double t, double h, double *q, double *v);
 
 /* secant.c */
 pl_secant *pl_secant_new(const pl_tables *);

@@ -59,7 +59,7 @@ void pl_interpolate(const pl_run *r, double h, double x, double *q, double *v, d
   double *d0 = r->memory.between.d0, *d1 = r->memory.between.d1, *dd0 = r->memory.between.dd0;
   double *dd1 = r->memory.between.dd1, *qd = r->memory.between.qd, *qdd = r->memory.between.qdd;
   end_derivatives(r);
-  if (r->h_before == 0 && !r->tape) { /* the step begins at a jump; where derivatives are requested, no sample is within it */
+  if (!r->tape) { /* the step begins at a jump; where derivatives are requested, no sample is within it */
     for (int i = 0; i < T->n_plain; ++i) limit(r, h, T->plain_q[i], 1, d0, d1, dd0, dd1);
     for (int i = 0; i < T->n_quat; ++i) limit(r, h, T->quat_q[i], 4, d0, d1, dd0, dd1);
   }
@@ -128,10 +128,11 @@ static int sample(pl_run *r, double h, double x) {
     for (int i = 0; i < nv; ++i) a[i] = (1 - x) * r->a[i] + x * r->a1[i];
   for (int i = 0; i < m; ++i) lambda[i] = (1 - x) * r->multipliers[i] + x * r->multipliers1[i];
   if (m || r->method == PL_EXPLICIT) r->evaluated = NAN;
-  pl_prescribe(r->w, pl_time(r, r->sample_t[n]), q, v);
-  int status = pl_next_project(r->w, pl_time(r, r->sample_t[n]), q, v, r->projection_tolerance);
+  const double t = pl_time(r, r->sample_t[n]);
+  int status = r->method == PL_ROSENBROCK && m ? pl_rosenbrock_project(r, t, h, q, v)
+                                               : pl_next_project(r->w, t, q, v, r->projection_tolerance);
   if (!status && r->method == PL_EXPLICIT) { /* not stiff, so evaluating the equations is most accurate */
-    status = pl_next_forward(r->w, pl_time(r, r->sample_t[n]), q, v, a);
+    status = pl_next_forward(r->w, t, q, v, a);
     memcpy(lambda, r->w->lambda, m * sizeof(double));
   }
   if (status) return status;

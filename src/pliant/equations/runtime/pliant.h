@@ -307,11 +307,6 @@ int pl_project(pl_work *, double t, double *q, double *v, double tolerance);
 /* pl_forward and pl_project for runs: scales and pivots of earlier factorizations are reused while suitable. */
 int pl_next_forward(pl_work *, double t, const double *q, const double *v, double *a);
 int pl_next_project(pl_work *, double t, double *q, double *v, double tolerance);
-/* Coordinates with a prescribed motion take its value and rate; all others keep theirs, and stiff parts their deformation, which the
- * mass metric would change. Not for jumps of velocities, after which other bodies keep their momentum. */
-void pl_prescribe(pl_work *, double t, double *q, double *v);
-/* Whether linear constraint i prescribes a single coordinate. */
-int pl_prescribed_alone(const pl_work *, int i);
 /* Factors of w->saddle; the second for iterations that correct the error of a solution (see pl_linear_factor_roughly), the third
  * for [M, -J'; J, 0], whose scales need no search. */
 int pl_factor(pl_work *);

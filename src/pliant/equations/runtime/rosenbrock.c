@@ -102,6 +102,77 @@ static void residuals(const pl_work *w, const double *a, double *force, double *
   for (int i = 0; i < w->T->m; ++i) acceleration[i] += w->gamma[i];
 }
 
+/* The matrix of the step, from tangents of the state that were just evaluated. */
+static int factor(pl_run *r, double h) {
+  const double s = 1 / (GAMMA * h);
+  const int m = r->w->T->m;
+  pl_rosenbrock_turns(r, h);
+  if (m) constraint_block(r, s, r->memory.rosenbrock.rows);
+  const int status = pl_step_matrix(r->w, s * s, s, 1, r->memory.rosenbrock.blocks, m ? r->memory.rosenbrock.rows : NULL, 0);
+  r->step_factors = r->w->factorizations;
+  return status;
+}
+
+static double largest_row(const pl_work *w, const double *x) {
+  double y = 0;
+  for (int i = 0; i < w->T->m; ++i)
+    if (w->row_active[i]) y = fmax(y, fabs(x[i]) / w->row_size[i]);
+  return y;
+}
+
+/* The motion by which the step's matrix closes gaps of constraints, in w->rhs with its multipliers; added to `moved`. */
+static void close_gap(pl_work *w, double s, const double *gap, double *moved) {
+  const int nv = w->T->nv, m = w->T->m;
+  memset(w->rhs, 0, nv * sizeof(double));
+  for (int i = 0; i < m; ++i) w->rhs[nv + i] = w->row_active[i] ? -s * s * gap[i] : 0;
+  pl_step_solve(w, w->rhs);
+  for (int i = 0; i < nv + m; ++i) moved[i] += w->rhs[i];
+}
+
+#define ROUNDS 12 /* iterations with the same matrix, which usually reduce a gap to a tenth or less */
+
+int pl_rosenbrock_restore(pl_run *r, double t, double h, double *q, double *v) {
+  pl_work *w = r->w;
+  const pl_tables *T = w->T;
+  const int nv = T->nv, rows = nv + T->m;
+  const double s = 1 / (GAMMA * h), tolerance = r->projection_tolerance;
+  double *moved = r->memory.rosenbrock.moved, before = INFINITY, gap;
+  memset(moved, 0, 2 * rows * sizeof(double));
+  pl_normalize(T, q);
+  pl_signals(w, t);
+  for (int round = 0;; ++round) {
+    pl_kinematics(w, q, v);
+    pl_constraints(w, q, v);
+    gap = pl_constraint_gap(w);
+    if (!(gap > 0.01 * tolerance && gap < 0.5 * before) || round == ROUNDS) break;
+    before = gap;
+    close_gap(w, s, w->phi, moved);
+    pl_increment(T, q, w->rhs, w->q_new);
+    memcpy(q, w->q_new, T->nq * sizeof(double));
+  }
+  if (!(gap <= tolerance)) return 0;
+  before = INFINITY;
+  for (int round = 0;; ++round) {
+    gap = h * largest_row(w, w->phi_rate);
+    if (!(gap > 1e-4 * tolerance && gap < 0.5 * before) || round == ROUNDS) break;
+    before = gap;
+    close_gap(w, s, w->phi_rate, moved + rows);
+    for (int i = 0; i < nv; ++i) v[i] += w->rhs[i];
+    pl_constraints(w, q, v);
+  }
+  return gap <= 0.01 * tolerance;
+}
+
+int pl_rosenbrock_project(pl_run *r, double t, double h, double *q, double *v) {
+  int status = PL_OK;
+  if (r->w->factorizations != r->step_factors) { /* another matrix has replaced that of the step */
+    pl_step_linearize(r->w, pl_time(r, r->t), r->q, r->v, r->a, r->multipliers);
+    status = factor(r, h);
+  }
+  if (status || pl_rosenbrock_restore(r, t, h, q, v)) return status;
+  return pl_next_project(r->w, t, q, v, r->projection_tolerance);
+}
+
 int pl_step_rosenbrock(pl_run *r, double h, double *error) {
   pl_work *w = r->w;
   const pl_tables *T = w->T;
@@ -110,8 +181,7 @@ int pl_step_rosenbrock(pl_run *r, double h, double *error) {
   double *k = r->memory.rosenbrock.k, *x = r->memory.rosenbrock.sum, *v = x + nv, *z = v + nv, *y = z + nv;
   double *bx = r->memory.rosenbrock.bx, *bz = r->memory.rosenbrock.bz, *f = r->memory.rosenbrock.f;
   double *g = r->memory.rosenbrock.g, *force = r->memory.rosenbrock.force, *row = r->memory.rosenbrock.row;
-  double *q = r->memory.rosenbrock.q, *blocks = r->memory.rosenbrock.blocks, *rhs = w->rhs;
-  double *J = r->memory.rosenbrock.J, *rows = r->memory.rosenbrock.rows;
+  double *q = r->memory.rosenbrock.q, *J = r->memory.rosenbrock.J, *rhs = w->rhs;
   const double *L = r->memory.rosenbrock.L;
   const double s = 1 / (GAMMA * h);
   const double now = pl_time(r, r->t);
@@ -120,9 +190,7 @@ int pl_step_rosenbrock(pl_run *r, double h, double *error) {
   residuals(w, r->a, force, row); /* of the first stage, which is the state itself */
   memcpy(J, w->Jval, T->nnz_j * sizeof(double)); /* evaluations of the stages overwrite it */
   const int moving = time_derivatives(r, h, f, g);
-  pl_rosenbrock_turns(r, h);
-  if (m) constraint_block(r, s, rows);
-  const int status = pl_step_matrix(w, s * s, s, 1, blocks, m ? rows : NULL, 0);
+  const int status = factor(r, h);
   if (status) return status;
   for (int i = 0; i < STAGES; ++i) {
     double *kx = k + n * i, *kv = kx + nv, *kz = kv + nv, *ky = kz + nv;
@@ -161,7 +229,10 @@ int pl_step_rosenbrock(pl_run *r, double h, double *error) {
   memcpy(r->v1, v, nv * sizeof(double)), memcpy(r->a1, z, nv * sizeof(double));
   memcpy(r->multipliers1, y, m * sizeof(double));
   pl_increment(T, r->q, x, r->q1);
-  if (r->fixed) return PL_OK;
+  if (r->fixed) {
+    if (m) r->restored = pl_rosenbrock_restore(r, pl_time(r, r->t + h), h, r->q1, r->v1);
+    return PL_OK;
+  }
   /* rates of vibrations faster than the step are weighted by their displacements: filtered twice by the matrix of the step */
   memcpy(v, ev, nv * sizeof(double));
   for (int k = 0; k < 2; ++k) {
@@ -173,5 +244,6 @@ int pl_step_rosenbrock(pl_run *r, double h, double *error) {
   }
   for (int l = 0; l < nv; ++l) v[l] *= PL_RATES_COUNT;
   *error = pl_motion_error(r, h, ex, v);
+  if (m && *error <= 1) r->restored = pl_rosenbrock_restore(r, pl_time(r, r->t + h), h, r->q1, r->v1);
   return PL_OK;
 }

@@ -405,25 +405,6 @@ int pl_next_project(pl_work *w, double t, double *q, double *v, double tolerance
   return PL_OK;
 }
 
-int pl_prescribed_alone(const pl_work *w, int i) {
-  const pl_tables *T = w->T;
-  const int n = T->linear_begin[i];
-  return T->linear_begin[i + 1] == n + 1 && w->row_active[T->linear_row[i]] && w->theta[T->linear_coefficient[n]];
-}
-
-void pl_prescribe(pl_work *w, double t, double *q, double *v) {
-  const pl_tables *T = w->T;
-  if (!T->n_linear) return; /* signals of the last evaluation are left as they are */
-  pl_signals(w, t);
-  for (int i = 0; i < T->n_linear; ++i) {
-    if (!pl_prescribed_alone(w, i)) continue;
-    const int n = T->linear_begin[i], signal = T->row_signal[T->linear_row[i]];
-    const double coefficient = w->theta[T->linear_coefficient[n]];
-    q[T->linear_q[n]] = (w->theta[T->linear_theta[i]] + (signal < 0 ? 0 : w->signal[signal])) / coefficient;
-    v[T->linear_v[n]] = signal < 0 ? 0 : w->signal_rate[signal] / coefficient;
-  }
-}
-
 int pl_project(pl_work *w, double t, double *q, double *v, double tolerance) {
   pl_begin(w);
   return pl_next_project(w, t, q, v, tolerance);

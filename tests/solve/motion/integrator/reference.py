@@ -107,7 +107,7 @@ class Reference:
         weights = h * (DORMAND_PRINCE[6] - ORDER_4)
         e_q = self.group.motion(q, weights @ np.array(k_q), 0 * q)[0]
         error = 4 * self._motion_error(h, e_q, weights @ np.array(k_v), q, v)
-        q, v = self._project(t, self.binding.increment(q, np.zeros(self.nv)), v)
+        q, v = self.binding.project(t, self.binding.increment(q, np.zeros(self.nv)), v)
         a, multipliers = self.binding.forward(t, q, v)
         work = s.work + h * DORMAND_PRINCE[6] @ np.array(k_work)
         power = self.power(t, q, v, multipliers)
@@ -150,21 +150,18 @@ class Reference:
         for _ in range(2):
             rates = np.linalg.solve(seen, np.concatenate([r * r * M @ rates, np.zeros(m)]))[:n]
         error = self._motion_error(h, stages[5, :n], 0.1 * rates, q, v)
-        q, v = self._project(s.t + h, q, v)
+        self.closing = np.linalg.inv(seen)[:n, n:] * r * r
+        q, v = self._restore(s.t + h, q, v)
         return self._with_work(s, h, q, v, end[2 * n : 3 * n], end[3 * n :]), error
 
-    def _project(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The state on the constraints: coordinates with a prescribed motion take it, then all move to the nearest state."""
+    def _restore(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The state on the constraints, to which it moves by the matrix of the step."""
         b = self.binding
-        values, rates, _, J = b.constraints(t, q, v)
-        J = J.toarray()
-        change, v = np.zeros(self.nv), v.copy()
-        for row in self.driven:
-            (moved,) = np.nonzero(J[row])
-            if len(moved) == 1:
-                change[moved] = -values[row] / J[row, moved]
-                v[moved] -= rates[row] / J[row, moved]
-        return b.project(t, b.increment(q, change), v)
+        for _ in range(30):
+            q = b.increment(q, -self.closing @ b.constraints(t, q, v)[0])
+        for _ in range(30):
+            v = v - self.closing @ b.constraints(t, q, v)[1]
+        return q, v
 
     def _slope(self, t: float, q0: np.ndarray, y: np.ndarray) -> np.ndarray:
         n = self.nv
@@ -245,13 +242,13 @@ class Reference:
         rows = -J @ s.v - at.phi / h - h * turning
         found = np.linalg.solve(matrix, np.concatenate([-h * (at.residual + h * (K @ s.v)), rows]))
         v = s.v + found[:n]
-        q, v = self._project(t, b.increment(s.q, h * v), v)
+        q, v = b.project(t, b.increment(s.q, h * v), v)
         return self._with_work(s, h, q, v, found[:n] / h, found[n:] / h)
 
     def _symplectic_euler(self, s: State, h: float) -> State:
         """v1 = v + h a, q1 = q (+) h v1."""
         b, t, v = self.binding, s.t + h, s.v + h * s.a
-        q, v = self._project(t, b.increment(s.q, h * v), v)
+        q, v = b.project(t, b.increment(s.q, h * v), v)
         return self._with_work(s, h, q, v, *b.forward(t, q, v))
 
     # -- energies and states between steps -----------------------------------------------------------------------------
@@ -284,7 +281,7 @@ class Reference:
         if self.method.name != "implicit":
             a = (1 - x) * old.a + x * new.a
         if self.binding.m:
-            q, v = self._project(t, q, v)
+            q, v = (self._restore if self.method.name == "implicit" else self.binding.project)(t, q, v)
         if self.method.name == "explicit":
             a, multipliers = self.binding.forward(t, q, v)
         work = BPoly.from_derivatives([old.t, new.t], [[old.work, old.power], [new.work, new.power]])(t)
