@@ -81,13 +81,27 @@ def _projection(robot: Robot) -> list[Part]:
     phi, J, _, _ = robot.constraints
     rate = robot.in_force(robot.bound([robot.symbols.phi_rate])[0])
     zero = ca.SX.zeros(robot.nv)
-    gap: Any = ca.SX(0)
-    for value, size in zip(ca.vertsplit(phi), robot.sizes, strict=True):
-        gap = ca.fmax(gap, ca.fabs(value) / size)
     return [
-        part("robot_gap", state(robot), {"gap": gap}),
+        part("robot_gap", state(robot), {"gap": _largest(robot, phi)}),
         part("robot_nearer", state(robot), {"x": _held(M, J, zero, -phi)[1]}),
         part("robot_along", state(robot), {"x": _held(M, J, zero, -rate)[1]}),
+    ]
+
+
+def _largest(robot: Robot, rows: Any) -> Any:
+    """The largest constraint error, or rate of one, relative to its size."""
+    largest: Any = ca.SX(0)
+    for value, size in zip(ca.vertsplit(rows), robot.sizes, strict=True):
+        largest = ca.fmax(largest, ca.fabs(value) / size)
+    return largest
+
+
+def _gaps(robot: Robot) -> list[Part]:
+    """Constraint errors and their rates, which Rosenbrock steps close with their own matrix."""
+    phi, rate = robot.constraints[0], robot.in_force(robot.bound([robot.symbols.phi_rate])[0])
+    return [
+        part("robot_open", state(robot), {"phi": phi, "gap": _largest(robot, phi)}),
+        part("robot_opening", state(robot), {"rate": rate, "gap": _largest(robot, rate)}),
     ]
 
 
@@ -141,6 +155,7 @@ def _rosenbrock(robot: Robot) -> list[Part]:
     evaluated = {**state(robot, a=True), "y": y}
     return [
         *_group(robot),
+        *(_gaps(robot) if m else []),
         forward(robot),
         part("robot_residual", evaluated, {"r": unbalanced}),
         part(

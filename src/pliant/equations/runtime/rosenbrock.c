@@ -129,7 +129,8 @@ static void close_gap(pl_work *w, double s, const double *gap, double *moved) {
   for (int i = 0; i < nv + m; ++i) moved[i] += w->rhs[i];
 }
 
-#define ROUNDS 12 /* iterations with the same matrix, which usually reduce a gap to a tenth or less */
+#define ROUNDS 12    /* iterations with the same matrix, which usually reduce a gap to a tenth or less */
+#define CLOSED 1e-5  /* share of the tolerance at which they end: close to round-off, as after Newton's method */
 
 int pl_rosenbrock_restore(pl_run *r, double t, double h, double *q, double *v) {
   pl_work *w = r->w;
@@ -144,7 +145,7 @@ int pl_rosenbrock_restore(pl_run *r, double t, double h, double *q, double *v) {
     pl_kinematics(w, q, v);
     pl_constraints(w, q, v);
     gap = pl_constraint_gap(w);
-    if (!(gap > 0.01 * tolerance && gap < 0.5 * before) || round == ROUNDS) break;
+    if (!(gap > CLOSED * tolerance && gap < 0.5 * before) || round == ROUNDS) break;
     before = gap;
     close_gap(w, s, w->phi, moved);
     pl_increment(T, q, w->rhs, w->q_new);
@@ -154,7 +155,7 @@ int pl_rosenbrock_restore(pl_run *r, double t, double h, double *q, double *v) {
   before = INFINITY;
   for (int round = 0;; ++round) {
     gap = h * largest_row(w, w->phi_rate);
-    if (!(gap > 1e-4 * tolerance && gap < 0.5 * before) || round == ROUNDS) break;
+    if (!(gap > CLOSED * tolerance && gap < 0.5 * before) || round == ROUNDS) break;
     before = gap;
     close_gap(w, s, w->phi_rate, moved + rows);
     for (int i = 0; i < nv; ++i) v[i] += w->rhs[i];

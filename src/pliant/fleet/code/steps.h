@@ -145,6 +145,35 @@ INLINE void sums(const robots *x, int i, R k[][NM + NV], R kv[][NV], R kz[][NV],
   }
 }
 
+#if NM
+#define ROUNDS 12 /* iterations with the same matrix */
+
+/* Moves a state onto its constraints and their rates by the matrix of the step, in whose metric stiff parts keep their forces. */
+FN void restore(const robots *x, double h, const R *factors, R *q, R *v) {
+  const double s = 4 / h;
+  const R t = at_time(&x->now, h);
+  R gap, right[NM + NV], dx[NM + NV], q1[NQ];
+  for (int l = 0; l < NV; ++l) right[NM + l] = R_OF(0);
+  for (int k = 0; k < ROUNDS; ++k) {
+    robot_open(&t, q, v, x->u, x->c, right, &gap);
+    const B open = B_OF(gap > R_OF(CLOSED));
+    if (!any_lane(open)) break;
+    for (int l = 0; l < NM; ++l) right[l] *= K(-s * s);
+    robot_solve(factors, right, dx);
+    robot_increment(q, dx + NM, q1);
+    for (int i = 0; i < NQ; ++i) q[i] = f_choose(open, q1[i], q[i]);
+  }
+  for (int k = 0; k < ROUNDS; ++k) {
+    robot_opening(&t, q, v, x->u, x->c, right, &gap);
+    const B open = B_OF(gap * K(h) > R_OF(CLOSED));
+    if (!any_lane(open)) break;
+    for (int l = 0; l < NM; ++l) right[l] *= K(-s * s);
+    robot_solve(factors, right, dx);
+    for (int i = 0; i < NV; ++i) v[i] = f_choose(open, v[i] + dx[NM + i], v[i]);
+  }
+}
+#endif
+
 /* RODASP on positions, rates, accelerations and multipliers; see rosenbrock.c of the runtime for the equations. */
 FN void step(robots *x, double h, R *q1, R *v1) {
   const double s = 4 / h;
@@ -181,6 +210,7 @@ FN void step(robots *x, double h, R *q1, R *v1) {
   }
   robot_increment(x->q, dx, q1);
 #if NM
+  restore(x, h, factors, q1, v1);
   project(x, h, q1, v1);
 #endif
 }
