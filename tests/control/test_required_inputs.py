@@ -191,3 +191,12 @@ def test_loads_are_no_means_of_control() -> None:
     assert pliant.required_inputs(eqs, [0.0], [0.0], [0.0]).inputs.get("gust", 0) == 0
     only_load = pliant.derive(pliant.load_text(DISTURBED.replace("angle: {input: =motor}", "angle: {}")))
     assert only_load.model.actuators == ("motor", "gust")
+
+
+def test_without_rates_and_accelerations_the_inputs_hold_the_pose():
+    eqs = pliant.derive("stiff_flop")
+    rest = pliant.equilibrium(eqs, inputs={"p1": 3e4, "p2": 1e4, "p3": 2e4})
+    zero = np.zeros(len(eqs.rates))
+    wanted = pliant.required_inputs(eqs, rest.q, zero, zero)
+    assert pliant.required_inputs(eqs, rest.q).inputs == pliant.required_inputs(eqs, rest).inputs == wanted.inputs
+    assert wanted.inputs == pytest.approx({"p1": 3e4, "p2": 1e4, "p3": 2e4}, rel=1e-6)

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from pliant import derive, equilibrium, forward_kinematics, inverse_kinematics, load_text, manipulability
+from pliant import (
+    derive,
+    equilibrium,
+    forward_kinematics,
+    inverse_kinematics,
+    load_text,
+    manipulability,
+    required_inputs,
+)
+from pliant.control import FramePosition, rest_with
 from pliant.equations.core import UnknownName
 
 L1, L2 = 0.4, 0.3
@@ -135,6 +144,25 @@ def test_a_soft_arm_is_brought_to_a_point():
     (found,) = inverse_kinematics(eqs, "tip", target, starts=1)
     assert found.status == "reached"
     np.testing.assert_allclose(eqs.frame("tip", found.q).position, target, atol=1e-9)
+
+
+def test_a_pose_of_a_soft_arm_that_is_not_at_rest_has_a_remark():
+    eqs = derive("stiff_flop")
+    target = np.array([0.008, -0.005])
+    rest = rest_with(eqs, FramePosition("tip", "xy"), target)
+    place = rest.frames["tip"].position
+    (bent,) = inverse_kinematics(eqs, "tip", place, starts=1)
+    (remark,) = bent.warnings
+    assert "not an equilibrium" in remark
+    assert "rest_with" in remark
+    assert "required_inputs" in remark
+    assert required_inputs(eqs, bent.q).missing > 0.01  # for no inputs
+    (held,) = inverse_kinematics(eqs.at(inputs=rest.inputs), "tip", place, start=rest.q, starts=1)
+    assert held.warnings == ()
+
+
+def test_poses_of_rigid_robots_have_no_remarks(planar):
+    assert all(not pose.warnings for pose in inverse_kinematics(planar, "lower.tip", [0.3, 0, -0.4]))
 
 
 def test_manipulability_of_two_links(planar):

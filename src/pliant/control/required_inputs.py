@@ -199,7 +199,7 @@ def required_inputs(
     parameters: Values | None = None,
 ) -> Actuation:
     """The inputs that produce the accelerations a in the state (q, v), or in a State: least squares in the mass metric, and the
-    smallest inputs if there are many solutions.
+    smallest inputs if there are many solutions. Rates and accelerations that are omitted are zero: the inputs then hold the pose.
 
     use: the inputs to solve for, by default all but those that prescribe motions and those of `loads`, which are disturbances;
     the others keep their values. limits: bounds of inputs; by default the `minimum` and `maximum` of the model's parameters, and
@@ -222,7 +222,8 @@ def required_inputs(
             "the model has no inputs that apply forces; declare a parameter with `input: true` and use it as a force or pressure"
         )
     lower, upper = (limits or declared_limits(eqs, names)).bounds(names)
-    state, a = read_state(eqs.model, q, v, t), vector("a", a, len(eqs.rates))
+    state = read_state(eqs.model, q, v, t, at_rest=True)
+    a = np.zeros(len(eqs.rates)) if a is None else vector("a", a, len(eqs.rates))
     q, v, t = state.q, state.v, state.t
     extra = np.zeros(len(eqs.rates)) if forces is None else np.asarray(forces, dtype=float)
     demand = _RequiredMotion(eqs, q, v, a, t, names, dict(inputs or {}), parameters, extra)

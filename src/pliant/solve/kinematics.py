@@ -13,7 +13,7 @@ from pliant.equations.binding import Binding
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.frames import FrameMotion
-from pliant.equations.state import read_state
+from pliant.equations.state import State, read_state
 from pliant.language.arguments import ArgumentError, need_equations, number, positive, vector, whole
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
@@ -25,6 +25,8 @@ MAX_ITERATIONS = 100
 LEAST_GAIN = 1e-3
 # The search ends at steps smaller than this fraction of the coordinates' sizes.
 LAST_STEP = 1e-13
+# A pose is balanced if the accelerations with which it is left are below this [m/s^2 or rad/s^2].
+REST = 1e-3
 # Poses that differ by less are equal: node positions, as fractions of the robot's size, and directions [-].
 SAME_POSE = 1e-5
 
@@ -58,6 +60,7 @@ class Reach:
         at_limits: coordinates at one of their limits.
         manipulability: of the frame in this pose.
         iterations: steps of the search.
+        warnings: that a deformable robot is not at rest in this pose with its current inputs.
     """
 
     status: str
@@ -69,6 +72,7 @@ class Reach:
     iterations: int
     equations: Equations
     parameters: Values
+    warnings: tuple[str, ...] = ()
 
     @property
     def coordinates(self) -> dict[str, float]:
@@ -141,6 +145,10 @@ def inverse_kinematics(
     limits: lowest and highest value of plain coordinates. per_radian: length [m] that a radian of rotation error counts as,
     by default a tenth of the robot's size. tolerance: error [m, and per_radian times rad] that counts as reached, by default a
     billionth of the robot's size. Constraints are satisfied.
+
+    The search is kinematic: forces play no part. Coordinates of rods and meshes are varied like those of joints, so a pose of a
+    deformable robot is in general not an equilibrium, which its `warnings` state. `pliant.control.rest_with` finds the equilibrium
+    with a frame in a given place, and the inputs for it; `pliant.required_inputs` the inputs that balance a pose best.
     """
     need_equations(eqs)
     whole("starts", starts, least=1)
@@ -288,7 +296,24 @@ class _Search:
             iterations=iterations,
             equations=self.eqs,
             parameters=self.parameters,
+            warnings=self._remarks(q),
         )  # fmt: skip
+
+    def _remarks(self, q: np.ndarray) -> tuple[str, ...]:
+        """That a robot with rods or meshes is not at rest in this pose."""
+        spec = self.eqs.model.spec
+        if not (spec.rods or spec.meshes):
+            return ()
+        still = np.zeros(self.nv)
+        moved, _ = self.eqs.forward_dynamics(State(q, still), parameters=self.parameters)
+        largest = float(np.max(np.abs(moved), initial=0.0))
+        if largest <= REST:
+            return ()
+        return (
+            f"the pose is not an equilibrium with the current inputs (accelerations up to {largest:.3g}): the search is kinematic "
+            "and ignores elasticity and weight. `pliant.control.rest_with` finds the equilibrium with a frame in a given "
+            "place and the inputs for it, `pliant.required_inputs` the inputs that balance this pose best",
+        )
 
     def poses(self, q: np.ndarray) -> np.ndarray:
         """Positions, in units of the robot's size, and directions of all nodes, as one row: independent of full turns of angles."""
