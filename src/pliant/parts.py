@@ -31,6 +31,7 @@ from pliant.control.lqr_control import (
     InputWeight,
     LqrControlSpec,
     OutputWeight,
+    ProcessNoise,
     Sensor,
 )
 from pliant.control.pid import PidControlSpec

@@ -16,10 +16,11 @@ from pliant.control.feedback import StateFeedback
 from pliant.control.limits import Limits
 from pliant.control.lqr import Weights, lqr, weight_matrix
 from pliant.control.observer import Observer, kalman
-from pliant.control.reduction import reduce
+from pliant.control.reduction import Reduction, reduce
 from pliant.control.static_model import rest_with
 from pliant.control.task import Coordinates, FramePosition, Task
-from pliant.language.base import OneOrList, Part, Problem, RenamedWords, ValueOrPart, positive
+from pliant.language.base import OneOrList, Part, Problem, RenamedWords, ValueOrPart, not_negative, positive
+from pliant.language.dimension import TIME
 from pliant.language.names import CoordinateName, FrameName, InputName, Name, OutputName
 from pliant.language.scalar import Frequency, Length, Number, Scalar, Value
 from pliant.solve.linear.state_space import StateSpace, linearize
@@ -69,19 +70,51 @@ class Sensor(Part):
     """The output."""
     noise: Value
     """Standard deviation of its noise, for the design and in simulations [unit of the output]."""
+    design_noise: Value | None = None
+    """Standard deviation for the design of the observer, if it is not that of the simulated noise, which may then be 0
+    [unit of the output]."""
+
+    @property
+    def assumed(self) -> Scalar:
+        """The standard deviation that the observer is designed for."""
+        return self.noise if self.design_noise is None else self.design_noise
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """No sensor is perfect."""
-        yield from positive(self, value, "noise")
+        if self.design_noise is None:
+            yield from positive(self, value, "noise")
+        else:
+            yield from positive(self, value, "design_noise")
+            yield from not_negative(self, value, "noise")
 
 
 class Disturbance(Part):
-    """Uncertainty of an input, for the design of the observer."""
+    """Uncertainty of an input, for the design of the observer or of `groups`."""
 
     input: InputName
-    """The input parameter."""
+    """The input parameter; inputs of `loads` and others that are not commanded are possible."""
     deviation: Value
-    """Standard deviation of disturbances of this input [unit of the parameter]."""
+    """Standard deviation of disturbances of this input, which are constant within a sample and independent between samples
+    [unit of the parameter]."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Deviations are nonnegative."""
+        yield from not_negative(self, value, "deviation")
+
+
+class ProcessNoise(Part):
+    """Random changes of a coordinate that the model does not explain, for the design of the observer."""
+
+    coordinate: CoordinateName
+    """The coordinate; in a robot with closed loops an independent one."""
+    value: Value = 0
+    """Standard deviation of the random change of its value per sample [m or rad]."""
+    rate: Value = 0
+    """Standard deviation of the random change of its rate per sample [m/s or rad/s]."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Deviations are nonnegative."""
+        yield from not_negative(self, value, "value", "rate")
 
 
 class InputValue(Part):
@@ -208,7 +241,10 @@ class LqrControlSpec(ControllerBase):
     sensors: tuple[Sensor, ...] = ()
     """Measured outputs; without entries the full state is used."""
     disturbances: tuple[Disturbance, ...] = ()
-    """Uncertainty of inputs, for the observer; one unit for those without an entry."""
+    """Uncertainty of inputs, for the observer: commanded ones, by default one unit, and others, by default none."""
+    process_noise: tuple[ProcessNoise, ...] = ()
+    """Random changes of coordinates, for the observer, in addition to `disturbances`; larger values make it trust its
+    sensors more and the model less."""
     groups: dict[Name, ControlGroup] = Field(default_factory=dict)
     """Local controllers by name, instead of a centralized one. The cost is then that after impulses of the inputs in
     `disturbances`, which may include inputs that it does not command, or by default of its own inputs."""
@@ -261,14 +297,24 @@ control:
         if self.groups and self.sensors:
             message = "an estimate of all states is not a local one: `groups` and `sensors` cannot be combined"
             yield ("sensors",), message, "let the groups measure `outputs`, or remove `groups`"
+        for field, users in (("process_noise", self.sensors), ("disturbances", self.sensors or self.groups)):
+            if getattr(self, field) and not users:
+                message = f"`{field}` tunes the observer, and without `sensors` there is none"
+                yield (field,), message, f"add `sensors`, or remove `{field}`"
 
     def dimensioned(self, known: KnownDimensions) -> Iterator[Dimensioned]:
         """As for all controllers; noise is of outputs, disturbances of inputs."""
         yield from super().dimensioned(known)
         for index, sensor in enumerate(self.sensors):
-            yield ("sensors", index, "noise"), sensor.noise, known.outputs.get(sensor.output)
+            for key in ("noise", "design_noise"):
+                if getattr(sensor, key) is not None:
+                    yield ("sensors", index, key), getattr(sensor, key), known.outputs.get(sensor.output)
         for index, disturbance in enumerate(self.disturbances):
             yield ("disturbances", index, "deviation"), disturbance.deviation, known.inputs.get(disturbance.input)
+        for index, noise in enumerate(self.process_noise):
+            unit = known.coordinates.get(noise.coordinate)
+            yield ("process_noise", index, "value"), noise.value, unit
+            yield ("process_noise", index, "rate"), noise.rate, None if unit is None else unit / TIME
         if isinstance(self.about, HeldPose):
             for path, value, expected in self.about.dimensioned(known):
                 yield ("about", *path), value, expected
@@ -291,10 +337,11 @@ control:
                 f"the state to stabilize is not an equilibrium (accelerations up to {linear.residual:.3g}). Start "
                 "at an equilibrium, or use the equilibrium or another pose (`about`)"
             )
+        commanded = self.inputs or eqs.model.actuators
         pushes = linear.select(tuple(d.input for d in self.disturbances)).B * [
             number(d.deviation) for d in self.disturbances
         ]
-        linear = whole = linear.select(self.inputs or eqs.model.actuators, None)
+        linear = whole = linear.select(commanded, None)
         states = {w.coordinate: number(w.value) for w in self.coordinate_weights}
         states |= {f"d({w.coordinate})/dt": number(w.rate) for w in self.coordinate_weights}
         reduction = None
@@ -319,8 +366,9 @@ control:
         else:
             regulator = lqr(sampled, states=weights, inputs=efforts, outputs=results)
         noise = {s.output: number(s.noise) for s in self.sensors}
+        others = pushes[:, [d.input not in commanded for d in self.disturbances]]
         controller = StateFeedback(
-            eqs, regulator, reduction, self._observer(plant, linear, noise) if noise else None,
+            eqs, regulator, reduction, self._observer(plant, linear, whole, reduction, others) if noise else None,
             limits=self.input_limits(plant), share=self.share, noise=noise, seed=self.seed, name=name,
         )  # fmt: skip
         size = len(whole.states)
@@ -331,10 +379,19 @@ control:
             controller.warnings += (warning,)
         return controller
 
-    def _observer(self, plant: Plant, linear: StateSpace, noise: dict[str, float]) -> Observer:
-        seen = linear.select(None, tuple(noise))
-        sampled = discretize(seen, plant.number(self.sample_time), delay=plant.number(self.delay))
+    def _observer(
+        self, plant: Plant, linear: StateSpace, whole: StateSpace, reduction: Reduction | None, others: np.ndarray
+    ) -> Observer:
+        """The Kalman filter on `linear`, the robot `whole` or its `reduction`; others: effects of disturbances by other inputs."""
+        number = plant.number
+        variances = {s.output: number(s.assumed) ** 2 for s in self.sensors}
+        seen = linear.select(None, tuple(variances))
+        sampled = discretize(seen, number(self.sample_time), delay=number(self.delay))
         spread = dict.fromkeys(seen.inputs, 1.0)
-        spread |= {d.input: plant.number(d.deviation) ** 2 for d in self.disturbances}
-        variances = {name: value**2 for name, value in noise.items()}
-        return kalman(sampled, process=0.0, inputs=spread, outputs=variances)
+        spread |= {d.input: number(d.deviation) ** 2 for d in self.disturbances if d.input in spread}
+        random = {x.coordinate: number(x.value) ** 2 for x in self.process_noise}
+        random |= {f"d({x.coordinate})/dt": number(x.rate) ** 2 for x in self.process_noise}
+        process = weight_matrix(random, whole.states, "state", 0.0)
+        if reduction is not None:
+            process, others = reduction.onto @ process @ reduction.onto.T, reduction.onto @ others
+        return kalman(sampled, process=process, inputs=spread, disturbances=others, outputs=variances)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # its parts are imported on first use: scipy.signal takes half a second
 
-from pliant.control.discrete import DiscreteStateSpace
+from pliant.control.discrete import DiscreteStateSpace, held, need_linear
 from pliant.control.lqr import Linear, Weights, plant_states, poles_in_words, state_weights, weight_matrix
 from pliant.control.modes import check_detectable
 from pliant.solve.blas_threads import on_one_blas_thread
+from pliant.solve.linear.state_space import StateSpace
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,17 +44,33 @@ class Observer:
 
 @on_one_blas_thread
 def kalman(
-    linear: Linear, *, process: Weights = 1.0, inputs: Weights | None = None, outputs: Weights = 1.0
+    linear: Linear,
+    *,
+    process: Weights = 1.0,
+    inputs: Weights | None = None,
+    disturbances: np.ndarray | None = None,
+    outputs: Weights = 1.0,
 ) -> Observer:
     """The observer with the smallest error variance.
 
     Variances of noise: `process` on the states' rates (continuous) or per sample (discrete), `inputs` of a disturbance
-    that acts like the inputs, `outputs` of the sensors; matrices, vectors, one number, or by name.
+    that acts like the inputs, `outputs` of the sensors; matrices, vectors, one number, or by name. disturbances: effects on the
+    states' rates (n, or n x k) of others of unit variance, such as columns of B of inputs that are not commanded, times their
+    standard deviations. Of discrete systems disturbances are constant within a sample, and act without the delay of commands.
     """
+    need_linear("kalman", linear, StateSpace, DiscreteStateSpace)
     Q, n = state_weights(process, linear), len(plant_states(linear))
     if inputs is not None:
-        W = weight_matrix(inputs, linear.inputs, "input", 0.0)
-        Q[:n, :n] += linear.B[:n] @ W @ linear.B[:n].T
+        G = _over_a_sample(linear, _plant(linear).B)
+        Q[:n, :n] += G @ weight_matrix(inputs, linear.inputs, "input", 0.0) @ G.T
+    if disturbances is not None:
+        given = np.asarray(disturbances, dtype=float)
+        if given.ndim not in (1, 2) or len(given) != n or not np.all(np.isfinite(given)):
+            raise ValueError(
+                f"the disturbances have shape {given.shape}; give their effects on the rates of the {n} states, {n} x k finite numbers"
+            )
+        G = _over_a_sample(linear, given.reshape(n, -1))
+        Q[:n, :n] += G @ G.T
     R = weight_matrix(outputs, linear.outputs, "output", 1.0)
     if not len(R):
         raise ValueError("the observer has no outputs")
@@ -76,6 +93,7 @@ def kalman(
 @on_one_blas_thread
 def luenberger(linear: Linear, poles: np.ndarray) -> Observer:
     """The observer whose error has these poles: [1/s] for a continuous system, per sample for a discrete one."""
+    need_linear("luenberger", linear, StateSpace, DiscreteStateSpace)
     wanted = np.asarray(poles)
     n = len(plant_states(linear))
     if wanted.shape != (n,):
@@ -93,6 +111,16 @@ def luenberger(linear: Linear, poles: np.ndarray) -> Observer:
         return Observer(gain, None, linear, scipy.linalg.eigvals(A - gain[:n] @ shown))
     gain = scipy.signal.place_poles(linear.A.T, linear.C.T, wanted).gain_matrix.T
     return Observer(gain, None, linear, scipy.linalg.eigvals(linear.A - gain @ linear.C))
+
+
+def _plant(linear: Linear) -> StateSpace:
+    """The continuous system of the robot."""
+    return linear.continuous if isinstance(linear, DiscreteStateSpace) else linear
+
+
+def _over_a_sample(linear: Linear, rates: np.ndarray) -> np.ndarray:
+    """Effects on the states at the next sample of disturbances with these effects on their rates (n x k)."""
+    return held(linear.continuous.A, rates, linear.sample_time)[1] if isinstance(linear, DiscreteStateSpace) else rates
 
 
 def _check(linear: Linear) -> None:
