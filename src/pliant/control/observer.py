@@ -67,7 +67,8 @@ def kalman(
         given = np.asarray(disturbances, dtype=float)
         if given.ndim not in (1, 2) or len(given) != n or not np.all(np.isfinite(given)):
             raise ValueError(
-                f"the disturbances have shape {given.shape}; give their effects on the rates of the {n} states, {n} x k finite numbers"
+                f"the disturbances have shape {given.shape}; give their effects on the rates of the {n} states, {n} x k finite "
+                "numbers"
             )
         G = _over_a_sample(linear, given.reshape(n, -1))
         Q[:n, :n] += G @ G.T
