@@ -364,6 +364,14 @@ class Binding:
         _, _, rates, accelerations = self.program.calls.signals(self, t)
         return rates, accelerations
 
+    def input_nodes(self, index: int, begin: float, end: float) -> np.ndarray:
+        """Times from `begin` to `end` [s] between which an input, by index, is constant or a smooth curve: its first time, and the
+        samples of a series."""
+        if self.input_kind[index] != SERIES:
+            return np.array([begin])
+        times = self.series[self.input_series[index]].time
+        return np.concatenate([[begin], times[(times > begin) & (times <= end)]])
+
     def input_motion(self, index: int, t: float) -> tuple[float, float, float]:
         """An input, by index, with its rate and acceleration at time t [s]."""
         if self.input_kind[index] == SERIES:

@@ -126,9 +126,10 @@ class Equations:
         """The same equations with these inputs and parameters by name (SI units); nothing is derived or compiled again.
 
         Values that are not given are unchanged. An input is a constant number, a text with a unit ("2 N"), or `(times, values)`
-        optionally followed by an interpolation; `simulate` also accepts functions of time. Parameters are validated as in a
-        model file: values outside their `minimum` and `maximum`, or with which a part cannot be built, raise an error.
-        `within_limits=False` skips this, for paths that pass through such values.
+        optionally followed by an interpolation; `simulate` also accepts functions of time. Inputs outside their `minimum` and
+        `maximum` are applied as given, and results have a warning. Parameters are validated as in a model file: values outside
+        their `minimum` and `maximum`, or with which a part cannot be built, raise an error. `within_limits=False` skips this, for
+        paths that pass through such values.
         """
         if inputs is None and parameters is None:
             return self
@@ -317,8 +318,8 @@ class Equations:
         check_values(self.model, {**self._parameters, **parameters}, tuple(parameters))
 
     def declared_bounds(self, name: str) -> tuple[float, float]:
-        """`minimum` and `maximum` of a parameter or input in the model (SI units); infinite if not given."""
-        return declared_bounds(self.model, name, self.model.environment)
+        """`minimum` and `maximum` of a parameter or input (SI units), with the current parameters; infinite if not given."""
+        return declared_bounds(self.model, name, self.model.environment_with(self._parameters))
 
     # -- states --------------------------------------------------------------------------------------------------------
 

@@ -40,7 +40,8 @@ class Parameter(Repeated):
     input: StrictBool = False
     """True if the value varies in time; it can then be used only where a value may vary."""
     minimum: Value | None = None
-    """Smallest allowed value."""
+    """Smallest allowed value. Controllers saturate at the limits of inputs; inputs that are given, or commanded by a
+    controller of the user, are applied beyond them with a warning in the results."""
     maximum: Value | None = None
     """Largest allowed value."""
     description: str = ""

@@ -18,6 +18,7 @@ from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, is_number
 from pliant.language.message_text import suggestion
 from pliant.solve.blas_threads import one_blas_thread
+from pliant.solve.input_limits import beyond_limits_in_motion
 from pliant.solve.law_ranges import outside_laws
 from pliant.solve.linear.modal import Modes, modes
 from pliant.solve.linear.state_space import StateSpace, linearize
@@ -183,10 +184,11 @@ class Simulate(Analysis):
                 if isinstance(made, Exception):
                     return failed(made)
                 if made is not None and made.t is not None:
-                    return Outcome(COMPLETED, end_message(made.t), quick.kept_of(made))
+                    beyond = beyond_limits_in_motion(eqs.model, request.times, [(request.begin, here[k].binding)])
+                    return Outcome(COMPLETED, "; ".join([end_message(made.t), *beyond]), quick.kept_of(made))
                 acting = request.acting(eqs, cases[k].parameters)
                 run = request.run(here[k], states[k], acting, as_placed=as_placed and cases[k].start is None)
-                return Outcome(str(run.status), run.message, _of_motion(run, request.times, kept))
+                return Outcome(str(run.status), "; ".join([run.message, *run.warnings]), _of_motion(run, request.times, kept))
 
             begin, size = 0, 1
             while begin < len(cases) and not stop():

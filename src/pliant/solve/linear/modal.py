@@ -17,6 +17,7 @@ from pliant.language.arguments import ArgumentError, known_keywords, need_equati
 from pliant.language.display import shown
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.contact_remarks import linear_remarks
+from pliant.solve.input_limits import beyond_limits
 from pliant.solve.linear.small_motion import at_rest, first_order, imbalance, largest_force, steady_start
 from pliant.solve.options import ModesOptions
 from pliant.solve.quadratic_eigenvalues import ROUND_OFF, Eigenpairs, MasslessMotion, eigenpairs
@@ -174,6 +175,7 @@ def modes(
     eqs, given, t = about(eqs, at, inputs, parameters, time)
     made, moving = steady_start(eqs, given, t)
     notes = [*made.messages, *([moving] if moving else []), *friction_remarks(eqs.model, linear=True)]
+    notes += beyond_limits(eqs.model, made.bound, t)
     found, state, stable, more = _solved(eqs, made.bound, t, made.q, made.v, count, undamped)
     notes += [*linear_remarks(state.contacts), *more]
     order, kinds = _in_order(found)

@@ -26,6 +26,7 @@ from pliant.language.arguments import ArgumentError, known_keywords, name_tuple,
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.contact_remarks import linear_remarks
+from pliant.solve.input_limits import beyond_limits
 from pliant.solve.linear.prescribed_motions import PrescribedMotions
 from pliant.solve.linear.small_motion import at_rest, first_order, imbalance, largest_force, with_contacts_from
 from pliant.solve.options import LinearizeOptions
@@ -168,6 +169,7 @@ def linearize(
     a, multipliers = bound.forward(t, q, v)
     residual = float(np.max(np.abs(a), initial=0.0))
     notes = [*made.messages, *friction_remarks(eqs.model, linear=True), *linear_remarks(touching)]
+    notes += beyond_limits(eqs.model, bound, t)
     if not np.any(v):
         resting, rest = at_rest(bound, t, q)
         said = imbalance(eqs, resting, forces=largest_force(bound, t, q))

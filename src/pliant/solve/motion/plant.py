@@ -16,7 +16,7 @@ from pliant.solve.motion.sampled_control import Controller
 
 @dataclass(frozen=True)
 class Plant:
-    """The plant of a controller: equations, and the current parameters."""
+    """The plant of a controller: equations with the current parameters, and these."""
 
     equations: Equations
     environment: Environment
@@ -41,7 +41,7 @@ def model_controllers(eqs: Equations, parameters: Values | None = None) -> list[
         return []
     given = eqs.given_parameters | dict(parameters or {})
     environment = eqs.model.environment.with_values(given)
-    plant = Plant(eqs, environment, given)
+    plant = Plant(eqs.at(parameters=given), environment, given)
     return [_built(controller, plant, name) for name, controller in described.items()]
 
 

@@ -12,6 +12,7 @@ from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_axes, output_parts, output_size, output_units
 from pliant.equations.time_loop import INSTANT
 from pliant.solve.contact_table import contact_variables
+from pliant.solve.input_limits import beyond_limits_in_motion
 from pliant.solve.labelled_arrays import LabelledArrays, Parts, Variable, named_axes
 from pliant.solve.motion.derived_quantities import ActiveBinding, DerivedQuantities, SavedStates
 from pliant.solve.motion.remarks import energy_remarks, is_still
@@ -37,6 +38,7 @@ def build_result(
         model, bound = eqs.model, history[0].bound
         found = [
             *negative_tension_warnings(model, derived.lowest_signals),
+            *beyond_limits_in_motion(model, motion.time, [(x.time, x.bound) for x in history], derived.inputs),
             *range_warnings(model, bound, motion.q),
             *undetermined_reactions(model, bound),
             *opened_constraints(model, bound, motion.time, motion.q, motion.v),

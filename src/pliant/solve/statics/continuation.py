@@ -17,6 +17,7 @@ from pliant.language.arguments import ArgumentError, known_keywords, need_equati
 from pliant.language.message_text import describe
 from pliant.model.model import SI_HINT
 from pliant.solve.blas_threads import on_one_blas_thread
+from pliant.solve.input_limits import beyond_limits
 from pliant.solve.options import ContinuationOptions
 from pliant.solve.result import Timing
 from pliant.solve.state import EQUILIBRIUM, Start, assemble, given_state
@@ -143,7 +144,7 @@ def _first_place(
     state = given_state(eqs, "initial" if at_rest else start, t, where="start")
     made = assemble(eqs, eqs.binding, t, state.q, np.zeros(len(eqs.rates)), state.given.at_rest())
     bound, q, multipliers, touching = made.bound, made.q, state.multipliers, state.contacts
-    notes = [*made.messages, *friction_remarks(eqs.model)]
+    notes = [*made.messages, *friction_remarks(eqs.model), *beyond_limits(eqs.model, bound, t)]
     statics = ArcLengthStatics(bound, t, tolerance, loading, bound.sizes(q)[0])
     statics.push(push)
     fixed = Direction(np.zeros(bound.nv), np.zeros(bound.m), loading.scale)

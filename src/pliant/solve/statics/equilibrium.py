@@ -18,6 +18,7 @@ from pliant.language.deadline import time_is_up, time_limit
 from pliant.language.display import shown
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.contact_remarks import rest_remarks, sliding_words
+from pliant.solve.input_limits import beyond_limits
 from pliant.solve.options import EquilibriumOptions
 from pliant.solve.state import EQUILIBRIUM, AssembledState, Start, assemble, given_state
 from pliant.solve.statics.carried_sections import CarriedSections
@@ -184,6 +185,7 @@ def equilibrium(
         *made.messages,
         *_driven(eqs, made.v, time),
         *negative_tension_warnings(eqs.model, bound.signals(time)[1]),
+        *beyond_limits(eqs.model, bound, time),
     ]
     if rest.pushed:
         warnings.append(_pushed(eqs, rest.pushed[-1]))
