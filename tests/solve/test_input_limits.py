@@ -94,7 +94,11 @@ def test_limits_that_depend_on_parameters_follow_them(eqs):
     assert run.inputs["force"].max() == 8.0
     control = """
 control:
-  hold: {type: lqr, sample_time: 10 ms, coordinate_weights: [{coordinate: rail, value: 1e4}], input_weights: [{input: force, weight: 0.01}]}
+  hold:
+    type: lqr
+    sample_time: 10 ms
+    coordinate_weights: [{coordinate: rail, value: 1e4}]
+    input_weights: [{input: force, weight: 0.01}]
 """
     held = pliant.derive(pliant.load_text(MODEL + control))
     for parameters, largest in (({}, 5.0), ({"strength": 8.0}, 8.0)):
