@@ -1,5 +1,10 @@
 """Rayleigh damping: the requested ratio of two modes, none for rigid-body motions of the rod."""
 
+import json
+import pickle
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -126,3 +131,59 @@ def test_frequencies_of_a_rod_by_itself_are_those_of_its_modes(kind):
     alone = derive(load_text(rod_text(kind, "null").replace("parent: hub", "parent: world")))
     expected = modes(alone, at="initial", undamped=True, count=4).frequencies
     np.testing.assert_allclose(clamped_frequencies(flat, "rod", 4), expected, rtol=1e-9)
+
+
+SOFT = """
+pliant: 1
+parameters: {modulus: 1 MPa, length: 20 cm, radius: 6 mm, end: 4 mm, ratio: 0.05, payload: 10 g}
+materials: {rubber: {density: 1000 kg/m^3, youngs_modulus: =modulus, poissons_ratio: 0.49}}
+sections: {thick: {shape: circle, radius: =radius}, thin: {shape: circle, radius: =end}}
+bodies: {ball: {mass: =payload, parent: rod.tip, shape: {type: sphere, radius: 1 mm}}}
+rods:
+  rod: {length: =length, section: [thick, thin], material: rubber, rotation: {axis: y, angle: 60 deg},
+    rayleigh: {ratio: =ratio, modes: [1, 3]}, model: {kind: KIND}}
+outputs: {tip: {frame: rod.tip}}
+"""
+CHANGES = ({"modulus": 3e6}, {"length": 0.1, "radius": 9e-3}, {"length": 0.4, "end": 1e-3}, {"ratio": 0.1, "payload": 0.02})
+
+
+def soft(kind, values=None):
+    return load_text(SOFT.replace("KIND", kind), set=values or {})
+
+
+@pytest.mark.parametrize("kind", ["pcs, elements: 4", "gvs", "finite_element, elements: 4", "cosserat, elements: 6"])
+def test_damping_at_modes_follows_the_parameters(kind):
+    """The same constants as those of a model that is written with the other values."""
+    eqs = derive(soft(kind))
+    for change in CHANGES:
+        written = derive(soft(kind, {name: str(value) for name, value in change.items()}))
+        followed = eqs.at(parameters=change)
+        np.testing.assert_allclose(followed.binding.constants, written.binding.constants, rtol=1e-7, atol=1e-300)
+    cases = eqs.at_each([(change, {}) for change in CHANGES[:1] * 2])
+    np.testing.assert_array_equal(cases[1].binding.constants, eqs.at(parameters=CHANGES[0]).binding.constants)
+
+
+def test_derivatives_include_the_frequencies():
+    eqs = derive(soft("pcs, elements: 2"))
+    constants, own = eqs.model.system.constants, eqs.model.parameter_vector()
+    for k, name in enumerate(eqs.model.parameter_names):
+        step = 1e-5 * own[k] * np.eye(len(own))[k]
+        difference = (constants.values(own + step) - constants.values(own - step)) / (2e-5 * own[k])
+        exact = constants.tangent(own, np.eye(len(own))[k])
+        np.testing.assert_allclose(exact, difference, rtol=1e-6, atol=1e-6 * np.abs(difference).max(), err_msg=name)
+
+
+def test_damping_at_modes_is_kept_by_pickles_and_copies():
+    eqs = derive(soft("pcs, elements: 2"))
+    other = subprocess.run(
+        [sys.executable, "-c", "import pickle, sys; e = pickle.load(sys.stdin.buffer); "
+         "print(e.at(parameters={'modulus': 3e6}).binding.constants.tolist())"],
+        input=pickle.dumps(eqs), capture_output=True, check=True,
+    )  # fmt: skip
+    assert json.loads(other.stdout) == eqs.at(parameters={"modulus": 3e6}).binding.constants.tolist()
+
+
+def test_a_rod_that_is_too_large_to_follow_has_a_remark(monkeypatch):
+    monkeypatch.setattr("pliant.spec.rod_frequencies.MANY", 5)
+    with pytest.warns(UserWarning, match="with other parameters .* they do not change"):
+        derive(soft("pcs, elements: 3"))

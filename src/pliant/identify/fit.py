@@ -21,12 +21,9 @@ from pliant.model.recorded_inputs import driving_columns
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.motion.integrator import Method, Rosenbrock
 from pliant.solve.status import Status
-from pliant.spec.rod_frequencies import shifted_frequencies
 
 DEFAULT_METHOD = Rosenbrock(rtol=1e-4)
 """Stricter than in simulations: numerical damping would be attributed to fitted damping coefficients."""
-SHIFTED = 1e-3
-"""Relative change of the frequencies at which Rayleigh damping is given above which a fit has a remark."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +198,7 @@ def fit(
     before = search.values(unknowns.start)
     found = search.solve(np.clip(unknowns.start, unknowns.low, unknowns.high))
     moved, coarse = discretization_of(eqs, search, found, targets_of)
-    result = _result(eqs, search, found, before, (*remarks, *coarse, *_damping_remarks(eqs, unknowns, found)))
+    result = _result(eqs, search, found, before, (*remarks, *coarse))
     return replace(result, finer_rods=moved)
 
 
@@ -317,17 +314,6 @@ def _outcome(found: Solution, undetermined: Sequence[str]) -> list[str]:
             "other parameters. Check that the model moves as recorded (inputs, times), or do not fit it"
         )
     return remarks
-
-
-def _damping_remarks(eqs: Equations, unknowns: Unknowns, found: Solution) -> list[str]:
-    """Remarks on rods with Rayleigh damping at modes: frequencies of these modes are computed once, for the model's own values."""
-    values = {name: x for name, x in unknowns.by_name(found.x).items() if name in eqs.model.spec.parameters}
-    return [
-        f"the damping of the rod '{rod}' refers to its modes at the model's own parameters, whose frequencies have changed by "
-        f"{shift:+.1%} with the values found; write these values into the model and fit again"
-        for rod, shift in shifted_frequencies(eqs.model.spec, values).items()
-        if abs(shift) > SHIFTED
-    ]
 
 
 def _paths(search: Search, before: Sequence[np.ndarray], after: Sequence[np.ndarray]) -> tuple[FittedPath, ...]:

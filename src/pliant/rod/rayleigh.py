@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import casadi as ca
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from pliant.formula.base import Effect, FrameForce
 from pliant.formula.relative import ENDS, relative_force
@@ -33,14 +33,28 @@ class Rayleigh(Part):
     ratio: Number | None = None
     """Damping ratio of both modes [-]."""
     modes: tuple[Mode, Mode] | None = None
-    """The two modes, counted from 1: of the isolated rod, clamped at its base and free at its tip, at the model's own
-    parameter values."""
+    """The two modes, counted from 1: of the isolated rod, clamped at its base and free at its tip. Their frequencies, and
+    with them `alpha` and `beta`, follow the parameters of the model."""
     frequencies: tuple[Frequency, Frequency] | None = None
     """Instead of `modes`: the two frequencies [Hz]."""
     alpha: Frequency | None = None
     """Instead of a ratio: factor on the mass [1/s]."""
     beta: Time | None = None
     """Instead of a ratio: factor on the stiffness [s]."""
+
+    _followed: ca.Function | None = PrivateAttr(default=None)
+
+    def at_frequencies(self, found: Sequence[float], followed: ca.Function | None) -> Self:
+        """The same damping with the frequencies [Hz] of its modes, `found` at the model's own parameters. followed: the frequencies
+        of all these modes as a function of the parameters; None if they do not depend on them."""
+        assert self.modes is not None, "used for damping at modes only"
+        first, second = self.modes
+        copy = self.model_copy(update={"modes": None, "frequencies": (found[first - 1], found[second - 1])})
+        if followed is not None:
+            p = ca.SX.sym("p", followed.numel_in(0))
+            values = followed(p)
+            copy._followed = ca.Function("frequencies", [p], [values[first - 1], values[second - 1]])
+        return copy
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -72,7 +86,8 @@ class Rayleigh(Part):
         if self.ratio is None:
             return tuple(0.0 if x is None else build.value(x) for x in (self.alpha, self.beta))  # type: ignore[return-value]
         assert self.frequencies is not None, "computed from the modes before the robot is built"
-        first, second = (2 * ca.pi * build.value(x) for x in self.frequencies)
+        given = map(build.value, self.frequencies) if self._followed is None else self._followed(build.parameters)
+        first, second = (2 * ca.pi * x for x in given)
         ratio = build.value(self.ratio)
         return 2 * ratio * first * second / (first + second), 2 * ratio / (first + second)
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from pliant.equations.equations import Equations
+from pliant.equations.equations import Equations, say_once
 from pliant.language.parameter import World
 from pliant.model.model import compile_model
 from pliant.rod.rod import Rod
 from pliant.solve.linear.modal import modes
+from pliant.spec.frequency_functions import frequency_function
 from pliant.spec.robot import RobotSpec
 
 FEW = 120
 """Number of coordinates up to which all frequencies of a rod are computed, with dense matrices."""
 
 
+MANY = 400
+"""Number of coordinates up to which frequencies follow the parameters."""
+
+
 def with_rod_frequencies(flat: RobotSpec) -> RobotSpec:
-    """The flat robot with frequencies in place of the modes at which Rayleigh damping is given."""
+    """The flat robot with frequencies, as functions of its parameters, in place of the modes at which Rayleigh damping is given."""
     rods = {name: _with_frequencies(flat, name, rod) for name, rod in flat.rods.items() if rod.rayleigh is not None}
     return flat.model_copy(update={"rods": {**flat.rods, **rods}}) if rods else flat
 
@@ -27,34 +30,36 @@ def _with_frequencies(flat: RobotSpec, name: str, rod: Rod) -> Rod:
     rayleigh = rod.rayleigh
     if rayleigh is None or rayleigh.modes is None:
         return rod
-    first, second = rayleigh.modes
-    found = clamped_frequencies(flat, name, max(first, second))
-    given = {"modes": None, "frequencies": (found[first - 1], found[second - 1])}
-    return rod.model_copy(update={"rayleigh": rayleigh.model_copy(update=given)})
-
-
-def shifted_frequencies(flat: RobotSpec, values: Mapping[str, float]) -> dict[str, float]:
-    """Largest relative change of the frequencies at which Rayleigh damping is given, by rod, if parameters have other values."""
-    own = flat.parameters
-    changed = {name: own[name].model_copy(update={"value": x}) for name, x in values.items()}
-    other = flat.model_copy(update={"parameters": {**own, **changed}})
-    found = {}
-    for name, rod in flat.rods.items():
-        if rod.rayleigh is not None and rod.rayleigh.modes is not None:
-            before, after = (np.array(clamped_frequencies(x, name, max(rod.rayleigh.modes))) for x in (flat, other))
-            shift = (after / before - 1)[[mode - 1 for mode in rod.rayleigh.modes]]
-            found[name] = float(shift[np.argmax(np.abs(shift))])
-    return found
+    alone, highest = _alone(flat, name), max(rayleigh.modes)
+    found = _lowest(alone, name, highest)
+    followed = None
+    if alone.model.system.constants.symbolic is not None:  # the rod depends on parameters
+        followed = frequency_function(alone, found) if alone.binding.nv <= MANY and not alone.binding.m else None
+        if followed is None:
+            say_once(
+                f"the damping of the rod '{name}' is given at modes of a rod of {alone.binding.nv} coordinates, whose frequencies are "
+                "those at the model's own parameters; with other parameters (parameters=..., sweeps, fits) they do not change. "
+                "Give `alpha` and `beta`, or write the values into the model"
+            )
+    return rod.model_copy(update={"rayleigh": rayleigh.at_frequencies(found, followed)})
 
 
 def clamped_frequencies(flat: RobotSpec, name: str, count: int) -> list[float]:
     """The `count` lowest frequencies [Hz] of a rod alone, clamped at its base, without gravity."""
+    return _lowest(_alone(flat, name), name, count)
+
+
+def _alone(flat: RobotSpec, name: str) -> Equations:
+    """The equations of a rod alone, clamped at its base, without gravity."""
     alone = flat.rods[name].model_copy(update={"rayleigh": None, "parent": "world", "chambers": {}})
     kept = ("pliant", "name", "parameters", "materials", "sections", "source")
     emptied = {key: type(flat).model_fields[key].get_default(call_default_factory=True)
                for key in type(flat).model_fields if key not in kept}  # fmt: skip
     emptied |= {"world": World(gravity=(0, 0, 0)), "rods": {name: alone}}
-    eqs = Equations(compile_model(flat.model_copy(update=emptied)))
+    return Equations(compile_model(flat.model_copy(update=emptied)))
+
+
+def _lowest(eqs: Equations, name: str, count: int) -> list[float]:
     found = _few_frequencies(eqs)
     if found is None:
         found = modes(eqs, at="initial", count=count, undamped=True).frequencies
