@@ -1,11 +1,14 @@
 """Frequencies of a rod as expressions of its parameters, so that Rayleigh damping at modes follows them.
 
 The lowest eigenvalues of K x = w^2 M x are computed by subspace iteration from the modes at the model's own values: two inverse
-iterations, then the Ritz values by Jacobi rotations (Golub and Van Loan, Matrix Computations, 8.2 and 8.5), all as expressions. Blocks of
-coordinates that are not coupled, such as the planes of bending, are solved separately.
+iterations, then the Ritz values by Jacobi rotations (Golub and Van Loan, Matrix Computations, 8.2 and 8.5), all as
+expressions. Blocks of coordinates that are not coupled, such as the planes of bending, are solved separately.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 import casadi as ca
 import numpy as np
@@ -22,20 +25,27 @@ SWEEPS = 6
 """Jacobi sweeps, which converge quadratically."""
 SAME = 1e-6
 """Largest relative difference from the frequencies that were computed otherwise."""
+FEW = 60
+"""Number of coordinates up to which products with the mass matrix take fewer operations than inverse dynamics."""
 TINY = 1e-150
 """Keeps rotations of equal eigenvalues without coupling finite."""
 
+Inertia = Callable[[ca.SX], ca.SX]
+"""Inertia forces for accelerations, in columns."""
+
 
 def frequency_function(eqs: Equations, found: list[float]) -> ca.Function | None:
-    """`parameters -> frequencies` [Hz] of the lowest modes of a rod alone, as many as `found` at the model's own values; None if the
-    expressions do not reproduce these."""
+    """`parameters -> frequencies` [Hz] of the lowest modes of a rod alone, as many as `found` at the model's own values; None if
+    the expressions do not reproduce these."""
     model = eqs.model
     p = ca.SX.sym("p", len(model.parameter_names))
     own = model.parameter_vector()
-    K, M = _stiffness_and_mass(eqs, p)
+    K, M, inertia = _stiffness_and_mass(eqs, p)
     at = ca.Function("at", [p], [K, M])
     K0, M0 = (np.asarray(ca.DM(x)) for x in at(own))
-    linked = scipy.sparse.csr_matrix((np.asarray(ca.DM(K.sparsity(), 1)) != 0) | (np.asarray(ca.DM(M.sparsity(), 1)) != 0))
+    linked = scipy.sparse.csr_matrix(
+        (np.asarray(ca.DM(K.sparsity(), 1)) != 0) | (np.asarray(ca.DM(M.sparsity(), 1)) != 0)
+    )
     count, label = scipy.sparse.csgraph.connected_components(linked, directed=False)
     highest, values = NEAR * max(found), []
     for block in range(count):
@@ -47,15 +57,18 @@ def frequency_function(eqs: Equations, found: list[float]) -> ca.Function | None
         if squares[0] <= 0:
             return None
         kept = min(len(rows), 1 + int(np.sum(np.sqrt(squares) <= 2 * np.pi * highest)))
-        part = [x[rows.tolist(), rows.tolist()] for x in (K, M)]
-        values += _lowest(*part, shapes[:, :kept] * np.sqrt(squares[:kept]), squares[:kept])
-    function = ca.Function("frequencies", [p], [ca.vertcat(*[ca.sqrt(x) / (2 * ca.pi) for x in _sorted(values, len(found))])])
+        forces = partial(_on_block, inertia, rows, len(K0))
+        values += _lowest(K[rows.tolist(), rows.tolist()], forces, shapes[:, :kept], squares[:kept])
+    function = ca.Function(
+        "frequencies", [p], [ca.vertcat(*[ca.sqrt(x) / (2 * ca.pi) for x in _sorted(values, len(found))])]
+    )
     check = np.asarray(function(own)).ravel()
     return function if np.all(np.abs(check - found) <= SAME * np.abs(found)) else None
 
 
-def _stiffness_and_mass(eqs: Equations, p: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Derivatives of the residual with respect to increments of the positions and to accelerations, at rest in the initial pose."""
+def _stiffness_and_mass(eqs: Equations, p: ca.SX) -> tuple[ca.SX, ca.SX, Inertia]:
+    """Derivatives of the residual with respect to increments of the positions and to accelerations, at rest in the initial pose;
+    and the latter as a function of accelerations, which takes fewer operations than its matrix if it is large."""
     model, x = eqs.model, symbolic_system(eqs.model.system)
     start = model.initial(p)[0]
     signals = [x.signals, x.signal_rates, x.signal_accelerations]
@@ -67,16 +80,35 @@ def _stiffness_and_mass(eqs: Equations, p: ca.SX) -> tuple[ca.SX, ca.SX]:
     stiffness = ca.Function("stiffness", [q, p], [ca.jacobian(residual(q, still, still, constants, *none), q)])
     K = stiffness(start, p) @ rates(start)
     M = ca.jacobian(residual(start, still, a, constants, *none), a)
-    return tuple(ca.sparsify(0.5 * (matrix + matrix.T)) for matrix in (K, M))  # type: ignore[return-value]
+    held = residual(start, still, still, constants, *none)
+
+    def inertia(accelerations: ca.SX) -> ca.SX:
+        if n <= FEW:
+            return ca.SX(M @ accelerations)
+        columns = ca.horzsplit(accelerations)
+        return ca.horzcat(*[residual(start, still, column, constants, *none) - held for column in columns])
+
+    return ca.sparsify(0.5 * (K + K.T)), ca.sparsify(M), inertia
 
 
-def _lowest(K: ca.SX, M: ca.SX, start: np.ndarray, squares: np.ndarray) -> list[ca.SX]:
-    """The lowest eigenvalues of K x = s M x as expressions, from shapes (columns) with eigenvalues `squares` at some values."""
+def _on_block(inertia: Inertia, rows: np.ndarray, size: int, part: ca.SX) -> ca.SX:
+    """Inertia forces of a block of coordinates for its accelerations (columns)."""
+    whole = ca.SX(size, part.shape[1])
+    whole[rows.tolist(), :] = part
+    return inertia(whole)[rows.tolist(), :]
+
+
+def _lowest(K: ca.SX, inertia: Inertia, shapes: np.ndarray, squares: np.ndarray) -> list[ca.SX]:
+    """The lowest eigenvalues s of K x = s M x as expressions, from shapes (columns) with eigenvalues `squares` at some values."""
     D, LT, order = ca.ldl(K)
-    X: ca.SX = ca.SX(ca.DM(start))
+    X: ca.SX = ca.SX(ca.DM(shapes))
+    forces = inertia(X)
     for _ in range(ITERATIONS):
-        X = ca.ldl_solve(M @ X, D, LT, order) @ ca.diag(ca.DM(squares))
-    reduced_K, reduced_M = X.T @ K @ X, X.T @ M @ X
+        forces = forces @ ca.diag(ca.DM(squares))
+        X = ca.ldl_solve(forces, D, LT, order)
+        reduced_K = X.T @ forces
+        forces = inertia(X)
+    reduced_M = X.T @ forces
     L = _cholesky(reduced_K)
     half = ca.solve(L, reduced_M)  # forward substitution: L is triangular
     return [1 / value for value in _eigenvalues(ca.solve(L, half.T))]

@@ -16,7 +16,7 @@ FEW = 120
 """Number of coordinates up to which all frequencies of a rod are computed, with dense matrices."""
 
 
-MANY = 400
+MANY = 150
 """Number of coordinates up to which frequencies follow the parameters."""
 
 
@@ -37,7 +37,7 @@ def _with_frequencies(flat: RobotSpec, name: str, rod: Rod) -> Rod:
         followed = frequency_function(alone, found) if alone.binding.nv <= MANY and not alone.binding.m else None
         if followed is None:
             say_once(
-                f"the damping of the rod '{name}' is given at modes of a rod of {alone.binding.nv} coordinates, whose frequencies are "
+                f"the damping of the rod '{name}' is given at its modes, whose frequencies ({alone.binding.nv} coordinates) are "
                 "those at the model's own parameters; with other parameters (parameters=..., sweeps, fits) they do not change. "
                 "Give `alpha` and `beta`, or write the values into the model"
             )
