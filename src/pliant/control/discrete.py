@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from pliant.control.modes import system_modes
-from pliant.language.arguments import ArgumentError
+from pliant.language.arguments import ArgumentError, number, positive
 from pliant.language.message_text import with_article
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.linear.state_space import StateSpace
@@ -80,10 +80,8 @@ def discretize(linear: StateSpace, sample_time: float, *, delay: float = 0.0) ->
     Rejects sample times that alias an oscillation of the system, or in which, including the delay, an unstable mode
     grows a thousandfold.
     """
-    if not (np.isfinite(sample_time) and sample_time > 0):
-        raise ValueError(f"the sample time must be above zero; it is {sample_time:g} s")
-    if not (np.isfinite(delay) and delay >= 0):
-        raise ValueError(f"the delay must not be negative; it is {delay:g} s")
+    sample_time = positive("the sample time", sample_time, hint="in seconds")
+    delay = number("the delay", delay, at_least=0, hint="in seconds")
     need_linear("discretize", linear, StateSpace)
     _check_sample_time(linear, sample_time, delay)
     return held_commands(linear, sample_time, delay)

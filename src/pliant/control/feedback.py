@@ -170,6 +170,8 @@ class StateFeedback:
             refuse_smooth(name, self._linear.inputs)
         if self.observer is not None and not isinstance(self.observer.linear, DiscreteStateSpace):
             raise ValueError("the observer of a sampled controller must be designed for the system of `discretize`")
+        if self.observer is not None:
+            self._check_observer(self.observer.linear)  # type: ignore[arg-type]
         if self.noise and self.observer is None:
             raise ValueError(
                 f"{named(self)}: noise of {', '.join(self.noise)}, but no observer reads it; give an `observer`, or no noise"
@@ -202,6 +204,22 @@ class StateFeedback:
                 f"{named(self)}: the regulator was designed on {_few(states)}, which are not states of the robot",
                 "give the reduction that it was designed on: StateFeedback(eqs, regulator, reduction=reduced)",
             )
+
+    def _check_observer(self, seen: DiscreteStateSpace) -> None:
+        """Check that the observer was designed for the system of the regulator, with the same samples and delay."""
+        mine = self._linear
+        compared = (
+            ((seen.sample_time, self.sample_time), f"a sample time of {seen.sample_time:g} s", f"{self.sample_time:g} s"),
+            ((seen.delay, self.delay), f"a delay of {seen.delay:g} s", f"{self.delay:g} s"),
+            ((seen.inputs, mine.inputs), f"the inputs {_few(seen.inputs)}", _few(mine.inputs)),
+            ((seen.continuous.states, mine.states), f"the states {_few(seen.continuous.states)}", _few(mine.states)),
+        )
+        for (observed, controlled), for_these, for_those in compared:
+            if observed != controlled:
+                raise ArgumentError(
+                    f"{named(self)}: the observer was designed for {for_these}, the regulator for {for_those}",
+                    "design both on one system of `discretize`; select outputs for the observer only",
+                )
 
     def start(self, now: Now) -> None:
         """Reset the internal state."""

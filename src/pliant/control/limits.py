@@ -39,6 +39,9 @@ class Limits:
             check_names("input", table, names)
         lower = np.array([float(self.lower.get(name, -np.inf)) for name in names])
         upper = np.array([float(self.upper.get(name, np.inf)) for name in names])
+        for name, rate in self.rate.items():
+            if not rate > 0:
+                raise ValueError(f"the largest rate of input '{name}' must be above zero; it is {rate:g} per second")
         for name, low, high in zip(names, lower, upper, strict=True):
             if not low <= high:
                 raise ValueError(f"the bounds of input '{name}' exclude each other: {low:g} to {high:g}")

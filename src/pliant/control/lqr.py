@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from pliant.control.discrete import DiscreteStateSpace, need_linear
-from pliant.control.modes import Mode, check_stabilizable, system_modes
+from pliant.control.modes import Mode, check_stabilizable, check_weighted, system_modes
 from pliant.equations.core import UnknownName
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.linear.state_space import StateSpace
@@ -65,12 +65,9 @@ def lqr(linear: Linear, *, states: Weights = 1.0, inputs: Weights = 1.0, outputs
     need_linear("lqr", linear, StateSpace, DiscreteStateSpace)
     Q, R, N = costs(linear, states, inputs, outputs)
     discrete = isinstance(linear, DiscreteStateSpace)
-    check_stabilizable(
-        linear.A,
-        linear.B,
-        linear.states,
-        sample_time=linear.sample_time if isinstance(linear, DiscreteStateSpace) else None,
-    )
+    sample_time = linear.sample_time if isinstance(linear, DiscreteStateSpace) else None
+    check_stabilizable(linear.A, linear.B, linear.states, sample_time=sample_time)
+    check_weighted(linear.A, Q, linear.states, sample_time=sample_time)
     # weights and units may differ by many powers of ten; unit cost on every state conditions the equation
     scale = _scale(Q)
     A, B = linear.A * scale[None, :] / scale[:, None], linear.B / scale[:, None]

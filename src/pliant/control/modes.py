@@ -145,6 +145,28 @@ def check_detectable(A: np.ndarray, C: np.ndarray, names: tuple[str, ...], *, sa
         )
 
 
+def check_weighted(A: np.ndarray, Q: np.ndarray, names: tuple[str, ...], *, sample_time: float | None) -> None:
+    """Check that every mode that neither grows nor decays has a weight: the optimal feedback would not move its eigenvalue."""
+    lost = [
+        m
+        for m in system_modes(A, None, Q, names)
+        if m.observability < REACH and not _decays(m, sample_time) and not _grows(m, sample_time)
+    ]
+    if lost:
+        said = _spoken(lost, lambda value: np.vstack([A - value * np.eye(len(A)), _unit(Q.T).T]), names, sample_time)
+        raise NotReached(
+            f"the weights do not include {said}, which the regulator would therefore not damp. Add a weight on a quantity "
+            "that it moves"
+        )
+
+
+def _grows(mode: Mode, sample_time: float | None) -> bool:
+    margin = 1e-6
+    if sample_time is None:
+        return mode.eigenvalue.real > margin * max(1.0, abs(mode.eigenvalue))
+    return abs(mode.eigenvalue) > 1 + margin
+
+
 def _decays(mode: Mode, sample_time: float | None) -> bool:
     margin = 1e-9
     if sample_time is None:

@@ -97,9 +97,18 @@ def luenberger(linear: Linear, poles: np.ndarray) -> Observer:
     need_linear("luenberger", linear, StateSpace, DiscreteStateSpace)
     wanted = np.asarray(poles)
     n = len(plant_states(linear))
-    if wanted.shape != (n,):
-        raise ValueError(f"the observer needs {n} poles; {wanted.size} were given")
+    if wanted.shape != (n,) or wanted.dtype.kind not in "iufc" or not np.all(np.isfinite(wanted)):
+        raise ValueError(f"the observer needs {n} poles, finite numbers; {wanted.size} were given: {wanted}")
+    if not np.array_equal(np.sort_complex(wanted), np.sort_complex(wanted.conj())):
+        raise ValueError("complex poles come in pairs: give the conjugate of each")
     _check(linear)
+    independent = int(np.linalg.matrix_rank(linear.C))
+    value, often = max(((x, int(np.sum(wanted == x))) for x in wanted), key=lambda pair: pair[1])
+    if often > independent:
+        raise ValueError(
+            f"the pole {value:g} is given {often} times, but only {independent} of the outputs are independent: poles of an "
+            "observer can coincide at most that often. Choose slightly different ones"
+        )
     limit = np.abs(wanted) >= 1 if isinstance(linear, DiscreteStateSpace) else wanted.real >= 0
     if np.any(limit):
         raise ValueError(f"a pole at {wanted[limit][0]:.4g} is unstable; choose stable poles")

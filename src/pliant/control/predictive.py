@@ -19,6 +19,7 @@ from pliant.control.task import CheckedValues
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.state import State
+from pliant.language.arguments import number
 from pliant.solve.linear.state_space import linearize
 from pliant.solve.motion.events import Now
 
@@ -76,6 +77,8 @@ class Predictive:
         check_names("output", self.outputs, self.equations.model.spec.outputs)
         if self.horizon < 1:
             raise ValueError(f"the horizon must be at least one sample, not {self.horizon}")
+        for weight in ("output_weight", "effort", "change", "correction"):
+            number(f"{named(self)}: {weight}", getattr(self, weight), at_least=0)
         self._limits = actuator_limits(self.equations, self._inputs, self.limits)
         self._shortfalls = Shortfalls(self.equations, self._inputs, self._limits)
         self.setup_seconds = 0.0

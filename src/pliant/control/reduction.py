@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
+from pliant.control.discrete import need_linear
 from pliant.control.modes import SLOW, Mode, system_modes
-from pliant.language.arguments import ArgumentError
+from pliant.language.arguments import ArgumentError, positive, whole
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.linear.state_space import StateSpace
 
@@ -92,10 +93,13 @@ def reduce(linear: StateSpace, *, keep: int | None = None, below: float | None =
 
     A mode is an oscillation or a single decay; modes that are unstable, free or equal to a kept one are always kept.
     """
+    need_linear("reduce", linear, StateSpace)
     if (keep is None) == (below is None):
         raise ValueError("give either the number of modes to keep or the highest frequency")
-    if keep is not None and keep < 1:
-        raise ValueError(f"keep at least one mode, not {keep}")
+    if keep is not None:
+        whole("keep", keep, least=1, hint="the number of modes")
+    if below is not None:
+        positive("below", below, hint="a frequency in Hz")
     modes = system_modes(linear.A, linear.B, linear.C, linear.states)
     kept: list[Mode] = []
     neglected: list[Mode] = []
