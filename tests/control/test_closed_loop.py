@@ -158,7 +158,7 @@ def test_the_published_regulator_of_the_leg_leaves_no_mode_to_grow() -> None:
     assert not late.neglected
 
 
-def test_a_motion_that_costs_nothing_is_said_to_want_a_weight() -> None:
+def test_a_motion_that_costs_nothing_is_said_to_want_a_weight(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cart without friction, whose position has no weight: the regulator lets it roll."""
     free = pliant.derive(
         pliant.load_text("""
@@ -171,6 +171,9 @@ joints:
 """)
     )
     linear = pliant.linearize(free, at=np.zeros(2))
+    with pytest.raises(ValueError, match=r"the weights do not include .* \(mostly rail\)"):
+        lqr(discretize(linear, SAMPLE), states={"hinge": 50.0})
+    monkeypatch.setattr("pliant.control.lqr.check_weighted", lambda *arguments, **options: None)
     design, refusal = None, ""
     try:
         design = lqr(discretize(linear, SAMPLE), states={"hinge": 50.0})

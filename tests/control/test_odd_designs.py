@@ -57,7 +57,9 @@ def test_a_free_mode_without_a_weight_is_refused(linear, sampled):
     """Its eigenvalue would stay where it is: the cart would never return."""
     for system in (linear, sampled):
         for weights in (0.0, {"hinge": 1.0, "d(rail)/dt": 1.0}):
-            with pytest.raises(ValueError, match=r"the weights do not include the mode that neither grows nor decays \(mostly rail\)"):
+            with pytest.raises(
+                ValueError, match=r"do not include the mode that neither grows nor decays \(mostly rail\)"
+            ):
                 lqr(system, states=weights)
     # the unstable mode needs no weight: it is reflected
     assert np.abs(lqr(sampled, states={"rail": 1.0}).poles).max() < 1
