@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -173,7 +175,7 @@ joints:
     linear = pliant.linearize(free, at=np.zeros(2))
     with pytest.raises(ValueError, match=r"the weights do not include .* \(mostly rail\)"):
         lqr(discretize(linear, SAMPLE), states={"hinge": 50.0})
-    monkeypatch.setattr("pliant.control.lqr.check_weighted", lambda *arguments, **options: None)
+    monkeypatch.setattr(sys.modules["pliant.control.lqr"], "check_weighted", lambda *arguments, **options: None)
     design, refusal = None, ""
     try:
         design = lqr(discretize(linear, SAMPLE), states={"hinge": 50.0})

@@ -131,6 +131,13 @@ def test_python_and_files_share_one_design():
         ("process_noise: [{coordinate: rail, rate: 1 mm}]", SENSORS, "rate"),
         ("process_noise: [{coordinate: rial, rate: 1 mm/s}]", SENSORS, "did you mean"),
         ("", "{output: cart, noise: 0 m}", "must be above zero"),
+        ("", SENSORS + ", {output: cart, noise: 2 mm}", "'cart' has an entry in `sensors` before"),
+        (
+            "limits: [{input: force, upper: 3 N}, {input: force, upper: 9 N}]",
+            SENSORS,
+            "'force' has an entry in `limits` before",
+        ),
+        ("input_weights: [{input: force, weight: 1}, {input: force, weight: 3}]", SENSORS, "`input_weights` before"),
         ("", "{output: cart, noise: 1 mm, design_noise: 0 m}", "must be above zero"),
     ],
 )

@@ -42,6 +42,14 @@ class KnownDimensions:
     outputs: Mapping[str, Dimension]
 
 
+def twice(part: Part, field: str, key: str) -> Iterator[Problem]:
+    """The problem of each entry of a list whose `key` an entry before it has."""
+    names = [getattr(entry, key) for entry in getattr(part, field)]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            yield (field, index, key), f"'{name}' has an entry in `{field}` before", "keep one of them"
+
+
 class InputLimit(Part):
     """Limits of an actuator. An omitted bound is the `minimum` or `maximum` of the parameter, if it has one; the tension
     of a tendon is never negative."""
@@ -92,6 +100,7 @@ class ControllerBase(Part):
         yield from positive(self, value, "sample_time")
         if value(self.delay) < 0:
             yield ("delay",), "a delay cannot be negative", "use 0 for none"
+        yield from twice(self, "limits", "input")
 
     def dimensioned(self, known: KnownDimensions) -> Iterator[Dimensioned]:
         """Values whose dimensions depend on the controlled quantities."""

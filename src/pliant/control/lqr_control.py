@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field, StrictBool
 
-from pliant.control.base import ControllerBase, Dimensioned, KnownDimensions
+from pliant.control.base import ControllerBase, Dimensioned, KnownDimensions, twice
 from pliant.control.closed_loop import closed_loop
 from pliant.control.decentralized import Group, decentralized_lqr
 from pliant.control.discrete import discretize
@@ -29,6 +29,16 @@ from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
 
 REST = 1e-3
 """Accelerations below this are those of a state of rest [m/s^2 or rad/s^2]."""
+
+ONCE = {
+    "coordinate_weights": "coordinate",
+    "output_weights": "output",
+    "input_weights": "input",
+    "sensors": "output",
+    "disturbances": "input",
+    "process_noise": "coordinate",
+}
+"""Lists with one entry for each thing, and the key of that thing."""
 
 CHECKED = 800
 """Largest number of states for which the complete loop is checked; beyond, it takes minutes."""
@@ -156,6 +166,8 @@ class HeldPose(Part):
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Check that the pose is not empty or redundant."""
+        for field, key in (("inputs", "input"), ("coordinates", "coordinate"), ("near", "coordinate")):
+            yield from twice(self, field, key)
         if not (self.inputs or self.coordinates or self.frame or self.near):
             yield (), "the pose is empty", "give `inputs`, `coordinates`, `frame` or `near`; or write `equilibrium`"
         if self.frame is not None and self.coordinates:
@@ -283,6 +295,8 @@ control:
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """At least one weight, at most one selection of modes, and inputs of the pose only for commanded inputs."""
         yield from super().problems(value)
+        for field, key in ONCE.items():
+            yield from twice(self, field, key)
         if isinstance(self.about, HeldPose) and self.inputs is not None:
             for index, given in enumerate(self.about.inputs):
                 if given.input not in self.inputs:
