@@ -144,7 +144,12 @@ rods:
     rayleigh: {ratio: =ratio, modes: [1, 3]}, model: {kind: KIND}}
 outputs: {tip: {frame: rod.tip}}
 """
-CHANGES = ({"modulus": 3e6}, {"length": 0.1, "radius": 9e-3}, {"length": 0.4, "end": 1e-3}, {"ratio": 0.1, "payload": 0.02})
+CHANGES = (
+    {"modulus": 3e6},
+    {"length": 0.1, "radius": 9e-3},
+    {"length": 0.4, "end": 1e-3},
+    {"ratio": 0.1, "payload": 0.02},
+)
 
 
 def soft(kind, values=None):

@@ -209,7 +209,11 @@ class StateFeedback:
         """Check that the observer was designed for the system of the regulator, with the same samples and delay."""
         mine = self._linear
         compared = (
-            ((seen.sample_time, self.sample_time), f"a sample time of {seen.sample_time:g} s", f"{self.sample_time:g} s"),
+            (
+                (seen.sample_time, self.sample_time),
+                f"a sample time of {seen.sample_time:g} s",
+                f"{self.sample_time:g} s",
+            ),
             ((seen.delay, self.delay), f"a delay of {seen.delay:g} s", f"{self.delay:g} s"),
             ((seen.inputs, mine.inputs), f"the inputs {_few(seen.inputs)}", _few(mine.inputs)),
             ((seen.continuous.states, mine.states), f"the states {_few(seen.continuous.states)}", _few(mine.states)),

@@ -60,9 +60,7 @@ def beyond_limits_in_motion(
 def _limited(model: Model) -> list[str]:
     """The inputs that have limits."""
     given = model.spec.parameters
-    return [
-        name for name in model.input_names if given[name].minimum is not None or given[name].maximum is not None
-    ]
+    return [name for name in model.input_names if given[name].minimum is not None or given[name].maximum is not None]
 
 
 def _warnings(model: Model, bound: Binding, samples: Callable[[int], Samples], *, moving: bool) -> list[str]:
@@ -78,5 +76,7 @@ def _warnings(model: Model, bound: Binding, samples: Callable[[int], Samples], *
             unit = "" if dimension is None or dimension.is_number else f" {dimension.unit.replace('*', ' ')}"
             side = f"above its maximum of {high:.4g}" if values[k] > high else f"below its minimum of {low:.4g}"
             when = f" at t = {times[k]:.4g} s" if moving else ""
-            notes.append(f"the input '{name}' is {values[k]:.4g}{unit}{when}, {side}{unit}; it is applied as given, not limited")
+            notes.append(
+                f"the input '{name}' is {values[k]:.4g}{unit}{when}, {side}{unit}; it is applied as given, not limited"
+            )
     return notes

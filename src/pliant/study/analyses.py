@@ -188,7 +188,9 @@ class Simulate(Analysis):
                     return Outcome(COMPLETED, "; ".join([end_message(made.t), *beyond]), quick.kept_of(made))
                 acting = request.acting(eqs, cases[k].parameters)
                 run = request.run(here[k], states[k], acting, as_placed=as_placed and cases[k].start is None)
-                return Outcome(str(run.status), "; ".join([run.message, *run.warnings]), _of_motion(run, request.times, kept))
+                return Outcome(
+                    str(run.status), "; ".join([run.message, *run.warnings]), _of_motion(run, request.times, kept)
+                )
 
             begin, size = 0, 1
             while begin < len(cases) and not stop():
