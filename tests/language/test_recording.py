@@ -119,6 +119,37 @@ def test_files_of_other_programs(tmp_path):
             np.testing.assert_allclose(found.column(column), values, err_msg=name)
 
 
+ANGLES = "t [s]{0}angle [°]{0}gap [µm]{0}\n0{0}0,5{0}1{0}\n0,5{0}90{0}-2,5{0}\n"
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "cp1252", "utf-16"])
+def test_encodings_and_decimal_commas_of_laboratories(tmp_path, separator, encoding):
+    """As Excel and instruments save tables, with a separator at the end of each line, and endings in any case."""
+    for name in ("bench.csv", "BENCH.CSV", "bench.txt", "bench.tsv"):
+        (tmp_path / name).write_bytes(ANGLES.format(separator).encode(encoding))
+        found = pliant.read_recording(tmp_path / name)
+        np.testing.assert_array_equal(found.time, [0, 0.5])
+        np.testing.assert_allclose(found.column("angle"), np.radians([0.5, 90]))
+        np.testing.assert_allclose(found.column("gap"), [1e-6, -2.5e-6])
+        assert found.units == {"angle": "rad", "gap": "m"}
+
+
+def test_separators_are_found_by_the_number_of_entries(tmp_path):
+    """Commas within names, separators that Excel states, and quoted decimal commas."""
+    texts = (
+        "t [s];x, left [m]\n0,5;1\n1,5;2,5\n",
+        "sep=;\nt [s];x, left [m]\n0,5;1\n1,5;2,5\n",
+        't [s],"x, left [m]"\n"0,5",1\n"1,5","2,5"\n',
+        "t [s]\tx, left [m]\n0.5\t1\n1.5\t2.5\n",
+    )
+    for text in texts:
+        (tmp_path / "bench.csv").write_text(text)
+        found = pliant.read_recording(tmp_path / "bench.csv")
+        np.testing.assert_array_equal(found.time, [0.5, 1.5])
+        np.testing.assert_array_equal(found.column("x, left"), [1, 2.5])
+
+
 def test_vectors_of_a_mat_file_are_columns(tmp_path):
     scipy.io.savemat(
         tmp_path / "bench.mat", {"t_s": np.arange(3.0), "x_mm": np.array([[1.0], [2.0], [4.0]]), "note": "ok"}
@@ -165,7 +196,26 @@ def test_columns_without_numbers_are_refused_where_they_are_used(tmp_path):
 BAD = {
     "times.csv": ("t [s],x\n0,1\n,2\n", "line 3 .*nothing in the column .*; remove the rows without a time"),
     "twice.csv": ("t [s],x\n0,1\n0,2\n1,2\n1,3\n", "0 follows 0 .row 2.; 2 rows do not; sort the rows"),
-    "endless.txt": ("t [s],x\n0,1\n", "end it in .csv, .parquet or .mat"),
+    "endless.log": ("t [s],x\n0,1\n", "end it in .csv, .parquet or .mat"),
+    "book.xlsx": ("PK", "workbook of a spreadsheet program; export it as CSV"),
+    "renamed.csv": ("PK\x03\x04", "workbook of a spreadsheet program, not a CSV file; export it as CSV"),
+    "zeros.csv": ("t\0", "has zero bytes; save it as comma-separated UTF-8"),
+    "commas.csv": ("t [s],x [m]\n0,5,1,5\n", "line 2 .*4 entries for 2 columns separated by commas; .*decimal commas"),
+    "both.csv": ("t [s];x [m]\n0,5;1.5\n", r"decimal commas .'0,5' in line 2. and others .'1.5' in line 2.; write all"),
+    "thousands.csv": ("t [s];x [m]\n1,5;1,234.5\n", r"'1,5' in line 2. and others .'1,234.5' in line 2."),
+    "groups.csv": (
+        "t [s];x [m]\n1;2\n2;1,250\n",
+        "'1,250' in line 3 of .* may be a decimal comma or separate thousands",
+    ),
+    "quoted.csv": (
+        't [s],x [m]\n"1","2,125"\n',
+        "'2,125' in line 2 of .* may be a decimal comma or separate thousands",
+    ),
+    "spaces.csv": ("t x y\n0 1 2\n", "separated by spaces; separate them by commas"),
+    "preamble.csv": (
+        "Instrument 7\nt,x\n0,1\n",
+        "line 2 .* 2 entries for 1 column.*; the first line must contain the names",
+    ),
     "torn.mat": ("no matrix", "is not a MAT file"),
 }
 

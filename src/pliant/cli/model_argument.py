@@ -18,7 +18,7 @@ from pliant.language.faults import SpecError
 from pliant.language.recording import read_recording
 from pliant.language.source import SET_FILE
 from pliant.language.syntax import ExpressionError
-from pliant.language.table_files import FORMATS
+from pliant.language.table_files import READERS, WORKBOOKS
 from pliant.language.value_checks import wrong_dimension
 from pliant.model.recorded_inputs import recorded_inputs
 from pliant.spec.derive import derive
@@ -90,7 +90,7 @@ def read_inputs(eqs: Equations, settings: Sequence[str] | None) -> dict[str, Any
     found: dict[str, Any] = {}
     for setting in settings or ():
         name, equals, value = (word.strip() for word in setting.partition("="))
-        if setting.endswith(tuple(FORMATS)):
+        if setting.lower().endswith((*READERS, *WORKBOOKS)):
             file = value if equals else name
             given: dict[str, Any] = {**recorded_inputs(eqs.model, read_recording(file))}
             if equals and name in eqs.inputs and name not in given:

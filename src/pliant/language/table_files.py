@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 import scipy
 
 from pliant.language.column_headings import heading, read_unit, si_unit, split_heading
+from pliant.language.csv_text import MISSING, number, read_csv_text, with_decimal_points
 from pliant.language.files import write_whole
 from pliant.language.source import FileProblem, check_file
 from pliant.language.units import Unit
@@ -55,17 +55,18 @@ class _Raw:
     gaps: frozenset[int]
 
 
-MISSING = frozenset(("", "nan", "na", "n/a", "null", "none", "-"))
-"""Entries without a number, in lower case."""
-
-
 def read_columns(path: Path, shown: str, *, limit: str) -> list[Column]:
     """All columns of a table. shown: the file in messages. limit: name of the limit on its size. Raises FileProblem."""
-    if path.suffix not in FORMATS:
+    ending = path.suffix.lower()
+    if ending in WORKBOOKS:
+        raise FileProblem(
+            f"{shown} is a workbook of a spreadsheet program", "export it as CSV, with units in the headings"
+        )
+    if ending not in READERS:
         raise FileProblem(f"cannot determine the format of {shown}", f"end it in {endings()}")
     try:
         check_file(path, shown, limit)
-        raw = FORMATS[path.suffix][0](path, shown)
+        raw = READERS[ending](path, shown)
     except OSError as error:
         raise FileProblem(f"cannot read {shown}: {error.strerror or error}") from None
     if not raw.columns or not len(raw.columns[0]):
@@ -100,81 +101,47 @@ def write_columns(path: Path, columns: Mapping[str, tuple[str, np.ndarray]]) -> 
 
 
 def _read_csv(path: Path, shown: str) -> _Raw:
-    """Read a CSV file. The first line contains the names of the columns; the second may contain units. Columns may also be
-    separated by semicolons or tabs. Comments, which begin with `#`, may precede the names."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        before, text = _comments(text)
-        first = text.partition("\n")[0]
-        mark = next((x for x in (",", ";", "\t") if x in first), ",")
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
-        header = [name.strip() for name in next(rows, [])]
-        lines = [(before + rows.line_num, row) for row in rows if any(map(str.strip, row))]
-    except (UnicodeDecodeError, csv.Error):
-        raise FileProblem(f"{shown} is not a CSV file", "save it as comma-separated UTF-8 text") from None
-    if header:
-        header[0] = header[0].lstrip("# ")  # as NumPy writes it
+    """Read a text table. The first line contains the names of the columns; the second may contain units."""
+    text = read_csv_text(path.read_bytes(), shown)
+    lines = text.rows
     units = lines.pop(0)[1] if lines and _is_units(lines[0][1]) else []
-    for number, row in lines:
-        if len(row) != len(header):
-            raise FileProblem(f"line {number} of {shown} has {len(row)} entries for {len(header)} columns")
-    columns, flaws, gaps = _cells(header, lines, shown, decimal_comma=mark == ";")
-    return _Raw(header, units, columns, flaws, gaps)
-
-
-def _comments(text: str) -> tuple[int, str]:
-    """The number of empty lines and comments before the names of the columns, and the text without them. The last comment
-    contains the names if the next line has only numbers, as NumPy writes them."""
-    lines = text.splitlines(keepends=True)
-    count = next((k for k, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), len(lines))
-    if 0 < count < len(lines) and lines[count - 1].strip():
-        cells = [cell.strip() for cell in re.split(r"[,;\t]", lines[count].strip())]
-        if all(cell.lower() in MISSING or not math.isnan(_number(cell)) for cell in cells):
-            count -= 1
-    return count, "".join(lines[count:])
+    columns, flaws, gaps = _cells(text.header, lines, shown)
+    return _Raw(text.header, units, columns, flaws, gaps)
 
 
 def _is_units(row: Sequence[str]) -> bool:
     """Whether a row contains units: no numbers except `1`, and at least one unit."""
     cells = [cell.strip() for cell in row if cell.strip()]
     return any(cell != "1" for cell in cells) and all(
-        read_unit(cell) is not None and math.isnan(_number(cell) if cell != "1" else math.nan) for cell in cells
+        read_unit(cell) is not None and math.isnan(number(cell) if cell != "1" else math.nan) for cell in cells
     )
 
 
 def _cells(
-    header: list[str], lines: list[tuple[int, list[str]]], shown: str, *, decimal_comma: bool
+    header: list[str], lines: list[tuple[int, list[str]]], shown: str
 ) -> tuple[list[np.ndarray], dict[int, str], frozenset[int]]:
     """Numbers by column, the flaw of each column with entries that are not numbers, and columns with only gaps as flaws."""
     texts = [row for _, row in lines]
-    if decimal_comma:
-        texts = [[cell.replace(",", ".") for cell in row] for row in texts]
     try:
         table = np.array(texts, dtype=float).reshape(len(texts), len(header))
     except ValueError:
-        table = np.array([[_number(cell) for cell in row] for row in texts])
+        texts = with_decimal_points(lines, shown)
+        table = np.array([[number(cell) for cell in row] for row in texts])
     flaws, gaps = {}, set()
     for k, values in enumerate(table.T):
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
-            number, row = lines[bad[0]]
+            line, row = lines[bad[0]]
             if all(lines[i][1][k].strip().lower() in MISSING for i in bad):
                 gaps.add(k)
             what = f"'{row[k].strip()[:20]}'" if row[k].strip() else "nothing"
-            flaws[k] = _flaw(f"line {number} of {shown} has {what} in the column '{header[k]}'", len(bad))
+            flaws[k] = _flaw(f"line {line} of {shown} has {what} in the column '{header[k]}'", len(bad))
     return list(np.where(np.isfinite(table), table, np.nan).T), flaws, frozenset(gaps)
 
 
 def _flaw(words: str, count: int) -> str:
     more = f", and {count - 1} more lines have none" if count > 1 else ""
     return f"{words} where a number is needed{more}"
-
-
-def _number(cell: str) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        return math.nan
 
 
 def _write_csv(columns: Mapping[str, tuple[str, np.ndarray]]) -> bytes:
@@ -260,7 +227,7 @@ def _from_arrays(arrays: Mapping[str, np.ndarray], units: Mapping[str, str], sho
         try:
             numbers = np.array(values, dtype=float)
         except (TypeError, ValueError):
-            numbers = np.array([_number(str(x)) for x in values])
+            numbers = np.array([number(str(x)) for x in values])
         bad = np.flatnonzero(~np.isfinite(numbers))
         if len(bad):
             if all(str(values[i]).strip().lower() in MISSING or values[i] is None for i in bad):
@@ -278,6 +245,12 @@ FORMATS: dict[str, tuple[Callable[[Path, str], _Raw], Callable[[Mapping[str, tup
     ".mat": (_read_mat, _write_mat),
 }
 """Functions that read and write files, by ending."""
+
+READERS = {ending: read for ending, (read, _) in FORMATS.items()} | {".tsv": _read_csv, ".txt": _read_csv}
+"""Functions that read files, by ending in lower case."""
+
+WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".ods")
+"""Endings of files that must be exported as CSV."""
 
 
 def endings() -> str:
