@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
 
 import pytest
 
+import pliant
 from pliant.cli import run
 from pliant.cli.number_tables import column, fitting_table
 
@@ -25,7 +28,7 @@ def test_a_motion_shows_its_outputs_whole(capsys):
     rows = [line.split() for line in out.splitlines() if re.match(r" 0(\.01)? ", line)]
     assert [len(row) for row in rows] == [5, 5]
     assert float(rows[0][3]) == 0.0585
-    assert "not shown: arm.shear_x[1]" in err
+    assert "not shown: 18 coordinates; --json" in err
 
 
 def test_a_motion_without_outputs_shows_its_coordinates(capsys, tmp_path):
@@ -40,6 +43,50 @@ def test_an_equilibrium_shows_its_outputs_before_its_coordinates(capsys):
     out, _ = call(capsys, "equilibrium", "four_bar")
     assert out.index("pin_force [N]") < out.index("q1")
     assert re.search(r"pin \[m\] +\[0\.188742\d+, 0\.378174\d+, 0\]", out)
+
+
+def test_coordinates_of_rods_are_ranges(capsys):
+    out, _ = call(capsys, "equilibrium", "stiff_flop", "--input", "p1=20 kPa")
+    data = json.loads(call(capsys, "equilibrium", "stiff_flop", "--input", "p1=20 kPa", "--json")[0])["q"]
+    low, high = (f(value for name, value in data.items() if "bend_x" in name) for f in (min, max))
+    assert re.search(rf"arm\.bend_x\[1\] \.\.\. bend_x\[3\] \[1/m\] +{low:.6g} to {high:.6g}", out)
+    assert "--json has all 18 coordinates" in out
+    assert len(out.splitlines()) < 16
+
+
+def test_inputs_over_time_have_their_value_at_the_time(capsys):
+    out, _ = call(capsys, "equilibrium", "stiff_flop", "--input", "p1==10 kPa/s*t", "--time", "2")
+    assert re.search(r"p1 +20000 Pa", out)
+
+
+def test_rigid_and_unstable_modes_are_never_hidden(capsys):
+    eqs = pliant.derive(pliant.load("tendon_robot"))
+    found = pliant.modes(eqs)
+    out, _ = call(capsys, "modes", "tendon_robot")
+    assert len(re.findall(r"^ \d+ ", out, re.MULTILINE)) == 10
+    assert f"{len(found) - 10} more modes with larger eigenvalues: --count {len(found)} shows all" in out
+    assert f"{len(found) - 10} more modes are not shown" in repr(found)
+    assert len(found.table()[1]) == len(found)
+    every, _ = call(capsys, "modes", "tendon_robot", "--count", "14")
+    assert len(re.findall(r"^ \d+ ", every, re.MULTILINE)) == 14
+    special = {11: "unstable", 40: "rigid-body"}
+    kinds = tuple(special.get(k, kind) for k, kind in enumerate(found.kinds))
+    odd = replace(found, kinds=kinds)
+    assert odd.shown_first == (*range(10), 11, 40)
+    assert "rigid-body" in repr(odd)
+    assert "unstable" in repr(odd)
+    assert "rigid-body" in odd._repr_html_()
+    assert "unstable" in odd._repr_html_()
+
+
+def test_large_matrices_are_not_printed(capsys):
+    out, _ = call(capsys, "linearize", "cart_pole", "--at", "initial")
+    assert "linearized about rail = 0 m, hinge = 0.0872664626 rad" in out
+    assert "A =" in out
+    assert "D = 0 (5 x 1)" in out
+    out, _ = call(capsys, "linearize", "tendon_robot")
+    assert "A (134 x 134)" in out
+    assert len(out.splitlines()) < 15
 
 
 @pytest.mark.parametrize(("width", "shown"), [(30, 1), (35, 2), (200, 3)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from pliant.cli.command_output import (
@@ -12,23 +11,13 @@ from pliant.cli.command_output import (
     equilibrium_json,
     modes_json,
     print_equilibrium,
+    print_linear,
     print_modes,
     print_result,
     result_json,
     write_json,
 )
-from pliant.cli.common import (
-    FAULT,
-    CommandError,
-    Inputs,
-    Interrupted,
-    Json,
-    Model,
-    ModelOptions,
-    console,
-    print_json,
-    say,
-)
+from pliant.cli.common import FAULT, CommandError, Inputs, Interrupted, Json, Model, ModelOptions, print_json
 from pliant.cli.listed_analyses import run_analyses, simulated, span_of_analyses
 from pliant.cli.model_argument import load_model, read_inputs, with_inputs
 from pliant.cli.options import in_si, with_options
@@ -108,7 +97,7 @@ def modes(
     if json:
         print_json(answer)
         return failed
-    print_modes(found)
+    print_modes(found, every="count" in options)
     return failed
 
 
@@ -140,14 +129,7 @@ def linearize(
     if json:
         print_json(answer)
         return failed
-    out_console = console()
-    for name in "ABCD":
-        out_console.print(f"{name} =", markup=False)
-        out_console.print(np.array2string(getattr(found, name), precision=6, suppress_small=True), markup=False)
-    for note in found.warnings:
-        say(note)
-    out_console.print(f"states: {', '.join(found.states)}", markup=False)
-    out_console.print(f"inputs: {', '.join(found.inputs) or 'none'}; outputs: {', '.join(found.outputs)}", markup=False)
+    print_linear(eqs, found)
     return failed
 
 

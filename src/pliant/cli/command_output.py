@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError
 from pliant.language.column_headings import heading
 from pliant.language.files import write_whole
+from pliant.solve.coordinate_rows import coordinate_rows
 from pliant.solve.independent_coordinates import PartitionError
 from pliant.solve.netcdf_files import ResultFileError
 from pliant.solve.result import LabelledResult, kept_at
@@ -30,11 +32,16 @@ from pliant.solve.status import AnalysisFailed
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
+    from pliant.solve.linear.state_space import StateSpace
     from pliant.solve.statics.path import Path as StaticPath
 
 
 # More coordinates than this are not printed one by one.
 MOST_ROWS = 24
+# More coordinates than this are counted, not named, where they are not shown.
+FEW_NAMES = 6
+# Maximum number of states, inputs or outputs of a linear system that are named.
+MOST_NAMES = 16
 
 
 def answering(function: Any) -> Any:
@@ -109,11 +116,13 @@ def print_equilibrium(found: Any) -> None:
             table.add_row(escape(heading(name, "" if unit == "-" else unit)), number_text(value))
         out.print(table)
     table = Table("coordinate", "value", box=None)
-    for name, value in list(found.coordinates.items())[:MOST_ROWS]:
-        table.add_row(escape(name), f"{value:.9g}")
-    if len(found.coordinates) > MOST_ROWS:
-        table.add_row(f"... and {len(found.coordinates) - MOST_ROWS} more", "(--json has them all)")
-    out.print(table)
+    rows = coordinate_rows(found.equations.model, found.q)
+    for row in rows[:MOST_ROWS]:
+        table.add_row(escape(heading(row.name, row.unit)), row.value)
+    if rows:
+        out.print(table)
+    if len(found.q) > sum(row.count == 1 for row in rows[:MOST_ROWS]):
+        out.print(f"--json has all {len(found.q)} coordinates one by one", markup=False)
     out.print(f"largest unbalanced force {found.residual:.2g}", markup=False)
 
 
@@ -134,23 +143,84 @@ def modes_json(found: Any) -> dict[str, Any]:
     }
 
 
-def print_modes(found: Any) -> None:
-    head, rows = found.table()
+def print_modes(found: Any, *, every: bool) -> None:
+    """Print a table of the modes: all of them, or the first, and all that are unstable or rigid-body modes."""
+    modes = range(len(found)) if every else found.shown_first
+    head, rows = found.table(modes)
     table = Table(box=None)
     for title in head[:-1]:  # the last word of a title is on a second line, to leave room for the last column
         table.add_column("\n".join(title.rsplit(" ", 1)), no_wrap=True)
     table.add_column(head[-1], overflow="fold")
+    out = console()
+    widths = (max(len(word) for row in rows for word in (row[k], *head[k].split())) for k in range(len(head) - 1))
+    room = out.width - 2 * len(head) - sum(widths) if rows else out.width
     for row in rows:
-        table.add_row(*(escape(cell) for cell in row))
-    console().print(table)
+        table.add_row(*(escape(cell) for cell in row[:-1]), escape(_broken(row[-1], room)))
+    out.print(table)
+    if len(rows) < len(found):
+        left = len(found) - len(rows)
+        out.print(f"{left} more modes with larger eigenvalues: --count {len(found)} shows all", markup=False)
     for note in found.warnings:
         say(note)
 
 
+def print_linear(eqs: Equations, found: StateSpace) -> None:
+    """Print a linear system: its state, those of its matrices whose rows fit on a line, and its names."""
+    out = console()
+    rows = coordinate_rows(eqs.model, found.state.q)
+    where = [f"{row.name} = {row.value} {row.unit}".strip() for row in rows if row.count == 1][:FEW_NAMES]
+    where += ["..."] if len(where) < len(rows) else []
+    if len(where) > 1 or where != ["..."]:
+        out.print(f"linearized about {', '.join(where)}", markup=False)
+    large = []
+    for name in "ABCD":
+        matrix = getattr(found, name)
+        size = np.abs(matrix)
+        matrix = np.where(size > ROUND_OFF * size.max(initial=0.0), matrix, 0.0)
+        if matrix.size > 1 and not np.any(matrix):
+            out.print(f"{name} = 0 ({' x '.join(map(str, matrix.shape))})", markup=False)
+            continue
+        text = np.array2string(matrix, precision=6, suppress_small=True, max_line_width=10**6, threshold=10**6)
+        if max(map(len, text.splitlines())) <= out.width:
+            out.print(f"{name} =\n{text}", markup=False)
+        else:
+            large.append(f"{name} ({' x '.join(map(str, matrix.shape))})")
+    if large:
+        out.print(f"{', '.join(large)}: --json or --out FILE has the numbers", markup=False)
+    for note in found.warnings:
+        say(note)
+    for what in ("states", "inputs", "outputs"):
+        names = getattr(found, what)
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        count = f"{len(names)} " if more else ""
+        out.print(f"{count}{what}: {', '.join(names[:MOST_NAMES]) or 'none'}{more}", markup=False)
+
+
+def _broken(names: str, room: int) -> str:
+    """Names of coordinates with line breaks at points where they are too long."""
+    lines = [""]
+    for piece in re.findall(r"[^. ]*[. ]?", names):
+        if len(lines[-1]) + len(piece.rstrip()) > room and lines[-1]:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(line.rstrip() for line in lines)
+
+
+ROUND_OFF = 1e-14
+"""Components of a vector below this fraction of the largest are printed as 0."""
+
+
 def number_text(value: Any) -> str:
+    """A number, or a list of numbers; components that are round-off of the others are 0."""
     if isinstance(value, list):
-        return "[" + ", ".join(f"{x:.9g}" for x in value) + "]"
+        return "[" + ", ".join(f"{x:.9g}" for x in _without_round_off(np.array([value]))[0]) + "]"
     return f"{value:.9g}"
+
+
+def _without_round_off(values: np.ndarray) -> np.ndarray:
+    """Vectors (rows), with 0 in place of components that are round-off of the others."""
+    size = np.abs(values)
+    return np.where(size > ROUND_OFF * size.max(axis=1, initial=0.0, keepdims=True), values, 0.0)
 
 
 def result_json(model: str, eqs: Equations, result: Any, *, ends_only: bool) -> dict[str, Any]:
@@ -212,10 +282,12 @@ def print_result(result: Any, out: str | None, printed: Sequence[str] = ()) -> N
     # the first few of many coordinates are not informative: show all of them, or some if there is nothing else
     others = [*outputs, *coordinates] if not outputs or sum(x.width for x in coordinates) <= room else outputs
     table, hidden = fitting_table(first, others, last, printer.width)
-    hidden += [x.name for x in coordinates if x not in others]
+    left = [x.name for x in coordinates if x not in others]
+    many = f"{len(left)} coordinates" if len(left) > FEW_NAMES else ""
+    hidden += [] if many else left
     printer.print(table)
     new = [note for note in result.warnings if note not in printed]
-    for note in filter(None, (*new, hidden_words(hidden, f"{out or '--json or --out'} has them all"))):
+    for note in filter(None, (*new, hidden_words(hidden, f"{out or '--json or --out'} has them all", many))):
         say(note)
     say_saved(result, out)
 
@@ -235,7 +307,7 @@ def _motion_columns(result: Any, rows: Sequence[int]) -> tuple[list[NumberColumn
     data = result.recorded
     outputs = []
     for name in result.output_names:
-        values = data[f"output.{name}"].reshape(len(result.time), -1)[rows]
+        values = _without_round_off(data[f"output.{name}"].reshape(len(result.time), -1)[rows])
         unit = data.unit(f"output.{name}")
         outputs += [column(part, unit, x) for part, x in zip(result.parts(name), values.T, strict=True)]
     shown = {one.name for one in outputs}
@@ -333,7 +405,7 @@ def print_path(found: StaticPath) -> None:
 
 
 def _path_columns(found: StaticPath, name: str, rows: Sequence[int]) -> list[NumberColumn]:
-    values = found[name].reshape(len(found), -1)[rows]
+    values = _without_round_off(found[name].reshape(len(found), -1)[rows])
     return [column(part, found.unit(name), x) for part, x in zip(found.parts(name), values.T, strict=True)]
 
 

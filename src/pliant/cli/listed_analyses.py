@@ -12,6 +12,7 @@ from pliant.cli.command_output import (
     modes_json,
     path_json,
     print_equilibrium,
+    print_linear,
     print_modes,
     print_path,
     print_result,
@@ -19,7 +20,7 @@ from pliant.cli.command_output import (
     say_saved,
     say_warnings,
 )
-from pliant.cli.common import FAULT, CommandError, Interrupted, console, print_json, say
+from pliant.cli.common import FAULT, CommandError, Interrupted, console, print_json
 from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import save_report
 from pliant.equations.equations import Equations
@@ -100,14 +101,12 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
     if isinstance(analysis, ModesAnalysis):
         shapes = modes(eqs, **options)
         if not json:
-            print_modes(shapes)
+            print_modes(shapes, every="count" in options)
         return "ok", {"status": "ok", **modes_json(shapes)}, shapes
     if isinstance(analysis, LinearizeAnalysis):
         linear = linearize(eqs, **options)
         if not json:
-            console().print(f"linearized: states {', '.join(linear.states)}", markup=False)
-            for note in linear.warnings:
-                say(note)
+            print_linear(eqs, linear)
         names = ("A", "B", "C", "D", "states", "inputs", "outputs", "warnings")
         return "ok", {"status": "ok", **{name: getattr(linear, name) for name in names}}, linear
     target = None if file is None else str(file.with_suffix(".nc"))

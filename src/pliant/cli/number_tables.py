@@ -56,9 +56,8 @@ def fitting_table(
     return table, [one.name for one in others[len(shown) :]]
 
 
-def hidden_words(names: Sequence[str], where: str) -> str:
-    """A remark on columns that are not shown; empty if there are none."""
-    if not names:
-        return ""
-    few = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-    return f"not shown: {few}; {where}"
+def hidden_words(names: Sequence[str], where: str, others: str = "") -> str:
+    """A remark on columns that are not shown, by name, and on others by their number; empty if there are none."""
+    few = [", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")]
+    listed = ", ".join(filter(None, [*few, others]))
+    return f"not shown: {listed}; {where}" if listed else ""

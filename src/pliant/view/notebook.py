@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.language.column_headings import heading
 from pliant.language.faults import SpecError
+from pliant.solve.coordinate_rows import coordinate_rows
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
 from pliant.view import tables
@@ -45,14 +47,16 @@ def equations_html(eqs: Equations) -> str:
 def equilibrium_html(found: Equilibrium) -> str:
     """An equilibrium: its inputs, outputs and coordinates, and a view."""
     outputs = [(name, _numbers(value)) for name, value in list(found.outputs.items())[:MOST_ROWS]]
-    rows = [(name, _numbers(value)) for name, value in list(found.coordinates.items())[:MOST_ROWS]]
+    rows = [(heading(row.name, row.unit), row.value) for row in coordinate_rows(found.equations.model, found.q)]
     words = f"<p>{text(found.message)}</p>"
     inputs = [(name, f"{value} {unit}".strip()) for name, value, unit in found.input_rows]
     if inputs:
         words += table(("input", "value"), inputs[:MOST_ROWS]) + _more(len(inputs), "inputs")
     if outputs:
         words += table(("output", "value (SI)"), outputs) + _more(len(found.outputs), "outputs")
-    words += table(("coordinate", "value (SI)"), rows) + _more(len(found.coordinates), "coordinates")
+    words += table(("coordinate", "value"), rows[: 2 * MOST_ROWS])
+    if len(rows) > 2 * MOST_ROWS or len(rows) < len(found.q):
+        words += f"<p>Not all of {len(found.q)} coordinates are listed one by one; <code>coordinates</code> has them all.</p>"
     return words + _view("the robot at rest", lambda: [pose_clip(found.equations, found)])
 
 
@@ -70,9 +74,12 @@ def _more(count: int, what: str) -> str:
 
 def modes_html(found: Modes) -> str:
     """Modes: their eigenvalues, warnings, and motion."""
-    head, rows = found.table()
+    modes = found.shown_first
+    head, rows = found.table(modes)
+    left = len(found) - len(modes)
+    more = f"<p>{left} more modes are not shown; <code>table()</code> lists all.</p>" if left else ""
     notes = "".join(f"<p>{text(note)}</p>" for note in found.warnings[:MOST_ROWS])
-    return table(head, rows[:MOST_ROWS]) + _more(len(rows), "modes") + notes + _view("modes", lambda: mode_clips(found))
+    return table(head, rows) + more + notes + _view("modes", lambda: mode_clips(found))
 
 
 def result_html(run: Result) -> str:

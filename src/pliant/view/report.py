@@ -147,7 +147,9 @@ def _modes(eqs: Equations, found: Modes, name: str) -> str:
         drawn = figure_html(partial(plot.modes, found), "natural frequencies of the modes")
         drawn += figure_html(partial(plot.eigenvalues, found), "eigenvalues on the complex plane")
     played = player(name, "vibration modes", clips) + note if clips else ""
-    return f'<div class="pictures">{drawn}</div>{_long_table(head, rows)}{played}'
+    first = found.shown_first
+    listed = table(*found.table(first)) if len(first) < len(rows) else ""
+    return f'<div class="pictures">{drawn}</div>{listed}{_long_table(head, rows)}{played}'
 
 
 def _linear(eqs: Equations, found: StateSpace, name: str) -> str:

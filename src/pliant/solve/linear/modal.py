@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -34,6 +35,8 @@ DENSE_UP_TO = 500
 ALL_UP_TO = 1200
 """Number of rates up to which all modes are returned by default; larger robots return the lowest few."""
 FEW = 20
+SHOWN = 10
+"""Number of modes in a short table, unless only two more are left."""
 WIDEST = 36
 """Width of the coordinate names in a table, unless one name is longer."""
 
@@ -86,15 +89,22 @@ class Modes:
         most = np.argsort(-size, kind="stable")[:3]
         return tuple(self.equations.rates[i] for i in most if size[i] > 0.05 * size.max())
 
-    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Titles and rows of a table for display."""
+    @property
+    def shown_first(self) -> tuple[int, ...]:
+        """Modes for a short table (from 0): all if they are few, otherwise the first, and all unstable and rigid-body ones."""
+        every = range(len(self))
+        if len(self) <= SHOWN + 2:
+            return tuple(every)
+        return tuple(k for k in every if k < SHOWN or self.kinds[k] in ("unstable", "rigid-body"))
+
+    def table(self, modes: Sequence[int] | None = None) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Titles and rows of a table for display, of all modes or of the given ones (from 0)."""
         head = ("mode", "eigenvalue [1/s]", "frequency [Hz]", "damping ratio", "kind", "moves most")
         rows: list[tuple[str, ...]] = [
-            (str(k + 1), _eigenvalue(value), f"{f:.6g}" if value.imag or value == 0 else "-", f"{ratio:.4g}", str(kind),
-             _shortened(_merged(self.leading(k))))
-            for k, (value, f, ratio, kind) in enumerate(
-                zip(self.eigenvalues, self.frequencies, self.damping_ratios, self.kinds, strict=True)
-            )
+            (str(k + 1), _eigenvalue(value), f"{self.frequencies[k]:.6g}" if value.imag or value == 0 else "-",
+             f"{self.damping_ratios[k]:.4g}", str(self.kinds[k]), _shortened(_merged(self.leading(k))))
+            for k in (range(len(self)) if modes is None else modes)
+            for value in (self.eigenvalues[k],)
         ]  # fmt: skip
         return head, rows
 
@@ -109,12 +119,15 @@ class Modes:
         return f"{abs(self.frequencies[mode]):.4g} Hz{', unstable' if grows else ''}"
 
     def __repr__(self) -> str:
-        head, rows = self.table()
+        modes = self.shown_first
+        head, rows = self.table(modes)
         widths = [max(len(row[k]) for row in (head, *rows)) for k in range(len(head))]
         lines = [
             "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (head, *rows)
         ]
-        return "\n".join(["Modes", *lines, *self.warnings])
+        left = len(self) - len(modes)
+        more = [f"{left} more modes are not shown; `table()` lists all"] if left else []
+        return "\n".join(["Modes", *lines, *more, *self.warnings])
 
     def _repr_html_(self) -> str:
         return str(shown("Modes.html", self))
@@ -125,13 +138,13 @@ class Modes:
 
 
 def _merged(names: tuple[str, ...]) -> list[str]:
-    """Merge names that differ in one number: rod.bend_x[1], rod.bend_x[2] become rod.bend_x[1, 2]."""
+    """Merge names that differ in one number: rod.bend_x[1], rod.bend_x[2] become rod.bend_x[1,2]."""
     numbers: dict[tuple[str, str], list[str]] = {}
     for name in names:
         before, bracket, rest = name.partition("[")
         number, _, after = rest.partition("]")
         numbers.setdefault((before + bracket, after), []).append(number)
-    return [f"{before}{', '.join(found)}]{after}" if found[0] else before for (before, after), found in numbers.items()]
+    return [f"{before}{','.join(found)}]{after}" if found[0] else before for (before, after), found in numbers.items()]
 
 
 def _shortened(names: list[str]) -> str:

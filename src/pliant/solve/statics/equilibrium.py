@@ -18,6 +18,7 @@ from pliant.language.deadline import time_is_up, time_limit
 from pliant.language.display import shown
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.contact_remarks import rest_remarks, sliding_words
+from pliant.solve.coordinate_rows import coordinate_rows
 from pliant.solve.input_limits import beyond_limits
 from pliant.solve.options import EquilibriumOptions
 from pliant.solve.state import EQUILIBRIUM, AssembledState, Start, assemble, given_state
@@ -95,7 +96,8 @@ class Equilibrium:
         return evaluate_outputs(self.equations.model, bound, self.time, self.q, zero, zero, self.multipliers, 0.0)
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{name} = {value:.6g}" for name, value in list(self.coordinates.items())[:8])
+        rows = coordinate_rows(self.equations.model, self.q)
+        values = ", ".join(f"{row.name} = {row.value}" for row in rows[:8])
         held = ", ".join(" ".join((name, "=", *value)).strip() for name, *value in self.input_rows)
         inputs = f"; inputs: {held}" if held else ""
         return f"Equilibrium ({self.status}, stable: {self.stable}, residual {self.residual:.2g}): {values}{inputs}"
@@ -103,7 +105,7 @@ class Equilibrium:
     @property
     def input_rows(self) -> list[tuple[str, str, str]]:
         """Name, value and unit of the inputs for which it was computed, if they replace those of the model."""
-        environment, held = self.equations.model.environment, self.equations.input_vector()
+        environment, held = self.equations.model.environment, self.equations.binding.signals(self.time)[0]
         rows = []
         for name, value in zip(self.equations.inputs, held, strict=True):
             if name in self.inputs:
