@@ -131,4 +131,4 @@ def test_results_draw_themselves_and_equilibria_show_outputs_first():
     assert pliant.simulate(eqs, 0.1).plot().get_xlabel() == "time [s]"
     assert pliant.modes(pliant.derive("pendulum")).plot() is not None
     shown = pliant.equilibrium(pliant.derive("four_bar"))._repr_html_()
-    assert shown.index("pin_force") < shown.index("<td>q1</td>")
+    assert shown.index("pin_force") < shown.index("<td>q1 [rad]</td>")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.joint.coordinate import LengthCoordinate
 from pliant.solve.state import AssemblyError, assemble
 from pliant.view.marks import Scene
 from pliant.view.scene import SceneMaker
@@ -63,17 +64,33 @@ def most_frames(eqs: Equations) -> int:
     return max(2, min(MOST_FRAMES, MOST_EDGES // max(edges, 1)))
 
 
-def run_scenes(eqs: Equations, run: Result, chosen: Iterable[int]) -> Iterator[Scene]:
-    """Scenes of a run at some of its saved times, with the active parameters and inputs."""
-    parameters = parameters_of_run(eqs, run)
+def run_maker(eqs: Equations, run: Result) -> SceneMaker:
+    """Creates the scenes of a run, whose rails and mounts are the same at all its times."""
+    return SceneMaker(eqs, parameters_of_run(eqs, run), poses=_extremes(eqs, run.q))
+
+
+def run_scenes(eqs: Equations, run: Result, chosen: Iterable[int], maker: SceneMaker | None = None) -> Iterator[Scene]:
+    """Scenes of a run at some of its saved times, with the active parameters and inputs. maker: that of `run_maker`, if there is
+    one."""
     spec = eqs.model.spec
     # inputs are visible only in loads and tendons; without these they need not be evaluated
     inputs = run.inputs if spec.loads or spec.tendons else {}
     q, times, touching = run.q, run.time, run.contacts
-    maker = SceneMaker(eqs, parameters)
+    maker = run_maker(eqs, run) if maker is None else maker
     for k in chosen:
         maker.inputs = {name: float(values[k]) for name, values in inputs.items() if name in eqs.inputs}
         yield maker.at(q[k], float(times[k]), touching.sample(k) if touching.names else None)
+
+
+MOST_SLIDES = 12
+"""Maximum number of coordinates of slides whose extremes are drawn."""
+
+
+def _extremes(eqs: Equations, q: np.ndarray) -> list[np.ndarray]:
+    """Poses among those of a run (times x coordinates): the first, and those at the ends of the travel of each slide."""
+    columns = [c.q_at for c in eqs.model.coordinates if isinstance(c.spec, LengthCoordinate)][:MOST_SLIDES]
+    rows = {0, *(int(f(q[:, k])) for k in columns for f in (np.argmin, np.argmax))} if len(q) else set()
+    return [q[k] for k in sorted(rows)]
 
 
 def parameters_of_run(eqs: Equations, run: LabelledResult) -> dict[str, float]:

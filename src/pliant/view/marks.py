@@ -44,6 +44,8 @@ class JointMark:
         toward: from the child's origin to its centre of mass [m].
         behind: extent of the child's shape from its origin against the axis [m].
         drive: direction along the axis to the drive of the child, if its motion is prescribed.
+        travel: lowest and highest distance of the child from its place along the axis, in the poses that all scenes of the
+            robot have in common [m]. Rails and mounts are placed by it, so that they do not move with the child.
     """
 
     kind: str
@@ -56,6 +58,15 @@ class JointMark:
     toward: np.ndarray
     behind: float = 0.0
     drive: np.ndarray | None = None
+    travel: tuple[float, float] = (0.0, 0.0)
+
+    def reach(self, direction: np.ndarray) -> float:
+        """Furthest distance of the child's shape from the place, along the axis or against it, over the travel [m]; the shape is
+        assumed to be symmetric about its centre."""
+        assert self.axis is not None
+        sign = float(np.sign(direction @ self.axis))
+        shape = self.behind if sign < 0 else self.behind + 2 * float(self.toward @ self.axis)
+        return max(0.0, *(sign * x for x in self.travel)) + max(0.0, shape)
 
 
 @dataclass(frozen=True)
@@ -117,7 +128,8 @@ class PushMark:
 
 @dataclass(frozen=True)
 class Scene:
-    """Everything that is drawn. `turns` and `slides` are the world directions of the joints' axes."""
+    """Everything that is drawn. `turns` and `slides` are the world directions of the joints' axes; `swept` are points (n x 3) of
+    the robot in the poses that all its scenes have in common, none if it has no slides."""
 
     solids: tuple[Solid, ...]
     rods: tuple[RodCurve, ...]
@@ -133,6 +145,7 @@ class Scene:
     meshes: tuple[MeshMark, ...] = ()
     surfaces: tuple[SurfaceMark, ...] = ()
     pushes: tuple[PushMark, ...] = ()
+    swept: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
 
     def plane_points(self) -> np.ndarray:
         """Points that have to be in one plane for the mechanism to be planar, for any widths of its bodies (n x 3)."""

@@ -150,20 +150,23 @@ class _Maker:
         if joint.spring:
             self.coil(np.stack([self._spring_start(joint), joint.child]), 0.02)
         elif joint.drive is not None:
-            mount = joint.place + (joint.behind + 0.18 * self.size) * joint.drive
+            mount = joint.place + (joint.reach(joint.drive) + 0.18 * self.size) * joint.drive
             self.line(np.stack([mount, joint.child]), 0.006, _bytes(PALE))
         else:
-            reach = 0.32 * self.size * joint.axis
-            self.line(np.stack([joint.place - reach, joint.child + reach]), 0.006, _bytes(PALE))
+            way = float((joint.child - joint.place) @ joint.axis)  # a body that moves further still has a rail
+            low, high = min(0.0, joint.travel[0]) - 0.32 * self.size, max(0.0, joint.travel[1]) + 0.32 * self.size
+            ends = joint.place + np.outer([min(low, way), max(high, way)], joint.axis)
+            self.line(ends, 0.006, _bytes(PALE))
 
     def _spring_start(self, joint: JointMark) -> np.ndarray:
         """The origin of the parent if it lies on the axis, else a point behind the child."""
         assert joint.axis is not None
-        way = joint.child - joint.base
-        beside = way - joint.axis * (joint.axis @ way)
-        if np.linalg.norm(beside) < 1e-6 * self.size and np.linalg.norm(way) > max(1e-3 * self.size, joint.behind):
+        way = joint.base - joint.place
+        before, (low, high) = float(way @ joint.axis), joint.travel
+        on_axis = np.linalg.norm(way - before * joint.axis) < 1e-6 * self.size
+        if on_axis and max(low - before, before - high) > max(1e-3 * self.size, joint.behind):
             return joint.base
-        return np.asarray(joint.child - (joint.behind + 0.25 * self.size) * joint.axis)
+        return np.asarray(joint.place + (low - joint.behind - 0.25 * self.size) * joint.axis)
 
     def mesh(self, mesh: MeshMark) -> None:
         """Edges as threads and nodes as beads, thinner for larger numbers; fixed nodes have blocks, and small nets have numbers."""

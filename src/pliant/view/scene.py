@@ -65,10 +65,20 @@ def make_scene(
 
 
 class SceneMaker:
-    """Creates scenes of one robot in many poses; numbers of the model are evaluated once."""
+    """Creates scenes of one robot in many poses; numbers of the model are evaluated once.
 
-    def __init__(self, eqs: Equations, parameters: Values | None = None, *, inputs: Values | None = None) -> None:
-        self.eqs, self.spec = eqs, eqs.model.spec
+    poses: positions q between which the robot moves, by default the initial ones. Parts of the ground that have no place in the
+    model, such as the ends of rails, are placed by them, and are the same in all scenes.
+    """
+
+    def __init__(
+        self, eqs: Equations, parameters: Values | None = None, *, inputs: Values | None = None,
+        poses: Sequence[np.ndarray] = (),
+    ) -> None:  # fmt: skip
+        self.eqs, self.spec, self.poses = eqs, eqs.model.spec, poses
+        self.travels: dict[str, tuple[float, float]] = {}
+        self.drives: dict[str, float] = {}
+        self.swept: np.ndarray | None = None
         self.parameters, self.inputs = dict(parameters or {}), dict(inputs or {})
         environment = eqs.model.environment.with_values(eqs.given_parameters | self.parameters)
         self.value: Callable[[Any], float] = lru_cache(None)(lambda scalar: float(environment.value(scalar)))
@@ -88,6 +98,34 @@ class SceneMaker:
 
     def at(self, q: np.ndarray, t: float = 0.0, contacts: Contacts | None = None) -> Scene:
         """The scene at positions q and time t [s]; contacts: the current ones, by default those at zero velocity."""
+        if self.swept is None:
+            self._refer()
+        self._place(q, t, contacts)
+        return self._scene()
+
+    def _refer(self) -> None:
+        """Determine the travel of slides, the direction of their drives, and the space that the robot needs in all `poses`."""
+        self.swept = np.zeros((0, 3))
+        slides = [name for name, joint in self.spec.joints.items() if isinstance(joint, Prismatic | Cylindrical)]
+        if not slides:
+            return
+        # inputs may move the robot: the ground is where the model begins, whatever their values in a scene
+        here = self.eqs.at(parameters=self.parameters, within_limits=False)
+        points = []
+        for q in self.poses or [here.initial_state().q]:
+            self._place(q, 0.0, Contacts())
+            for name in slides:
+                mark = self.joint(name, self.spec.joints[name])
+                assert mark.axis is not None
+                way = float((mark.child - mark.place) @ mark.axis)
+                low, high = self.travels.get(name, (way, way))
+                self.travels[name] = min(low, way), max(high, way)
+                if mark.drive is not None:
+                    self.drives.setdefault(name, float(mark.drive @ mark.axis))
+            points.append(self._scene().outline_points())
+        self.swept = np.concatenate(points)
+
+    def _place(self, q: np.ndarray, t: float, contacts: Contacts | None) -> None:
         bound = self.eqs.at(inputs=self.inputs, parameters=self.parameters, within_limits=False).binding
         moved = frame_motion(self.eqs.model, bound.program.calls, bound, q, None, None, self.named)
         self.pose = {name: (motion.rotation, motion.position) for name, motion in moved.items()}
@@ -95,14 +133,13 @@ class SceneMaker:
         self.signals, self.signal_rates = bound.signals(t)[1], bound.signal_rates(t)[0]
         self.q, self.theta = np.asarray(q, dtype=float), bound.constants
         self.contacts = contacts_at(bound, t, self.q, np.zeros(bound.nv)) if contacts is None else contacts
-        return self._scene()
 
     def _scene(self) -> Scene:
         spec = self.spec
         marks: dict[str, JointMark] = {}
         for name, joint in spec.joints.items():
             if joint.type != "free" and not _is_ground(joint.child):
-                marks[name] = self.joint(joint)
+                marks[name] = self.joint(name, joint)
         touched: dict[str, list[np.ndarray]] = {}
         for name, joint in spec.joints.items():
             mark = marks.get(name)
@@ -150,11 +187,12 @@ class SceneMaker:
             meshes=tuple(net.mark(self.nodes, self.theta) for net in self.nets),
             surfaces=tuple(self.surface(name, surface) for name, surface in spec.surfaces.items()),
             pushes=tuple(self.pushes()),
+            swept=np.zeros((0, 3)) if self.swept is None else self.swept,
         )
 
     # -- parts -------------------------------------------------------------------------------------------------------
 
-    def joint(self, joint: Any) -> JointMark:
+    def joint(self, name: str, joint: Any) -> JointMark:
         rotation, place = self.compose(self.pose[joint.parent], joint)
         child = _owner(joint.child)
         own = JOINT_AXES.get(type(joint))
@@ -165,7 +203,9 @@ class SceneMaker:
         base = self.pose[joint.parent][1]
         mark = JointMark(joint.type, base, place, held, axis, grounded, bool(springs), self.center(child) - held)
         driven = any(getattr(c, "motion", None) is not None for c in joint.coordinates().values())
-        return replace(mark, drive=self.outward(held, axis)) if driven and axis is not None else mark
+        if driven and axis is not None:
+            mark = replace(mark, drive=self.drives[name] * axis if name in self.drives else self.outward(held, axis))
+        return replace(mark, travel=self.travels.get(name, (0.0, 0.0)))
 
     def outward(self, place: np.ndarray, axis: np.ndarray) -> np.ndarray:
         """The direction along an axis that points away from the middle of the robot."""

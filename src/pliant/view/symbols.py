@@ -216,7 +216,7 @@ class Symbols(DrawingLayers):
         assert joint.axis is not None
         along = outlines.unit(self.camera.project(joint.axis), (1.0, 0.0))
         if joint.spring:
-            start = self._spring_start(joint, child, along)
+            start = self._spring_start(joint, place, along)
             end = child - joint.behind * along if (child - start) @ along > joint.behind else child
             self._line(outlines.coil(start, end, 0.02 * self.unit), INK, 1.3, 5)
             if joint.grounded:
@@ -224,38 +224,45 @@ class Symbols(DrawingLayers):
             return
         if joint.drive is not None:
             out = outlines.unit(self.camera.project(joint.drive), (1.0, 0.0))
-            mount = place + (self._free_from(place, out) + 0.1 * self.unit) * out
+            around = self.scene.swept if joint.grounded else self.scene.outline_points()
+            beyond = joint.reach(joint.drive) * float(np.linalg.norm(self.camera.project(joint.drive)))
+            mount = place + (max(beyond, self._free_from(place, out, around)) + 0.1 * self.unit) * out
             self._line(np.stack([mount, child]), PALE, 3.0, 4)
             if joint.grounded:
                 self._ground(mount, out, 0.05 * self.unit)
             return
-        way = (child - place) @ along
-        reach = 0.32 * self.size
+        seen = float(self.camera.project(joint.axis) @ along)
+        low, high = (x * seen for x in joint.travel)
+        reach, room = 0.32 * self.size, 0.1 * self.size
         # the rail extends beyond a body along it, which is assumed to be symmetric about its centre
-        body = way + 2 * float(self.camera.project(joint.toward) @ along)
-        room = 0.1 * self.size
-        low, high = min(min(0.0, way) - reach, body - room), max(max(0.0, way) + reach, body + room)
+        body = 2 * float(self.camera.project(joint.toward) @ along)
+        low, high = min(min(0.0, low) - reach, low + body - room), max(max(0.0, high) + reach, high + body + room)
         ends = np.stack([place + low * along, place + high * along])
-        self._line(ends, PALE, 3.0, 4)
+        way = float((child - place) @ along)  # a body that moves further still has a rail
+        reached = np.array([min(low, way + min(0.0, body)), max(high, way + max(0.0, body))])
+        self._line(place + reached[:, None] * along, PALE, 3.0, 4)
         if joint.grounded:
             side = outlines.across(along)
             side = -side if side[1] > 0 or (side[1] == 0 and side[0] > 0) else side
             for end, sign in zip(ends, (1, -1), strict=True):
                 self._ground(end + 0.05 * self.size * sign * along, side, 0.05 * self.size)
 
-    def _free_from(self, place: np.ndarray, out: np.ndarray) -> float:
-        """Distance from a place, in a direction on the picture, beyond which nothing is drawn [m]."""
-        way = self.camera.project(self.scene.outline_points()) - place
+    def _free_from(self, place: np.ndarray, out: np.ndarray, points: np.ndarray) -> float:
+        """Distance from a place, in a direction on the picture, beyond which there are no points (n x 3) [m]."""
+        way = self.camera.project(points) - place
         near = np.abs(way @ outlines.across(out)) < 0.04 * self.size
         return float(max(0.0, (way[near] @ out).max(initial=0.0)))
 
-    def _spring_start(self, joint: JointMark, child: np.ndarray, along: np.ndarray) -> np.ndarray:
+    def _spring_start(self, joint: JointMark, place: np.ndarray, along: np.ndarray) -> np.ndarray:
         """Start of the spring of a slide: the origin of the parent if it lies on the axis, else a point behind the child."""
         base = self.camera.project(joint.base)
-        on_axis = abs((base - child) @ outlines.across(along)) < 1e-6 * self.size
-        if on_axis and np.linalg.norm(base - child) > max(1e-3 * self.size, joint.behind):
+        seen = float(self.camera.project(joint.axis) @ along)
+        low, high = sorted(x * seen for x in joint.travel)
+        before = float((base - place) @ along)
+        on_axis = abs((base - place) @ outlines.across(along)) < 1e-6 * self.size
+        if on_axis and max(low - before, before - high) > max(1e-3 * self.size, joint.behind):
             return base
-        return child - (joint.behind + 0.25 * self.size) * along
+        return place + (low - joint.behind - 0.25 * self.size) * along
 
     def _link(self, link: LinkMark) -> None:
         ends = self.camera.project(link.ends)

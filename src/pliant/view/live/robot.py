@@ -16,7 +16,7 @@ from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import with_rod_model
-from pliant.view.clips import mode_positions, run_scenes
+from pliant.view.clips import mode_positions, run_maker, run_scenes
 from pliant.view.marks import Scene
 from pliant.view.scene import SceneMaker
 
@@ -45,6 +45,7 @@ class LiveRobot:
 
     def __init__(self, eqs: Equations, run: Result | None = None) -> None:
         self.eqs, self.run = eqs, run
+        self._maker: SceneMaker | None = None
         self._rest: np.ndarray | None = None
         self._start: Mapping[str, float] = {}
         self._found: tuple[SliderValues, Modes] | None = None
@@ -85,7 +86,8 @@ class LiveRobot:
         assert self.run is not None
         times = self.run.time
         k = int(np.argmin(np.abs(times - times[0] - t)))
-        (scene,) = run_scenes(self.eqs, self.run, [k])
+        self._maker = self._maker or run_maker(self.eqs, self.run)
+        (scene,) = run_scenes(self.eqs, self.run, [k], self._maker)
         return DisplayedScene(scene, f"t = {times[k]:.4g} s")
 
     def mode_count(self) -> int:
