@@ -1,6 +1,7 @@
 """Comparisons of rod models: recordings with loads drive their inputs, and code and memory are counted."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -103,3 +104,38 @@ rods:
   arm: {count: 2, length: 100 mm, section: cord, material: rubber, position: [=i*5 cm, 0, 0], rotation: {axis: x, angle: 90 deg}}
 outputs: {tip: {frame: "arm[1].tip"}}
 """
+
+
+def test_a_model_is_compared_as_it_is(tmp_path, capsys):
+    """Without rod models there is one row: the same numbers as with the rod model of the file."""
+    file = tmp_path / "run.csv"
+    spec = pliant.load("stiff_flop", set={"youngs_modulus": "135 kPa"})
+    pliant.simulate(pliant.derive(spec), 0.2, inputs={"p1": 1e4}, save_every=0.02).save(file)
+    recording = pliant.read_recording(file)
+    (row,) = compare(pliant.load("stiff_flop"), recording=recording)
+    (same,) = compare(pliant.load("stiff_flop"), "arm", ["pcs:3"], recording)
+    assert row.rod == same.rod == "pcs:3"
+    assert row.mean_error_mm == pytest.approx(same.mean_error_mm)
+    assert row.mean_error_percent_of_rod == pytest.approx(same.mean_error_percent_of_rod)
+    assert command(["compare", "stiff_flop", "--against", str(file), "--json"]) == 0
+    (shown,) = json.loads(capsys.readouterr().out)["rows"]
+    assert shown["mean_error_mm"] == pytest.approx(same.mean_error_mm)
+
+
+def test_a_robot_without_rods_is_compared(tmp_path):
+    file = tmp_path / "run.csv"
+    eqs = pliant.derive("cart_pole")
+    pliant.simulate(eqs, 0.2, inputs={"force": 1.0}, save_every=0.01).save(file)
+    (row,) = compare(pliant.load("cart_pole"), recording=pliant.read_recording(file))
+    assert row.rod == "model"
+    assert row.mean_error_mm < 0.01
+    assert math.isnan(row.mean_error_percent_of_rod)
+
+
+def test_a_comparison_with_nothing_says_what_to_give(capsys):
+    assert command(["compare", "stiff_flop"]) == 2
+    assert "--against FILE, or rod models to compare with each other with --rods arm=" in capsys.readouterr().err
+    assert command(["compare", "cart_pole"]) == 2
+    assert "give a recording with --against FILE)" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="belong together"):
+        compare(pliant.load("stiff_flop"), "arm")

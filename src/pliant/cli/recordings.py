@@ -42,6 +42,7 @@ from pliant.identify.recording import LEAST_REST, check_not_driven, plateaus, th
 from pliant.language.recording import Recording, read_recording
 from pliant.model.recorded_inputs import driving_columns
 from pliant.spec.derive import derive
+from pliant.spec.robot import RobotSpec
 from pliant.view import plot as draw
 from pliant.view.fit_page import FitContent
 from pliant.view.report import ComparisonContent
@@ -71,7 +72,10 @@ Out = Annotated[str | None, typer.Option("--out", help="JSON file to write.")]
 @renamed_options({"static_at": "rest_at"})
 def compare(
     model: Model,
-    rods: Annotated[str, typer.Option("--rods", metavar="NAME=KIND:N,KIND:N,...", help="Rod models to compare.")],
+    rods: Annotated[
+        str | None,
+        typer.Option("--rods", metavar="NAME=KIND:N,...", help="Rod models to compare; default: the model as it is."),
+    ] = None,
     against: Against = None,
     output: OutputName = "tip",
     columns: Columns = None,
@@ -92,20 +96,17 @@ def compare(
     report: Report = None,
     json: Json = False,
 ) -> int:
-    """Compare rod models with each other or with a recording: accuracy and cost."""
+    """Compare a model, or several rod models, with a recording or with each other: accuracy and cost."""
     check_picture(plot)
     check_report(report)
     if against is None and columns is not None:
         raise CommandError("--columns applies to recordings only", "give one with --against FILE")
     spec = load_model(model, ModelOptions(set=set, variant=variant, folder=folder))
-    rod, equals, listed = rods.partition("=")
-    if not equals or not listed.strip():
-        raise CommandError(f"cannot read --rods {rods!r}", "write --rods arm=pcs:3,cosserat:5")
-    kinds = [kind.strip() for kind in listed.split(",") if kind.strip()]
+    rod, kinds = _rod_models(spec, rods, against)
     found = answering(
         lambda: run_comparison(
             spec,
-            rod.strip(),
+            rod,
             kinds,
             None if against is None else read_recording(against),
             output=output,
@@ -138,15 +139,36 @@ def compare(
     return failed
 
 
+def _rod_models(spec: RobotSpec, rods: str | None, against: str | None) -> tuple[str | None, list[str]]:
+    """A rod and its models from NAME=KIND:N,KIND:N; None for the model as it is."""
+    example = f"--rods {next(iter(spec.rods), 'arm').partition('[')[0]}=pcs:3,cosserat:5"
+    if rods is None:
+        if against is None:
+            more = f", or rod models to compare with each other with {example}" if spec.rods else ""
+            raise CommandError("there is nothing to compare with", f"give a recording with --against FILE{more}")
+        return None, []
+    rod, equals, listed = rods.partition("=")
+    if not equals or not listed.strip():
+        raise CommandError(f"cannot read --rods {rods!r}", f"write {example}")
+    return rod.strip(), [kind.strip() for kind in listed.split(",") if kind.strip()]
+
+
 def _print_comparison(found: Sequence[Comparison]) -> None:
     """Print two tables that fit a terminal of 80 columns: accuracy and speed, then the cost of deriving the equations."""
-    heads = "rod,;states,;static,s;run,s;speed,x real;mean,mm;share,%;max,mm;at rest,mm"
+    what = "model" if all(row.rod == "model" for row in found) else "rod"
+    heads = f"{what},;states,;static,s;run,s;speed,x real;mean,mm;share,%;max,mm;at rest,mm"
     errors = _table(heads.replace("mm", found[0].unit if found else "mm"))
-    costs = _table("rod,;states,;derive,s;compile,s;code,kB;memory,kB")
+    costs = _table(f"{what},;states,;derive,s;compile,s;code,kB;memory,kB")
     for row in found:
         numbers = (row.mean_error_mm, row.mean_error_percent, row.max_error_mm, row.static_mean_error_mm)
         static = f"{row.static_s:.2g}" if len(row.static_times) else "-"
-        cells = [row.rod, str(row.states), static, f"{row.run_s:.2g}", _factor(row.realtime_factor)]
+        cells = [
+            "as it is" if row.rod == "model" else row.rod,
+            str(row.states),
+            static,
+            f"{row.run_s:.2g}",
+            _factor(row.realtime_factor),
+        ]
         errors.add_row(*cells, *("-" if x != x else f"{x:.3g}" for x in numbers))
         sizes = (f"{row.code_kb:.0f}", f"{row.memory_kb:.0f}")
         costs.add_row(*cells[:2], f"{row.derive_s:.2g}", f"{row.compile_s:.2g}", *sizes)

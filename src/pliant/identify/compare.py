@@ -42,7 +42,8 @@ class Comparison:
     """Comparison of one rod model with a recording (or the last model).
 
     Attributes:
-        rod: `kind:number`, with the number of elements of the rod: more than requested if frames and eyelets along it need them.
+        rod: `kind:number`, with the number of elements of the rod: more than requested if frames and eyelets along it need them;
+            "model" for a robot as it is whose rods have different models, or that has none.
         states: number of coordinates and rates.
         derive_s, compile_s, static_s, run_s: wall times [s]: derivation, compilation (or loading compiled code), all
             equilibria together, and the motion.
@@ -119,8 +120,8 @@ class _Run:
 @on_one_blas_thread
 def compare(
     robot: RobotSpec,
-    rod: str,
-    kinds: Sequence[str],
+    rod: str | None = None,
+    kinds: Sequence[str] = (),
     recording: Recording | None = None,
     *,
     output: str = "tip",
@@ -133,6 +134,7 @@ def compare(
 ) -> list[Comparison]:
     """Simulate the robot with each rod model and compare an output (a point) with the recording's columns.
 
+    rod, kinds: a rod, and its models (`pcs:3`); without them, the robot as it is.
     columns: those of the output; by default the ones named after it (`tip.x`, `tip.y`, `tip.z`), or x, y, z.
     rest_at: times [s] at whose inputs equilibria are compared; by default near the ends of intervals of constant inputs.
     inputs: of the model, as for `simulate`, that the recording has no columns of.
@@ -141,13 +143,15 @@ def compare(
     """
     if output not in robot.outputs:
         raise RecordingError(f"the model has no output '{output}'; it has {', '.join(robot.outputs) or 'none'}")
+    if (rod is None) != (not kinds):
+        raise ArgumentError("`rod` and `kinds` belong together", 'give both: "arm", ["pcs:3", "cosserat:5"]')
     if recording is None and len(kinds) < 2:
         raise RecordingError("without a recording the last rod model is the reference: give at least two")
     times, inside = _compared_times(recording, until, window, rest_at)
     runs: list[_Run] = []
     remarks: list[str] = []
-    for kind in kinds:
-        eqs = derive(with_rod_model(robot, rod, kind))
+    for kind in kinds or ("",):
+        eqs = derive(robot if rod is None else with_rod_model(robot, rod, kind))
         driven: tuple[str, ...] = ()
         eqs = eqs.at(inputs=inputs_over_time(eqs, inputs, None, float(times[0]), float(times[-1])))
         if recording is not None:
@@ -197,8 +201,16 @@ def _compared_times(
     return times, inside
 
 
-def _truly(kind: str, eqs: Equations, rod: str) -> str:
-    """`kind:number` without aliases and with the number of elements of the rod."""
+def _truly(kind: str, eqs: Equations, rod: str | None) -> str:
+    """`kind:number` without aliases and with the number of elements of the rod; for a robot as it is, that of its rods if all have
+    the same model."""
+    if rod is None:
+        made = eqs.model.rod_elements
+        models = {
+            f"{one.model.kind}:{made.get(name, getattr(one.model, one.model.fineness, ''))}".rstrip(":")
+            for name, one in eqs.model.spec.rods.items()
+        }
+        return models.pop() if len(models) == 1 else "model"
     name, _, number = kind.strip().partition(":")
     made = str(next((n for name, n in eqs.model.rod_elements.items() if rods_named([name], rod)), number))
     return canonical(name) + (f":{made}" if made else "")
@@ -235,7 +247,7 @@ def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, rest_at: Seq
 
 def _row(
     run: _Run,
-    rod: str,
+    rod: str | None,
     output: str,
     measured: np.ndarray,
     times: np.ndarray,
@@ -251,9 +263,9 @@ def _row(
     distance = 1e3 * np.linalg.norm(run.path - measured, axis=1)[inside & there]
     at_rest = 1e3 * np.linalg.norm(run.static - static, axis=1)[np.all(np.isfinite(static), axis=1)]
     mean, reach = float(distance.mean()), float(1e3 * np.linalg.norm(measured[there][0]))
-    length = float(
-        1e3 * eqs.model.environment.value(eqs.model.spec.rods[rods_named(eqs.model.spec.rods, rod)[0]].length)
-    )
+    rods = eqs.model.spec.rods
+    named = rods_named(rods, rod) if rod is not None else [*rods] if len(rods) == 1 else []
+    length = 1e3 * float(eqs.model.environment.value(rods[named[0]].length)) if named else float("nan")
     return Comparison(
         rod=run.kind,
         states=len(eqs.coordinates) + len(eqs.rates),
