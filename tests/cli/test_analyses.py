@@ -1,7 +1,9 @@
 """The analysis commands as a person or a script calls them."""
 
 import json
+import re
 
+import numpy as np
 import pytest
 
 from pliant import load_result
@@ -258,3 +260,49 @@ def test_a_report_that_cannot_be_written_fails_a_comparison_after_its_table(caps
     assert code == 2
     assert "pcs:2" in out
     assert "cannot write" in err
+
+
+LEVER = """pliant: 1
+parameters: {torque: {value: 0 N*m, input: true}}
+bodies: {rod: {mass: 1 kg, center_of_mass: [0, 0, -0.5 m], shape: {type: slender_rod, length: 1 m, axis: z}}}
+joints: {hinge: {type: revolute, child: rod, axis: y, angle: {input: =torque}}}
+"""
+
+
+def test_inputs_that_hold_a_pose(tmp_path, capsys):
+    """The torque of a lever at 150 degrees, m g l/2 sin(angle), stable or not."""
+    (tmp_path / "lever.yaml").write_text(LEVER)
+    lever = str(tmp_path / "lever.yaml")
+    assert run(["equilibrium", lever, "--with", "hinge=150 deg", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["inputs"]["torque"] == pytest.approx(9.81 * 0.5 * np.sin(np.radians(150)), rel=1e-9)
+    assert found["q"]["hinge"] == pytest.approx(np.radians(150))
+    assert found["stable"] is False
+    assert run(["equilibrium", lever, "--with", "hinge=150 deg"]) == 0
+    assert re.search(r"torque +2\.4525 N m", capsys.readouterr().out)
+
+
+def test_inputs_that_hold_a_position(capsys):
+    assert run(["equilibrium", "stiff_flop", "--with", "tip.x=4 mm,tip.y=0.002", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    np.testing.assert_allclose(found["outputs"]["tip"][:2], [4e-3, 2e-3], atol=1e-9)
+    pressures = [f"--input={name}={value}" for name, value in found["inputs"].items()]
+    assert run(["equilibrium", "stiff_flop", *pressures, "--json"]) == 0
+    np.testing.assert_allclose(json.loads(capsys.readouterr().out)["outputs"]["tip"][:2], [4e-3, 2e-3], atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--with", "tip.x=2 kPa"], "expected a length"),
+        (["--with", "tap.x=2"], "did you mean 'tip.x'"),
+        (["--with", "tip.x"], "cannot read --with"),
+        (["--with", "tip.x=0.001", "--starts", "3"], "--starts does not apply to held poses"),
+        (["--with", "tip.x=0.001", "--time", "3"], "--time does not apply to held poses"),
+        (["--with", "tip.x=0.001", "--use", "q9"], "q9"),
+        (["--use", "p1"], "--use applies to held poses only"),
+    ],
+)
+def test_held_poses_that_cannot_be_read(words, message, capsys):
+    assert run(["equilibrium", "stiff_flop", *words]) == 2
+    assert message in capsys.readouterr().err

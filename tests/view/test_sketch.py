@@ -214,7 +214,8 @@ def test_slides_with_a_given_motion_stand_where_they_are_placed_and_end_outside(
         assert slide.drive is not None
         assert slide.drive[2] < 0  # away from the platform
         place, out = drawing.camera.project(slide.place), drawing.camera.project(slide.drive)
-        end = place + drawing._free_from(place, out / np.linalg.norm(out)) * out / np.linalg.norm(out)
+        out = out / np.linalg.norm(out)
+        end = place + drawing._free_from(place, out, scene.swept) * out
         assert end[1] == pytest.approx(min(drawing.camera.project(scene.outline_points())[:, 1]), abs=0.005)
 
 

@@ -18,10 +18,14 @@ from pliant.cli.command_output import (
     write_json,
 )
 from pliant.cli.common import FAULT, CommandError, Inputs, Interrupted, Json, Model, ModelOptions, print_json
+from pliant.cli.holding import read_held
 from pliant.cli.listed_analyses import run_analyses, simulated, span_of_analyses
 from pliant.cli.model_argument import load_model, read_inputs, with_inputs
 from pliant.cli.options import in_si, with_options
 from pliant.cli.reporting import Report, check_report, save_report
+from pliant.control.static_model import rest_with
+from pliant.equations.equations import Equations
+from pliant.equations.input_values import inputs_at_time
 from pliant.language.table_files import FORMATS, endings
 from pliant.solve.linear import modal
 from pliant.solve.linear import state_space as linear
@@ -46,6 +50,17 @@ def equilibrium(
         int, typer.Option("--starts", min=1, help="Search from this many starts, most of them random.")
     ] = 1,
     seed: Annotated[int | None, typer.Option("--seed", help="Seed of the random starts; default 0.")] = None,
+    held: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="NAME=VALUE",
+            help='Hold a coordinate or position: find its inputs ("hinge=30 deg", tip.x=0.1).',
+        ),
+    ] = None,
+    use: Annotated[
+        str | None, typer.Option("--use", help="Inputs that hold it, separated by commas; default: all but loads.")
+    ] = None,
     out: Answer = None,
     report: Report = None,
     json: Json = False,
@@ -54,9 +69,13 @@ def equilibrium(
     check_report(report)
     if starts == 1 and seed is not None:
         raise CommandError("--seed applies to random starts only", "add --starts 20")
+    if use is not None and not held:
+        raise CommandError("--use applies to held poses only", 'add --with "hinge=30 deg"')
     eqs = derive(load_model(model, choices))
     options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
-    if starts > 1:
+    if held:
+        best, others = _held(eqs, held, use, options, starts), []
+    elif starts > 1:
         found = answering(lambda: solver.equilibria(eqs, starts=starts, seed=seed or 0, **options))
         if not found:
             raise CommandError(f"no equilibrium found from {starts} starts", "try more --starts, or add springs")
@@ -74,6 +93,21 @@ def equilibrium(
         for each in (best, *others):
             print_equilibrium(each)
     return failed if best.status == Status.CONVERGED else FAULT
+
+
+def _held(eqs: Equations, held: list[str], use: str | None, options: dict[str, Any], starts: int) -> solver.Equilibrium:
+    """The equilibrium with given values of coordinates or positions, and its inputs."""
+    default = {name: field.default for name, field in EquilibriumOptions.model_fields.items()}
+    other = [name for name in ("time", "tolerance", "stability") if options.get(name, default[name]) != default[name]]
+    other += ["starts"] if starts > 1 else []
+    if other:
+        raise CommandError(f"--{other[0]} does not apply to held poses", "omit it, or omit --with")
+    task, value = read_held(eqs, held)
+    names = None if use is None else tuple(word.strip() for word in use.split(","))
+    given = answering(lambda: inputs_at_time(eqs, options["inputs"], None, 0.0))
+    return answering(
+        lambda: rest_with(eqs, task, value, start=options.get("start", "initial"), inputs=given, use=names)
+    )
 
 
 @with_options(ModesOptions)

@@ -87,9 +87,11 @@ def frames_json(frames: Any) -> dict[str, Any]:
 
 
 def equilibrium_json(found: Any) -> dict[str, Any]:
-    names = found.equations.constraint_names
+    eqs = found.equations
+    names = eqs.constraint_names
     return {
         "q": found.coordinates,
+        "inputs": dict(zip(eqs.inputs, eqs.binding.signals(found.time)[0].tolist(), strict=True)),
         "frames": frames_json(found.frames),
         "outputs": found.outputs,
         "residual": found.residual,

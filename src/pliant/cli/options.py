@@ -139,14 +139,17 @@ def in_si(eqs: Equations, options: dict[str, Any]) -> dict[str, Any]:
     rates = {f"d({x})/dt": f"{c.unit}/s" for c in eqs.model.coordinates for x in c.v_names}
     known = {**units, **rates, **{x: "rad/s" for c in eqs.model.coordinates if c.is_rotation for x in c.v_names}}
     return {
-        option: {name: _number(_flag(option), name, x, known if option in STATES else {}) for name, x in given.items()}
+        option: {
+            name: si_number(_flag(option), name, x, known if option in STATES else {}) for name, x in given.items()
+        }
         if isinstance(given, dict)
         else given
         for option, given in options.items()
     }
 
 
-def _number(flag: str, name: str, given: float | str, units: Mapping[str, str]) -> float:
+def si_number(flag: str, name: str, given: float | str, units: Mapping[str, str]) -> float:
+    """The value of an option for a name [SI]: a number, or one with a unit, which is checked against those of the names."""
     if isinstance(given, float):
         return given
     try:
