@@ -30,7 +30,7 @@ VERBS = {
 }
 """Function, schema, and what only Python can give."""
 
-ONLY_COMMANDS = {"equilibrium": {"starts", "seed"}, "path": {"point", "axes", "plot"}}
+ONLY_COMMANDS = {"equilibrium": {"starts", "seed", "held", "use"}, "path": {"point", "axes", "plot"}}
 COMMON = {"model", "set", "rod", "variant", "folder", "inputs", "out", "report", "json", "timeout"}
 
 OSCILLATOR = """

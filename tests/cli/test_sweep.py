@@ -49,10 +49,11 @@ def test_tables_plots_and_reports_of_a_folder(capsys, runs, tmp_path):
     code, out, _ = call(capsys, runs, "--table", "--by", "tip.y")
     assert code == 0
     assert "6 cases of stiff_flop: 6 converged" in out
-    first, second = (line.split() for line in out.splitlines()[3:5])
+    assert "sorted by tip.y, smallest first" in out
+    first, second = (line.split() for line in out.splitlines()[4:6])
     assert float(first[3]) <= float(second[3])
     code, out, _ = call(capsys, runs, "--by", "tip.y", "--largest")
-    largest = out.splitlines()[3].split()
+    largest = out.splitlines()[4].split()
     assert float(largest[3]) >= float(first[3])
     page, picture = tmp_path / "sweep.html", tmp_path / "effects.png"
     code, _, err = call(capsys, runs, "--plot", str(picture), "--report", str(page), "--by", "tip.y")

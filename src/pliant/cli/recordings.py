@@ -411,6 +411,8 @@ def _print_fit(found: Any) -> None:
         low, high = found.intervals[name]
         bound = " (at its bound)" if name in found.at_bounds else ""
         interval = f"{low:.6g} to {high:.6g}" if low > -math.inf else "not determined"
+        if f"{low:.6g}" == f"{high:.6g}":  # narrower than the digits
+            interval = f"{value:.6g} ± {0.5 * (high - low):.2g}"
         table.add_row(name, f"{found.start[name]:.6g}", f"{value:.6g}{bound}", interval)
     out = console()
     out.print(table)

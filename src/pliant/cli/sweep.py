@@ -297,6 +297,7 @@ def _print(folder: SweepFolder, found: Table, by: str | None, largest: bool) -> 
         ranked = found.ranked(name, largest=largest)
         others = [x for x in found.measures if x != name and not x.startswith(STATES)]
         top = ranked[:ROWS]
+        out.print(f"sorted by {name}, {'largest' if largest else 'smallest'} first (--by, --largest)", markup=False)
         first = [
             NumberColumn("case", "", tuple(map(str, top))),
             *(_column(found, x, found.varied[x], top) for x in found.varied),

@@ -205,9 +205,9 @@ def _truly(kind: str, eqs: Equations, rod: str | None) -> str:
     """`kind:number` without aliases and with the number of elements of the rod; for a robot as it is, that of its rods if all have
     the same model."""
     if rod is None:
-        made = eqs.model.rod_elements
+        elements = eqs.model.rod_elements
         models = {
-            f"{one.model.kind}:{made.get(name, getattr(one.model, one.model.fineness, ''))}".rstrip(":")
+            f"{one.model.kind}:{elements.get(name, getattr(one.model, one.model.fineness, ''))}".rstrip(":")
             for name, one in eqs.model.spec.rods.items()
         }
         return models.pop() if len(models) == 1 else "model"

@@ -255,6 +255,7 @@ class Symbols(DrawingLayers):
 
     def _spring_start(self, joint: JointMark, place: np.ndarray, along: np.ndarray) -> np.ndarray:
         """Start of the spring of a slide: the origin of the parent if it lies on the axis, else a point behind the child."""
+        assert joint.axis is not None
         base = self.camera.project(joint.base)
         seen = float(self.camera.project(joint.axis) @ along)
         low, high = sorted(x * seen for x in joint.travel)
