@@ -59,7 +59,7 @@ void pl_interpolate(const pl_run *r, double h, double x, double *q, double *v, d
   double *d0 = r->memory.between.d0, *d1 = r->memory.between.d1, *dd0 = r->memory.between.dd0;
   double *dd1 = r->memory.between.dd1, *qd = r->memory.between.qd, *qdd = r->memory.between.qdd;
   end_derivatives(r);
-  if (!r->tape) { /* the step begins at a jump; where derivatives are requested, no sample is within it */
+  if (r->h_before == 0 && !r->tape) { /* the step begins at a jump; where derivatives are requested, no sample is within it */
     for (int i = 0; i < T->n_plain; ++i) limit(r, h, T->plain_q[i], 1, d0, d1, dd0, dd1);
     for (int i = 0; i < T->n_quat; ++i) limit(r, h, T->quat_q[i], 4, d0, d1, dd0, dd1);
   }
