@@ -23,6 +23,7 @@ outputs:
   force: {reaction: arm}
   moment: {reaction: arm, quantity: moment}
 """
+LOAD = "{type: distributed, rod: arm, force: [0, 0, -1e-5 N/m]}"
 PLACES = (0.0, 0.04, 0.15, 0.22, 0.3)
 QUANTITIES = ("force", "moment", "strain", "curvature")
 SCALES = np.array([1] * 3 + [10] * 3 + [100] * 3 + [0.1] * 3)
@@ -65,6 +66,22 @@ def test_sections_converge_at_the_order_of_the_model(exact, model, coarse, order
     errors = [np.linalg.norm(sections(model.replace("N", str(n)), gravity) - expected) for n in (coarse, 2 * coarse)]
     assert errors[1] < errors[0] / 2 ** (order - 0.55)
     assert errors[1] < 0.05 * np.linalg.norm(expected)
+
+
+@pytest.mark.parametrize("order", [2, 5, 6])
+def test_polynomials_of_any_order_carry_a_uniform_load(order):
+    """Force and moment of the section are polynomials that all these orders contain."""
+    text = (
+        ARM.replace("GRAVITY", "0")
+        .replace("model: MODEL", f"strains: planar, model: {{kind: gvs, order: {order}}}")
+        .replace("{type: wrench, frame: arm.tip, force: [0.02 N, 0.03 N, 0.1 N]}", LOAD)
+    )
+    text += "  shear: {rod: arm, stations: 7, quantity: force, component: x}\n"
+    text += "  bending: {rod: arm, stations: 7, quantity: moment, component: y}\n"
+    found = equilibrium(derive(load_text(text))).outputs
+    beyond = 0.3 - np.linspace(0, 0.3, 7)
+    assert found["shear"] == pytest.approx(1e-5 * beyond, abs=1e-5 * 0.3 * 1e-6)
+    assert found["bending"] == pytest.approx(1e-5 * beyond**2 / 2, abs=1e-5 * 0.3**2 / 2 * 1e-6)
 
 
 def test_bends_about_two_axes_converge_at_first_order_in_pseudo_rigid_rods(exact):

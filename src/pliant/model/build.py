@@ -29,6 +29,7 @@ from pliant.model.entries import (
     PieceArguments,
     Requirement,
     RodPiece,
+    RodSpan,
     RodStation,
     TurnLimit,
 )
@@ -69,6 +70,7 @@ class Build:
         self.notes: list[str] = []
         self._rod_pieces: dict[str, list[RodPiece]] = {}
         self._later_pieces: dict[str, Callable[[], Iterable[PieceArguments]]] = {}
+        self._rod_spans: dict[str, list[RodSpan]] = {}
         self.turn_limits: list[TurnLimit] = []
         self.stations: dict[str, list[RodStation]] = {}
         self.strain_samples: dict[str, list[StrainSample]] = {}
@@ -426,6 +428,23 @@ class Build:
             for piece in self._later_pieces.pop(rod)():
                 self.rod_piece(rod, *piece)
         return self._rod_pieces.get(rod, [])
+
+    def rod_span(
+        self,
+        rod: str,
+        ends: Sequence[tuple[int, Pose]],
+        length: Any,
+        tangent: Sequence[Any],
+        fractions: Sequence[float],
+    ) -> None:
+        """Register a part of a rod of this length [m] between two sections, each a node and a placement on it, with their tangent
+        in their axes and their fractions of the rod's length; loads along it act on both."""
+        (near, far), (begin, end) = ends, fractions
+        self._rod_spans.setdefault(rod, []).append(RodSpan(near, far, length, tangent, (begin, end)))
+
+    def rod_spans(self, rod: str) -> list[RodSpan]:
+        """Parts of a rod between sections, base to tip, if loads along it act on these."""
+        return self._rod_spans.get(rod, [])
 
     def rod_stations(self, rod: str, places: Sequence[tuple[int, Pose]], fractions: Sequence[float]) -> None:
         """Register stations along a rod, each a node and a placement on it, by their fractions of its length; strains between

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,6 +79,21 @@ class RodPiece:
     x: float
     span: tuple[float, float] | None = None
     """Fractions of the ends of the part of the rod that pieces of the same span represent together."""
+
+
+@dataclass(frozen=True)
+class RodSpan:
+    """A part of a rod between two sections, each a node and a placement on it; in between it follows both sections as a parabola
+    with their tangents, as its mass does."""
+
+    near: tuple[int, Pose]
+    far: tuple[int, Pose]
+    length: Any
+    """Undeformed [m]."""
+    tangent: Sequence[Any]
+    """Of the undeformed rod at both sections, in their axes."""
+    ends: tuple[float, float]
+    """Fractions of the rod's length."""
 
 
 PieceArguments = tuple[int, Pose, Any, float, tuple[float, float]]

@@ -124,7 +124,7 @@ DRAG = FrameForce("rod_fe_drag", 3, DRAGGED.size, 0, _drag)
 
 
 def add_consistent_masses(build: Build, rod: RodProperties, stations: Mesh, places: Sequence[Place]) -> None:
-    """Mass of every element between neighbouring sections, and the points of application of loads along the rod."""
+    """Mass of every element between neighbouring sections; loads along the rod act on the same curves."""
     written: dict[tuple[int, ...], tuple[Any, dict[str, Any]]] = {}
     for k, length in enumerate(stations.lengths):
         started = rod.curve.strains(*stations.arc_lengths[k : k + 2])
@@ -136,6 +136,7 @@ def add_consistent_masses(build: Build, rod: RodProperties, stations: Mesh, plac
             written[key] = (started, inside), _mass_numbers(length, started, inside)
         numbers = written[key][1]
         build.inertia(ELEMENT, places[k : k + 2], (), MASS.write(**numbers))
+        build.rod_span(rod.name, places[k : k + 2], length, numbers["tangent"], ends)
         if rod.has_drag:
             (near, near_end), (far, far_end) = places[k : k + 2]
             constants = DRAGGED.write(
@@ -146,7 +147,7 @@ def add_consistent_masses(build: Build, rod: RodProperties, stations: Mesh, plac
                 drag=[rod.mass_damping * mass for mass in numbers["mass"]],
             )
             build.system.frame_force(DRAG, [rod.node, near, far], constants, 0, rod.name)
-    # distributed loads act at the nodes
+    # for pictures of the mass
     build.later_rod_pieces(rod.name, partial(lumped_pieces, rod, places, stations.arc_lengths, stations.fractions))
 
 

@@ -23,7 +23,7 @@ from pliant.rod.properties import RodProperties, add_piece_of_mass
 from pliant.rod.section_law import joins_pieces
 from pliant.rod.steps import remark_steps
 from pliant.rod.strains import LABELS, Free, held_strains, is_zero, named
-from pliant.rod.variable_strain import StrainBasis, step_points, variable_strain_motion, variable_strain_point
+from pliant.rod.variable_strain import StrainBasis, variable_strain_motion, variable_strain_point
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -152,7 +152,7 @@ rods:
             frames = frames_on_segment(build, rod, k, ends)
             plans = []
             for x in (*points, *frames.values(), 1.0):
-                at = [entry for y in step_points(steps) for entry in basis.at(x * y, held.at(x * y))]
+                at = basis.in_steps(x, steps, held.at)
                 plans.append(build.plan(motion, placement, (x * length / steps, *at)))
             element = build.element(node, plans)
             started = self._name(build, rod, element, basis, held, k)

@@ -2,8 +2,8 @@
 
 Slides and rotations are the strains times the segment's length; fixed strains keep their initial values.
 
-Rotations about x, y and z in this order do not commute, so bending about both axes at once converges at first order; bending in a
-plane, twist and stretch at second order with the default map.
+Rotations about x, y and z in this order do not commute, so bending about both axes at once, or with twist, converges at first
+order; bending in a plane, twist alone and stretch at second order with the default map.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ Map = Literal["midpoint", "published"]
 
 class PseudoRigid(RodModelBase):
     """Pseudo-rigid bodies: rigid links in series with springs in the joints. The rotation of each joint must stay
-    below a right angle."""
+    below a right angle. Bending in a plane converges at second order in the length of the segments; bending about both axes, or
+    with twist, at first order."""
 
     kind: Literal["pseudo_rigid"] = "pseudo_rigid"
     elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 10

@@ -188,10 +188,12 @@ rods:
             kind = element_inertia(plane_of(rod.free), self.mass, self.weight, clamped=k == 0)
             moved = elements[max(k - 1, 0) : k + 1]
             build.inertia(kind, [(rod.node, rod.placement)], moved, constants)
+            if self.mass == "cubic" and self.weight == "consistent":
+                build.rod_span(rod.name, places[k : k + 2], length, (0, 0, 1), stations.span(k))
             if rod.has_drag:
                 drag, at = element_drag(kind), [rod.mass_damping, *constants]
                 build.system.coordinate_force(drag, moved[0].q_at, moved[0].v_at, at, 0, rod.name)
-        # distributed loads act at the nodes
+        # for pictures of the mass, and for loads along the rod if they act at the nodes
         build.later_rod_pieces(rod.name, partial(lumped_pieces, rod, places, stations.arc_lengths, stations.fractions))
 
 

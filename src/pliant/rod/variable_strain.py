@@ -8,19 +8,20 @@ each of equal steps of length h, with the strains a and b (straight rod included
 
     g(s + h) = g(s) exp(h/2 (a + b) + sqrt(3) h^2/12 [a, b]),
 
-which is exact for constant strains and of fourth order otherwise.
+which is exact for constant strains and of fourth order otherwise. For a and b the line nearest to the polynomial on the step is
+used (its exact mean and first moment; Blanes et al. 2009), so that small deflections, and with them the section forces that balance
+loads, are exact for all orders.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
@@ -34,7 +35,7 @@ from pliant.rod.strains import Free, all_six, held_strains, spelled
 STRAIGHT = ca.DM([0, 0, 1, 0, 0, 0])
 """Derivative of position and orientation along a straight rod, in its axes."""
 
-POINTS = gauss(2)[0]
+POINTS: list[float] = gauss(2)[0].tolist()
 """Gauss points of a step, as fractions of it."""
 
 
@@ -76,8 +77,21 @@ class StrainBasis:
 
     def at(self, x: Any, held: Sequence[Any]) -> list[Any]:
         """The constants `fields` of the point at fraction x of the piece."""
-        values = {f"order_{order}": lagrange(gauss(order + 1)[0], x) for order in self._distinct()}
-        return self.fields.write(**values, **({"held": list(held)} if self.held else {}))
+        return self._write({order: lagrange(gauss(order + 1)[0], x) for order in self._distinct()}, held)
+
+    def in_steps(self, x: Any, steps: int, held: Callable[[Any], Sequence[Any]]) -> list[Any]:
+        """The constants `fields` of both points of each of equal steps from the base of the piece to fraction x: at its Gauss
+        points, the line nearest to each polynomial on the step. held: values of the fixed strains at a fraction."""
+        found: list[Any] = []
+        for k in range(steps):
+            for side in POINTS:
+                values = {order: _nearest_line(order, x, k, steps, side) for order in self._distinct()}
+                found += self._write(values, held(x * (k + side) / steps))
+        return found
+
+    def _write(self, values: dict[int, Sequence[Any]], held: Sequence[Any]) -> list[Any]:
+        named = {f"order_{order}": value for order, value in values.items()}
+        return self.fields.write(**named, **({"held": list(held)} if self.held else {}))
 
     def _values(self, c: Any) -> list[Any]:
         """Value of each coordinate's polynomial."""
@@ -201,9 +215,16 @@ def _bracket_form(load: Any) -> Any:
     return ca.blockcat([[ca.SX(3, 3), f], [f, n]])
 
 
-def step_points(steps: int) -> np.ndarray:
-    """Both Gauss points of each of equal steps, as fractions of their total length (2 steps)."""
-    return ((np.arange(steps)[:, None] + POINTS) / steps).ravel()
+def _nearest_line(order: int, x: Any, step: int, steps: int, side: float) -> list[Any]:
+    """Values at fraction `side` of a step of the lines nearest to Lagrange's polynomials of this order on the step, which is one
+    of equal steps from the base of the piece to its fraction x."""
+    inner, weights = gauss((order + 3) // 2)  # exact for the polynomial times a line
+    total: list[Any] = [0.0] * (order + 1)
+    for y, weight in zip(inner.tolist(), weights.tolist(), strict=True):
+        share = weight * (1 + 3 * (2 * side - 1) * (2 * y - 1))
+        values = lagrange(gauss(order + 1)[0], x * (step + y) / steps)
+        total = [sum_ + share * value for sum_, value in zip(total, values, strict=True)]
+    return total
 
 
 @cache
