@@ -106,7 +106,7 @@ def catenary(lengths: np.ndarray, weights: np.ndarray, EA: float, end: tuple[flo
 
     It has one horizontal force, vertical ones that grow by a node's weight, and links of the length that their tension makes.
     """
-    offset = 1e-3 / 2 * lengths  # of a rope that is taut: its tension rises as a parabola over a strain of 1e-3
+    offset = 1e-6 / 2 * lengths  # of a rope that is taut: its tension rises as a parabola over a strain of 1e-6
 
     def shape(forces: np.ndarray) -> np.ndarray:
         horizontal, first = forces

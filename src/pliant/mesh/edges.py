@@ -72,7 +72,7 @@ class EdgesBase(Part):
     def damping(self, build: Build, length: Any, damping_time: Scalar) -> tuple[Any, Any, Any]:
         """Damping time along the edge [s], coefficient on the rate of its length [N (s/m)^power], and the power.
 
-        damping_time: that of the mesh [s].
+        length: of the edge without tension [m]; damping_time: that of the mesh [s].
         """
         time = build.value(damping_time if self.damping_time is None else self.damping_time)
         if self.viscosity is None:

@@ -33,11 +33,13 @@ class Membrane(MeshBase):
 
     type: Literal["membrane"] = "membrane"
     stiffness: Force | None = None
-    """Force per unit of strain of an edge [N]; default: Young's modulus times the section's area."""
+    """Force per unit of strain of an edge, relative to its length without tension [N]; default: Young's modulus times the section's
+    area."""
     direction: Literal["tension", "both"] = "tension"
     """Whether edges go slack when they are shorter than at rest, or resist compression."""
-    fading: Number = 1e-3
-    """Strain over which a slack edge becomes taut [-]: its tension rises from zero as a parabola up to this strain."""
+    fading: Number = 1e-6
+    """Strain over which a slack edge becomes taut [-]: its tension rises from zero as a parabola up to this strain, and is from
+    there on lower by the stiffness times half of it. Larger values help where a simulation takes very short steps."""
     tightness: Number = 1
     """Rest lengths relative to the lengths in the drawing [-]; below 1 the membrane is stretched at the start."""
     edges: dict[Name, MembraneEdges] = Field(default_factory=dict)
@@ -149,9 +151,10 @@ outputs:
             mine = np.flatnonzero(placed.sets == number).tolist()
             length, one = placed.lengths[:, mine], ca.DM.ones(1, len(mine))
             whole = self._edge_stiffness(build) if own.stiffness is None else build.value(own.stiffness)
-            time, damping, power = own.damping(build, length, self.damping_time)
-            rest, fading = own.rest_length(build, length, build.value(self.tightness)), build.value(self.fading) / 2
-            table = ca.vertcat(whole / length, rest * one, time * one, fading * length, damping * one, power * one)
+            rest = own.rest_length(build, length, build.value(self.tightness)) * one
+            time, damping, power = own.damping(build, rest, self.damping_time)
+            fading = build.value(self.fading) / 2 * rest
+            table = ca.vertcat(whole / rest, rest, time * one, fading, damping * one, power * one)
             laws |= dict(zip(mine, columns(table), strict=True))
             plain = own.viscosity is None and not own.is_driven
             kinds[number] = rope_force() if plain else driven_rope_force(with_input=own.is_driven)

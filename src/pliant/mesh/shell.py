@@ -226,9 +226,11 @@ meshes:
             mine = np.flatnonzero(placed.sets == number).tolist()
             length, one, k = placed.lengths[:, mine], ca.DM.ones(1, len(mine)), stiffness[:, mine]
             time = build.value(self.damping_time if own.damping_time is None else own.damping_time)
-            along, damping, power = own.damping(build, length, self.damping_time)
+            rest = own.rest_length(build, length, 1.0) * one
+            k = ca.vertcat(k[:2, :], k[2, :] * length / rest, k[3:, :])  # strains are relative to the length at rest
+            along, damping, power = own.damping(build, rest, self.damping_time)
             dampings = ca.vertcat(time * k[:2, :], along * k[2, :] + damping * one, time * k[3:, :])
-            table = ca.vertcat(own.rest_length(build, length, 1.0) * one, k, dampings, power * one)
+            table = ca.vertcat(rest, k, dampings, power * one)
             laws |= dict(zip(mine, columns(table), strict=True))
             if own.is_driven and own.input is not None:
                 signals[number] = build.add_signal_expressions([0, 0, -build.signal_expression(own.input), 0, 0, 0])
