@@ -41,11 +41,11 @@ joints:
   flight: {type: free, child: drone, position: [0.1 m, 0.2 m, 0.3 m]}
   shoulder: {type: universal, parent: drone.eye, child: arm, position: [0, 0, -2 cm]}
   wrist: {type: revolute, parent: arm.tip, child: hand, axis: [1, 1, 0],
-    angle: {spring: {coefficient: 0.4 N*m/rad, rest: 20 deg}, damper: 0.03, input: =turn, initial: 10 deg}}
+    angle: {spring: {coefficient: 0.4 N*m/rad, rest: 20 deg}, damper: 0.03, input: =turn, initial: 10 deg, armature: 2e-3}}
   socket: {type: spherical, parent: arm.tip, child: ball, rotation: {axis: x, angle: 50 deg},
-    orientation: {spring: 0.2 N*m/rad, damper: 0.01}}
+    orientation: {spring: 0.2 N*m/rad, damper: 0.01, armature: 3e-3}}
   rail: {type: prismatic, parent: drone, child: slider, axis: z, position: [0, 10 cm, 0],
-    displacement: {spring: {coefficient: 30 N/m, rest: 2 cm}, damper: 0.5,
+    displacement: {spring: {coefficient: 30 N/m, rest: 2 cm}, damper: 0.5, armature: 0.4 kg,
       limits: {minimum: -30 m, maximum: 40 m, stiffness: 1e4 N/m}}}
   sleeve: {type: cylindrical, child: pin, axis: y, position: [1 m, 0, 0]}
   table: {type: planar, child: puck, position: [0, 1 m, 0], rotation: {axis: x, angle: 20 deg}}
@@ -145,6 +145,22 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> pliant.RigidExport:
 def test_every_joint_and_force(everything: pliant.RigidExport, seed: int) -> None:
     robot = InMujoco(everything)
     assert max(robot.errors(*_random(everything.equations, seed)).values()) < 1e-10
+
+
+def test_armature_of_a_floating_body(tmp_path: Path) -> None:
+    """MuJoCo's free joints have none, so it becomes three slides and a ball. URDF lists it as omitted."""
+    text = """
+pliant: 1
+bodies: {b: {mass: 1 kg, center_of_mass: [1 cm, 0, 0], shape: {type: box, size: [10 cm, 20 cm, 30 cm]}}}
+joints: {fly: {type: free, child: b, x: {armature: 0.5 kg}, orientation: {armature: 0.01}}}
+"""
+    eqs = pliant.derive(pliant.load_text(text))
+    exported = pliant.export_mjcf(eqs, tmp_path / "b.xml")
+    assert exported.remarks == ()
+    assert max(InMujoco(exported).errors(*_random(eqs, 1)).values()) < 1e-10
+    assert any(
+        "armature of the joints fly" in remark for remark in pliant.export_urdf(eqs, tmp_path / "b.urdf").remarks
+    )
 
 
 def test_only_stops_differ(everything: pliant.RigidExport) -> None:

@@ -78,8 +78,8 @@ loads:
                 tangent=list(span.tangent),
                 weights=weights(factors, _points(span)),
             )
-            kind = SPAN_FOLLOWING if following else SPAN_DEAD
-            build.system.frame_force(kind, [span.near[0], span.far[0]], constants, at, name)
+            on_both = SPAN_FOLLOWING if following else SPAN_DEAD
+            build.system.frame_force(on_both, [span.near[0], span.far[0]], constants, at, name)
         kind_of_force = FOLLOWING if following else DEAD
         for piece, weight in zip(pieces, weights(factors, pieces), strict=True):
             constants = CONSTANTS.write(placement=build.pose_entries(piece.placement), weight=weight)

@@ -249,8 +249,10 @@ class _Body:
         self._contents(link.node)
 
     def _joints(self, link: Link) -> list[Joint]:
-        """Keep free joints that move relative to the axes of the world, as MuJoCo's do."""
+        """Keep free joints that move relative to the axes of the world, as MuJoCo's do, and have no armature."""
         whole = link.parent == WORLD and len(link.joints) == 1 and np.array_equal(link.placement[:3, :3], np.eye(3))
+        rates = [part.v_at for joint in link.joints for part in joint.parts()]
+        whole = whole and not any(self.forces.of(v).armature for v in rates if v in self.forces.passive)
         return [part for joint in link.joints for part in ([joint] if whole else joint.parts())]
 
     def _joint(self, link: Link, joint: Joint) -> None:
@@ -264,7 +266,7 @@ class _Body:
         acting = self.forces.passive.get(joint.v_at)
         passive: dict[str, Any] = {}
         if acting is not None:
-            passive = {"damping": acting.damping or None}
+            passive = {"damping": acting.damping or None, "armature": acting.armature or None}
             if acting.stiffness:
                 passive |= {"stiffness": acting.stiffness, "springref": None if joint.kind == "ball" else acting.rest}
             if acting.range is not None:

@@ -21,7 +21,13 @@ from pliant.io.rigid_forms import Line, Loop, Motor, Place, Push, RigidForces, T
 from pliant.io.rigid_tree import WORLD, RigidTree, is_solid, moved
 from pliant.joint.coordinate_force import ORIENTATION, ORIENTATION_FORCE
 from pliant.link.axial import AXIAL, axial_force
-from pliant.model.system import ConstraintInstance, CoordinateForceInstance, FrameForceInstance, RouteInstance
+from pliant.model.system import (
+    ConstraintInstance,
+    CoordinateForceInstance,
+    FrameForceInstance,
+    InertiaInstance,
+    RouteInstance,
+)
 from pliant.tendon.elastic import CONSTANTS as ELASTIC
 from pliant.tendon.elastic import elastic_line
 from pliant.tendon.tension import GIVEN_TENSION
@@ -46,6 +52,8 @@ class _Reader:
         self.found = RigidForces()
 
     def read(self) -> None:
+        for inertia in self.system.inertias:
+            self._armature(inertia)
         for force in self.system.coordinate_forces:
             self._coordinate_force(force)
         for motor in self._motors():
@@ -75,6 +83,15 @@ class _Reader:
             self._orientation(force, own)
         else:
             self._linear_force(force, own)
+
+    def _armature(self, inertia: InertiaInstance) -> None:
+        (element,) = (self.system.elements[k] for k in inertia.elements)
+        own = self.constants[inertia.own_constants : inertia.own_constants + inertia.kind.constants]
+        for k, value in enumerate(own):
+            at = element.v_at + k
+            if at in self.names:  # a free rotation has one joint for its three rates, with one value
+                scale = self.joints[at].scale if at in self.joints else 1.0
+                self.found.of(at).armature = float(value) / scale**2
 
     def _stops(self, force: CoordinateForceInstance, own: np.ndarray) -> None:
         at = STOPS.read(own)

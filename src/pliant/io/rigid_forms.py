@@ -13,11 +13,12 @@ Place = tuple[int, np.ndarray]
 
 @dataclass
 class Passive:
-    """Passive forces of a joint: stiffness, value without force, damping, and range."""
+    """Passive forces of a joint: stiffness, value without force, damping, armature, and range."""
 
     stiffness: float = 0.0
     rest: float = 0.0
     damping: float = 0.0
+    armature: float = 0.0
     range: tuple[float, float] | None = None
 
 

@@ -18,6 +18,7 @@ from pliant.io.rigid_forces import rigid_forces
 from pliant.io.rigid_forms import RigidForces
 from pliant.io.rigid_tree import RigidTree, rigid_tree
 from pliant.io.rod_links import RodError, rod_error, with_links
+from pliant.joint.armature import is_armature
 from pliant.language.arguments import whole
 from pliant.language.files import write_whole
 from pliant.solve.state import assemble
@@ -81,7 +82,7 @@ def rigid_robot(eqs: Equations, links: int) -> RigidRobot:
             f"the mesh '{next(iter(spec.meshes))}' cannot be written as rigid links", "export C or an FMU, or remove it"
         )
     linked = with_links(eqs, links)
-    if linked.model.system.inertias:
+    if any(not is_armature(inertia.kind) for inertia in linked.model.system.inertias):
         raise ExportError("the robot has inertia that is not that of rigid bodies", "export C or an FMU")
     tree = rigid_tree(linked)
     start = state_at(linked, linked.model.spec.start, 0.0, where="start")

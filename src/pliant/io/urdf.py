@@ -186,9 +186,12 @@ class _Writer:
 def _missing(robot: RigidRobot) -> list[str]:
     """Features of the robot that URDF does not support."""
     forces, joints = robot.forces, robot.tree.by_rate
+    names = {part.v_at: part.name for joint in robot.tree.joints for part in joint.parts()}
     sprung = [joints[v].name for v, acting in forces.passive.items() if acting.stiffness and v in joints]
+    armed = [names[v] for v, acting in forces.passive.items() if acting.armature and v in names]
     left_out: dict[str, list[str]] = {
         "springs of the joints {}, with the numbers below": sprung,
+        "armature of the joints {}": armed,
         "motors {}": [motor.name for motor in forces.motors],
         "links and tendons {}": [line.name for line in forces.lines],
         "loads {}": [push.name for push in forces.pushes],

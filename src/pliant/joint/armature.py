@@ -10,6 +10,13 @@ import casadi as ca
 from pliant.formula.inertia import Inertia
 from pliant.motion.base import Part
 
+NAME = "armature"
+
+
+def is_armature(inertia: Inertia) -> bool:
+    """Whether it is an inertia of this module."""
+    return inertia.name.split("_")[0] == NAME
+
 
 @cache
 def armature(parts: tuple[Part, ...]) -> Inertia:
@@ -19,5 +26,5 @@ def armature(parts: tuple[Part, ...]) -> Inertia:
     def mass(pose: Any, q: Any, c: Any) -> Any:
         return ca.horzcat(ca.SX(rates, 6), ca.SX.eye(rates)), ca.diag(c)
 
-    name = "_".join(["armature", *(f"{part.q_size}{part.v_size}" for part in parts)])
+    name = "_".join([NAME, *(f"{part.q_size}{part.v_size}" for part in parts)])
     return Inertia(name, 1, parts, rates, mass)

@@ -16,7 +16,7 @@ loads, are exact for all orders.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -89,7 +89,7 @@ class StrainBasis:
                 found += self._write(values, held(x * (k + side) / steps))
         return found
 
-    def _write(self, values: dict[int, Sequence[Any]], held: Sequence[Any]) -> list[Any]:
+    def _write(self, values: Mapping[int, Sequence[Any]], held: Sequence[Any]) -> list[Any]:
         named = {f"order_{order}": value for order, value in values.items()}
         return self.fields.write(**named, **({"held": list(held)} if self.held else {}))
 
