@@ -36,6 +36,19 @@ contacts: {touch: {between: [ca, cb], LAW}}
 BOXES = HEAD.format(a="box, size: [20 cm, 10 cm, 6 cm]", b="box, size: [10 cm, 20 cm, 4 cm]", x="1 cm", z="13.9 cm") + (
     "contacts: {touch: {between: [a, b], LAW}}\n"
 )
+STRIPS = """
+pliant: 1
+materials: {{m: {{density: 1000 kg/m^3, youngs_modulus: 10 MPa, poissons_ratio: 0.3}}}}
+sections:
+  flat: {{shape: rectangle, width: 4 cm, height: 2 cm}}
+  roof: {{shape: polygon, vertices: [[-2 cm, -1 cm], [2 cm, -1 cm], [0, 2 cm]]}}
+rods:
+  low: {{length: 30 cm, rotation: {{axis: [1, 1, 1], angle: 120 deg}}, section: flat, material: m,
+        model: {{kind: pcs, elements: 3}}}}
+  high: {{length: 30 cm, position: [15 cm, {y}, 19.5 mm], rotation: {{axis: {axis}, angle: {angle}}}, section: roof, material: m,
+         model: {{kind: pcs, elements: 3}}}}
+contacts: {{touch: {{between: [low, high], LAW}}}}
+"""
 SMALL = {"a": "sphere, radius: 1 cm", "b": "sphere, radius: 1 cm"}
 CASES = {
     "balls and a plane": BALLS,
@@ -43,6 +56,8 @@ CASES = {
     "capsules almost in line": HEAD.format(**SMALL, x="4 cm", z="13.8 cm") + CAPSULES.replace("AXIS", "[1, 0.3, 0]"),
     "a capsule on its end": HEAD.format(**SMALL, x="3 cm", z="21 cm") + CAPSULES.replace("AXIS", "z"),
     "boxes": BOXES,
+    "strips that cross": STRIPS.format(y="14 cm", axis="x", angle="90 deg"),
+    "strips in line": STRIPS.format(y="1 cm", axis="[1, 1, 1]", angle="120 deg"),
 }
 
 

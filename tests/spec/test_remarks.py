@@ -149,22 +149,28 @@ joints: {{hinge: {{type: revolute, axis: y, child: ball, angle: {{initial: {angl
 
 
 @pytest.mark.parametrize(
-    ("section", "remarked"),
+    ("section", "other", "remarked"),
     [
-        ("{shape: rectangle, width: 20 mm, height: 4 mm}", True),
-        ("{shape: polygon, vertices: [[-10 mm, -2 mm], [10 mm, -2 mm], [10 mm, 2 mm], [-10 mm, 2 mm]]}", True),
-        ("{shape: circle, radius: 4 mm}", False),
+        ("{shape: rectangle, width: 20 mm, height: 4 mm}", "{shape: rectangle, width: 10 mm, height: 4 mm}", False),
+        ("{shape: rectangle, width: 20 mm, height: 4 mm}", "{shape: circle, radius: 4 mm}", True),
+        (
+            "{shape: polygon, vertices: [[-10 mm, -2 mm], [10 mm, -2 mm], [0, 9 mm]]}",
+            "{shape: circle, radius: 4 mm}",
+            True,
+        ),
+        ("{shape: circle, radius: 3 mm}", "{shape: circle, radius: 4 mm}", False),
     ],
 )
-def test_rods_that_are_not_round_touch_as_round_ones(section, remarked):
+def test_rods_of_sections_with_different_corners_touch_as_round_ones(section, other, remarked):
     """Contacts miss an overlap of 5 mm there."""
     text = f"""
 pliant: 1
 materials: {{hard: {{density: 1000 kg/m^3, youngs_modulus: 1 GPa, poissons_ratio: 0.3}}}}
-sections: {{bar: {section}}}
-rods: {{bar: {{position: [0, 0, 5 mm], rotation: {{axis: y, angle: 90 deg}}, length: 100 mm, section: bar, material: hard}}}}
+sections: {{bar: {section}, other: {other}}}
+rods:
+  bar: {{position: [0, 0, 5 mm], rotation: {{axis: y, angle: 90 deg}}, length: 100 mm, section: [bar, other], material: hard}}
 surfaces: {{floor: {{type: plane}}}}
 contacts: {{c: {{between: [bar, floor]}}}}
 """
     found = [str(remark) for remark in pliant.load_text(text).remarks]
-    assert any("touches as a round rod of radius 2 mm" in remark for remark in found) == remarked
+    assert any("touches as a round rod" in remark for remark in found) == remarked

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING, Any
@@ -22,14 +23,18 @@ from pliant.surface.capsule import CapsuleSurface
 from pliant.surface.cylinder import CylinderSurface
 from pliant.surface.sphere import SphereSurface
 from pliant.surface.triangles import Triangles, near_order
+from pliant.surface.tube import inset, is_clockwise, thickness, tube, tube_smooth_edges
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
+    from pliant.model.entries import RodStation
 
 ALL = "all"
 """Keyword for every part that has a surface."""
 CROWDED = 0.4
 """Largest radius of the surface of a mesh relative to its shortest edge: neighbours must not touch at rest."""
+ROUNDED = 0.1
+"""Radius of the edges of rods that are not round, relative to their thickness: edges that cross by more are not detected."""
 
 BODY_SURFACES: dict[type, Callable[[Any], SurfaceBase]] = {
     SlenderRod: lambda shape: CapsuleSurface(radius=0, length=shape.length, axis=shape.axis),
@@ -148,14 +153,24 @@ def _joints(build: Build) -> list[tuple[int | str, int | str]]:
 
 def rod_radius(build: Build, rod: str, x: float) -> Any:
     """Radius of a rod's surface at fraction x of its length [m]: half its smaller width, a number or an expression."""
-    spec, sections = build.robot.rods[rod], build.robot.sections
-    table = sections[spec.section[0]].stations_by_arc_length() if len(spec.section) == 1 else ()
+    return sum(w * _half_width(build, name) for w, name in _sections_at(build, rod, x))
+
+
+def _sections_at(build: Build, rod: str, x: float) -> list[tuple[float, str]]:
+    """The sections of a rod with their weights at fraction x of its length: linear between stations."""
+    spec = build.robot.rods[rod]
+    table = _table(build, rod)
     names = [name for _, name in table] or list(spec.section)
     length = build.nominal(build.value(spec.length))
     places = [build.nominal(build.value(at)) / length for at, _ in table] or np.linspace(0, 1, len(names))
-    # linear between stations, so a sum of widths with weights that are numbers
     weights = [float(np.interp(x, places, row)) for row in np.eye(len(names))]
-    return sum(w * _half_width(build, name) for w, name in zip(weights, names, strict=True) if w)
+    return [(w, name) for w, name in zip(weights, names, strict=True) if w]
+
+
+def _table(build: Build, rod: str) -> Sequence[tuple[Any, str]]:
+    """Arc length and name of each section of a rod whose sections are given by a table."""
+    names = build.robot.rods[rod].section
+    return build.robot.sections[names[0]].stations_by_arc_length() if len(names) == 1 else ()
 
 
 def _half_width(build: Build, name: str) -> Any:
@@ -171,21 +186,82 @@ def _least(values: Iterable[Any]) -> Any:
 
 
 def _rod_shape(build: Build, rod: str) -> int:
-    """Edges between the stations of the rod's model; each corner has its share of the length, over its thickness."""
+    """The surface of a rod between the stations of its model: edges with a radius if it is round, otherwise triangles."""
     stations = sorted(build.stations[rod], key=lambda s: s.x)
     length = build.nominal(build.value(build.robot.rods[rod].length))
-    values = build.system.peek
-    corners = []
-    for k, station in enumerate(stations):
-        before = stations[max(k - 1, 0)].x
-        after = stations[min(k + 1, len(stations) - 1)].x
-        radius = rod_radius(build, rod, station.x)
-        share = (after - before) / 2 * length / (2 * radius)
-        corners.append(Corner(station.node, values(station.constants + 9, 3), radius, share))
+    # the share of each station: its part of the length, over its thickness
+    ends = [stations[0].x, *((a.x + b.x) / 2 for a, b in pairwise(stations)), stations[-1].x]
+    radii = [rod_radius(build, rod, station.x) for station in stations]
+    shares = [(b - a) * length / (2 * radius) for (a, b), radius in zip(pairwise(ends), radii, strict=True)]
+    outlines = _outlines(build, rod)
+    if outlines:
+        return _tube_shape(build, rod, stations, shares, outlines)
+    corners = [
+        Corner(station.node, build.system.peek(station.constants + 9, 3), radius, share)
+        for station, radius, share in zip(stations, radii, shares, strict=True)
+    ]
     spacing = min(b.x - a.x for a, b in pairwise(stations)) * length
     skip = max(1, math.ceil(math.pi * max(build.nominal(c.radius) for c in corners) / spacing))
     items = [(k, k + 1) for k in range(len(corners) - 1)]
     return add_shape(build, rod, "wire", corners, items, skip=skip)
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The outline of a section that is not round: its corners, moved inwards by the radius of its edges, anticlockwise [m]; that
+    radius [m]; and its thickness [m]."""
+
+    corners: Sequence[tuple[Any, Any]]
+    radius: Any
+    thickness: float
+
+
+def _outlines(build: Build, rod: str) -> dict[str, Outline]:
+    """The outlines of the sections of a rod; empty if one of them is round, or if their numbers of corners differ."""
+    names = [name for _, name in _table(build, rod)] or list(build.robot.rods[rod].section)
+    found = {name: _outline(build, name) for name in names}
+    counts = {0 if outline is None else len(outline.corners) for outline in found.values()}
+    return {name: x for name, x in found.items() if x is not None} if len(counts) == 1 else {}
+
+
+def _outline(build: Build, name: str) -> Outline | None:
+    section = build.robot.sections[name]
+    assert isinstance(section, OneSection), "tables do not refer to tables"
+    corners = list(section.outline(build.value))
+    if not corners:
+        return None
+    points = build.nominals(ca.horzcat(*(ca.vertcat(*corner) for corner in corners))).T
+    if is_clockwise(points):
+        corners, points = corners[::-1], points[::-1]
+    thick = thickness(points)
+    half = _half_width(build, name)
+    radius = ROUNDED * thick / build.nominal(half) * half  # expressions of parameters change with the section
+    return Outline(inset(corners, radius), radius, thick)
+
+
+def _tube_shape(
+    build: Build, rod: str, stations: Sequence[RodStation], shares: Sequence[Any], outlines: Mapping[str, Outline]
+) -> int:
+    """Triangles between the outlines of the sections at the stations, closed at both ends. A rod that lies on one of its sides
+    touches with two corners of each section."""
+    corners = []
+    for k, (station, share) in enumerate(zip(stations, shares, strict=True)):
+        here = [(w, outlines[name]) for w, name in _sections_at(build, rod, station.x)]
+        pose = build.system.peek(station.constants, 12)
+        R, p = ca.reshape(ca.vertcat(*pose[:9]), 3, 3), ca.vertcat(*pose[9:])
+        radius = sum(w * outline.radius for w, outline in here)
+        z = radius if k == 0 else -radius if k == len(stations) - 1 else 0.0
+        for around in zip(*(outline.corners for _, outline in here), strict=True):
+            x, y = (sum(w * point[axis] for (w, _), point in zip(here, around, strict=True)) for axis in (0, 1))
+            corners.append(Corner(station.node, build.entries(R @ ca.vertcat(x, y, z) + p), radius, share / 2))
+    first = next(iter(outlines.values()))
+    flat = build.nominals(ca.horzcat(*(ca.vertcat(*corner) for corner in first.corners))).T
+    items = tube(flat, len(stations))
+    depth = min(outline.thickness / 2 - build.nominal(outline.radius) for outline in outlines.values())
+    return add_shape(
+        build, rod, "faces", corners, items, constants=[depth], closed=True,
+        smooth=tube_smooth_edges(flat, items, len(stations)), section_corners=len(flat),
+    )  # fmt: skip
 
 
 def _mesh_shape(build: Build, name: str) -> int:

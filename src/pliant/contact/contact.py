@@ -59,9 +59,10 @@ class Friction(Part):
 class Contact(Repeated):
     """Contact forces between parts that overlap, with friction.
 
-    Bodies touch with their `shape`, rods as round ones of half their smaller width with hemispherical ends (which
-    extend beyond their tips), meshes with their triangles and edges
-    (as thick as their section; blocks end at their outermost nodes), surfaces with their geometry. Touching pairs are
+    Bodies touch with their `shape`, surfaces with their geometry, meshes with their triangles and edges (as thick as
+    their section; blocks end at their outermost nodes). Rods are straight between the stations of their model: rods
+    with rectangular or polygonal sections are prisms whose edges have a radius of a tenth of their thickness, all
+    others are round, of half their smaller width, with hemispherical ends beyond their tips. Touching pairs are
     detected automatically. The normal force is `stiffness * depth^exponent * (1 + dissipation * rate of depth)`,
     never negative. Friction is Coulomb friction with sticking: sticking surfaces are connected by a spring with the
     tangential stiffness of contacts between elastic bodies, which slips when its force reaches the friction limit.

@@ -57,7 +57,7 @@ INTEGERS = (
     "j_row j_col kkt_colptr kkt_row kkt_order kkt_of kkt_of_j kkt_of_jt kkt_of_diagonal "
     "quat_q quat_v plain_q plain_v "
     "vertex_node vertex_theta vertex_shape item_vertex item_shape shape_kind shape_group shape_vertex shape_item shape_skip "
-    "shape_theta shape_node shape_closed group_law law_theta excluded "
+    "shape_corners shape_theta shape_node shape_closed group_law law_theta excluded "
     "vertex_item around_begin around item_edge edge_vertex edge_face edge_sharp "
     "inertia_run inertia_kind inertia_node inertia_k inertia_theta inertia_constants inertia_owned "
     "inertia_articulated inertia_begin inertia_pair mover_elem mover_own mover_node mover_pos"

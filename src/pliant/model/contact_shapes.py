@@ -32,6 +32,8 @@ class ContactShape:
     Attributes:
         name: the part whose surface it is.
         skip: items of a chain with a smaller difference of their numbers do not touch.
+        corners: number of vertices around each section of a rod with triangles, which are listed section by section;
+            0 for other shapes.
         constants: index of the outward direction of a half space (its vertex is a point of the plane), or of the
             depth up to which vertices inside of a closed surface are pushed out.
         closed: whether triangles enclose a solid.
@@ -47,6 +49,7 @@ class ContactShape:
     constants: int = 0
     closed: bool = False
     smooth: frozenset[tuple[int, int]] = frozenset()
+    corners: int = 0
 
     @property
     def node(self) -> int:
@@ -110,10 +113,11 @@ class ContactBuilder:
         constants: int = 0,
         closed: bool = False,
         smooth: frozenset[tuple[int, int]] = frozenset(),
+        corners: int = 0,
     ) -> int:
         """Add a shape, whose vertices are given as node and place of their constants; returns its index."""
         points = tuple(ContactVertex(node, at) for node, at in vertices)
-        self.shapes.append(ContactShape(name, form, points, tuple(items), skip, constants, closed, smooth))
+        self.shapes.append(ContactShape(name, form, points, tuple(items), skip, constants, closed, smooth, corners))
         return len(self.shapes) - 1
 
     def exclude(self, a: int, b: int) -> None:
@@ -135,7 +139,7 @@ def contact_tables(contacts: ContactSystem, forms: Sequence[str]) -> tuple[dict[
     tables: dict[str, list[int]] = {
         name: []
         for name in "vertex_node vertex_theta vertex_shape item_vertex item_shape shape_kind shape_group shape_vertex "
-        "shape_item shape_skip shape_theta shape_node shape_closed "
+        "shape_item shape_skip shape_corners shape_theta shape_node shape_closed "
         "vertex_item around_begin around item_edge edge_vertex edge_face edge_sharp".split()
     }
     for number, shape in enumerate(contacts.shapes):
@@ -144,6 +148,7 @@ def contact_tables(contacts: ContactSystem, forms: Sequence[str]) -> tuple[dict[
         tables["shape_vertex"].append(len(tables["vertex_node"]))
         tables["shape_item"].append(len(tables["item_shape"]))
         tables["shape_skip"].append(shape.skip)
+        tables["shape_corners"].append(shape.corners)
         tables["shape_theta"].append(shape.constants)
         tables["shape_node"].append(shape.node)
         tables["shape_closed"].append(int(shape.closed))

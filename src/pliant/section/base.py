@@ -94,6 +94,10 @@ class OneSection(SectionBase):
     def half_sizes(self, value: Evaluate) -> tuple[Any, Any]:
         """Half its extent along x and along y [m], for drawings and contacts."""
 
+    def outline(self, value: Evaluate) -> Sequence[tuple[Any, Any]]:
+        """Corners of its outline in order, about the axis, x and y of each [m], for contacts; none for round sections."""
+        return ()
+
     def bore(self, value: Evaluate) -> Any:
         """Radius of its central hole [m], for drawings."""
         return 0.0

@@ -145,6 +145,11 @@ rods:
             ca.fmax, (ca.fabs(w - y) for _, w in points)
         )
 
+    def outline(self, value: Evaluate) -> list[Point]:
+        """Its vertices, from its centre [m]."""
+        x, y = self.centre(value)
+        return [(u - x, w - y) for u, w in self._points(value)]
+
 
 def _integrals(points: Sequence[Point]) -> list[Any]:
     """Integrals of 1, x, y, y^2, x^2 and x y over a polygon; negative if it runs clockwise."""

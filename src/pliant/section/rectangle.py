@@ -61,6 +61,11 @@ class Rectangle(SectionShape):
         """Half its width and height [m]."""
         return value(self.width) / 2, value(self.height) / 2
 
+    def outline(self, value: Evaluate) -> list[tuple[Any, Any]]:
+        """Its four corners [m]."""
+        x, y = self.half_sizes(value)
+        return [(-x, -y), (x, -y), (x, y), (-x, y)]
+
 
 def _call(name: str, *arguments: Any) -> Any:
     """A function of the expression language, on numbers or symbols."""

@@ -228,11 +228,13 @@ def _straight_surfaces(model: Model, bound: Binding, states: _States) -> Iterato
     """Rods in contact that bend so much between the stations of their model that their piecewise straight surface is inaccurate."""
     for shape in bound.system.contacts.shapes:
         stations = model.rod_stations.get(shape.name, ())
-        if shape.form != "wire" or len(stations) < 2:
+        if len(stations) < 2:
             continue
         constants = np.array([bound.constants[s.constants : s.constants + 12] for s in stations])
         nodes = [s.node for s in stations]
         radius = min(float(bound.constants[vertex.constants + 3]) for vertex in shape.vertices)
+        if shape.corners:  # the radius of its edges, and the depth of the triangles between them
+            radius += float(bound.constants[shape.constants])
         largest = 0.0
         for rotations, positions in states.poses:
             tangents = np.einsum("nij,nj->ni", rotations[nodes], constants[:, 6:9])
@@ -245,7 +247,8 @@ def _straight_surfaces(model: Model, bound: Binding, states: _States) -> Iterato
         if largest > OFF_SURFACE * radius:
             yield (
                 f"the rod '{shape.name}' touches with straight edges between the stations of its model, which are up to "
-                f"{1e3 * largest:.2g} mm off its axis where it bends (its radius is {1e3 * radius:.2g} mm); use more elements"
+                f"{1e3 * largest:.2g} mm off its axis where it bends (half its thickness is {1e3 * radius:.2g} mm); use more "
+                "elements"
             )
 
 

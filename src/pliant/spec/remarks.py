@@ -17,8 +17,6 @@ from pliant.language.scalar import Scalar
 from pliant.language.syntax import ExpressionError, Item, Node, children, parse, symbols
 from pliant.language.traversal import parts
 from pliant.section.base import OneSection
-from pliant.section.polygon import Polygon
-from pliant.section.rectangle import Rectangle
 from pliant.spec.structure import Finding
 
 if TYPE_CHECKING:
@@ -160,20 +158,26 @@ def _heavy_loads(checked: SemanticChecks) -> Iterator[Finding]:
 
 
 def _rods_touching(checked: SemanticChecks) -> Iterator[Finding]:
-    """Rods in contacts with a section that is not round: contacts treat every rod as round."""
+    """Rods in contacts whose sections have outlines with different numbers of corners: these touch as round rods."""
     flat = checked.flat
     for name, contact in flat.contacts.items():
         listed = {part for group in contact.between for part in group}
         for rod in flat.rods if ALL in listed else [part for part in listed if part in flat.rods]:
-            sizes, section = _half_sizes(checked, flat.rods[rod]), flat.sections.get(flat.rods[rod].section[0])
-            if sizes is None or not isinstance(section, Rectangle | Polygon):
-                continue
-            x, y = 2e3 * sizes
-            message = (
-                f"the rod '{rod}' has a section of {x:.3g} x {y:.3g} mm, but touches as a round rod of radius "
-                f"{min(x, y) / 2:.3g} mm with hemispherical ends"
+            names = flat.rods[rod].section
+            table = (
+                flat.sections[names[0]].stations_by_arc_length()
+                if len(names) == 1 and names[0] in flat.sections
+                else ()
             )
-            yield "contacts", name, ("between",), message, "for another shape place surfaces on frames along the rod"
+            sections = [flat.sections.get(section) for section in [section for _, section in table] or names]
+            counts = {len(x.outline(checked.number)) if isinstance(x, OneSection) else 0 for x in sections}
+            if len(counts) > 1:
+                message = (
+                    f"the sections of the rod '{rod}' have different numbers of corners, so it touches as a round rod of half its "
+                    "smaller width with hemispherical ends"
+                )
+                hint = "use sections with as many corners as each other, or place surfaces on frames along the rod"
+                yield "contacts", name, ("between",), message, hint
 
 
 def _massless_ends(checked: SemanticChecks) -> Iterator[Finding]:

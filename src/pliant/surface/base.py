@@ -32,11 +32,14 @@ class Corner:
 def add_shape(
     build: Build, name: str, form: ShapeForm, corners: Sequence[Corner], items: Sequence[tuple[int, ...]],
     *, skip: int = 0, constants: Sequence[Any] = (), closed: bool = False, smooth: frozenset[tuple[int, int]] = frozenset(),
+    section_corners: int = 0,
 ) -> int:  # fmt: skip
     """Add a shape to the system and return its index. The arguments are described in `ContactShape`."""
     vertices = [(c.node, build.system.constants([*c.place, c.radius, c.share])) for c in corners]
     at = build.system.constants(constants) if constants else 0
-    return build.system.contacts.add(name, form, vertices, items, skip=skip, constants=at, closed=closed, smooth=smooth)
+    return build.system.contacts.add(
+        name, form, vertices, items, skip=skip, constants=at, closed=closed, smooth=smooth, corners=section_corners
+    )
 
 
 class SurfaceBase(Placement, Repeated):

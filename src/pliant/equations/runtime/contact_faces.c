@@ -17,7 +17,6 @@
 
 #define AT_END 1e-9 /* fraction of an edge or triangle from its end within which a point is at the end */
 #define TILT 0.2    /* sine of the accepted angle between faces at crossing edges */
-#define RAISED 0.03 /* as in contact_search.c */
 
 /* The point of an item that is closest to a given point. */
 typedef struct {
@@ -179,22 +178,11 @@ static int side_of(const pl_work *w, int item, const spot *at) {
 
 /* -- contacts ---------------------------------------------------------------------------------------------------------- */
 
-/* Stiffness of a vertex on a face: on the side of a lying cylinder. */
-static double share_on(const pl_work *w, int vertex, const double *n) {
-  const pl_tables *T = w->T;
-  const int shape = T->vertex_shape[vertex];
-  double share = number_of(w, vertex, VERTEX_SHARE), a[3];
-  if (T->shape_kind[shape] != PL_SHAPE_SIDE) return share;
-  difference(place_of(w, T->shape_vertex[shape] + 1), place_of(w, T->shape_vertex[shape]), a);
-  const double along = dot3(a, n);
-  return share * (1 - along * along / (RAISED * dot3(a, a)));
-}
-
 static void on_face(pl_work *w, int law, int vertex, int item, const spot *at, int sign) {
   const int *v = vertices_of(w->T, item);
   double n[3];
   normal_of(w, item, n);
-  const double side = sign * dot3(n, at->y) < 0 ? -1 : 1, share = share_on(w, vertex, n);
+  const double side = sign * dot3(n, at->y) < 0 ? -1 : 1, share = pl_share_on(w, vertex, n);
   if (share < 1e-6) return;
   pl_touch *t = pl_new_touch(w, law, key_of(w->T, vertex, w->T->n_vertex + item), share);
   if (!t) return;
@@ -212,11 +200,25 @@ static int shows(const pl_work *w, int vertex, const spot *at) {
   return kind == PL_SHAPE_FACES ? is_outermost(w, vertex, back) : kind != PL_SHAPE_SIDE;
 }
 
+/* The same closest point as one of its triangle. */
+static spot within_face(const pl_work *w, int vertex, int item, const spot *at) {
+  spot found = *at;
+  const double *x = place_of(w, vertex);
+  found.feature = 0;
+  found.s = share_across(w, w->T->item_edge[3 * item + 2], item, x), found.r = share_across(w, w->T->item_edge[3 * item], item, x);
+  return found;
+}
+
 static void touch(pl_work *w, int law, int vertex, int item, const spot *at, int sign) {
   const pl_tables *T = w->T;
   const int own = T->shape_kind[T->vertex_shape[vertex]];
   if (!at->feature) {
     on_face(w, law, vertex, item, at, sign);
+    return;
+  }
+  if (at->feature <= 3 && T->shape_closed[T->item_shape[item]] && !T->edge_sharp[T->item_edge[3 * item + at->feature - 1]]) {
+    const spot flat = within_face(w, vertex, item, at); /* the triangles at both sides of the edge are one face */
+    on_face(w, law, vertex, item, &flat, sign);
     return;
   }
   if (sign > 0 && !shows(w, vertex, at)) return;
@@ -361,6 +363,14 @@ static int way_of(const pl_work *w, const side *a, const side *b, const double *
   return old && leaves(w, a->edge, out) && leaves(w, b->edge, back) ? -1 : 0;
 }
 
+/* Share of an edge around a section of a rod: its part of the rod's length. That of other edges is 1. */
+static double share_across_rod(const pl_work *w, const side *s) {
+  const pl_tables *T = w->T;
+  const int shape = T->vertex_shape[s->end[0]], first = T->shape_vertex[shape], around = T->shape_corners[shape];
+  if (!around || (s->end[0] - first) / around != (s->end[1] - first) / around) return 1;
+  return number_of(w, s->end[0], VERTEX_SHARE) + number_of(w, s->end[1], VERTEX_SHARE);
+}
+
 static void cross_edges(pl_work *w, int law, int i, int j) {
   side a[3], b[3];
   const int n = own_edges(w->T, i, a), m = own_edges(w->T, j, b);
@@ -369,7 +379,8 @@ static void cross_edges(pl_work *w, int law, int i, int j) {
       double s, r, sine, y[3];
       if (!pl_crossing(w, a[k].end, b[l].end, &s, &r, &sine, y)) continue;
       if (fmin(fmin(s, 1 - s), fmin(r, 1 - r)) <= AT_END) continue; /* assigned to their ends */
-      const double share = a[k].edge < 0 || b[l].edge < 0 ? sine : fmin(1, 10 * sine);
+      double share = a[k].edge < 0 || b[l].edge < 0 ? sine : fmin(1, 10 * sine);
+      share *= share_across_rod(w, a + k) * share_across_rod(w, b + l);
       const int way = way_of(w, a + k, b + l, y);
       if (way) pl_edge_edge(w, law, a[k].end, a[k].number, b[l].end, b[l].number, s, r, share, way);
     }

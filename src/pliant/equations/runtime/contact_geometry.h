@@ -50,6 +50,9 @@ void pl_vertex_edge(pl_work *, int law, int vertex, const int *end, int number, 
 int pl_crossing(const pl_work *, const int *a, const int *b, double *s, double *r, double *sine, double *y);
 /* sign: -1 if the edges have passed through each other. */
 void pl_edge_edge(pl_work *, int law, const int *a, int number_a, const int *b, int number_b, double s, double r, double share, int sign);
+/* Fraction of the stiffness of a vertex against a face with this normal: on its side a rod has the share of its length, on its end that
+ * of a corner; a cylinder touches faces with its side only if it lies there. */
+double pl_share_on(const pl_work *, int vertex, const double *n);
 /* Fraction of the stiffness of a vertex against an edge. */
 double pl_share_along(const pl_work *, int vertex, const int *end);
 

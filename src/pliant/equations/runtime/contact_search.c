@@ -42,18 +42,23 @@ void pl_touch_vertex(pl_touch *t, int vertex, double W, double G0, double G1) {
   t->count++;
 }
 
+/* Vertices per section of a rod or capsule; 0 for other shapes. */
+static int corners_of(const pl_tables *T, int shape) { return is_chain(T, shape) ? 1 : T->shape_corners[shape]; }
+
 /* Direction of a rod or capsule at one of its vertices, not normalized; zero for others. */
 static int tangent_at(const pl_work *w, int vertex, double *out) {
   const pl_tables *T = w->T;
-  const int shape = T->vertex_shape[vertex], first = T->shape_vertex[shape], last = T->shape_vertex[shape + 1] - 1;
-  if (!is_chain(T, shape)) return 0;
-  difference(place_of(w, vertex < last ? vertex + 1 : last), place_of(w, vertex > first ? vertex - 1 : first), out);
+  const int shape = T->vertex_shape[vertex], around = corners_of(T, shape);
+  const int before = vertex - around, after = vertex + around;
+  if (!around) return 0;
+  difference(place_of(w, after < T->shape_vertex[shape + 1] ? after : vertex),
+             place_of(w, before >= T->shape_vertex[shape] ? before : vertex), out);
   return 1;
 }
 
 static int is_tip(const pl_tables *T, int vertex) {
-  const int shape = T->vertex_shape[vertex];
-  return vertex == T->shape_vertex[shape] || vertex == T->shape_vertex[shape + 1] - 1;
+  const int shape = T->vertex_shape[vertex], around = corners_of(T, shape);
+  return vertex < T->shape_vertex[shape] + around || vertex >= T->shape_vertex[shape + 1] - around;
 }
 
 /* Directions in the tangent plane: along the rod of side A, or else of side B, or arbitrary. */
@@ -174,12 +179,23 @@ static int crosses_at(const pl_work *w, int vertex, const int *end) {
   return last >= 1 && first <= 0;
 }
 
+double pl_share_on(const pl_work *w, int vertex, const double *n) {
+  const pl_tables *T = w->T;
+  const double own = number_of(w, vertex, VERTEX_SHARE);
+  const int side = T->shape_kind[T->vertex_shape[vertex]] == PL_SHAPE_SIDE;
+  double tangent[3];
+  if (!tangent_at(w, vertex, tangent) || !(side || is_tip(T, vertex))) return own;
+  const double upright = squared_cosine(n, tangent);
+  return side ? own * (1 - upright / RAISED) : own + (1 - own) * upright;
+}
+
 double pl_share_along(const pl_work *w, int vertex, const int *end) {
   const double own = number_of(w, vertex, VERTEX_SHARE);
   double tangent[3], e[3];
   if (!tangent_at(w, vertex, tangent)) return own;
   difference(place_of(w, end[1]), place_of(w, end[0]), e);
   const double parallel = squared_cosine(tangent, e);
+  if (!is_chain(w->T, w->T->vertex_shape[vertex])) return is_tip(w->T, vertex) ? 1 + (own - 1) * parallel : own;
   const int wire = w->T->shape_kind[w->T->vertex_shape[vertex]] == PL_SHAPE_WIRE;
   const int across = wire && (is_tip(w->T, vertex) || crosses_at(w, vertex, end));
   return 0.5 * own * parallel + (across ? 1 - parallel : 0);
@@ -250,11 +266,11 @@ static void item_item(pl_work *w, int i, int j) {
 static void vertex_plane(pl_work *w, int v, int origin) {
   const pl_tables *T = w->T;
   const int shape = T->vertex_shape[v], plane = T->vertex_shape[origin];
-  double n[3], y[3], tangent[3], share = number_of(w, v, VERTEX_SHARE);
+  double n[3], y[3];
   rotate3(w->R + 9 * T->vertex_node[origin], w->theta + T->shape_theta[plane], n);
   difference(place_of(w, v), place_of(w, origin), y);
   if (dot3(n, y) >= number_of(w, v, VERTEX_RADIUS) + w->contacts->reach) return;
-  if (T->shape_kind[shape] == PL_SHAPE_SIDE && tangent_at(w, v, tangent)) share *= 1 - squared_cosine(n, tangent) / RAISED;
+  const double share = pl_share_on(w, v, n);
   if (share < 1e-6) return;
   pl_touch *t = pl_new_touch(w, law_between(T, shape, plane), key_of(T, v, origin), share);
   if (!t) return;
