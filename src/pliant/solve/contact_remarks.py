@@ -23,21 +23,28 @@ def rest_remarks(bound: Binding, t: float, q: np.ndarray, contacts: Contacts | N
     rubs = np.linalg.norm(contacts.friction_force, axis=1) > USED * pressing
     if not rubs.any() or not _rests_by_friction(bound, t, q):
         return []
-    used = _used(bound, contacts)
-    parts = []
-    for name in dict.fromkeys(contacts.name):
-        ours = rubs & np.array([x == name for x in contacts.name])
-        for sticks, verb in ((True, "sticks"), (False, "slides")):
-            which = ours & (contacts.sticks == sticks)
-            if which.any():
-                most = np.max(used[which])
-                share = f" with up to {100 * most:.3g} % of its friction" if sticks and np.isfinite(most) else ""
-                parts.append(f"'{name}' {verb} {_places(int(which.sum()))}{share}")
     return [
-        f"friction supports the pose: {', '.join(parts)}; without friction it would not be in equilibrium. Other poses nearby, "
-        "with other forces, may be equilibria too: `simulate` or `continuation` (pliant path) finds the one that"
+        f"friction supports the pose: {friction_words(bound, contacts, rubs)}; without friction it would not be in equilibrium. "
+        "Other poses nearby, with other forces, may be equilibria too: `simulate` or `continuation` (pliant path) finds the one that"
         " slow loading leads to"
     ]
+
+
+def friction_words(bound: Binding, contacts: Contacts | None, which: np.ndarray | None = None) -> str:
+    """Where contacts (those selected by booleans, or all) stick and slide, and the largest part of friction in use; empty without
+    any."""
+    if contacts is None or not len(contacts):
+        return ""
+    used, parts = _used(bound, contacts), []
+    for name in dict.fromkeys(contacts.name):
+        ours = np.array([x == name for x in contacts.name]) & (True if which is None else which)
+        for sticks, verb in ((True, "sticks"), (False, "slides")):
+            those = ours & (contacts.sticks == sticks)
+            if those.any():
+                most = np.max(used[those])
+                share = f" with up to {100 * most:.3g} % of its friction" if sticks and np.isfinite(most) else ""
+                parts.append(f"'{name}' {verb} {_places(int(those.sum()))}{share}")
+    return ", ".join(parts)
 
 
 def sliding_words(contacts: Contacts | None) -> str:

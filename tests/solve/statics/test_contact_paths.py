@@ -88,3 +88,82 @@ def test_a_force_that_nothing_balances_has_no_path():
     assert path.status == "failed"
     assert len(path) <= 1
     assert "balances a change of 'force'" in path.message
+
+
+FINGER = """
+pliant: 1
+parameters: {down: {value: 0 m, input: true}, along: {value: 0 m, input: true}}
+sections: {finger: {shape: circle, radius: 6 mm}}
+materials: {silicone: {density: 1070 kg/m^3, youngs_modulus: 500 kPa, poissons_ratio: 0.49}}
+bodies: {carriage: {mass: 50 g}, hand: {mass: 50 g}}
+joints:
+  draw: {type: prismatic, child: carriage, axis: y, displacement: {motion: =along}}
+  press: {type: prismatic, parent: carriage, child: hand, axis: z, position: [0, 0, 8 mm], displacement: {motion: =-down}}
+rods:
+  finger: {parent: hand, rotation: {axis: y, angle: 90 deg}, length: 80 mm, section: finger, material: silicone,
+           strains: kirchhoff, model: {kind: pcs, elements: 8}}
+surfaces: {table: {type: box, size: [40 mm, 400 mm, 40 mm], position: [75 mm, 0, -20 mm], rounding: 0.5 mm}}
+contacts: {edge: {between: [finger, table], friction: 0.4}}
+outputs: {pressing: {contact: edge, quantity: normal_force}, drag: {contact: edge, component: y}}
+"""
+
+
+def test_a_finger_slides_and_sticks_again():
+    """Drawn along an edge it slides; pressed down there, or drawn back, it sticks."""
+    eqs = pliant.derive(pliant.load_text(FINGER))
+    out = pliant.continuation(eqs, parameter="along", to=0.03, inputs={"down": 6e-3})
+    assert out.status == "completed"
+    assert not np.any(out.contacts.sample(len(out) - 1).sticks)
+    assert -out["drag"][-1] == pytest.approx(0.4 * out["pressing"][-1], rel=1e-3)
+    back = pliant.continuation(
+        eqs, parameter="along", to=-0.03, inputs={"down": 6e-3}, start=out.point(-1), reverse=True
+    )
+    assert back.status == "completed"
+    held = [k for k in range(len(back)) if np.any(back.contacts.sample(k).sticks)]
+    assert len(held) > 5
+    assert back["drag"][-1] == pytest.approx(0.4 * back["pressing"][-1], rel=1e-3)
+    # a path in another parameter begins with the pose and the friction of the point
+    down = pliant.continuation(
+        eqs, parameter="down", to=10e-3, inputs={"down": 6e-3, "along": 0.03}, start=out.point(-1)
+    )
+    assert down.status == "completed"
+    assert down.value[0] == 6e-3
+    assert down["drag"][0] == pytest.approx(out["drag"][-1], rel=1e-6)
+    assert np.any(down.contacts.sample(len(down) - 1).sticks)
+    assert -down["drag"][-1] < 0.3 * down["pressing"][-1]
+
+
+def test_a_point_of_a_path_in_another_parameter_has_to_fit():
+    eqs = pliant.derive(pliant.load_text(FINGER))
+    point = pliant.continuation(eqs, parameter="down", to=6e-3).point(-1)
+    with pytest.raises(pliant.ArgumentError, match=r"at 'down' = 0\.006, but this path has 0 .*input down = 0\.006"):
+        pliant.continuation(eqs, parameter="along", to=0.01, start=point)
+    with pytest.raises(pliant.ArgumentError, match="no direction in another parameter"):
+        pliant.continuation(eqs, parameter="along", to=0.01, start=point, reverse=True, inputs={"down": 6e-3})
+
+
+def test_a_path_begins_at_an_unstable_equilibrium():
+    """With this much friction the undamped finger flutters at rest."""
+    eqs = pliant.derive(pliant.load_text(FINGER.replace("friction: 0.4", "friction: 0.9")))
+    path = pliant.continuation(eqs, parameter="along", to=0.005, inputs={"down": 6e-3})
+    assert path.status == "completed"
+    assert not path.stable[0]
+    assert any("begins at an unstable one" in note for note in path.warnings)
+
+
+def test_a_path_ends_where_friction_no_longer_holds():
+    """A block on a slope of 20 degrees, down to the tangent of this angle."""
+    text = """
+pliant: 1
+parameters: {mu: 0.6}
+bodies: {block: {mass: 1 kg, shape: {type: box, size: [6 cm, 6 cm, 2 cm]}}}
+joints: {flight: {type: free, child: block, rotation: {axis: y, angle: 20 deg}, z: {initial: 1 cm}}}
+surfaces: {slope: {type: plane, rotation: {axis: y, angle: 20 deg}}}
+contacts: {feet: {between: [block, slope], friction: =mu}}
+"""
+    path = pliant.continuation(pliant.derive(pliant.load_text(text)), parameter="mu", to=0.05)
+    assert path.status == "failed"
+    assert path.value[-1] == pytest.approx(np.tan(np.radians(20)), rel=1e-6)
+    assert "Contacts there: 'feet' sticks" in path.message
+    assert "with up to 100 % of its friction" in path.message
+    assert "increase `friction`" in path.message

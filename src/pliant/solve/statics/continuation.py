@@ -13,6 +13,7 @@ from pliant.equations.contacts import from_here
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.input_values import inputs_at_time
+from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, need_equations, number, positive, whole
 from pliant.language.message_text import describe
 from pliant.model.model import SI_HINT
@@ -62,7 +63,8 @@ def continuation(
 
     Args:
         start: start of the path: the model's "equilibrium", a pose near one ("initial", a State, positions, coordinates by
-            name), or a point of another path (which is continued in its direction, or backward with `reverse`).
+            name), or a point of another path (which is continued in its direction, or backward with `reverse`; a point of a
+            path in another parameter is only the pose where this one begins).
         branch: leave the path at a bifurcation, to the side on which the output `by` (or the coordinate that moves most, which
             `SpecialPoint.moves` names) grows (1) or falls (-1).
         mode: which loss of stiffness along the path to branch off at, from 1; the start itself if it is a bifurcation.
@@ -84,6 +86,8 @@ def continuation(
     eqs = eqs.at(inputs=inputs_at_time(eqs, inputs, parameters, t), parameters=parameters)
     loading = PathParameter(eqs, parameter, 1.0)
     eqs.check_values({parameter: to})
+    if isinstance(start, PathPoint) and start.parameter != parameter:
+        start = _pose_of(eqs, start, t, reverse)
     first = start.value if isinstance(start, PathPoint) else loading.initial(t)
     if first == to:
         raise ArgumentError(f"'{parameter}' is {to:g} already; give another target value")
@@ -101,6 +105,23 @@ def continuation(
         follower.rejected, follower.tried,
     )  # fmt: skip
     return record_path(eqs, statics, follower.record, status, message, tuple(notes), timing, loading, t)
+
+
+def _pose_of(eqs: Equations, point: PathPoint, t: float, reverse: bool) -> State:
+    """The pose of a point of a path in another parameter, which must have the same value here."""
+    if reverse:
+        raise ArgumentError(
+            f"the start is a point of a path in '{point.parameter}', which has no direction in another parameter",
+            "omit reverse",
+        )
+    here = PathParameter(eqs, point.parameter, 1.0).initial(t)
+    if abs(here - point.value) > 1e-9 * max(abs(here), abs(point.value)):
+        given = "input" if point.parameter in eqs.inputs else "parameter"
+        raise ArgumentError(
+            f"the start is a point of a path at '{point.parameter}' = {point.value:g}, but this path has {here:g}",
+            f"give the {given} {point.parameter} = {point.value!r}",
+        )
+    return point.state
 
 
 def _branch(branch: Any, mode: int, by: str | None) -> Branch | None:
@@ -151,8 +172,10 @@ def _first_place(
     if at_rest or len(multipliers) != bound.m:
         wanted: Literal["stable", "any"] = "stable" if at_rest else "any"
         rest = equilibrium(eqs, start=q, time=t, tolerance=tolerance, stability=wanted, on_failure="return")
-        if rest.status != Status.CONVERGED:
+        if not rest.balanced:
             return None, statics, [f"the path has no first point: {rest.message}"]
+        if rest.status != Status.CONVERGED:
+            notes.append("no stable equilibrium was found near the start: the path begins at an unstable one")
         q, multipliers, touching = rest.q, rest.multipliers, rest.contacts
     if bound.system.contacts.laws:
         rows = None if touching is None else touching.rows

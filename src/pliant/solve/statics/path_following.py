@@ -14,6 +14,7 @@ from pliant.equations.equations import Equations
 from pliant.equations.outputs import evaluate_outputs, output_parts
 from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError, whole
+from pliant.solve.contact_remarks import friction_words
 from pliant.solve.saddle import balancing_multipliers
 from pliant.solve.statics.arc_length import ArcLengthStatics, Direction, EquilibriumPoint
 from pliant.solve.statics.path import PathPoint, leading
@@ -120,7 +121,7 @@ class PathFollower:
             if (new.value - self.first) * np.sign(self.to - self.first) < -abs(self.to - self.first):
                 return Status.STOPPED, self._ending(
                     f"'{self.statics.loading.name}' reached {new.value:g} in the opposite direction, as far from the start as"
-                    " the goal. Follow another branch, or give another goal."
+                    f" the goal. Follow another branch, {'' if start is None else 'reverse the direction, '}or give another goal."
                 )
             place = new
             self.statics.stand_at(place)
@@ -323,10 +324,19 @@ class PathFollower:
         return "; ".join(parts)
 
     def _stuck(self, place: EquilibriumPoint) -> str:
-        return (
+        first = (
             f"the path could not be followed beyond '{self.statics.loading.name}' = {place.value:.6g}: no equilibrium was "
-            "found nearby, even with"
-            " short steps. A stop or a slack link may act there, or the robot may be at the limit of its reach. Smooth such"
+            "found nearby, even with short steps. "
+        )
+        touching = friction_words(self.statics.bound, place.contacts)
+        if touching:
+            return (
+                f"{first}Contacts there: {touching}. If the surfaces slide away or snap to another pose, no equilibrium follows: "
+                "`simulate` from this point and change the parameter slowly, increase `friction`, or begin another path at a later "
+                "pose."
+            )
+        return (
+            f"{first}A stop or a slack link may act there, or the robot may be at the limit of its reach. Smooth such"
             " transitions, or continue from a later pose."
         )
 
