@@ -25,8 +25,8 @@ def rest_remarks(bound: Binding, t: float, q: np.ndarray, contacts: Contacts | N
         return []
     return [
         f"friction supports the pose: {friction_words(bound, contacts, rubs)}; without friction it would not be in equilibrium. "
-        "Other poses nearby, with other forces, may be equilibria too: `simulate` or `continuation` (pliant path) finds the one that"
-        " slow loading leads to"
+        "Other poses nearby, with other forces, may be equilibria too: `simulate` or `continuation` (pliant path) finds the one"
+        " that slow loading leads to"
     ]
 
 
