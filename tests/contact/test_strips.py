@@ -257,3 +257,43 @@ def test_a_rod_lies_on_the_diagonal_of_a_face(angle: float) -> None:
     found = at_rest(text, section=round_rod, rotation=ON_EDGE, start=4e-3, floor=TABLE, elements=20)
     weight = DENSITY * math.pi * 4e-3**2 * 9.81
     assert 4e-3 - found["base"] == pytest.approx(weight / PER_LENGTH, rel=0.02)
+
+
+WRAPPED = """
+pliant: 1
+materials: {soft: {density: 1100, youngs_modulus: MODULUS, poissons_ratio: 0.45}}
+sections: {bar: SECTION}
+rods:
+  bar: {rotation: ROTATION, length: 20 cm, section: bar, material: soft, strains: kirchhoff, model: {kind: pcs, elements: ELEMENTS}}
+loads: {pull: {frame: bar.tip, force: [0, 0, -1 N], expressed_in: world}}
+surfaces: {drum: FLOOR}
+contacts: {wrap: {between: [bar, drum]}}
+outputs: {gap: {contact: wrap, quantity: gap}, force: {contact: wrap, quantity: normal_force}}
+"""
+
+
+@pytest.mark.parametrize("drum", ["type: cylinder, length: 20 cm, axis: y", "type: sphere"])
+@pytest.mark.parametrize("section", ["{shape: rectangle, width: 20 mm, height: 8 mm}", "{shape: circle, radius: 4 mm}"])
+def test_the_depth_of_a_wrapped_rod_converges(drum: str, section: str) -> None:
+    """Bent over a drum by a force on its tip, it touches with each of its elements, which are shorter than it is thick."""
+    floor = f"{{{drum}, radius: 5 cm, position: [4 cm, 0, -54 mm]}}"
+    coarse, fine = (at_rest(WRAPPED, section=section, floor=floor, elements=n) for n in (40, 60))
+    assert fine["force"] == pytest.approx(coarse["force"], rel=0.01)
+    assert fine["gap"] == pytest.approx(coarse["gap"], rel=0.1)
+
+
+@pytest.mark.parametrize("elements", [2, 20, 60])
+def test_a_ball_sinks_into_a_rod_by_the_same_depth_with_any_number_of_elements(elements: int) -> None:
+    """Also where two elements meet."""
+    text = ROD.split("bodies:")[0] + (
+        f"rods: {{bar: {{length: 20 cm, rotation: {ON_EDGE}, section: bar, material: soft, "
+        "model: {kind: pcs, elements: ELEMENTS}}}\n"
+        "bodies: {ball: {mass: 1 g, shape: {type: sphere, radius: 1 cm}}}\n"
+        "joints: {drop: {type: prismatic, axis: z, child: ball, position: [10 cm, 0, 0], displacement: {initial: 19.99 mm}}}\n"
+        "contacts: {touch: {between: [ball, bar]}}\n"
+        "outputs: {force: {contact: touch, quantity: normal_force}, gap: {contact: touch, quantity: gap}}\n"
+    )
+    found = at_rest(text, modulus=1e9, elements=elements)
+    assert found["force"] == pytest.approx(9.81e-3, rel=1e-3)
+    stiffness = 1e9 * 1e8 / (1e9 + 1e8) * HEIGHT / 2
+    assert -found["gap"] == pytest.approx(9.81e-3 / stiffness, rel=1e-3)
