@@ -102,6 +102,10 @@ RUN_HEAD = (
     ("double *", "q v a multipliers work"),  # state at t; work: energy dissipated and supplied [2]
     ("const double *", "stop sample_t"),  # times that a step must end on, the last one the run's end; times to sample
     ("double *", "sample_q sample_v sample_a sample_multipliers sample_work"),  # one row per sample
+    (
+        "double *",
+        "moved lost pulse",
+    ),  # speed and spin per node: largest ones, those of vibrations lost, their angular frequency
     ("int", "n_stop next_stop n_sample next_sample"),
     ("int", "where"),  # index in v of the first number that is not finite
     ("long", "steps rejected newton"),

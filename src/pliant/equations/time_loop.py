@@ -270,6 +270,14 @@ class TimeLoop:
         return int(self._head.brief)
 
     @property
+    def lost_vibrations(self) -> np.ndarray:
+        """Speed [m/s] and spin [rad/s] of every node, n x 2 x 3: the largest one of the run, that of vibrations which were erased
+        by steps that are too long for them, and the angular frequency of these [rad/s]."""
+        count = 2 * len(self._program.system.nodes)
+        parts = [array_at(x, count).reshape(-1, 2) for x in (self._head.moved, self._head.lost, self._head.pulse)]
+        return np.stack(parts, axis=-1)
+
+    @property
     def memory(self) -> int:
         """Memory of its workspace [bytes]."""
         return self._workspace.size

@@ -425,6 +425,8 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
   int status = solve_step(r, &n);
   if (status) return status;
   r->kinked = r->euler || pl_run_contacts_slip(r);
+  const pl_step_factors factors = {1, n.s * n.to_v, n.s, NULL};
+  if (!r->kinked) pl_vibration_step(r, h, &factors);
   if (!r->fixed) allowed_error(r, h, errors, unit);
   if (m) {
     memcpy(r->memory.alpha.solved, r->multipliers1, m * sizeof(double));

@@ -85,6 +85,12 @@ static void place(pl_run *r, pl_memory *m) {
   x->right.acceleration = pl_doubles(m, signals), x->right.largest = pl_doubles(m, signals);
   x->extent.p = pl_doubles(m, 3 * T->n_node), x->extent.R = pl_doubles(m, 9 * T->n_node);
   x->extent.V = pl_doubles(m, 6 * T->n_node), x->extent.rates = pl_doubles(m, T->nv);
+  r->moved = pl_doubles(m, 2 * T->n_node), r->lost = pl_doubles(m, 2 * T->n_node), r->pulse = pl_doubles(m, 2 * T->n_node);
+  x->vibration.x = pl_doubles(m, nv), x->vibration.fast = pl_doubles(m, nv), x->vibration.y = pl_doubles(m, nv);
+  x->vibration.change = pl_doubles(m, nv), x->vibration.V = pl_doubles(m, 6 * T->n_node);
+  x->vibration.W = pl_doubles(m, 6 * T->n_node);
+  x->vibration.step = pl_doubles(m, 2 * T->n_node), x->vibration.recent = pl_doubles(m, 2 * T->n_node);
+  x->vibration.rate = pl_doubles(m, 2 * T->n_node);
   place_method(r, m);
 }
 
@@ -398,7 +404,7 @@ int pl_run_attempt(pl_run *r, double h, double *error) {
   const method *m = METHODS + r->method;
   const double t1 = pl_time(r, r->t + h);
   const int powered = T->n_cforce || T->n_fforce || T->n_rel || T->n_route || T->n_shape || T->n_signal;
-  r->complete = r->restored = 0;
+  r->complete = r->restored = r->erases = 0;
   *error = 0;
   int status = m->step(r, h, error);
   if (!status) status = pl_memory_status(r->w);
@@ -432,6 +438,7 @@ static void swap(double **a, double **b) {
 }
 
 static void accept(pl_run *r, double h, double t) {
+  pl_vibration_accept(r);
   double *before = r->a_before;
   r->a_before = r->a, r->a = r->a1, r->a1 = before;
   swap(&r->q, &r->q1), swap(&r->v, &r->v1), swap(&r->multipliers, &r->multipliers1), swap(&r->lead, &r->lead1);
@@ -447,9 +454,10 @@ static void accept(pl_run *r, double h, double t) {
 }
 
 /* Whether a sample lies within a step in which a polynomial would show spurious motion and energy: where contacts open or
- * close, or rebound within the step, and after a jump, where stiff parts reach equilibrium within the step. */
+ * close, or rebound within the step, and after a jump, where stiff parts reach equilibrium within the step, as they do where a
+ * vibration is erased. */
 static int sampled_where_rough(pl_run *r, double h) {
-  const int jumped = r->h_before == 0;
+  const int jumped = r->h_before == 0 || r->erases;
   if (r->fixed || !(r->w->contacts || jumped) || r->next_sample >= r->n_sample) return 0;
   const double ahead = r->sample_t[r->next_sample] - r->t;
   if (!(ahead > 1e-9 * h && ahead < h * (1 - 1e-9))) return 0;

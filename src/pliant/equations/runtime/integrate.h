@@ -42,6 +42,8 @@ typedef struct pl_run_memory {
   struct { double *d0, *d1, *dd0, *dd1, *qd, *qdd; } between;       /* pl_interpolate: derivatives of q at both ends */
   struct { double *q, *v, *a, *multipliers; } middle;               /* add_work */
   struct { double *p, *R, *V, *rates; } extent; /* positions of all nodes at the start; twists; sizes of rates, as pl_rate_sizes */
+  /* vibration.c: of rates; twists; erased speed and spin of every node in this step and in recent ones, frequencies */
+  struct { double *x, *change, *fast, *y, *V, *W, *step, *recent, *rate; } vibration;
   struct { double *k, *x, *error; } runge_kutta;                    /* seven stages; (q, v); error */
   struct { double *x, *rate; } semi_implicit;
   struct { double *x; } symplectic_euler;
@@ -70,6 +72,7 @@ typedef struct pl_run {
   double power[2], power1[2];
   double h_last;            /* the step that led to the state */
   double t_floor;           /* earliest time at which inputs are read: just after a jump at the state's time */
+  int erases;               /* the step erases vibrations, as memory.vibration.step says */
   int complete;             /* the step has filled a1, multipliers1 and power1 of the candidate */
   int restored;             /* the step has moved the candidate onto the constraints itself */
   long step_factors;        /* number of factorizations of the workspace up to that of the step's matrix */
@@ -189,13 +192,32 @@ double pl_signal_error(pl_run *, double h);
 /* motion_error.c */
 /* Weight of errors of rates in implicit methods: fast vibrations have large rates with little energy. */
 #define PL_RATES_COUNT 0.1
+/* Minimum size of the motion for relative errors, relative to the robot's size and in rad. */
+#define PL_SMALLEST 1e-5
 /* The motion begins in the configuration evaluated last. */
 void pl_extent_begin(pl_run *);
+/* World twists of all nodes for the rates x, in the configuration evaluated last. */
+void pl_twists(const pl_work *, const double *x, double *V);
+/* Rates of displacement and of rotation of a node in the twists V. */
+void pl_node_rates(const pl_work *, const double *V, int node, double *moving, double *turning);
 /* Largest rate of displacement [m/s] and of turning [rad/s] of any frame for the rates x (nv), in the configuration evaluated last. */
 void pl_largest_motion(pl_run *, const double *x, double *moving, double *turning);
 /* Error of a step relative to the tolerances (accept when <= 1), for errors of its increment (nv) and of its rates (nv). The
  * workspace has evaluated the candidate, or a state next to it, last. */
 double pl_motion_error(pl_run *, double h, const double *increment, const double *rates);
+
+/* vibration.c */
+/* No vibrations were lost so far. */
+void pl_vibration_begin(pl_run *);
+/* The matrix [mass M + damping C + stiffness K, -J'; rows, 0] that was factorized last; rows: null for J. */
+typedef struct pl_step_factors {
+  double mass, damping, stiffness;
+  const double *rows;
+} pl_step_factors;
+/* Account of the vibrations that a step of an implicit method erases because it is too long for them. */
+void pl_vibration_step(pl_run *, double h, const pl_step_factors *);
+/* The step is accepted. */
+void pl_vibration_accept(pl_run *);
 
 /* parameter_change.c */
 /* What a function of the equations gives, n numbers in `out`. */

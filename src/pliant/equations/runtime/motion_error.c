@@ -10,11 +10,9 @@
 
 #include "integrate.h"
 
-#define SMALLEST 1e-5 /* minimum size of the motion for relative errors, relative to the robot's size and in rad */
 #define ROUND_OFF 1e-14 /* errors, in the same units, that are round-off */
 
-/* World twists of all nodes for the rates x, in the configuration evaluated last. */
-static void twists(const pl_work *w, const double *x, double *V) {
+void pl_twists(const pl_work *w, const double *x, double *V) {
   const pl_tables *T = w->T;
   memset(V, 0, 6 * sizeof(double));
   for (int e = 0; e < T->n_elem; ++e) {
@@ -33,14 +31,20 @@ static void twists(const pl_work *w, const double *x, double *V) {
 
 static double length(const double *x) { return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
+void pl_node_rates(const pl_work *w, const double *V, int g, double *moving, double *turning) {
+  const double *u = V + 6 * g, *o = u + 3, *p = w->p + 3 * g;
+  const double at[3] = {u[0] + o[1] * p[2] - o[2] * p[1], u[1] + o[2] * p[0] - o[0] * p[2],
+                        u[2] + o[0] * p[1] - o[1] * p[0]};
+  *moving = length(at), *turning = length(o);
+}
+
 /* Largest rate of displacement of any node in the twists V, and of rotation. */
 static void largest(const pl_work *w, const double *V, double *moving, double *turning) {
   *moving = *turning = 0;
   for (int g = 1; g < w->T->n_node; ++g) {
-    const double *u = V + 6 * g, *o = u + 3, *p = w->p + 3 * g;
-    const double at[3] = {u[0] + o[1] * p[2] - o[2] * p[1], u[1] + o[2] * p[0] - o[0] * p[2],
-                          u[2] + o[0] * p[1] - o[1] * p[0]};
-    *moving = fmax(*moving, length(at)), *turning = fmax(*turning, length(o));
+    double speed, spin;
+    pl_node_rates(w, V, g, &speed, &spin);
+    *moving = fmax(*moving, speed), *turning = fmax(*turning, spin);
   }
 }
 
@@ -52,6 +56,7 @@ void pl_extent_begin(pl_run *r) {
   r->extent.size = pl_reach(w);
   r->extent1 = r->extent;
   pl_rate_sizes(w, r->extent.size, r->memory.extent.rates);
+  pl_vibration_begin(r);
 }
 
 /* The size of the motion, including the configuration and rates evaluated last. */
@@ -71,7 +76,7 @@ static void extend(const pl_run *r, pl_extent *x) {
 }
 
 void pl_largest_motion(pl_run *r, const double *x, double *moving, double *turning) {
-  twists(r->w, x, r->memory.extent.V);
+  pl_twists(r->w, x, r->memory.extent.V);
   largest(r->w, r->memory.extent.V, moving, turning);
 }
 
@@ -83,7 +88,7 @@ double pl_motion_error(pl_run *r, double h, const double *ex, const double *ev) 
   pl_largest_motion(r, ex, &way, &turn);
   pl_largest_motion(r, ev, &speed, &spin);
   /* the accuracy of motions far below the robot's size is limited by this, and by the caller's tolerance */
-  const double least = fmax(r->rtol * SMALLEST, ROUND_OFF), far = r->atol + least * size, wide = r->atol + least;
+  const double least = fmax(r->rtol * PL_SMALLEST, ROUND_OFF), far = r->atol + least * size, wide = r->atol + least;
   const double ways = far + r->rtol * fmax(x->way, size * x->turn), turns = wide + r->rtol * fmax(x->turn, per_size * x->way);
   const double speeds = far / h + r->rtol * fmax(x->speed, size * x->spin);
   const double spins = wide / h + r->rtol * fmax(x->spin, per_size * x->speed);

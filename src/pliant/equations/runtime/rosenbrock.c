@@ -230,7 +230,9 @@ int pl_step_rosenbrock(pl_run *r, double h, double *error) {
   memcpy(r->v1, v, nv * sizeof(double)), memcpy(r->a1, z, nv * sizeof(double));
   memcpy(r->multipliers1, y, m * sizeof(double));
   pl_increment(T, r->q, x, r->q1);
+  const pl_step_factors factors = {s * s, s, 1, r->memory.rosenbrock.rows};
   if (r->fixed) {
+    pl_vibration_step(r, h, &factors);
     if (m) r->restored = pl_rosenbrock_restore(r, pl_time(r, r->t + h), h, r->q1, r->v1);
     return PL_OK;
   }
@@ -245,6 +247,9 @@ int pl_step_rosenbrock(pl_run *r, double h, double *error) {
   }
   for (int l = 0; l < nv; ++l) v[l] *= PL_RATES_COUNT;
   *error = pl_motion_error(r, h, ex, v);
-  if (m && *error <= 1) r->restored = pl_rosenbrock_restore(r, pl_time(r, r->t + h), h, r->q1, r->v1);
+  if (*error <= 1) {
+    pl_vibration_step(r, h, &factors);
+    if (m) r->restored = pl_rosenbrock_restore(r, pl_time(r, r->t + h), h, r->q1, r->v1);
+  }
   return PL_OK;
 }

@@ -26,7 +26,7 @@ from pliant.solve.motion.integrator import Method, make_run
 from pliant.solve.motion.kinematic_inputs import KinematicInputs, take_effect
 from pliant.solve.motion.method_choice import MethodChoice, MethodMonitor
 from pliant.solve.motion.progress_monitor import ProgressMonitor, fastest
-from pliant.solve.motion.remarks import start_remarks
+from pliant.solve.motion.remarks import start_remarks, vibration_remarks
 from pliant.solve.motion.result_builder import build_result
 from pliant.solve.motion.sampled_control import SampledLoop
 from pliant.solve.motion.state_setting import set_state
@@ -261,6 +261,12 @@ class Job:
         cure = "a smaller step" if self.method.fixed else "a smaller rtol"
         if run.brief_impacts:
             found = [*found, _brief(run.brief_impacts, cure)]
+        finer = (
+            "a smaller step"
+            if self.method.fixed
+            else "the method 'explicit', or a fixed step of a tenth of its period,"
+        )
+        found = [*found, *vibration_remarks(self.eqs.model, run.lost_vibrations, self.method.relative_tolerance, finer)]
         before, after, start = tuple(self.notes), (*self._contradictions, *found), self._start
 
         def notes() -> tuple[str, ...]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.equations.binding import Binding
+from pliant.model.model import Model
 
 VIOLENT = 1000.0
 """Acceleration of a frame [m/s^2] above which an initial state is reported as unbalanced: a hundred times gravity."""
 LOST = 0.02
 """Fraction of the exchanged energy that may be missing from the balance without a remark."""
+ERASED = 0.2
+"""Speed of vibrations lost in the steps, relative to the largest speed of the same frame, that is accepted without a remark."""
 EXAMINED = 50
 """Number of states that are examined for motion."""
 AT_REST = 1e-12
@@ -69,3 +72,41 @@ def energy_remarks(energies: np.ndarray, cure: str, added: np.ndarray | float = 
         f"{abs(change) / scale:.0%} of the energy exchanged {what} in the steps, which are too long for some vibrations; {cure}"
         " resolves them"
     ]
+
+
+def vibration_remarks(model: Model, found: np.ndarray, rtol: float, cure: str) -> list[str]:
+    """A remark if the steps have erased vibrations that are a large part of the motion of a frame.
+
+    found: per node, of speed and spin: the largest one, the erased one, and its angular frequency (`TimeLoop.lost_vibrations`).
+    rtol: speeds below this fraction of the largest one of the robot are within the tolerance; cure: suggested method or step.
+    """
+    largest, lost, frequency = (found[..., k] for k in range(3))
+    shares = np.where(lost > rtol * largest.max(axis=0, initial=0.0), lost, 0.0) / np.where(
+        largest > 0, largest, np.inf
+    )
+    worst = np.minimum(shares, 1.0).max(axis=1, initial=0.0)
+    nodes = [int(g) for g in np.argsort(-worst, kind="stable") if worst[g] > ERASED]
+    if not nodes:
+        return []
+    first = nodes[0]
+    kind = int(np.argmax(shares[first]))
+    size, unit = largest[first, kind], ("m/s", "rad/s")[kind]
+    hertz = frequency[first, kind] / (2 * np.pi)
+    more = f", and of {len(nodes) - 1} more frames," if len(nodes) > 1 else ""
+    return [
+        f"a vibration of '{_node_name(model, first)}'{more} at about {hertz:.2g} Hz was lost: the steps are too long for it, and "
+        f"it is {worst[first]:.0%} of the motion there (up to {size:.2g} {unit}); {cure} resolves it"
+    ]
+
+
+def _node_name(model: Model, node: int) -> str:
+    """The name of a frame on a node, or of a coordinate that moves it."""
+    for name, frame in model.frames.items():
+        if frame.node == node:
+            return name
+    for element in model.system.elements:
+        if node in element.nodes:
+            for c in model.coordinates:
+                if element.v_at <= c.v_at < element.v_at + element.v_size:
+                    return c.name
+    return f"node {node}"
