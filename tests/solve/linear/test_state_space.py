@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.signal import lsim
 
-from pliant import State, derive, equilibrium, linearize, load, load_text, simulate
+from pliant import State, derive, equilibrium, linearize, load, load_text, modes, simulate
 from pliant.equations.outputs import evaluate_outputs
 from pliant.language.arguments import ArgumentError
 from pliant.model.time_series import TimeSeries
@@ -330,3 +330,24 @@ def test_outputs_without_a_derivative_are_left_out_with_a_note():
         linearize(eqs, at="initial", output_names=["plane_2"])
     bent = linearize(eqs, at={"s1.l11": 0.01, "s2.l21": 0.01, "s3.l31": 0.01})
     assert "angle_1" in bent.outputs
+
+
+def test_a_state_that_moves_unsteadily_has_the_remark_of_modes() -> None:
+    """A pendulum on a spinning shaft: steady at the angle at which the centrifugal force balances its weight only."""
+    eqs = derive(
+        load_text("""
+pliant: 1
+world: {gravity: [0, 0, -9.81 m/s^2]}
+bodies:
+  shaft: {mass: 1 kg, inertia: {principal: [1, 1, 1]}}
+  bob: {mass: 1 kg, center_of_mass: [0, 0, -1 m], inertia: {principal: [0, 0, 0]}}
+joints:
+  spin: {type: revolute, child: shaft, axis: z, angle: {rate: 5 rad/s}}
+  hinge: {type: revolute, parent: shaft, child: bob, axis: y}
+""")
+    )
+    steady = float(np.arccos(9.81 / 25))
+    for angle, words in ((steady, False), (0.3, True)):
+        at = {"hinge": angle, "d(spin)/dt": 5.0}
+        for found in (linearize(eqs, at=at), modes(eqs, at=at)):
+            assert any("moves ('spin' at 5 in SI units), but not steadily" in x for x in found.warnings) == words

@@ -150,13 +150,10 @@ def steady_start(eqs: Equations, given: State, t: float) -> tuple[AssembledState
     """
     made = assemble(eqs, eqs.binding, t, np.array(given.q), np.array(given.v), given.given)
     made = with_contacts_from(made, given, t)
-    if not np.any(made.v) or _is_steady(made, t):
+    unsteady = unsteadiness(eqs, made, t)
+    if not unsteady:
         return made, ""
-    k = int(np.argmax(np.abs(made.v)))
-    said = (
-        f"the state moves ('{eqs.rates[k]}' at {made.v[k]:.3g} in SI units), but not steadily: "
-        "modes are computed about its pose, without {}"
-    )
+    said = f"{unsteady}: modes are computed about its pose, without {{}}"
     if np.any(given.v):
         driven = assemble(eqs, eqs.binding, t, np.array(given.q), np.zeros(len(eqs.rates)), given.given.at_rest())
         driven = with_contacts_from(driven, given, t)
@@ -166,6 +163,14 @@ def steady_start(eqs: Equations, given: State, t: float) -> tuple[AssembledState
             return driven, said.format("rates that no motion prescribes")
     zero = replace(made, v=np.zeros_like(made.v))
     return with_contacts_from(zero, given, t), said.format("the rates")
+
+
+def unsteadiness(eqs: Equations, made: AssembledState, t: float) -> str:
+    """The beginning of a remark on a state that moves, but not steadily; empty at rest and in a steady motion."""
+    if not np.any(made.v) or _is_steady(made, t):
+        return ""
+    k = int(np.argmax(np.abs(made.v)))
+    return f"the state moves ('{eqs.rates[k]}' at {made.v[k]:.3g} in SI units), but not steadily"
 
 
 def _is_steady(made: AssembledState, t: float) -> bool:

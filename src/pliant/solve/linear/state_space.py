@@ -28,7 +28,14 @@ from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.contact_remarks import linear_remarks
 from pliant.solve.input_limits import beyond_limits
 from pliant.solve.linear.prescribed_motions import PrescribedMotions
-from pliant.solve.linear.small_motion import at_rest, first_order, imbalance, largest_force, with_contacts_from
+from pliant.solve.linear.small_motion import (
+    at_rest,
+    first_order,
+    imbalance,
+    largest_force,
+    unsteadiness,
+    with_contacts_from,
+)
 from pliant.solve.options import LinearizeOptions
 from pliant.solve.state import Start, assemble, followed_positions
 from pliant.solve.statics.equilibrium import about
@@ -177,6 +184,8 @@ def linearize(
             notes.append(said)
         else:  # drop the round-off accelerations
             a, multipliers = np.zeros(bound.nv), rest.multipliers
+    elif unsteady := unsteadiness(eqs, made, t):
+        notes.append(f"{unsteady}: the linear system describes changes of this motion near this state and time only")
     state = State(q, v, t, multipliers, contacts=touching)
     linear = bound.linearized(t, q, v, a, multipliers)
     moved = PrescribedMotions(eqs, bound, state, linear, a)
