@@ -11,6 +11,12 @@ from pliant.equations.carried_nodes import CarriedNodes
 from pliant.equations.state import State, named
 from pliant.model.model import Model
 
+AFTER = 1.8e-15
+"""Difference of a time just after another [s], relative to it if it is more than a second: as in the runtime, whose runs read
+signals after jumps at their begin."""
+SAME_RATE = 1e-9
+"""Relative difference of rates that are equal."""
+
 
 @dataclass(frozen=True)
 class PrescribedCoordinate:
@@ -40,12 +46,24 @@ def on_motions(model: Model, binding: Binding, state: State) -> State:
     prescribed = prescribed_coordinates(model)
     if not prescribed:
         return state
-    values, rates = binding.signals(state.t)[1], binding.signal_rates(state.t)[0]
+    values, rates = binding.signals(state.t)[1], binding.signal_rates(time_of_rates(binding, state.t))[0]
     q, v = np.array(state.q, dtype=float), np.array(state.v, dtype=float)
     for entry in prescribed:
         q[entry.q_at] = values[entry.signal] + binding.constants[entry.offset]
         v[entry.v_at] = rates[entry.signal]
     return carried_along(model, binding, state, replace(state, q=q, v=v))
+
+
+def time_of_rates(binding: Binding, t: float) -> float:
+    """The time at which rates of signals are read for a state at time t [s]: just after it if they jump there, as those of `abs(t)`
+    at zero do, otherwise t itself."""
+    after = t + AFTER * max(1.0, abs(t))
+    if any(t <= series.time[-1] < after for series in binding.series):
+        return t  # a series that ends there has no rate after it
+    (rate, acceleration), (later, acceleration_later) = binding.signal_rates(t), binding.signal_rates(after)
+    allowed = SAME_RATE * (np.abs(rate) + np.abs(later))
+    allowed += 4 * (after - t) * (np.abs(acceleration) + np.abs(acceleration_later))
+    return after if np.any(np.abs(later - rate) > allowed) else t
 
 
 def carried_along(model: Model, binding: Binding, before: State, state: State) -> State:

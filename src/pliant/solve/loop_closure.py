@@ -11,7 +11,7 @@ import scipy
 from pliant.equations.binding import Binding
 from pliant.equations.carried_nodes import CarriedNodes
 from pliant.equations.equations import Equations, with_independent_rows
-from pliant.equations.initial_states import prescribed_coordinates
+from pliant.equations.initial_states import prescribed_coordinates, time_of_rates
 from pliant.equations.state import SpecifiedValues, State, named, rate_name
 from pliant.equations.workspace import EvaluationError
 
@@ -185,7 +185,8 @@ class LoopClosure:
     def rates(self, before: np.ndarray, v: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Rates that satisfy the constraints at the positions q, close to the rates v at the previous positions."""
         v = self.carrying.rates(self.bound, (before, v), q, v, self.rate_holds[0].apart)
-        error = self.bound.constraint_values(self.t, q, v)[1] / self.size
+        t = time_of_rates(self.bound, self.t)
+        error = self.bound.constraint_values(t, q, v)[1] / self.size
         scale = max(float(np.max(np.abs(v) / self.sizes, initial=0.0)), float(np.max(np.abs(error))))
         if np.max(np.abs(error)) <= CLOSED * scale:
             return v
@@ -193,12 +194,12 @@ class LoopClosure:
             change = self._correction(q, hold, -error)
             if self.carrying.any:
                 change = self.carrying.spread(self.bound, q, hold.apart) @ change
-            left = self.bound.constraint_values(self.t, q, v + change)[1] / self.size
+            left = self.bound.constraint_values(t, q, v + change)[1] / self.size
             if np.max(np.abs(left)) <= OPEN * scale:
                 return v + change
         # rows that are redundant in the pose, but inconsistent in the prescribed rates: a least-squares solution
         try:
-            return with_independent_rows(self.bound, self.t, q, v).project(self.t, q, v)[1]
+            return with_independent_rows(self.bound, t, q, v).project(t, q, v)[1]
         except EvaluationError:
             return v + change
 
