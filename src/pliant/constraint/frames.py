@@ -54,7 +54,8 @@ class Frames(Repeated):
     holds: Literal["coincide", "as at start"] = "coincide"
     """Meaning of zero: the frames coincide, or have the relative pose of the initial state."""
     position: Signals | None = None
-    """Prescribed value of the components in time, one for all or a list [m or rad]; default: zero. It must not jump."""
+    """Prescribed value of the components in time, one for all or a list [m or rad]; default: zero. It must not jump, and
+    rotations stay below 180 deg; for further turns prescribe the angle of a revolute joint (`motion`)."""
     rate: Signals | None = None
     """Prescribed rate instead of the value, one for all or a list [m/s or rad/s]; the components start from the initial state."""
     acceleration: Signals | None = None

@@ -17,6 +17,7 @@ from pliant.language.message_text import describe, renamed_hint
 from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
 from pliant.solve.blas_threads import on_one_blas_thread
+from pliant.solve.half_turns import opposite_frames
 from pliant.solve.law_ranges import refuse_outside_laws
 from pliant.solve.loop_closure import SILENT_BELOW, AssemblyError, LoopClosure, changes, coordinate_sizes
 
@@ -127,6 +128,7 @@ def assemble(
     sizes = coordinate_sizes(eqs, bound, new_q)
     messages = changes(eqs, start, State(new_q, new_v, t), given, before, sizes)
     messages += _switched_off(eqs, independent, t, new_q, new_v)
+    messages += opposite_frames(eqs, independent, new_q)
     return AssembledState(independent, new_q, new_v, tuple(messages), before)
 
 

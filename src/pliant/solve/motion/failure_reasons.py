@@ -8,6 +8,7 @@ from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
 from pliant.equations.layout import RuntimeStatus
 from pliant.equations.time_loop import TimeLoop
+from pliant.solve.half_turns import prescribed_half_turn
 from pliant.solve.law_ranges import law_range_notes
 from pliant.solve.motion.integrator import Method
 from pliant.solve.motion.progress_monitor import fastest
@@ -39,6 +40,12 @@ def failure_reason(
     q = np.array(run.q)
     notes = law_range_notes(eqs.model, bound, [bound.node_poses(q)])
     beyond = "".join(f" There, {note}." for note in notes)
+    turned = prescribed_half_turn(eqs, bound, q) if status in MECHANICAL else ""
+    if turned:
+        return (
+            f"the constraint '{turned}' has turned its frames by 180 deg against each other {at}, the limit of rotations that a "
+            "constraint prescribes. For further turns let a revolute joint turn the frame, and prescribe its angle (`motion`)."
+        )
     dependent = dependent_constraints(eqs, bound, start, (run.t, q)) if status in MECHANICAL else []
     if dependent:
         what = f"constraint{'' if len(dependent) == 1 else 's'} {', '.join(dependent)}"
