@@ -15,6 +15,7 @@ from pliant.language.message_text import describe
 from pliant.language.syntax import ExpressionError, Node, parse, symbols
 from pliant.language.value_checks import wrong_dimension
 from pliant.model.model import SI_HINT, Model
+from pliant.model.pulses import pulse_times
 from pliant.model.signals import switch_states, switch_times
 from pliant.model.switching import located
 from pliant.model.time_series import TimeSeries, interpolated, sampled
@@ -138,6 +139,16 @@ def _text(
     if states and span is not None:
         state = ca.Function("states", [t], [ca.densify(ca.vertcat(*states))])
         jumps = located(lambda times: np.asarray(state(times[None])), jumps[np.isfinite(jumps)], *span)
+    if span is not None and span[1] > span[0]:
+        rate = ca.jtimes(expression, t, ca.SX(1))
+        motion = ca.Function("motion", [t], [expression, rate, ca.jtimes(rate, t, ca.SX(1))])
+        none = np.zeros(0)
+        peaks = pulse_times(
+            lambda times: np.asarray(function(times[None])),
+            lambda times: tuple(np.asarray(ca.densify(x)) for x in motion(times[None])),  # type: ignore[return-value]
+            *span, none, jumps[np.isfinite(jumps)],
+        )  # fmt: skip
+        jumps = np.union1d(jumps, peaks)
     return _over_span(lambda time: float(function(time)), name, span, jumps.tolist())
 
 
