@@ -106,6 +106,7 @@ RUN_HEAD = (
         "double *",
         "moved lost pulse",
     ),  # speed and spin per node: largest ones, those of vibrations lost, their angular frequency
+    ("double *", "deepest"),  # largest depth of contacts of each shape
     ("int", "n_stop next_stop n_sample next_sample"),
     ("int", "where"),  # index in v of the first number that is not finite
     ("long", "steps rejected newton"),

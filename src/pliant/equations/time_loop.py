@@ -270,6 +270,11 @@ class TimeLoop:
         return int(self._head.brief)
 
     @property
+    def deepest_contacts(self) -> np.ndarray:
+        """Largest depth of contacts of each shape [m]."""
+        return array_at(self._head.deepest, len(self._contacts.shapes)).copy()
+
+    @property
     def lost_vibrations(self) -> np.ndarray:
         """Speed [m/s] and spin [rad/s] of every node, n x 2 x 3: the largest one of the run, that of vibrations which were erased
         by steps that are too long for them, and the angular frequency of these [rad/s]."""

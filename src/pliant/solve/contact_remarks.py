@@ -7,10 +7,13 @@ import numpy as np
 from pliant.contact.law import LawNumbers
 from pliant.equations.binding import Binding
 from pliant.equations.contacts import Contacts
+from pliant.model.contact_shapes import ContactShape
 from pliant.solve.saddle import balancing_multipliers
 
 USED = 1e-6
 """Friction below this fraction of the normal forces is treated as zero."""
+SHOWN = 3
+"""Number of parts that a remark names."""
 NEEDED = 1e-3
 """An equilibrium depends on friction if more than this fraction of its forces is unbalanced without it."""
 
@@ -59,6 +62,40 @@ def sliding_words(contacts: Contacts | None) -> str:
     parts = [f"{first} on {second} ('{name}', {force:.3g} N)" for (name, (first, second)), force in sums.items()]
     more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""
     return f"friction does not hold it: {', '.join(parts[:3])}{more} keep{'s' if len(parts) == 1 else ''} sliding"
+
+
+def depth_remarks(bound: Binding, deepest: np.ndarray) -> list[str]:
+    """A remark if surfaces have entered each other by more than the thickness of one of them: their contact is too soft.
+
+    deepest: largest depth of contacts of each shape [m].
+    """
+    worst: dict[str, tuple[float, float]] = {}
+    for shape, depth in zip(bound.system.contacts.shapes, deepest, strict=True):
+        thickness = _thickness(bound, shape)
+        if depth > thickness > 0 and depth / thickness > np.divide(*worst.get(shape.name, (0.0, 1.0))):
+            worst[shape.name] = (float(depth), thickness)
+    parts = [f"'{name}' by {depth:.2g} m (it is {thick:.2g} m thick)" for name, (depth, thick) in worst.items()]
+    more = f" and {len(parts) - SHOWN} more" if len(parts) > SHOWN else ""
+    if not parts:
+        return []
+    return [
+        f"surfaces enter {', '.join(parts[:SHOWN])}{more}: the contact is too soft for this motion, and may let parts pass "
+        "through each other; use a higher stiffness of the contact, or lower speeds and forces"
+    ]
+
+
+def _thickness(bound: Binding, shape: ContactShape) -> float:
+    """Smallest extent of a rigid shape [m]: its radius, or the smallest side of the box around a solid. Infinite for half spaces,
+    and for rods and fabrics, which yield themselves."""
+    if shape.form == "plane" or shape.node < 0:
+        return np.inf
+    vertices = np.array([bound.constants[x.constants : x.constants + 4] for x in shape.vertices])
+    radius = float(vertices[:, 3].min())
+    if shape.form != "faces":
+        return radius if radius > 0 else np.inf
+    if not shape.closed:
+        return np.inf
+    return float(np.ptp(vertices[:, :3], axis=0).min()) + 2 * radius
 
 
 def linear_remarks(contacts: Contacts | None) -> list[str]:

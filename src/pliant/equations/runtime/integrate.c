@@ -91,6 +91,7 @@ static void place(pl_run *r, pl_memory *m) {
   x->vibration.W = pl_doubles(m, 6 * T->n_node);
   x->vibration.step = pl_doubles(m, 2 * T->n_node), x->vibration.recent = pl_doubles(m, 2 * T->n_node);
   x->vibration.rate = pl_doubles(m, 2 * T->n_node);
+  r->deepest = pl_doubles(m, T->n_shape);
   place_method(r, m);
 }
 

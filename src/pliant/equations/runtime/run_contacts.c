@@ -129,11 +129,22 @@ static int passed_over(const pl_run *r) {
   return count;
 }
 
+/* The largest depth of contacts of each shape so far. */
+static void note_depths(pl_run *r) {
+  const pl_contacts *c = r->w->contacts;
+  for (int i = 0; i < c->n; ++i) {
+    const pl_touch *t = c->touch + i;
+    const int first = r->w->T->vertex_shape[t->vertex[0]], second = r->w->T->vertex_shape[t->vertex[t->first_count]];
+    r->deepest[first] = fmax(r->deepest[first], -t->gap), r->deepest[second] = fmax(r->deepest[second], -t->gap);
+  }
+}
+
 int pl_run_commit_contacts(pl_run *r, double t) {
   pl_work *w = r->w;
   if (!w->contacts) return PL_OK;
   if (!(r->evaluated == t)) pl_evaluate(w, t, r->q1, r->v1);
   r->brief += passed_over(r);
+  note_depths(r);
   const int status = pl_contact_remember(w, r->contact[1]);
   pl_contact_memory *before = r->contact[0];
   r->contact[0] = r->contact[1], r->contact[1] = before;

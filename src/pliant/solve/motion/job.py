@@ -19,6 +19,7 @@ from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import is_number
 from pliant.language.deadline import time_is_up
 from pliant.model.time_series import TimeSeries
+from pliant.solve.contact_remarks import depth_remarks
 from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates
 from pliant.solve.motion.events import EventMonitor
 from pliant.solve.motion.failure_reasons import failure_reason
@@ -261,6 +262,7 @@ class Job:
         cure = "a smaller step" if self.method.fixed else "a smaller rtol"
         if run.brief_impacts:
             found = [*found, _brief(run.brief_impacts, cure)]
+        found = [*found, *depth_remarks(self.bound, run.deepest_contacts)]
         finer = (
             "a smaller step"
             if self.method.fixed
