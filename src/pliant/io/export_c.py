@@ -61,6 +61,14 @@ STATUSES = (
 """Return values of exported functions."""
 
 
+UNLOCATED = (
+    "the model has conditions on t that are not linear in t, as `sin(t) > 0`: exported code does not locate the times at which "
+    "they change, and reads them at the times of its steps only. Jumps then act up to a step too early or too late; conditions as "
+    "`t < 2 s` are exact."
+)
+"""Remark on models whose switching times `simulate` locates, but exported code does not."""
+
+
 def export_c(
     model: Model,
     folder: str | os.PathLike[str],
@@ -92,6 +100,8 @@ def export_c(
     trial = tried(model, method, step)
     if not trial.sound:
         warnings.warn(trial.remark, stacklevel=2)
+    if model.has_located_switches:
+        warnings.warn(UNLOCATED, stacklevel=2)
     return write_files(target, c_files(model, method=method, step=step, beside=beside, trial=trial.remark))
 
 
@@ -136,7 +146,7 @@ def c_files(
         "method": method,
         "method_number": str(METHODS[method].code),
         "step": f"{step:g}",
-        "trial": "\n".join(wrap(trial, 100)),
+        "trial": "\n".join([*wrap(trial, 100), *(wrap(UNLOCATED, 100) if model.has_located_switches else [])]),
         "library_sources": "".join(f"  {file}\n" for file in library).rstrip(),
         "sources": " ".join(["main.c", *library]),
         "positions": str(system.q_size),

@@ -33,7 +33,7 @@ from pliant.equations.libraries import compile_mode
 from pliant.equations.outputs import output_units
 from pliant.io import c_text
 from pliant.io.c_text import TEMPLATES, ExportError, filled
-from pliant.io.export_c import RUNTIME, assembled_start, c_files, exported_output_parts
+from pliant.io.export_c import RUNTIME, UNLOCATED, assembled_start, c_files, exported_output_parts
 from pliant.language.dimension import BASE_UNITS
 from pliant.language.files import write_whole
 from pliant.language.units import parse_unit
@@ -98,6 +98,8 @@ def export_fmu(
         raise ExportError(f"cannot determine the format of {str(target)!r}", "end it in .fmu")
     if target.is_dir():
         raise ExportError(f"{target} is a folder", "give the name of a file")
+    if model.has_located_switches:
+        warnings.warn(UNLOCATED, stacklevel=2)
     sources, token = _sources(model, version, method, step)
     contents = {f"sources/{name}": text.encode() for name, text in sources.items()}
     try:

@@ -226,7 +226,7 @@ class Model:
         """Times at which inputs or signals may jump [s], at these values of the parameters; those of conditions that are not linear
         in t are located between `begin` and `end`."""
         linear = np.asarray(self.switches(parameters), dtype=float).ravel() if self._has_switches else np.zeros(0)
-        if not self._has_states:
+        if not self.has_located_switches:
             return linear
         found = located(lambda t: np.asarray(self.states(t[None], parameters)), linear[np.isfinite(linear)], begin, end)
         return np.concatenate([linear, found])
@@ -236,7 +236,8 @@ class Model:
         return bool(self.switches.numel_out(0))
 
     @cached_property
-    def _has_states(self) -> bool:
+    def has_located_switches(self) -> bool:
+        """Whether expressions have conditions that are not linear in t, whose switching times have to be located."""
         return bool(self.states.numel_out(0))
 
     def environment_with(self, values: Mapping[str, float]) -> Environment:
