@@ -141,13 +141,14 @@ def _text(
         jumps = located(lambda times: np.asarray(state(times[None])), jumps[np.isfinite(jumps)], *span)
     if span is not None and span[1] > span[0]:
         rate = ca.jtimes(expression, t, ca.SX(1))
-        motion = ca.Function("motion", [t], [expression, rate, ca.jtimes(rate, t, ca.SX(1))])
-        none = np.zeros(0)
-        peaks = pulse_times(
-            lambda times: np.asarray(function(times[None])),
-            lambda times: tuple(np.asarray(ca.densify(x)) for x in motion(times[None])),  # type: ignore[return-value]
-            *span, none, jumps[np.isfinite(jumps)],
-        )  # fmt: skip
+        motion = ca.Function("motion", [t], [ca.densify(x) for x in (expression, rate, ca.jtimes(rate, t, ca.SX(1)))])
+
+        def moving(times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            value, rates, accelerations = (np.asarray(x) for x in motion(times[None]))
+            return value, rates, accelerations
+
+        known = jumps[np.isfinite(jumps)]
+        peaks = pulse_times(lambda times: moving(times)[0], moving, *span, np.zeros(0), known)
         jumps = np.union1d(jumps, peaks)
     return _over_span(lambda time: float(function(time)), name, span, jumps.tolist())
 
