@@ -60,7 +60,7 @@ int pl_run_whole(const pl_tables *T, const pl_binding *bound, pl_run_head *asked
     const pl_run_head own = *head;
     *head = *asked;
     head->q = own.q, head->v = own.v, head->a = own.a, head->multipliers = own.multipliers, head->work = own.work;
-    head->pause = own.pause;
+    head->moved = own.moved, head->lost = own.lost, head->pulse = own.pulse, head->deepest = own.deepest, head->pause = own.pause;
     memcpy(head->q, asked->q, T->nq * sizeof(double)), memcpy(head->v, asked->v, T->nv * sizeof(double));
     status = pl_run_start(r);
     if (!status) status = pl_run_advance(r, most_steps);
