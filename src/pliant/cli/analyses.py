@@ -8,6 +8,7 @@ import typer
 
 from pliant.cli.command_output import (
     answering,
+    check_json_file,
     equilibrium_json,
     modes_json,
     print_equilibrium,
@@ -66,6 +67,7 @@ def equilibrium(
     json: Json = False,
 ) -> int:
     """Find an equilibrium and its stability."""
+    check_json_file(out)
     check_report(report)
     if starts == 1 and seed is not None:
         raise CommandError("--seed applies to random starts only", "add --starts 20")
@@ -85,7 +87,7 @@ def equilibrium(
     answer = {"model": model, "status": best.status, "message": best.message, **equilibrium_json(best)}
     if others:
         answer["others"] = [equilibrium_json(other) for other in others]
-    write_json(out, answer)
+    write_json(out, answer, failed=best.status != Status.CONVERGED)
     failed = save_report(report, eqs, [best, *others])
     if json:
         print_json(answer)
@@ -121,6 +123,7 @@ def modes(
     json: Json = False,
 ) -> int:
     """Compute eigenvalues, frequencies, damping ratios and mode shapes."""
+    check_json_file(out)
     check_report(report)
     eqs = derive(load_model(model, choices))
     options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
@@ -146,6 +149,7 @@ def linearize(
     json: Json = False,
 ) -> int:
     """Compute A, B, C, D about a state, in independent coordinates."""
+    check_json_file(out)
     check_report(report)
     eqs = derive(load_model(model, choices))
     options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}

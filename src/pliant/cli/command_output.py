@@ -25,7 +25,7 @@ from pliant.language.column_headings import heading
 from pliant.language.files import write_whole
 from pliant.solve.coordinate_rows import coordinate_rows
 from pliant.solve.independent_coordinates import PartitionError
-from pliant.solve.netcdf_files import ResultFileError
+from pliant.solve.netcdf_files import ResultFileError, partial_path
 from pliant.solve.result import LabelledResult, kept_at
 from pliant.solve.state import AssemblyError
 from pliant.solve.status import AnalysisFailed
@@ -321,10 +321,17 @@ def _motion_columns(result: Any, rows: Sequence[int]) -> tuple[list[NumberColumn
     return [column("t", "s", result.time[rows], ".4g")], outputs, coordinates, last
 
 
-def write_json(path: str | None, answer: Any) -> None:
-    """Write results to a file atomically."""
+def check_json_file(file: str | None) -> None:
+    """Reject file names that do not end in .json before anything is computed."""
+    if file is not None and not file.endswith(".json"):
+        raise CommandError(f"cannot determine the format of '{file}'", "end it in .json")
+
+
+def write_json(path: str | None, answer: Any, *, failed: bool = False) -> None:
+    """Write results to a file atomically; those of a failed analysis to `NAME.partial.json`."""
     if path is None:
         return
+    whole, path = path, str(partial_path(path)) if failed else path
     buffer = io.StringIO()
     with contextlib.redirect_stdout(buffer):
         print_json(answer)
@@ -332,7 +339,12 @@ def write_json(path: str | None, answer: Any) -> None:
         write_whole(Path(path), buffer.getvalue().encode())
     except OSError as reason:
         raise CommandError(f"cannot write {path}: {reason.strerror}") from None
+    if failed:
+        say(f"saved to {path}, because the analysis failed; {whole} was not modified")
+        return
     say(f"saved to {path}")
+    with contextlib.suppress(OSError):
+        partial_path(path).unlink(missing_ok=True)
 
 
 def say_warnings(controllers: Sequence[object]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import functools
 import inspect
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -141,6 +142,7 @@ def with_timeout(command: Any) -> Any:
     def call(timeout: float | None = None, **given: Any) -> Any:
         if timeout is not None and not (math.isfinite(timeout) and timeout > 0):
             raise CommandError(f"--timeout must be a number of seconds above zero, not {timeout:g}")
+        check_not_input(given)
         seconds = limits().time if timeout is None else timeout
         with time_limit(seconds) as deadline, alarm_after(deadline):
             try:
@@ -169,6 +171,41 @@ def with_timeout(command: Any) -> Any:
 def _hints(command: Any) -> list[Any]:
     hints = get_type_hints(command, include_extras=True)
     return [hints[name] for name in inspect.signature(command).parameters]
+
+
+READ = ("model", "file", "result", "start", "against", "rests", "inputs")
+WRITTEN = ("out", "report", "plot", "mesh", "gltf", "fmu", "mjcf", "urdf")
+"""Parameters of commands whose values may be names of files that they read, and of files that they write."""
+
+
+def check_not_input(given: Mapping[str, Any]) -> None:
+    """Reject a file to write that the command also reads, before it is replaced."""
+    words = [word for name in READ for word in _words(given.get(name))]
+    # a model is MODEL@VARIANT, an input is NAME=FILE
+    read = {part for word in words for part in (word, word.rpartition("@")[0], word.partition("=")[2]) if part}
+    for name in WRITTEN:
+        for file in _words(given.get(name)):
+            if any(_is_same(file, other) for other in read):
+                raise CommandError(
+                    f"{file} is read by the same command and would be lost", "choose another file to write"
+                )
+
+
+def _words(value: Any) -> list[str]:
+    return (
+        [value]
+        if isinstance(value, str)
+        else [x for x in value if isinstance(x, str)]
+        if isinstance(value, list)
+        else []
+    )
+
+
+def _is_same(file: str, other: str) -> bool:
+    try:
+        return os.path.isfile(other) and os.path.samefile(file, other)
+    except (OSError, ValueError):  # one of them does not exist, or cannot be the name of a file
+        return False
 
 
 INTERNAL, FAULT, TIMED_OUT, INTERRUPTED = 1, 2, 124, 130

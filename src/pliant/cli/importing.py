@@ -22,6 +22,8 @@ def import_(
     Without --out the model is printed. Parts of the file that are not in the model are listed with their lines. Analyses also
     accept such files directly.
     """
+    if out is not None and not out.endswith((".yaml", ".yml")):
+        raise CommandError(f"cannot determine the format of '{out}'", "end it in .yaml")
     found = import_robot(file, folders=folder or ())
     if out is not None:
         try:

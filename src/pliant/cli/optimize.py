@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pliant.cli.command_output import answering, write_json
+from pliant.cli.command_output import answering, check_json_file, write_json
 from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions, console, print_json
 from pliant.cli.model_argument import load_model, with_inputs
 from pliant.cli.progress import SearchLine
@@ -50,6 +50,7 @@ def optimize(
     json: Json = False,
 ) -> int:
     """Find the values of parameters and inputs that minimize an expression of outputs."""
+    check_json_file(out)
     check_report(report)
     ranges = dict(_range(text) for text in vary)
     if analysis == "simulate" and until is None:
@@ -72,7 +73,7 @@ def optimize(
     except ModuleNotFoundError as reason:
         raise CommandError(str(reason)) from None
     answer = {"model": model, **_as_data(found)}
-    write_json(out, answer)
+    write_json(out, answer, failed=found.status == Status.FAILED)
     failed = 0
     if report is not None:
         analyse: Any = simulate if analysis == "simulate" else equilibrium

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from pliant.cli.command_output import answering, check_picture, drawing, write_json
+from pliant.cli.command_output import answering, check_json_file, check_picture, drawing, write_json
 from pliant.cli.common import (
     CommandError,
     Folder,
@@ -98,6 +98,7 @@ def compare(
 ) -> int:
     """Compare a model, or several rod models, with a recording or with each other: accuracy and cost."""
     check_picture(plot)
+    check_json_file(out)
     check_report(report)
     if against is None and columns is not None:
         raise CommandError("--columns applies to recordings only", "give one with --against FILE")
@@ -254,6 +255,7 @@ def fit(
     """Identify physical parameters from recordings."""
     if not against and not rests:
         raise CommandError("there is nothing to fit to", "give a recording with --against FILE")
+    check_json_file(out)
     check_report(report)
     if hold_out not in (None, "even", "odd"):
         raise CommandError(f"unknown cycles '{hold_out}'", "write --hold-out even or --hold-out odd")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pliant.language.faults import Fault, SpecError
@@ -15,10 +16,17 @@ def read_full(text: str, file: str, builder: Builder) -> None:
     """Pass a text to a builder, event by event; raises SpecError with the location of the error."""
     from ruamel.yaml import YAML  # most texts do not need it, and importing it takes longer than reading them
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
+    from ruamel.yaml.reader import ReaderError
 
     try:
-        for event in YAML(typ="safe", pure=True).parse(text):
+        events = YAML(typ="safe", pure=True).parse(text)
+        while (event := _next(events)) is not None:
             _take(event, builder)
+    except ReaderError as error:
+        code = error.character if isinstance(error.character, int) else ord(error.character)
+        line = text.count("\n", 0, error.position) + 1
+        fault = Fault(f"not valid YAML: the character U+{code:04X} is not allowed", "remove it", file=file, line=line)
+        raise SpecError([fault]) from None
     except MarkedYAMLError as error:
         problem = str(error.problem or error.context)
         # A quote or bracket that is never closed is reported where it begins, not at the end of the file.
@@ -31,7 +39,17 @@ def read_full(text: str, file: str, builder: Builder) -> None:
             hint = "indent with spaces, not tabs"
         raise SpecError([Fault(message, hint, file=file, line=line)]) from None
     except YAMLError as error:
-        raise SpecError([Fault(f"not valid YAML: {describe(str(error))}", file=file)]) from None
+        raise SpecError([Fault(f"not valid YAML: {error}", file=file)]) from None
+
+
+def _next(events: Iterator[Any]) -> Any:
+    """The next event, or None. Versions other than 1.1 and 1.2 and long numbers are not errors of YAML to ruamel.yaml."""
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return next(events, None)
+    except (AssertionError, ValueError):
+        raise YAMLError("a version in a line with %YAML is unknown; remove the line") from None
 
 
 def _take(event: Any, builder: Builder) -> None:
