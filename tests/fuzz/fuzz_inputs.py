@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import io
+import json
 import random
 import re
 import struct
@@ -136,7 +138,7 @@ def drawings() -> list[tuple[str, bytes]]:
     found = [(".dxf", _dxf()), (".obj", _obj()), (".stl", _stl_text()), (".stl", _stl_binary())]
     found += [(".ply", _ply(order)) for order in ("ascii", "binary_little_endian", "binary_big_endian")]
     found += [(".iges", _sleeve_lines())] * 2
-    return found + _volumes()
+    return found + _volumes() + _scenes()
 
 
 _DXF_SPLINE = "0\nSPLINE\n100\nAcDbEntity\n8\n0\n100\nAcDbSpline\n70\n8\n71\n2\n72\n6\n73\n3\n" + "".join(
@@ -202,6 +204,20 @@ def _sleeve_lines() -> bytes:
     return (MODEL_FOLDER / "sleeve.iges").read_bytes()
 
 
+def _scenes() -> list[tuple[str, bytes]]:
+    """glTF in one file, with its data in it."""
+    import trimesh
+
+    solid = trimesh.Trimesh([*SQUARE[:3], (0, 0, 1)], [(0, 2, 1), (0, 1, 3)], process=False)
+    whole = trimesh.Scene(solid).export(file_type="glb")
+    length = int.from_bytes(whole[12:16], "little")
+    tree = json.loads(whole[20 : 20 + length])
+    tree["buffers"][0]["uri"] = (
+        "data:application/octet-stream;base64," + base64.b64encode(whole[28 + length :]).decode()
+    )
+    return [(".glb", whole), (".gltf", json.dumps(tree, indent=1).encode())]
+
+
 def _volumes() -> list[tuple[str, bytes]]:
     """What meshio writes."""
     import meshio
@@ -214,6 +230,8 @@ def _volumes() -> list[tuple[str, bytes]]:
             (".inp", {}),
             (".mesh", {}),
             (".msh", {"file_format": "gmsh22"}),
+            (".xdmf", {"data_format": "XML"}),
+            (".med", {}),
         ):
             path = Path(folder) / f"a{suffix}"
             meshio.write(path, meshio.Mesh(*TETRAHEDRA), **options)

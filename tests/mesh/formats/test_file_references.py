@@ -69,3 +69,28 @@ def test_med_with_links_to_other_files(tmp_path: Path) -> None:
         group["again"] = file["/"]  # a circle is no reason to go on for ever
         file.create_dataset("y", (3,), "f8", external=[(str(tmp_path / "raw"), 0, 24)])
     assert refused(tmp_path / "b.med") == "b.med has its data in another file"
+
+
+def test_med_with_virtual_data_of_other_files(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["secret"] = [1.0, 2.0, 3.0]
+    with h5py.File(tmp_path / "a.med", "w") as file:
+        layout = h5py.VirtualLayout((3,), "f8")
+        layout[:] = h5py.VirtualSource(str(tmp_path / "other.h5"), "secret", (3,))
+        file.create_virtual_dataset("x", layout)
+    assert refused(tmp_path / "a.med") == "a.med has its data in another file"
+
+
+def test_data_much_larger_than_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLIANT_LIMITS", "drawing=1MB")
+    with h5py.File(tmp_path / "a.med", "w") as file:
+        file.create_dataset("x", (10**7,), "f8", chunks=(10**5,))  # none of them is stored
+    assert refused(tmp_path / "a.med") == "a.med is too large when unpacked"
+    zeros = np.zeros((10**6, 3))
+    zeros[0, 0] = 1.0
+    for compression in ("zlib", "lzma"):
+        meshio.vtu.write(tmp_path / "a.vtu", meshio.Mesh(zeros, TRIANGLE.cells), compression=compression)
+        assert (tmp_path / "a.vtu").stat().st_size < 1e6
+        assert refused(tmp_path / "a.vtu") == "a.vtu is too large when unpacked"
+    TRIANGLE.write(tmp_path / "a.vtu")
+    assert len(read_mesh(tmp_path / "a.vtu").edges) == 3

@@ -119,3 +119,50 @@ def test_hostile_files_are_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(MeshProblem, match=said):
         read_mesh(tmp_path / name)
     assert time.process_time() - began < 5
+
+
+def crowded(repeats: int) -> dict[str, bytes]:
+    """Files whose nodes show one geometry of a thousand triangles again and again."""
+    count, node = "3000", '<node><instance_geometry url="#g"/></node>'
+    indices = " ".join(["0 2 1"] * 1000)
+    dae = DAE.replace("0 2 1 0 1 3 0 3 2 1 2 3", indices).replace("</visual_scene>", f"{node * repeats}</visual_scene>")
+    tree = {
+        "asset": {"version": "2.0"}, "buffers": [{"uri": "points.bin", "byteLength": 12 * int(count)}],
+        "bufferViews": [{"buffer": 0, "byteLength": 12 * int(count)}],
+        "accessors": [{"bufferView": 0, "count": int(count), "type": "VEC3", "componentType": 5126}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+        "nodes": [{"mesh": 0}] * repeats, "scenes": [{"nodes": list(range(repeats))}],
+    }  # fmt: skip
+    return {"a.dae": dae.encode(), "a.gltf": json.dumps(tree).encode()}
+
+
+@pytest.mark.parametrize("name", ["a.dae", "a.gltf"])
+def test_copies_of_a_geometry_are_counted_before_they_are_made(name: str, tmp_path: Path) -> None:
+    if name == "a.dae":
+        pytest.importorskip("collada")
+    (tmp_path / "points.bin").write_bytes(np.random.default_rng(0).random((3000, 3)).astype("<f4").tobytes())
+    (tmp_path / name).write_bytes(crowded(3)[name])
+    assert len(read_mesh(tmp_path / name).edges) > 2
+    (tmp_path / name).write_bytes(crowded(20_000)[name])
+    began = time.process_time()
+    with pytest.raises(MeshProblem, match="is too large"):
+        read_mesh(tmp_path / name)
+    assert time.process_time() - began < 5
+
+
+def test_gltf_reads_no_textures_and_limited_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    image = pytest.importorskip("PIL.Image")
+    monkeypatch.setattr(image, "open", lambda *given: pytest.fail("a texture was opened"))
+    (tmp_path / "points.bin").write_bytes(np.random.default_rng(0).random((3000, 3)).astype("<f4").tobytes())
+    tree = json.loads(crowded(1)["a.gltf"])
+    textured = {
+        "images": [{"uri": "points.bin"}], "textures": [{"source": 0}],
+        "materials": [{"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}],
+    }  # fmt: skip
+    tree["meshes"][0]["primitives"][0]["material"] = 0
+    (tmp_path / "a.gltf").write_text(json.dumps({**tree, **textured}))
+    read_mesh(tmp_path / "a.gltf")
+    (tmp_path / "a.gltf").write_text(json.dumps({**tree, "buffers": tree["buffers"] * 40}))
+    monkeypatch.setenv("PLIANT_LIMITS", "drawing=1MB")
+    with pytest.raises(MeshProblem, match="too much data in other files"):
+        read_mesh(tmp_path / "a.gltf")

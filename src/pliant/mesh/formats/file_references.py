@@ -1,4 +1,5 @@
-"""Mesh files that refer to other files: they are rejected, because a model may read files of declared folders only."""
+"""Mesh files that refer to other files, which are rejected because a model may read files of declared folders only, and those whose
+data are much larger than the file."""
 
 from __future__ import annotations
 
@@ -6,7 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+from pliant.language.limits import limits
 from pliant.mesh.formats.wireframe import MeshProblem
+
+GROWTH = 4
+"""Maximum size of unpacked data, relative to the maximum size of a file."""
 
 _DECLARATION = re.compile(rb"<!\s*(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 """XML constructs that could change the meaning of the text, or make it grow without limit."""
@@ -31,12 +36,14 @@ def refuse_other_files(path: Path, what: str) -> None:
 
 
 def _refuse_links(path: Path, what: str) -> None:
-    """The same for an HDF5 file: links to other files, and data that are stored in them."""
+    """The same for an HDF5 file: links to other files, data that are stored in them, and data that exist in its header only."""
     import h5py
 
     seen: set[int] = set()
+    left = GROWTH * limits().drawing
 
     def look(group: Any) -> None:
+        nonlocal left
         place = h5py.h5o.get_info(group.id).addr
         if place in seen:  # groups may contain each other
             return
@@ -50,13 +57,17 @@ def _refuse_links(path: Path, what: str) -> None:
             entry = group[name]
             if isinstance(entry, h5py.Group):
                 look(entry)
-            elif isinstance(entry, h5py.Dataset) and entry.external:
-                raise MeshProblem(f"{what} has its data in another file", "export it with the data in it")
+            elif isinstance(entry, h5py.Dataset):
+                if entry.external or entry.is_virtual:
+                    raise MeshProblem(f"{what} has its data in another file", "export it with the data in it")
+                left -= entry.nbytes
+                if left < 0:
+                    raise MeshProblem(f"{what} is too large when unpacked", "use a coarser mesh")
 
     try:
         with h5py.File(path, "r") as file:
             look(file)
-    except (OSError, RuntimeError, KeyError, RecursionError) as error:
-        raise MeshProblem(
-            f"{what} is broken, or does not have the format of its suffix: {str(error)[:100]}", "export it again"
-        ) from None
+    except MeshProblem:
+        raise
+    except Exception:  # any exception of HDF5 on a damaged file, in its own words
+        raise MeshProblem(f"{what} is broken, or does not have the format of its suffix", "export it again") from None

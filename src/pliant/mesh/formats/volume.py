@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import io
+import threading
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pliant.language.limits import limits
 from pliant.language.message_text import printable
-from pliant.mesh.formats.file_references import refuse_other_files
+from pliant.mesh.formats.file_references import GROWTH, refuse_other_files
 from pliant.mesh.formats.wireframe import Drawing, MeshProblem, sides
 
 EDGES = {
@@ -33,12 +35,15 @@ def read_volume(path: Path, what: str) -> Drawing:
     except ImportError:
         raise MeshProblem(f"reading {what} needs the package meshio", "install pliant[mesh]") from None
     refuse_other_files(path, what)
+    _bound_unpacking()
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             mesh = meshio.read(path)
         points = np.asarray(mesh.points, dtype=float)
         blocks = [(block.type, np.asarray(block.data, dtype=int)) for block in mesh.cells]
         labels = _labels(mesh, [cells for _, cells in blocks], len(points))
+    except MeshProblem as problem:
+        raise MeshProblem(f"{what} {problem}", problem.hint) from None
     except (Exception, SystemExit) as error:  # the reader may raise any exception on a broken file
         # its own messages are helpful, those of Python and NumPy are not
         why = f": {printable(str(error)[:100])}" if isinstance(error, meshio.ReadError) and str(error) else ""
@@ -64,6 +69,41 @@ def read_volume(path: Path, what: str) -> Drawing:
     if len(found) and not (found.min() >= 0 and found.max() < len(points)):
         raise MeshProblem(f"{what} has cells with corners that it does not have")
     return _corners(Drawing(points, found, ignored=ignored, labels=labels), blocks)
+
+
+class _Unpacking(threading.local):
+    """Bytes that may still be unpacked from the file that a thread reads."""
+
+    left = 0.0
+
+
+_unpacking = _Unpacking()
+
+
+def _bound_unpacking() -> None:
+    """Limit what meshio unpacks from the next file: a small one may contain gigabytes of zeros."""
+    from meshio.vtu import _vtu
+
+    _unpacking.left = GROWTH * limits().drawing
+    if not isinstance(_vtu.zlib, _Unpacker):
+        _vtu.zlib = _Unpacker(_vtu.zlib, "decompressobj")
+        _vtu.lzma = None if _vtu.lzma is None else _Unpacker(_vtu.lzma, "LZMADecompressor")
+
+
+class _Unpacker:
+    """zlib or lzma with a limit, for meshio."""
+
+    def __init__(self, module: Any, reader: str) -> None:
+        self.compress, self._new = module.compress, getattr(module, reader)
+
+    def decompress(self, data: bytes) -> bytes:
+        """The content of a block."""
+        reader = self._new()
+        found: bytes = reader.decompress(data, int(_unpacking.left) + 1)
+        _unpacking.left -= len(found)
+        if _unpacking.left < 0:
+            raise MeshProblem("is too large when unpacked", "use a coarser mesh")
+        return found
 
 
 def _corners(drawing: Drawing, blocks: list[tuple[str, np.ndarray]]) -> Drawing:
