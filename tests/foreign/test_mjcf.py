@@ -352,6 +352,17 @@ def test_sensors_are_outputs(tmp_path: Path) -> None:
         assert run[name].values[0] == pytest.approx(np.squeeze(data.sensor(name).data), abs=1e-12), name
 
 
+def test_a_picture_of_too_many_heights_is_not_unpacked(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    text = """<mujoco><asset><hfield name="h" file="h.png" size="1 1 1 1"/></asset>
+      <worldbody><geom name="ground" type="hfield" hfield="h"/><body><freejoint/><geom size="1"/></body></worldbody></mujoco>"""
+    for pixels, is_read in ((20, True), (5000, False)):
+        image.new("L", (pixels, pixels), 10).save(tmp_path / "h.png")
+        found = pliant.import_robot(written(tmp_path, text))
+        assert ("ground" in found.robot.surfaces) == is_read
+        assert any("too many heights; it is not imported" in note.message for note in found.notes) != is_read
+
+
 def test_height_fields_and_ellipsoids_are_surfaces(tmp_path: Path) -> None:
     robot = pliant.load(written(tmp_path, TERRAIN))
     ground, egg = robot.surfaces["ground"], robot.surfaces["egg_geom"]

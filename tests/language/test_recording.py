@@ -161,6 +161,16 @@ def test_vectors_of_a_mat_file_are_columns(tmp_path):
         pliant.read_recording(tmp_path / "uneven.mat")
 
 
+def test_a_mat_file_that_grows_when_it_is_unpacked(tmp_path, monkeypatch):
+    content = {"t_s": np.arange(1e6), "x_mm": np.zeros(10**6)}
+    scipy.io.savemat(tmp_path / "bench.mat", content, do_compression=True)
+    assert len(pliant.read_recording(tmp_path / "bench.mat").time) == 10**6
+    monkeypatch.setenv("PLIANT_LIMITS", "recording=10MB")
+    assert (tmp_path / "bench.mat").stat().st_size < 5e6
+    with pytest.raises(RecordingError, match=r"bench\.mat is too large when unpacked; at most 10 MB"):
+        pliant.read_recording(tmp_path / "bench.mat")
+
+
 @pytest.mark.parametrize(
     ("heading", "name", "unit"),
     [

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import posixpath
 import re
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
@@ -405,8 +406,11 @@ def _read_heights(document: Document, heights: Element, given: str, found: MjcfT
         assert document.source.folder is not None
         path = document.source.folder / file
         check_file(path, "the file", "table")
+        data = path.read_bytes()
+        if suffix == ".png" and 2 * math.prod(struct.unpack(">II", data[16:24].ljust(8, b"\0"))) > limits().triangles:
+            raise FileProblem("it has too many heights", most("triangles"))
         inner = f"heights{len(found.assets)}{suffix}"
-        found.assets[inner] = path.read_bytes()
+        found.assets[inner] = data
         heights.attributes["file"] = inner
     except FileProblem as problem:
         return problem

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import math
+import struct
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,7 @@ import scipy
 from pliant.language.column_headings import heading, read_unit, si_unit, split_heading
 from pliant.language.csv_text import MISSING, number, read_csv_text, with_decimal_points
 from pliant.language.files import write_whole
+from pliant.language.limits import limits, most
 from pliant.language.source import FileProblem, check_file
 from pliant.language.units import Unit
 
@@ -66,6 +69,8 @@ def read_columns(path: Path, shown: str, *, limit: str) -> list[Column]:
         raise FileProblem(f"cannot determine the format of {shown}", f"end it in {endings()}")
     try:
         check_file(path, shown, limit)
+        if ending == ".mat":
+            _check_unpacked(path, shown, limit)
         raw = READERS[ending](path, shown)
     except OSError as error:
         raise FileProblem(f"cannot read {shown}: {error.strerror or error}") from None
@@ -184,6 +189,30 @@ def _write_parquet(columns: Mapping[str, tuple[str, np.ndarray]]) -> bytes:
 
 
 # -- MATLAB ----------------------------------------------------------------------------------------------------------------
+
+
+def _check_unpacked(path: Path, shown: str, limit: str) -> None:
+    """Raise FileProblem if the compressed variables of a file exceed the limit: a megabyte may contain gigabytes of zeros."""
+    data, left = memoryview(path.read_bytes()), float(getattr(limits(), limit))
+    order = ">" if bytes(data[126:128]) == b"MI" else "<"
+    at = MAT_HEADER
+    while at + 8 <= len(data):
+        kind, size = struct.unpack(f"{order}II", data[at : at + 8])
+        if kind == COMPRESSED:
+            reader, part = zlib.decompressobj(), bytes(data[at + 8 : at + 8 + size])
+            try:
+                while part and not reader.eof:
+                    left -= len(reader.decompress(part, PIECE))
+                    if left < 0:
+                        raise FileProblem(f"{shown} is too large when unpacked", most(limit))
+                    part = reader.unconsumed_tail
+            except zlib.error:
+                return  # a damaged file, which is reported when it is read
+        at += 8 + size
+
+
+MAT_HEADER, COMPRESSED, PIECE = 128, 15, 2**24
+"""Bytes of the header of a MAT file of version 5, type of its compressed elements, and bytes that are unpacked at a time."""
 
 
 def _read_mat(path: Path, shown: str) -> _Raw:
