@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import pliant
 from pliant.language import dimension as dim
 from pliant.language.evaluate import UNKNOWN, dimension_of, evaluate
 from pliant.language.syntax import (
@@ -206,3 +207,25 @@ def test_a_bare_number_fits_everywhere(text: str) -> None:
 def test_dimensions_that_do_not_fit(text: str) -> None:
     with pytest.raises(ExpressionError):
         dimension_of(parse(text), KNOWN)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2 m ^2", "2 m^\t3", "5 N m", "-5 N/(m*s)", "4 m²", "3 °", "5 mm^0.5 s", "3 1/s", "2 (1)", "7 N*m", "-2 m^2"],
+)
+def test_values_keep_their_meaning_in_expressions(text: str) -> None:
+    value = parse(text)
+    again = parse(to_text(Binary("*", value, value)))
+    for node in (parse(to_text(value)), again.left, again.right):
+        assert evaluate(node, {}) == evaluate(value, {})
+        assert dimension_of(node, {}) == dimension_of(value, {})
+
+
+def test_a_parameter_of_an_attached_model_with_spaces_in_its_unit() -> None:
+    part = "{pliant: 1, parameters: {a: 1 m^2}, bodies: {b: {mass: '=a*1 kg/m^2'}}, joints: {j: JOINT}}".replace(
+        "JOINT", "{type: prismatic, parent: world, child: b, axis: x}"
+    )
+    text = "pliant: 1\nmodels: {{m: {}}}\nattach: {{x: {{model: m, to: world, parameters: {{a: {}}}}}}}"
+    for written in ("2 m^2", "2 m ^2", "2 m m", "2 (m*m)"):
+        eqs = pliant.derive(pliant.load_text(text.format(part, written)))
+        assert eqs.mass_matrix([0.0])[0, 0] == pytest.approx(2.0), written

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
+from pliant.language.dimension import BASE_UNITS
 from pliant.language.message_text import describe, suggestion
 from pliant.language.names import FUNCTIONS, WORD
 from pliant.language.units import UNITS, Unit, UnitError, atom, parse_unit
@@ -110,6 +111,9 @@ _TOKEN = re.compile(
 _UNIT_NEXT = re.compile(r"\s*([A-Za-zµ]+)")
 _UNIT_POWER = re.compile(r"(?:\^|\*\*)[+-]?[0-9]+(?:\.[0-9]+)?")
 _UNIT_MORE = re.compile(r"[*/]([A-Za-zµ]+)")
+_COMPACT = re.compile(
+    rf"[-+0-9.eE]+{_UNIT_NEXT.pattern}(?:{_UNIT_POWER.pattern})?(?:{_UNIT_MORE.pattern}(?:{_UNIT_POWER.pattern})?)*"
+)
 _QUANTITY = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*(.*?)\s*", re.DOTALL)
 
 
@@ -393,9 +397,19 @@ def _digits(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
+def _with_unit(node: Number, unit: Unit) -> str:
+    """A number as it was written if an expression may contain it, otherwise in SI units. Values may have spaces and brackets in
+    their unit (`5 N m`); in an expression `2 m ^2` would be the square of 2 m."""
+    if _COMPACT.fullmatch(node.text):
+        return node.text
+    powers = {**dict(zip(BASE_UNITS, unit.dimension.exponents, strict=True)), "rad": unit.turns}
+    factors = [name if power == 1 else f"{name}^{_digits(float(power))}" for name, power in powers.items() if power]
+    return f"{_digits(node.value)} {'*'.join(factors) or 'rad^0'}"
+
+
 def _text(node: Node, binding: int) -> str:
     if isinstance(node, Number):
-        text = node.text if node.unit is not None else _digits(node.value)
+        text = _digits(node.value) if node.unit is None else _with_unit(node, node.unit)
         # A power after a unit would be read as part of the unit.
         return f"({text})" if binding > (3 if node.value < 0 else 4 if node.unit is not None else 9) else text
     if isinstance(node, Symbol):
