@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -66,6 +67,8 @@ COMMANDS = {
 """Commands in the order of the help: the module of this folder that defines the function of that name, and a summary."""
 
 
+UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Errors of the device that the output goes to."""
 WITHOUT_END = ("models", "schema", "view")
 """Commands without a time limit: they compute nothing, or run until they are interrupted."""
 
@@ -77,6 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if "_PLIANT_COMPLETE" in os.environ:  # a shell requests completions
         completion_init()
     given = sys.argv[1:] if arguments is None else arguments
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
     limit_memory()
     code = run(given or ["--help"])
     gc.freeze()  # skip the collection of all objects when the process ends
@@ -116,18 +121,36 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         report(Failure("interrupted"), arguments)
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader closed the pipe (as `head` does), which is no error; without this Python would report one at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except OSError as error:
+        return _unwritten(error, arguments)
     except Exception as error:
-        if os.environ.get("PLIANT_DEBUG"):
-            raise
-        text = f"internal error: {type(error).__name__}: {error}"
-        report(Failure(text, "this is a bug in Pliant; PLIANT_DEBUG=1 shows the traceback"), arguments)
-        return INTERNAL
+        return _internal(error, arguments)
     report(failure, arguments)
     return FAULT
+
+
+def _unwritten(error: OSError, arguments: Sequence[str]) -> int:
+    """The exit code if the output cannot be written. What remains of it is discarded: it would fail again at exit."""
+    if isinstance(error, BrokenPipeError):  # the reader closed the pipe (as `head` does), which is no error
+        _discard_output()
+        return 0
+    if error.filename is not None or error.errno not in UNWRITTEN:
+        return _internal(error, arguments)
+    _discard_output()
+    report(Failure(f"cannot write the output: {error.strerror}", "write it elsewhere, or free some space"), arguments)
+    return FAULT
+
+
+def _internal(error: Exception, arguments: Sequence[str]) -> int:
+    if os.environ.get("PLIANT_DEBUG"):
+        raise error
+    text = f"internal error: {type(error).__name__}: {error}"
+    report(Failure(text, "this is a bug in Pliant; PLIANT_DEBUG=1 shows the traceback"), arguments)
+    return INTERNAL
+
+
+def _discard_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_warning(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:

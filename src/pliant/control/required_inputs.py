@@ -13,7 +13,7 @@ from pliant.control.limits import Allocation, Limits, allocate, declared_limits
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.state import read_state
-from pliant.language.arguments import ArgumentError, vector
+from pliant.language.arguments import ArgumentError, need_equations, vector
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.independent_coordinates import null_space
 
@@ -208,6 +208,7 @@ def required_inputs(
     preferred: if there are many solutions, the one nearest to these inputs is returned instead of the smallest. Inputs that do
     not act linearly are found by iteration. Constraint forces are computed along with them.
     """
+    need_equations(eqs)
     kinematic = eqs.model.motion_inputs
     names = tuple(use) if use is not None else tuple(name for name in eqs.model.actuators if name not in kinematic)
     check_names("input", names, eqs.inputs)

@@ -16,6 +16,7 @@ from pliant.identify.discretization import discretization_of
 from pliant.identify.measurement import Measurement, prediction_of, samples_of
 from pliant.identify.recording import compared_columns, missing_rows, thousandths, undriven
 from pliant.identify.search import Search, Solution, Target, Unknowns, mean_distances
+from pliant.language.arguments import ArgumentError, need_equations
 from pliant.language.recording import Recording, RecordingError
 from pliant.model.recorded_inputs import driving_columns
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -177,7 +178,10 @@ def fit(
         model's `minimum` and `maximum`, otherwise a tenth of and ten times the start value (no bound with a prior).
         priors: mean and standard deviation of the prior of a parameter (SI units).
     """
+    need_equations(eqs)
     check_names("parameter", parameters, eqs.parameters)
+    if not len(parameters):
+        raise ArgumentError("there are no parameters to fit", f"known: {', '.join(eqs.parameters)}")
     listed = [measurements] if isinstance(measurements, Recording | Measurement) else list(measurements)
     usual = {"outputs": {output: columns}, "use": use, "window": window, "rest_at": rest_at}
     given = [Measurement(one, **usual) if isinstance(one, Recording) else one for one in listed]  # type: ignore[arg-type]

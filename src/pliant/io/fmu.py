@@ -34,6 +34,7 @@ from pliant.equations.outputs import output_units
 from pliant.io import c_text
 from pliant.io.c_text import TEMPLATES, ExportError, filled
 from pliant.io.export_c import RUNTIME, UNLOCATED, assembled_start, c_files, exported_output_parts
+from pliant.language.arguments import file_name, need_equations
 from pliant.language.dimension import BASE_UNITS
 from pliant.language.files import write_whole
 from pliant.language.units import parse_unit
@@ -91,7 +92,8 @@ def export_fmu(
     Without a C compiler the FMU contains sources only, with a warning. Raises ExportError if the robot cannot be exported or
     the file cannot be written.
     """
-    target, model = Path(file), eqs.model
+    need_equations(eqs)
+    target, model = file_name("file", file), eqs.model
     if version not in VERSIONS:
         raise ExportError(f"unknown version of FMI '{version}'", f"choose one of {', '.join(VERSIONS)}")
     if target.suffix != ".fmu":

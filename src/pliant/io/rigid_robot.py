@@ -19,7 +19,7 @@ from pliant.io.rigid_forms import RigidForces
 from pliant.io.rigid_tree import RigidTree, rigid_tree
 from pliant.io.rod_links import RodError, rod_error, with_links
 from pliant.joint.armature import is_armature
-from pliant.language.arguments import whole
+from pliant.language.arguments import file_name, need_equations, whole
 from pliant.language.files import write_whole
 from pliant.solve.state import assemble
 from pliant.solve.statics.equilibrium import state_at
@@ -75,6 +75,7 @@ class RigidRobot:
 
 def rigid_robot(eqs: Equations, links: int) -> RigidRobot:
     """A robot with its rods as chains of links; raises ExportError if it has parts that links cannot represent."""
+    need_equations(eqs)
     whole("links", links, least=1, hint="the number of links in each rod")
     spec = eqs.model.spec
     if spec.meshes:
@@ -109,7 +110,7 @@ def write(
     robot: RigidRobot, file: str | os.PathLike[str], suffix: str, document: str, remarks: Sequence[str]
 ) -> RigidExport:
     """Write a document; raises ExportError if that is impossible."""
-    target = Path(file)
+    target = file_name("file", file)
     if target.suffix != suffix:
         raise ExportError(f"cannot determine the format of {str(target)!r}", f"end it in {suffix}")
     if target.is_dir():

@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -104,7 +106,7 @@ def vector(where: str, value: Any, size: int) -> np.ndarray:
     """An array of `size` finite numbers."""
     try:
         array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(f"{where} must have {size} entries in one dimension, not be {describe(value)}") from None
     if array.shape != (size,):
         raise ArgumentError(f"{where} must have {size} entries in one dimension; it has shape {array.shape}")
@@ -153,6 +155,13 @@ class RenamedAttribute:
 
     def __get__(self, instance: Any, owner: type) -> NoReturn:
         raise AttributeError(self.message)
+
+
+def file_name(where: str, value: Any) -> Path:
+    """A path from a text or a path object."""
+    if not isinstance(value, (str, os.PathLike)) or not str(value) or "\0" in str(value):
+        raise ArgumentError(f"{where} must be the name of a file, not {describe(value) if value != '' else 'empty'}")
+    return Path(value)
 
 
 def need_equations(value: Any) -> None:

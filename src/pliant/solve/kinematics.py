@@ -14,7 +14,7 @@ from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.frames import FrameMotion
 from pliant.equations.state import State, read_state
-from pliant.language.arguments import ArgumentError, need_equations, number, positive, vector, whole
+from pliant.language.arguments import ArgumentError, mapping, need_equations, number, positive, vector, whole
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.independent_coordinates import null_space
@@ -105,6 +105,7 @@ def manipulability(
 
     per_radian: length [m] by which angular velocities are scaled if both are used. Constraints are respected.
     """
+    need_equations(eqs)
     bound = eqs.at(parameters=parameters).binding
     q = read_state(eqs.model, q, at_rest=True).q
     J = eqs.frame_jacobian(frame, q, parameters=parameters)
@@ -201,8 +202,12 @@ class _Search:
         self.group = ConfigurationGroup(eqs.model.system)
         self.lower, self.upper = np.full(self.nv, -np.inf), np.full(self.nv, np.inf)
         plain = {c.name: c for c in eqs.model.coordinates if not c.is_rotation}
-        for name, (low, high) in limits.items():
+        for name, pair in mapping("limits", limits).items():
             check_names("plain coordinate", [name], plain)
+            try:
+                low, high = (float(x) for x in pair)
+            except (TypeError, ValueError):
+                raise ArgumentError(f"the limits of '{name}' are not two numbers", "write (-1.0, 1.0)") from None
             if not low < high:
                 raise ArgumentError(f"the limits of '{name}' exclude each other: {low:g} to {high:g}")
             self.lower[plain[name].v_at], self.upper[plain[name].v_at] = low, high

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.language.arguments import positive
+from pliant.language.arguments import file_name, need_equations, positive
 from pliant.language.files import write_whole
 from pliant.view.camera import View, look_from, view_direction
 from pliant.view.clips import run_scenes
@@ -65,7 +65,8 @@ def film(
     view, labels, frames: as in `sketch`. size: width and height [pixels]; by default the shape of the content, up to 960 x 720.
     """
     fps, speed = positive("fps", fps), positive("speed", speed)
-    target = Path(path)
+    need_equations(eqs)
+    target = file_name("path", path)
     if target.suffix not in (".mp4", ".gif"):
         raise FilmError(f"cannot determine the format of '{target.name}': end it in .mp4 or .gif")
     if target.suffix == ".mp4" and shutil.which("ffmpeg") is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.equations.state import State, state_of
-from pliant.language.arguments import vector
+from pliant.language.arguments import need_equations, vector
 from pliant.solve.result import Result
 from pliant.solve.state import assemble
 from pliant.solve.statics.equilibrium import Equilibrium, state_at
@@ -26,6 +26,7 @@ def pose_of(
     given: None or "initial" (the model's start, moved onto its constraints), "equilibrium", coordinates by name, positions, a State
     or an object that has one; a Result gives its final state. inputs, parameters: those of the Equilibrium or Result by default.
     """
+    need_equations(eqs)
     if inputs is None:
         inputs = _inputs(given)
     if parameters is None:

@@ -339,6 +339,7 @@ def equilibria(
     need_equations(eqs)
     whole("starts", starts, least=1)
     number("spread", spread, at_least=0)
+    whole("seed", seed, least=0)
     rng = np.random.default_rng(seed)
     eqs = eqs.at(inputs=inputs_at_time(eqs, inputs, parameters, time), parameters=parameters)
     bound, first = eqs.binding, given_state(eqs, start, time, where="start").q
