@@ -112,7 +112,7 @@ def _samples(varied: Mapping[str, Variation], sample: str, seed: int) -> Iterato
     if kind not in SAMPLERS:
         hint = suggestion(kind, SAMPLERS, f"known: {', '.join(SAMPLERS)}; write sobol:1000")
         raise ArgumentError(f"unknown kind of samples '{kind}'", hint)
-    if not number.strip().isdigit() or not 0 < int(number) <= MOST_CASES:
+    if not number.strip().isdecimal() or not 0 < int(number) <= MOST_CASES:
         raise ArgumentError(f"cannot read the number of samples in '{sample}'", f"write {kind}:1000")
     shares = _shares(kind, int(number), len(varied), seed)
     columns = [variation.at(column) for variation, column in zip(varied.values(), shares.T, strict=True)]

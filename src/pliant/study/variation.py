@@ -85,13 +85,19 @@ class Distribution(Variation):
     def at(self, shares: np.ndarray) -> list[float]:
         """Values by the inverse of the distribution function."""
         inside = np.clip(shares, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)
-        return [float(x) for x in self.quantile(inside)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _all_finite(self.quantile(inside))
 
 
 def _between(low: float, high: float, shares: np.ndarray, *, logarithmic: bool) -> list[float]:
-    if logarithmic:
-        return [float(x) for x in low * (high / low) ** shares]
-    return [float(x) for x in low + (high - low) * shares]
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _all_finite(low * (high / low) ** shares if logarithmic else low + (high - low) * shares)
+
+
+def _all_finite(values: np.ndarray) -> list[float]:
+    if not np.isfinite(values).all():
+        raise ArgumentError("values of a range or distribution are too large for numbers", "use a smaller one")
+    return [float(x) for x in values]
 
 
 def read_variation(name: str, given: Any) -> Variation:
