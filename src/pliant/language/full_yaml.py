@@ -24,8 +24,9 @@ def read_full(text: str, file: str, builder: Builder) -> None:
             _take(event, builder)
     except ReaderError as error:
         code = error.character if isinstance(error.character, int) else ord(error.character)
-        line = text.count("\n", 0, error.position) + 1
-        fault = Fault(f"not valid YAML: the character U+{code:04X} is not allowed", "remove it", file=file, line=line)
+        before = text.count("\n", 0, error.position)
+        message = f"not valid YAML: the character U+{code:04X} is not allowed"
+        fault = Fault(message, "remove it", file=file, line=before + 1)
         raise SpecError([fault]) from None
     except MarkedYAMLError as error:
         problem = str(error.problem or error.context)

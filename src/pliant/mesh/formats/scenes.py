@@ -39,7 +39,7 @@ def read_scene(data: bytes, what: str, path: Path) -> Drawing:
         raise MeshProblem(f"{what} needs the packages {needed}", "install pliant[mesh]") from None
     beside: Any = _SiblingFiles(path.parent) if kind != "dae" else _NoFiles()  # COLLADA files refer to textures only
     # textures are not used, and small files may contain large ones
-    options = {"skip_materials": True} if kind != "dae" else {}
+    options: dict[str, Any] = {"skip_materials": True} if kind != "dae" else {}
     try:
         if kind == "dae":
             _check_instances(collada.Collada(trimesh.util.wrap_as_stream(data), ignore=[collada.common.DaeError]), what)
