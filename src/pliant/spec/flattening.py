@@ -114,7 +114,11 @@ class _Level:
         self.spec, self.source, self.flat, self.prefix = spec, spec.source, flat, prefix
         self.overrides = overrides
         self.along: list[BodyOnRod] = []
-        single = {name: given for name, given in spec.parameters.items() if given.count is None}
+        single = {
+            name: given
+            for name, given in spec.parameters.items()
+            if given.count is None and not isinstance(given.value, Each)
+        }
         self._take(single)
         if len(single) < len(spec.parameters):  # counts and indices need the values of parameters that are not repeated
             self._take(self._instances())
