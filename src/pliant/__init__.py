@@ -38,6 +38,7 @@ show_by(
         "Equations.html": "pliant.view.notebook:equations_html",
         "Equations.report": "pliant.view.report:write_report",
         "Equilibrium.html": "pliant.view.notebook:equilibrium_html",
+        "Fit.html": "pliant.view.fit_page:notebook_html",
         "Modes.html": "pliant.view.notebook:modes_html",
         "Result.html": "pliant.view.notebook:result_html",
         "Modes.plot": "pliant.view.plot.vibration:modes",

@@ -35,7 +35,7 @@ from pliant.equations.outputs import output_units
 from pliant.identify.compare import ARRAYS, Comparison
 from pliant.identify.compare import compare as run_comparison
 from pliant.identify.cross_validation import HeldOut, Profile
-from pliant.identify.fit import cycles
+from pliant.identify.fit import Fit, cycles
 from pliant.identify.fit import fit as run_fit
 from pliant.identify.measurement import Measurement
 from pliant.identify.recording import LEAST_REST, check_not_driven, plateaus, thousandths
@@ -294,7 +294,7 @@ def fit(
         print_json(answer)
     else:
         _print_fit(found)
-        _print_checks(left_out, profiles)
+        _print_checks(found, left_out, profiles)
     return failed
 
 
@@ -393,29 +393,27 @@ def _measurement(
     return Measurement(recording, use=use, rest_at=rests, **options)
 
 
-def _print_checks(left_out: HeldOut | None, profiles: Sequence[Profile]) -> None:
+def _print_checks(found: Fit, left_out: HeldOut | None, profiles: Sequence[Profile]) -> None:
     out = console()
     if left_out is not None:
         errors = ", ".join(f"{name} {1e3 * rms:.3g}" for name, rms in left_out.rms.items())
         out.print(f"held out and predicted, root mean square in thousandths: {errors}", markup=False)
-        table = Table("parameter", "spread over the folds (SI)", box=None)
+        table = Table("parameter", "spread over the folds", box=None)
         for name, spread in left_out.spread.items():
-            table.add_row(name, f"{spread:.3g}")
+            table.add_row(name, found.units[name].plain(spread, ".3g"))
         out.print(table)
     for one in profiles:
-        low, high = one.interval
-        out.print(f"{one.name}: 95 % interval by its profile {low:.6g} to {high:.6g}", markup=False)
+        interval = found.units[one.name].interval(*one.interval, found.deviations[one.name])
+        out.print(f"{one.name}: 95 % interval by its profile {interval}", markup=False)
 
 
-def _print_fit(found: Any) -> None:
-    table = Table("parameter", "before", "found (SI)", "95 % interval", box=None)
+def _print_fit(found: Fit) -> None:
+    table = Table("parameter", "before", "found", "95 % interval", box=None)
     for name, value in found.parameters.items():
-        low, high = found.intervals[name]
+        unit, deviation = found.units[name], found.deviations[name]
         bound = " (at its bound)" if name in found.at_bounds else ""
-        interval = f"{low:.6g} to {high:.6g}" if low > -math.inf else "not determined"
-        if f"{low:.6g}" == f"{high:.6g}":  # narrower than the digits
-            interval = f"{value:.6g} ± {0.5 * (high - low):.2g}"
-        table.add_row(name, f"{found.start[name]:.6g}", f"{value:.6g}{bound}", interval)
+        interval = unit.interval(*found.intervals[name], deviation)
+        table.add_row(name, unit.plain(found.start[name]), f"{unit.value(value, deviation)}{bound}", interval)
     out = console()
     out.print(table)
     names = list(found.parameters)

@@ -7,11 +7,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pliant.equations.equations import Equations
-from pliant.identify.search import Search, Solution, Target
+from pliant.identify.fit_values import written_units
+from pliant.identify.search import Search, Solution, Target, least_squares_step
 from pliant.language.arguments import ArgumentError
 from pliant.language.faults import SpecError
 from pliant.spec.derive import derive_with_rods
 from pliant.spec.rod_switch import with_fineness
+
+ALIKE = 2.0
+"""Sum of squares with finer rods, relative to that of the fit, up to which the first-order change suffices."""
 
 
 def finer_rods(eqs: Equations) -> tuple[Equations, dict[str, str]]:
@@ -26,16 +30,31 @@ def finer_rods(eqs: Equations) -> tuple[Equations, dict[str, str]]:
 
 
 def moved_by(search: Search, found: Solution, finer: Sequence[Target]) -> np.ndarray | None:
-    """First-order change of the free unknowns if the targets are predicted by the finer model [SI]: the difference of the
-    predictions is fitted with the derivatives of the best fit. None if the finer model cannot be simulated there."""
-    paths = [target.prediction.values(search.values_for(target, found.x)) for target in finer]
+    """Change of the free unknowns if the targets are predicted by the finer model [SI], or None if that cannot be simulated there.
+
+    The difference of the predictions is fitted with the derivatives of the best fit. If it is not small, this is only the
+    start of a fit to the finer predictions: an error in frequency is no longer linear in the modulus after a radian, and
+    would be attributed to damping.
+    """
+    other = Search(search.unknowns, finer, None)
+    paths = [target.prediction.values(other.values_for(target, found.x)) for target in finer]
     if any(path is None for path in paths):
         return None
     left = search.residual_of(paths, found)
     inside = ~found.on_bound  # values at a bound stay there
     moved = np.zeros(len(found.free))
-    moved[inside] = -np.linalg.lstsq(found.jacobian[:, inside], left - found.residual, rcond=None)[0]
-    return moved
+    moved[inside] = -least_squares_step(found.jacobian[:, inside], left - found.residual)
+    rest = left + found.jacobian @ moved
+    if np.all(np.abs(moved) <= np.sqrt(np.diag(found.covariance))) and rest @ rest <= ALIKE * max(found.cost, 1.0):
+        return moved
+    start = found.x.copy()
+    start[found.free] += moved
+    start = np.clip(start, search.unknowns.low, search.unknowns.high)
+    there = [target.prediction.values(other.values_for(target, start)) for target in finer]
+    if any(path is None for path in there) or np.sum(search.residual_of(there, found) ** 2) > left @ left:
+        start = found.x
+    refitted = other.solve(start, free=found.free, deviations=found.deviations)
+    return np.asarray((refitted.x - found.x)[found.free]) if refitted.success else moved
 
 
 def discretization_of(
@@ -60,8 +79,10 @@ def discretization_of(
     far = [k for k in range(len(labels)) if abs(moved[k]) > deviation[k]]
     if not far:
         return dict(zip(labels, moved.tolist(), strict=True)), ()
+    units, x = written_units(eqs, labels), found.x[found.free]
     values = ", ".join(
-        f"{labels[k]} from {found.x[found.free[k]]:.6g} to about {found.x[found.free[k]] + moved[k]:.6g} (SI)"
+        f"{labels[k]} from {units[labels[k]].number(x[k], deviation[k])} to about "
+        f"{units[labels[k]].value(x[k] + moved[k], deviation[k])}"
         for k in far
     )
     rods = " ".join(f"--rod {name}={model}" for name, model in models.items())

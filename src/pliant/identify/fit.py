@@ -13,10 +13,12 @@ from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_units
 from pliant.identify.cross_validation import HeldOut, Profile, cross_validate, profile
 from pliant.identify.discretization import discretization_of
+from pliant.identify.fit_values import WrittenUnit, written_units
 from pliant.identify.measurement import Measurement, prediction_of, samples_of
 from pliant.identify.recording import compared_columns, missing_rows, thousandths, undriven
 from pliant.identify.search import Search, Solution, Target, Unknowns, mean_distances
 from pliant.language.arguments import ArgumentError, need_equations
+from pliant.language.display import shown
 from pliant.language.recording import Recording, RecordingError
 from pliant.model.recorded_inputs import driving_columns
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -93,8 +95,8 @@ class Fit:
         unit: of the distances.
         warnings: recorded loads that drive no input, columns without units, rods that are discretized too coarsely, a search that
             has not converged, parameters that the recordings do not determine (their deviations are infinite).
-        finer_rods: first-order change of each value with twice as many elements in every rod (SI units); empty for a robot
-            without rods.
+        finer_rods: change of each value with twice as many elements in every rod (SI units): to first order if it is below the
+            standard deviations, otherwise from a fit; empty for a robot without rods.
     """
 
     status: Status
@@ -116,12 +118,26 @@ class Fit:
     warnings: tuple[str, ...] = ()
     finer_rods: Mapping[str, float] = field(default_factory=dict)
     _paths: tuple[FittedPath, ...] = field(repr=False, compare=False, kw_only=True)
+    _units: Mapping[str, WrittenUnit] = field(repr=False, compare=False, kw_only=True)
     _search: Search = field(repr=False, compare=False, kw_only=True)
     _solution: Solution = field(repr=False, compare=False, kw_only=True)
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{name} = {x:.6g} ± {self.deviations[name]:.2g}" for name, x in self.parameters.items())
-        return f"Fit ({self.status}): {values}; mean error {self.before_mm:.3g} {self.unit} before, {self.after_mm:.3g} after"
+        values = ", ".join(f"{name} = {self._value(name)}" for name in self.parameters)
+        first = f"Fit ({self.status}): {values}; mean error {self.before_mm:.3g} {self.unit} before, {self.after_mm:.3g} after"
+        return "\n".join([first, *self.warnings])
+
+    def _repr_html_(self) -> str:
+        return str(shown("Fit.html", self))
+
+    def _value(self, name: str) -> str:
+        unit, value, deviation = self._units[name], self.parameters[name], self.deviations[name]
+        return f"{unit.number(value, deviation)} ± {unit.plain(deviation, '.2g')}"
+
+    @property
+    def units(self) -> Mapping[str, WrittenUnit]:
+        """Unit of each parameter as the model file writes it; all numbers of this object are in SI units."""
+        return self._units
 
     @property
     def paths(self) -> tuple[FittedPath, ...]:
@@ -303,6 +319,7 @@ def _result(
         unit=thousandths(named.pop()) if len(named) == 1 else "1e-3 of the outputs' units",
         warnings=warnings,
         _paths=_paths(search, before, after),
+        _units=written_units(eqs, unknowns.labels),
         _search=search,
         _solution=found,
     )

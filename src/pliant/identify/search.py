@@ -380,9 +380,17 @@ def _promised(residual: np.ndarray, jacobian: np.ndarray, inside: np.ndarray) ->
     total = float(residual @ residual)
     if not total or not inside.any():
         return 0.0
-    step = np.linalg.lstsq(jacobian[:, inside], residual, rcond=None)[0]
+    step = least_squares_step(jacobian[:, inside], residual)
     left = residual - jacobian[:, inside] @ step
     return 1.0 - float(left @ left) / total
+
+
+def least_squares_step(jacobian: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    """Changes of the unknowns that produce a residual: columns are scaled first, as units of unknowns differ by many orders of
+    magnitude, and small columns would be treated as dependent."""
+    size = np.linalg.norm(jacobian, axis=0)
+    size = np.where(size > 0, size, 1.0)
+    return np.asarray(np.linalg.lstsq(jacobian / size, residual, rcond=None)[0] / size)
 
 
 def mean_distances(targets: Sequence[Target], paths: Sequence[np.ndarray], masks: Masks) -> float:

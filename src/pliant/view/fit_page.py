@@ -34,6 +34,11 @@ def fit_html(found: FitContent) -> str:
     return "".join(_parts(found))
 
 
+def notebook_html(fit: Fit) -> str:
+    """A fit in a notebook: its remarks, and the tables and plots of a report."""
+    return "".join(f"<p>{text(note)}</p>" for note in fit.warnings) + fit_html(FitContent(fit))
+
+
 def _parts(found: FitContent) -> Iterator[str]:
     fit = found.fit
     exact = "exact derivatives" if fit.derivatives == "exact" else f"finite differences ({fit.derivatives})"
@@ -49,21 +54,19 @@ def _parts(found: FitContent) -> Iterator[str]:
     if found.held_out is not None:
         yield _held_out(fit, found.held_out)
     if found.profiles:
-        yield _profiles(found.profiles)
+        yield _profiles(fit, found.profiles)
 
 
 def _values(fit: Fit) -> str:
     rows = []
     for name, value in fit.parameters.items():
-        low, high = fit.intervals[name]
+        unit, deviation, moved = fit.units[name], fit.deviations[name], fit.finer_rods.get(name)
         bound = " (at its bound)" if name in fit.at_bounds else ""
-        moved = fit.finer_rods.get(name)
-        finer = "" if moved is None else f"{moved:+.2g}"
-        interval = f"{low:.6g} to {high:.6g}"
-        rows.append(
-            (name, f"{fit.start[name]:.6g}", f"{value:.6g}{bound}", f"{fit.deviations[name]:.2g}", interval, finer)
-        )
-    head = ("parameter (SI)", "before", "found", "standard deviation", "95 % interval", "change with finer rods")
+        finer = "" if moved is None else unit.plain(moved, "+.2g")
+        interval = unit.interval(*fit.intervals[name], deviation)
+        found = f"{unit.value(value, deviation)}{bound}"
+        rows.append((name, unit.plain(fit.start[name]), found, unit.plain(deviation, ".2g"), interval, finer))
+    head = ("parameter", "before", "found", "standard deviation", "95 % interval", "change with finer rods")
     return table(head, rows) if fit.finer_rods else table(head[:-1], [row[:-1] for row in rows])
 
 
@@ -86,18 +89,22 @@ def _output_errors(fit: Fit) -> str:
 def _held_out(fit: Fit, found: HeldOut) -> str:
     units = {error.output: error.unit for error in fit.errors}
     errors = [(f"{name} [{units[name]}]", f"{rms:.4g}") for name, rms in found.rms.items()]
-    head = ("parameter (SI)", *(f"without fold {k + 1}" for k in range(len(found.parameters))), "spread")
+    head = ("parameter", *(f"without fold {k + 1}" for k in range(len(found.parameters))), "spread")
     rows = [
-        (name, *(f"{values[name]:.6g}" for values in found.parameters), f"{spread:.2g}")
+        (
+            name,
+            *(fit.units[name].value(x[name], spread) for x in found.parameters),
+            fit.units[name].plain(spread, ".2g"),
+        )
         for name, spread in found.spread.items()
     ]
     title = f"<h3>Held out and predicted, in {len(found.parameters)} folds</h3>"
     return title + table(("output", "root mean square error"), errors) + table(head, rows)
 
 
-def _profiles(profiles: tuple[Profile, ...]) -> str:
-    rows = [(one.name, f"{one.interval[0]:.6g} to {one.interval[1]:.6g}") for one in profiles]
+def _profiles(fit: Fit, profiles: tuple[Profile, ...]) -> str:
+    rows = [(x.name, fit.units[x.name].interval(*x.interval, fit.deviations[x.name])) for x in profiles]
     words = "rise of the sum of squares with {} held at other values"
     drawn = "".join(figure_html(partial(plot.likelihood, one), words.format(one.name)) for one in profiles)
-    head = ("parameter (SI)", "95 % interval by its profile")
+    head = ("parameter", "95 % interval by its profile")
     return f'<h3>Profiles</h3>{table(head, rows)}<div class="pictures">{drawn}</div>'
