@@ -139,3 +139,57 @@ def test_a_comparison_with_nothing_says_what_to_give(capsys):
     assert "give a recording with --against FILE)" in capsys.readouterr().err
     with pytest.raises(ValueError, match="belong together"):
         compare(pliant.load("stiff_flop"), "arm")
+
+
+TWO_FINGERS = """
+pliant: 1
+materials: {rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.45}}
+sections: {round: {shape: circle, radius: 5 mm}}
+rods:
+  first: {length: 10 cm, section: round, material: rubber, rotation: {axis: y, angle: 90 deg}, model: {kind: pcs, elements: 1}}
+  second: {parent: first.tip, length: 5 cm, section: round, material: rubber, model: {kind: pcs, elements: 1}}
+outputs: {tip: {frame: second.tip}}
+"""
+
+
+def test_models_of_several_rods_are_compared_together(tmp_path, capsys):
+    """One row for the first models of all rods, one for the second: as if each robot were simulated with both."""
+    robot = pliant.load_text(TWO_FINGERS)
+    rows = compare(robot, {"first": ["pcs:1", "pcs:2"], "second": ["pcs:2", "pcs:3"]}, until=0.02)
+    assert [row.rod for row in rows] == ["first=pcs:1 second=pcs:2", "first=pcs:2 second=pcs:3"]
+    assert [row.states for row in rows] == [2 * 6 * 3, 2 * 6 * 5]
+    rest = pliant.equilibrium(pliant.derive(robot.with_rod("second", "pcs:2"))).outputs["tip"]
+    assert rows[0].static_path[0] == pytest.approx(rest, abs=1e-9)
+    with pytest.raises(ValueError, match="first 2, second 3"):
+        compare(robot, {"first": ["pcs:1", "pcs:2"], "second": ["pcs:1", "pcs:2", "pcs:3"]})
+    file = tmp_path / "two.yaml"
+    file.write_text(TWO_FINGERS)
+    words = ["compare", str(file), "--until", "0.02", "--json", "--rods", "first=pcs:1,pcs:2"]
+    assert command([*words, "--rods", "second=pcs:2"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [row["states"] for row in answer["rows"]] == [2 * 6 * 3, 2 * 6 * 4]
+    assert command([*words, "--rod", "second=pcs:2"]) == 0
+    assert [row["states"] for row in json.loads(capsys.readouterr().out)["rows"]] == [2 * 6 * 3, 2 * 6 * 4]
+    assert command([*words, "--rods", "first=pcs:3"]) == 2
+    assert "--rods first is given twice" in json.loads(capsys.readouterr().out)["message"]
+
+
+def test_a_rod_model_that_cannot_be_used_does_not_stop_the_others(tmp_path, capsys):
+    file = tmp_path / "two.yaml"
+    file.write_text(TWO_FINGERS.replace("5 cm,", "5 cm, rayleigh: {beta: 20 ms},"))
+    words = ["compare", str(file), "--until", "0.02", "--rods"]
+    assert command([*words, "second=pcs:1,pcc:1,pcs:2", "--json", "--plot", str(tmp_path / "x.png")]) == 2
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["status"] == "failed"
+    assert [row["status"] for row in answer["rows"]] == ["completed", "failed", "completed"]
+    (note,) = answer["rows"][1]["notes"]
+    assert note.startswith("pcc:1: ")
+    assert "do not support Rayleigh damping" in note
+    assert answer["rows"][0]["mean_error_mm"] > 0
+    assert answer["rows"][1]["mean_error_mm"] is None
+    assert command([*words, "second=pcs:1,pcc:1,pcs:2"]) == 2
+    captured = capsys.readouterr()
+    assert "pcc:1 failed" in " ".join(captured.out.split())
+    assert "pcc:1: " in captured.err
+    assert command([*words, "second=pcs:1,pcs:2,pcc:1"]) == 2
+    assert "the reference pcc:1, the last rod model, cannot be computed" in capsys.readouterr().err

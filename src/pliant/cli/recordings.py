@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Annotated, Any
 
@@ -12,19 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pliant.cli.command_output import answering, check_json_file, check_picture, drawing, write_json
-from pliant.cli.common import (
-    CommandError,
-    Folder,
-    Inputs,
-    Json,
-    Model,
-    ModelOptions,
-    Set,
-    Variant,
-    console,
-    print_json,
-    say,
-)
+from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions, console, print_json, say
 from pliant.cli.model_argument import load_model, read_inputs, read_value, with_inputs
 from pliant.cli.options import renamed_options
 from pliant.cli.progress import SearchLine
@@ -41,6 +29,7 @@ from pliant.identify.measurement import Measurement
 from pliant.identify.recording import LEAST_REST, check_not_driven, plateaus, thousandths
 from pliant.language.recording import Recording, read_recording
 from pliant.model.recorded_inputs import driving_columns
+from pliant.solve.status import Status
 from pliant.spec.derive import derive
 from pliant.spec.robot import RobotSpec
 from pliant.view import plot as draw
@@ -73,8 +62,12 @@ Out = Annotated[str | None, typer.Option("--out", help="JSON file to write.")]
 def compare(
     model: Model,
     rods: Annotated[
-        str | None,
-        typer.Option("--rods", metavar="NAME=KIND:N,...", help="Rod models to compare; default: the model as it is."),
+        list[str] | None,
+        typer.Option(
+            "--rods",
+            metavar="NAME=KIND:N,...",
+            help="Rod models to compare; once for each rod to change. Default: the model as it is.",
+        ),
     ] = None,
     against: Against = None,
     output: OutputName = "tip",
@@ -88,10 +81,9 @@ def compare(
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="FILE", help="Plot to write: .pdf, .svg or .png.")
     ] = None,
+    *,
+    choices: ModelOptions,
     inputs: Inputs = None,
-    set: Set = None,
-    variant: Variant = None,
-    folder: Folder = None,
     out: Out = None,
     report: Report = None,
     json: Json = False,
@@ -102,13 +94,13 @@ def compare(
     check_report(report)
     if against is None and columns is not None:
         raise CommandError("--columns applies to recordings only", "give one with --against FILE")
-    spec = load_model(model, ModelOptions(set=set, variant=variant, folder=folder))
-    rod, kinds = _rod_models(spec, rods, against)
+    spec = load_model(model, choices)
+    models = _rod_models(spec, rods, against)
     found = answering(
         lambda: run_comparison(
             spec,
-            rod,
-            kinds,
+            models,
+            (),
             None if against is None else read_recording(against),
             output=output,
             columns=_names(columns),
@@ -120,15 +112,15 @@ def compare(
     )
     for note in (note for row in found for note in row.notes):
         say(f"pliant: {note}")
-    reference = f"{found[-1].rod} model" if against is None else "recording"
-    failed = save_report(report, derive(spec), [ComparisonContent(tuple(found), reference)])
+    broken = 2 if any(row.status == Status.FAILED for row in found) else 0
+    failed = save_report(report, derive(spec), [ComparisonContent(tuple(found))])
     if plot is not None:
-        drawing(lambda: draw.save(draw.compare(found, reference=reference), plot), plot)
+        drawing(lambda: draw.save(draw.compare(found), plot), plot)
     names = [f.name for f in fields(Comparison) if f.name not in ARRAYS]
     answer = {
         "model": model,
-        "status": "ok",
-        "against": against or f"{rod}={found[-1].rod}",
+        "status": "failed" if broken else "ok",
+        "against": against or _against(models or {}, found[-1]),
         "rest_at": found[0].static_times,
         "rows": [{name: getattr(row, name) for name in names} for row in found],
     }
@@ -137,21 +129,31 @@ def compare(
         print_json(answer)
     else:
         _print_comparison(found)
-    return failed
+    return failed or broken
 
 
-def _rod_models(spec: RobotSpec, rods: str | None, against: str | None) -> tuple[str | None, list[str]]:
-    """A rod and its models from NAME=KIND:N,KIND:N; None for the model as it is."""
+def _rod_models(spec: RobotSpec, given: Sequence[str] | None, against: str | None) -> dict[str, list[str]] | None:
+    """The models of each rod from NAME=KIND:N,KIND:N; None for the model as it is."""
     example = f"--rods {next(iter(spec.rods), 'arm').partition('[')[0]}=pcs:3,cosserat:5"
-    if rods is None:
+    if not given:
         if against is None:
             more = f", or rod models to compare with each other with {example}" if spec.rods else ""
             raise CommandError("there is nothing to compare with", f"give a recording with --against FILE{more}")
-        return None, []
-    rod, equals, listed = rods.partition("=")
-    if not equals or not listed.strip():
-        raise CommandError(f"cannot read --rods {rods!r}", f"write {example}")
-    return rod.strip(), [kind.strip() for kind in listed.split(",") if kind.strip()]
+        return None
+    found: dict[str, list[str]] = {}
+    for words in given:
+        rod, equals, listed = words.partition("=")
+        kinds = [kind.strip() for kind in listed.split(",") if kind.strip()]
+        if not equals or not rod.strip() or not kinds:
+            raise CommandError(f"cannot read --rods {words!r}", f"write {example}")
+        if rod.strip() in found:
+            raise CommandError(f"--rods {rod.strip()} is given twice", f"list all its models in one option: {example}")
+        found[rod.strip()] = kinds
+    return found
+
+
+def _against(models: Mapping[str, Sequence[str]], last: Comparison) -> str:
+    return last.rod if len(models) > 1 else f"{next(iter(models))}={last.rod}"
 
 
 def _print_comparison(found: Sequence[Comparison]) -> None:
@@ -161,6 +163,9 @@ def _print_comparison(found: Sequence[Comparison]) -> None:
     errors = _table(heads.replace("mm", found[0].unit if found else "mm"))
     costs = _table(f"{what},;states,;derive,s;compile,s;code,kB;memory,kB")
     for row in found:
+        if row.status == Status.FAILED:
+            errors.add_row(row.rod, "failed")
+            continue
         numbers = (row.mean_error_mm, row.mean_error_percent, row.max_error_mm, row.static_mean_error_mm)
         static = f"{row.static_s:.2g}" if len(row.static_times) else "-"
         cells = [

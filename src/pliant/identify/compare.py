@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -24,14 +24,16 @@ from pliant.identify.recording import (
 )
 from pliant.language.aliases import canonical
 from pliant.language.arguments import ArgumentError, positive
+from pliant.language.faults import SpecError
 from pliant.language.recording import Recording, RecordingError
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.motion.integrator import Method, Rosenbrock
 from pliant.solve.motion.simulate import simulate
 from pliant.solve.statics.equilibrium import equilibrium
+from pliant.solve.status import Status
 from pliant.spec.derive import derive
 from pliant.spec.robot import RobotSpec
-from pliant.spec.rod_switch import rods_named, with_rod_model
+from pliant.spec.rod_switch import parse_rod_model, rods_named, with_rod_model
 
 # A recording is compared to a fraction of a millimetre: smaller steps change the tip of the bundled arm by some micrometres.
 DEFAULT_METHOD = Rosenbrock()
@@ -43,7 +45,8 @@ class Comparison:
 
     Attributes:
         rod: `kind:number`, with the number of elements of the rod: more than requested if frames and eyelets along it need them;
-            "model" for a robot as it is whose rods have different models, or that has none.
+            `name=kind:number name=kind:number` if several rods change; "model" for a robot as it is whose rods have different
+            models, or that has none.
         states: number of coordinates and rates.
         derive_s, compile_s, static_s, run_s: wall times [s]: derivation, compilation (or loading compiled code), all
             equilibria together, and the motion.
@@ -62,6 +65,8 @@ class Comparison:
         static_times, static_path: times [s] and points at rest [m].
         notes: remarks for the user.
         unit: of errors. output, output_unit: the compared output, and the SI unit of the path.
+        reference: what it is compared with: "recording", or the rod model (`rod` of the last row).
+        status: "completed", or "failed" if the robot cannot be computed with this rod model: a note states why, numbers are NaN.
     """
 
     rod: str
@@ -87,8 +92,17 @@ class Comparison:
     unit: str = "mm"
     output: str = "output"
     output_unit: str = "m"
+    reference: str = "recording"
+    status: Status = Status.COMPLETED
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether the other rows are compared with this one."""
+        return self.rod == self.reference
 
     def __repr__(self) -> str:
+        if self.status == Status.FAILED:
+            return f"Comparison of {self.rod} (failed): {'; '.join(self.notes)}"
         return (
             f"Comparison of {self.rod}: {self.states} states, mean error {self.mean_error_mm:.3g} {self.unit}, "
             f"largest {self.max_error_mm:.3g} {self.unit}, {self.realtime_factor:.3g} times real time"
@@ -117,10 +131,24 @@ class _Run:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class _Failed:
+    """A rod model with which the robot cannot be computed."""
+
+    kind: str
+    reason: SpecError | ValueError
+
+    @property
+    def words(self) -> str:
+        """The reason on one line."""
+        faults = self.reason.faults if isinstance(self.reason, SpecError) else [self.reason]
+        return "; ".join(str(fault) for fault in faults)
+
+
 @on_one_blas_thread
 def compare(
     robot: RobotSpec,
-    rod: str | None = None,
+    rod: str | Mapping[str, Sequence[str]] | None = None,
     kinds: Sequence[str] = (),
     recording: Recording | None = None,
     *,
@@ -134,7 +162,9 @@ def compare(
 ) -> list[Comparison]:
     """Simulate the robot with each rod model and compare an output (a point) with the recording's columns.
 
-    rod, kinds: a rod, and its models (`pcs:3`); without them, the robot as it is.
+    rod, kinds: a rod, and its models (`pcs:3`); without them, the robot as it is. For several rods, a dictionary of the models of
+        each, {"arm": ["pcs:3", "pcs:6"], "finger": ["pcs:2", "pcs:4"]}: rows use the first of each, the second of each, and so on.
+        A list of one model applies to all rows.
     columns: those of the output; by default the ones named after it (`tip.x`, `tip.y`, `tip.z`), or x, y, z.
     rest_at: times [s] at whose inputs equilibria are compared; by default near the ends of intervals of constant inputs.
     inputs: of the model, as for `simulate`, that the recording has no columns of.
@@ -143,37 +173,82 @@ def compare(
     """
     if output not in robot.outputs:
         raise RecordingError(f"the model has no output '{output}'; it has {', '.join(robot.outputs) or 'none'}")
-    if (rod is None) != (not kinds):
-        raise ArgumentError("`rod` and `kinds` belong together", 'give both: "arm", ["pcs:3", "cosserat:5"]')
-    if recording is None and len(kinds) < 2:
+    choices = _choices(rod, kinds)
+    for kind in {kind for models in choices for kind in models.values()}:
+        parse_rod_model(kind)  # misspelled ones are errors, not rows
+    if recording is None and len(choices) < 2:
         raise RecordingError("without a recording the last rod model is the reference: give at least two")
     times, inside = _compared_times(recording, until, window, rest_at)
-    runs: list[_Run] = []
+    runs: list[_Run | _Failed] = []
     remarks: list[str] = []
-    for kind in kinds or ("",):
-        eqs = derive(robot if rod is None else with_rod_model(robot, rod, kind))
-        driven: tuple[str, ...] = ()
-        eqs = eqs.at(inputs=inputs_over_time(eqs, inputs, None, float(times[0]), float(times[-1])))
-        if recording is not None:
-            check_not_driven(eqs.model, recording, inputs or {})
-            eqs, driven = drive(eqs, recording)
-        if recording is not None and not runs:
-            columns = compared_columns(eqs.model, recording, output, columns)
-            remarks += undriven(eqs.model, recording, [*driven, *columns])
-            remarks += missing_rows(recording, columns)
-        if rest_at is None:
-            rest_at = plateaus(recording, driven) if recording is not None and driven else [0.0]
-            if not rest_at:
-                remarks.append(NEVER_AT_REST)
-        runs.append(_run(_truly(kind, eqs, rod), eqs, output, times, rest_at, method or DEFAULT_METHOD))
-    runs[0] = replace(runs[0], notes=(*remarks, *runs[0].notes))
+    for models in choices:
+        try:
+            changed = robot
+            for name, kind in models.items():
+                changed = with_rod_model(changed, name, kind)
+            eqs, driven = _driven(derive(changed), recording, inputs, times)
+            if output not in eqs.model.spec.outputs:
+                raise RecordingError(f"the robot has no output '{output}' with this rod model")
+            if recording is not None and not remarks:
+                columns = compared_columns(eqs.model, recording, output, columns)
+                remarks += undriven(eqs.model, recording, [*driven, *columns])
+                remarks += missing_rows(recording, columns)
+            if rest_at is None:
+                rest_at = plateaus(recording, driven) if recording is not None and driven else [0.0]
+                if not rest_at:
+                    remarks.append(NEVER_AT_REST)
+            runs.append(_run(_truly(models, eqs), eqs, output, times, rest_at, method or DEFAULT_METHOD))
+        except (SpecError, ValueError) as reason:
+            runs.append(_Failed(_words(models), reason))
+    computed = [run for run in runs if isinstance(run, _Run)]
+    failed = [run for run in runs if isinstance(run, _Failed)]
+    if failed and (not computed or len(choices) == 1):
+        raise failed[0].reason
     rests = np.asarray(rest_at, dtype=float)
     if recording is None:
-        measured, static = runs[-1].path, runs[-1].static
+        last = runs[-1]
+        if isinstance(last, _Failed):
+            raise RecordingError(f"the reference {last.kind}, the last rod model, cannot be computed: {last.words}")
+        measured, static, reference = last.path, last.static, last.kind
     else:
         measured = np.stack([recording.measured(name) for name in columns or ()], axis=1)
         static = np.stack([np.interp(rests, times, column) for column in measured.T], axis=1)
-    return [_row(run, rod, output, measured, times, inside, rests, static) for run in runs]
+        reference = "recording"
+    rows = {
+        id(run): _row(run, [*choices[0]], output, measured, times, inside, rests, static, reference) for run in computed
+    }
+    first = next(iter(rows.values()))
+    listed = [rows[id(run)] if isinstance(run, _Run) else _failed_row(run, first) for run in runs]
+    return [replace(listed[0], notes=(*remarks, *listed[0].notes)), *listed[1:]]
+
+
+def _choices(rod: str | Mapping[str, Sequence[str]] | None, kinds: Sequence[str]) -> list[dict[str, str]]:
+    """The rod models of each row by rod; none for the robot as it is."""
+    several = isinstance(rod, Mapping)
+    if (rod is None or several) != (not kinds) or (several and not rod):
+        raise ArgumentError("`rod` and `kinds` belong together", 'give both: "arm", ["pcs:3", "cosserat:5"]')
+    if rod is None:
+        return [{}]
+    lists = {name: [*models] for name, models in rod.items()} if isinstance(rod, Mapping) else {rod: [*kinds]}
+    count = max(map(len, lists.values()))
+    if any(len(models) not in (1, count) for models in lists.values()):
+        listed = ", ".join(f"{name} {len(models)}" for name, models in lists.items())
+        raise ArgumentError(
+            f"rods have different numbers of models to compare: {listed}",
+            "the first of each are compared, then the second of each, and so on; give as many for each, or one for all",
+        )
+    return [{name: models[k] if len(models) > 1 else models[0] for name, models in lists.items()} for k in range(count)]
+
+
+def _driven(
+    eqs: Equations, recording: Recording | None, inputs: InputValues | None, times: np.ndarray
+) -> tuple[Equations, tuple[str, ...]]:
+    """Equations with given and recorded inputs, and the columns that drive them."""
+    eqs = eqs.at(inputs=inputs_over_time(eqs, inputs, None, float(times[0]), float(times[-1])))
+    if recording is None:
+        return eqs, ()
+    check_not_driven(eqs.model, recording, inputs or {})
+    return drive(eqs, recording)
 
 
 def _compared_times(
@@ -201,19 +276,28 @@ def _compared_times(
     return times, inside
 
 
-def _truly(kind: str, eqs: Equations, rod: str | None) -> str:
+def _truly(models: Mapping[str, str], eqs: Equations) -> str:
     """`kind:number` without aliases and with the number of elements of the rod; for a robot as it is, that of its rods if all have
     the same model."""
-    if rod is None:
-        elements = eqs.model.rod_elements
-        models = {
-            f"{one.model.kind}:{elements.get(name, getattr(one.model, one.model.fineness, ''))}".rstrip(":")
+    made = eqs.model.rod_elements
+    if not models:
+        found = {
+            f"{one.model.kind}:{made.get(name, getattr(one.model, one.model.fineness, ''))}".rstrip(":")
             for name, one in eqs.model.spec.rods.items()
         }
-        return models.pop() if len(models) == 1 else "model"
-    name, _, number = kind.strip().partition(":")
-    made = str(next((n for name, n in eqs.model.rod_elements.items() if rods_named([name], rod)), number))
-    return canonical(name) + (f":{made}" if made else "")
+        return found.pop() if len(found) == 1 else "model"
+    return _words(models, {rod: next((n for x, n in made.items() if rods_named([x], rod)), None) for rod in models})
+
+
+def _words(models: Mapping[str, str], made: Mapping[str, int | None] | None = None) -> str:
+    """Rod models as text, without aliases and with the number of elements that were made; with the rods' names if there are
+    several."""
+    words = {}
+    for rod, model in models.items():
+        name, _, number = model.strip().partition(":")
+        count = (made or {}).get(rod) or number
+        words[rod] = canonical(name) + (f":{count}" if count else "")
+    return next(iter(words.values())) if len(words) == 1 else " ".join(f"{rod}={x}" for rod, x in words.items())
 
 
 def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, rest_at: Sequence[float], method: Method) -> _Run:
@@ -247,13 +331,14 @@ def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, rest_at: Seq
 
 def _row(
     run: _Run,
-    rod: str | None,
+    changed: Sequence[str],
     output: str,
     measured: np.ndarray,
     times: np.ndarray,
     inside: np.ndarray,
     static_times: np.ndarray,
     static: np.ndarray,
+    reference: str,
 ) -> Comparison:
     eqs, output_unit = run.eqs, output_units(run.eqs.model)[output]
     unit = thousandths(output_unit)
@@ -264,7 +349,8 @@ def _row(
     at_rest = 1e3 * np.linalg.norm(run.static - static, axis=1)[np.all(np.isfinite(static), axis=1)]
     mean, reach = float(distance.mean()), float(1e3 * np.linalg.norm(measured[there][0]))
     rods = eqs.model.spec.rods
-    named = rods_named(rods, rod) if rod is not None else [*rods] if len(rods) == 1 else []
+    # errors relative to the length of the rod, if it is one
+    named = rods_named(rods, changed[0]) if len(changed) == 1 else [*rods] if len(rods) == 1 else []
     length = 1e3 * float(eqs.model.environment.value(rods[named[0]].length)) if named else float("nan")
     return Comparison(
         rod=run.kind,
@@ -290,4 +376,15 @@ def _row(
         unit=unit,
         output=output,
         output_unit=output_unit,
+        reference=reference,
     )
+
+
+def _failed_row(failed: _Failed, like: Comparison) -> Comparison:
+    """A row without numbers; times and reference are those of another one."""
+    none = float("nan")
+    numbers = {x.name: none for x in fields(Comparison) if x.name.endswith(("_s", "_kb", "_mm", "_percent", "_of_rod"))}
+    return replace(
+        like, **numbers, rod=failed.kind, states=0, realtime_factor=none, path=np.full_like(like.path, none),
+        static_path=np.full_like(like.static_path, none), notes=(f"{failed.kind}: {failed.words}",), status=Status.FAILED,
+    )  # fmt: skip

@@ -23,6 +23,7 @@ from pliant.solve.linear.state_space import StateSpace
 from pliant.solve.result import Result
 from pliant.solve.statics.equilibrium import Equilibrium
 from pliant.solve.statics.path import Path
+from pliant.solve.status import Status
 from pliant.solve.versions import versions
 from pliant.study.measures import Table
 from pliant.view import plot
@@ -31,6 +32,7 @@ from pliant.view.figures import constraint_error, figure_html, sketch_html
 from pliant.view.fit_page import FitContent, fit_html
 from pliant.view.page import encoded, page, prose, table, text
 from pliant.view.player import player
+from pliant.view.plot.comparison import reference_of
 from pliant.view.plot.profile import profile_names
 from pliant.view.tables import overview, tree_lines
 
@@ -45,10 +47,9 @@ TOGETHER = 6
 
 @dataclass(frozen=True)
 class ComparisonContent:
-    """Results of `compare`, and a description of the reference."""
+    """Results of `compare`."""
 
     rows: tuple[Comparison, ...]
-    reference: str
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -257,10 +258,12 @@ def _comparison(eqs: Equations, found: ComparisonContent, name: str) -> str:
     for r in found.rows:
         errors = (r.mean_error_mm, r.max_error_mm, r.static_mean_error_mm)
         costs = (r.run_s, r.realtime_factor, r.code_kb, r.memory_kb)
-        lines.append((r.rod, r.states, *map(_number, (*errors, *costs))))
-    words = f"rod models compared with the {found.reference}: times, errors and paths"
-    drawn = figure_html(lambda: plot.compare(found.rows, reference=found.reference), words)
-    return f"<p>Compared with the {text(found.reference)}.</p>{table(head, lines)}{drawn}"
+        failed = r.status == Status.FAILED
+        lines.append((r.rod, "failed" if failed else r.states, *map(_number, (*errors, *costs))))
+    reference = reference_of(found.rows)
+    words = f"rod models compared with the {reference}: times, errors and paths"
+    drawn = figure_html(lambda: plot.compare(found.rows), words)
+    return f"<p>Compared with the {text(reference)}.</p>{table(head, lines)}{drawn}"
 
 
 def _fit(eqs: Equations, found: Fit | FitContent, name: str) -> str:

@@ -208,17 +208,17 @@ def test_models_are_compared_with_the_finest_without_a_recording(tmp_path):
     assert rows[0].mean_error_mm > 0
     assert rows[0].static_mean_error_mm > 0
     assert rows[0].mean_error_percent_of_rod == pytest.approx(rows[0].mean_error_mm / 10)
-    axes = plot.compare(rows, reference="finest model")
-    heights = [patch.get_height() for patch in axes[2].patches]
-    assert heights[:2] == pytest.approx([row.mean_error_mm for row in rows])
-    assert "finest model" in axes[2].get_ylabel()
-    assert "[mm]" in axes[2].get_ylabel()
+    axes = plot.compare(rows)
+    heights = [patch.get_height() for patch in axes[2].patches]  # without the reference, whose error is zero
+    assert heights == pytest.approx([rows[0].mean_error_mm, rows[0].static_mean_error_mm])
+    assert axes[2].get_ylabel() == "mean error against\nthe pcs:4 model [mm]"
     assert len(axes) == 6
+    assert [x.get_text() for x in axes[3].get_legend().get_texts()] == ["pcs:4 model", "pcs:2"]
+    assert [ax.get_ylabel() for ax in axes[3:]] == ["x [mm]", "y [mm]", "z [mm]"]
     for component, (ax, letter) in enumerate(zip(axes[3:], "xyz", strict=True)):
         (line,) = [line for line in ax.lines if line.get_color() == COLOURS[0]]
-        scale = 1e3 if "[mm]" in ax.get_ylabel() else 1e6 if "[µm]" in ax.get_ylabel() else 1.0
         assert ax.get_ylabel().startswith(letter)
-        np.testing.assert_allclose(line.get_ydata(), scale * rows[0].path[:, component])
+        np.testing.assert_allclose(line.get_ydata(), 1e3 * rows[0].path[:, component])
     low, high = axes[5].get_ylim()  # the deflection fills its axes, however far from the base the tip is
     assert np.ptp(axes[5].lines[0].get_ydata()) > 0.5 * (high - low)
     plot.save(axes, tmp_path / "compare.svg")

@@ -26,13 +26,17 @@ LARGEST_STEP = 100
 
 
 @styled
-def compare(rows: Sequence[Comparison], *, reference: str = "recording", axes: Any = None) -> np.ndarray:
+def compare(rows: Sequence[Comparison], *, reference: str | None = None, axes: Any = None) -> np.ndarray:
     """Three pairs of axes for times to derive and compile, times to solve and mean errors, and one for each component of the paths.
+    Rod models with which the robot could not be computed are omitted.
 
-    rows: results of `compare`. reference: description of the reference. axes: axes to draw on (in flat order).
+    rows: results of `compare`. reference: description of the reference, by default the recording or the last rod model.
+    axes: axes to draw on (in flat order).
     """
+    rows = [row for row in rows if row.status != "failed"]
     if not rows:
         raise ValueError("there is nothing to compare")
+    reference = reference_of(rows) if reference is None else reference
     components = rows[0].measured.shape[1]
     if axes is None:
         axes = _new_axes(components)
@@ -58,6 +62,11 @@ def compare(rows: Sequence[Comparison], *, reference: str = "recording", axes: A
     motion[-1].set_xlabel(clock(rows[0].time)[1])
     key(motion[0])
     return flat
+
+
+def reference_of(rows: Sequence[Comparison]) -> str:
+    """What rows are compared with, in words."""
+    return "recording" if rows[0].reference == "recording" else f"{rows[0].reference} model"
 
 
 def _new_axes(components: int) -> list[Any]:
@@ -89,6 +98,7 @@ def _bars(ax: Any, names: Sequence[str], groups: dict[str, list[float]]) -> None
 
 
 def _errors(ax: Any, rows: Sequence[Comparison], reference: str) -> None:
+    rows = [row for row in rows if not row.is_reference] or rows
     groups = {"in motion": [r.mean_error_mm for r in rows]}
     rest = [r.static_mean_error_mm for r in rows]
     if not np.all(np.isnan(rest)):
@@ -107,10 +117,14 @@ def _path(ax: Any, rows: Sequence[Comparison], reference: str, component: int) -
     """One component of the compared output over time: each has its own scale, so that small motions are visible."""
     is_place = rows[0].unit == "mm" and rows[0].measured.shape[1] == 3
     wanted = rows[0].measured[:, component]
-    unit, factor = prefixed(rows[0].output_unit, [np.nan_to_num(wanted), *(row.path[:, component] for row in rows)])
+    # all components in one unit, lengths in that of the errors
+    unit, factor = prefixed(rows[0].output_unit, [np.nan_to_num(rows[0].measured), *(row.path for row in rows)])
+    if rows[0].unit == "mm":
+        unit, factor = "mm", 1e3
     wanted = factor * wanted
     ax.plot(clock(rows[0].time)[0], wanted, color=GREY, linewidth=3, linestyle="-", alpha=0.5, label=reference)
-    for k, row in enumerate(rows[:SHOWN_PATHS]):
+    others = [row for row in rows if not row.is_reference]
+    for k, row in enumerate(others[:SHOWN_PATHS]):
         path = factor * row.path[:, component]
         ax.plot(clock(row.time)[0], path, color=COLOURS[k], linewidth=1.0, linestyle=DASHES[k], label=row.rod)
     whole = factor * max(float(np.ptp(row.path, axis=0).max()) for row in rows)
