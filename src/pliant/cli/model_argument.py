@@ -10,7 +10,7 @@ from pliant.cli.command_output import answering
 from pliant.cli.common import CommandError, ModelOptions
 from pliant.equations.core import check_names
 from pliant.equations.equations import say_once
-from pliant.equations.input_values import inputs_at_time, inputs_over_time, names_in
+from pliant.equations.input_values import expanded_inputs, inputs_at_time, inputs_over_time, names_in
 from pliant.io.results import load_result
 from pliant.language.arguments import ArgumentError
 from pliant.language.environment import parameter_dimensions, to_node
@@ -98,6 +98,7 @@ def read_inputs(eqs: Equations, settings: Sequence[str] | None) -> dict[str, Any
             given = {name: given.get(name)} if equals else given
         else:
             given = {**read_settings([setting], "--input", '"p1=20 kPa" or a file such as run.csv')}
+        given = expanded_inputs(eqs.model, given)
         check_names("input", list(given), eqs.inputs)
         found |= given
     return found

@@ -13,11 +13,12 @@ import numpy as np
 
 from pliant.equations.binding import Binding
 from pliant.equations.casadi_functions import casadi_function
-from pliant.equations.input_values import input_value
+from pliant.equations.input_values import expanded_inputs, input_value
 from pliant.equations.program import Program
 from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import suggestion
+from pliant.language.names import with_repeated
 from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
 
@@ -31,11 +32,17 @@ NOT_FINITE = (
 )
 
 
+REPEATED = ("input", "output")
+"""Things whose name denotes all instances if they are repeated."""
+
+
 class UnknownName(ArgumentError, KeyError):
     """An unknown name, with the closest known one."""
 
     def __init__(self, what: str, name: str, known: tuple[str, ...]) -> None:
-        hint = suggestion(name, known, f"known: {', '.join(known[:12]) or 'none'}")
+        hint = suggestion(
+            name, with_repeated(known) if what in REPEATED else known, f"known: {', '.join(known[:12]) or 'none'}"
+        )
         super().__init__(f"unknown {what} '{name}'; {hint}")
 
     def __str__(self) -> str:
@@ -118,7 +125,8 @@ class Core:
         return [_frozen(x) if good else EvaluationError(NOT_FINITE) for x, good in zip(table, sound, strict=True)]
 
     def checked_inputs(self, given: dict[str, Any], parameters: Mapping[str, float]) -> dict[str, float | TimeSeries]:
-        """Inputs by name; unknown names and invalid values are rejected."""
+        """Inputs by name, those of repeated ones by instance; unknown names and invalid values are rejected."""
+        given = expanded_inputs(self.model, given)
         check_names("input", given, self.model.input_names)
         return {name: input_value(self.model, name, value, parameters) for name, value in given.items()}
 

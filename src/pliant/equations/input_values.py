@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from pliant.language.arguments import ArgumentError, choice, is_number, mapping,
 from pliant.language.environment import TIME, parameter_dimensions
 from pliant.language.evaluate import UNKNOWN, evaluate
 from pliant.language.message_text import describe
+from pliant.language.names import instances_of
 from pliant.language.syntax import ExpressionError, Node, parse, symbols
 from pliant.language.value_checks import wrong_dimension
 from pliant.model.model import SI_HINT, Model
@@ -27,6 +29,7 @@ InputValue = float | str | TimeSeries | Sequence[Any] | Callable[[float], float]
 """A constant number (SI units), a text with a unit or an expression of t, `(times, values)` optionally with an interpolation, a
 function of the time [s], or a series."""
 
+_NUMBER = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
 INTERPOLATIONS = ("linear", "previous", "cubic")
 INSTANT = 1e-3
 """Functions of time are sampled over this span [s] for analyses at one time, so that their rates are known there."""
@@ -42,8 +45,48 @@ def inputs_over_time(
     known = set(eqs.inputs)  # other names are rejected by the equations
     return {
         name: input_value(eqs.model, name, value, values, (begin, end)) if name in known else value
-        for name, value in mapping("inputs", given).items()
+        for name, value in expanded_inputs(eqs.model, mapping("inputs", given)).items()
     }
+
+
+def expanded_inputs(model: Model, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs by name, with the name of a repeated input replaced by its instances: one value for all of them, or a list with a
+    value for each (in texts separated by commas, `"3, 1, 2 N"`), or `(times, values)` with a column for each. Instances that are
+    given too keep their own values. Other names are unchanged."""
+    known = model.input_names
+    if all(name in known for name in given):
+        return dict(given)
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        instances = [] if name in known else instances_of(name, known)
+        found |= dict(zip(instances, _of_each(name, value, len(instances)), strict=True)) if instances else {}
+    return found | {name: value for name, value in given.items() if name in known or not instances_of(name, known)}
+
+
+def _of_each(name: str, value: Any, count: int) -> Sequence[Any]:
+    """The value of each instance of a repeated input."""
+    words = [x.strip() for x in value.split(",")] if isinstance(value, str) and "(" not in value else []
+    if len(words) > 1 and all(_NUMBER.match(x) for x in words):
+        unit = words[-1].partition(" ")[2]
+        value = [f"{x} {unit}".strip() if _NUMBER.fullmatch(x) else x for x in words]
+    if not isinstance(value, list | tuple | np.ndarray) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        return [value] * count
+    plain = all(isinstance(x, str | TimeSeries) or callable(x) or is_number(x) for x in value)
+    if not plain and len(value) in (2, 3) and np.ndim(value[1]) == 2:
+        times, columns, *interpolation = value
+        return [(times, column, *interpolation) for column in _counted(name, np.asarray(columns).T, count)]
+    if not plain and len(value) in (2, 3):
+        return [value] * count  # (times, values)
+    return _counted(name, value, count)
+
+
+def _counted(name: str, values: Any, count: int) -> Any:
+    if len(values) != count:
+        raise ArgumentError(
+            f"the input '{name}' has {count} instances, but {len(values)} values are given",
+            f"give one value for all, or {count}",
+        )
+    return values
 
 
 def inputs_at_time(

@@ -23,6 +23,9 @@ from pliant.equations.symbolic import (
     stack_poses,
 )
 from pliant.geometry import se3
+from pliant.language.message_text import suggestion
+from pliant.language.named_values import outputs_named, stacked
+from pliant.language.names import with_repeated
 from pliant.model.model import Model
 from pliant.model.system import PLACEMENT_SIZE, ConstraintInstance, CoordinateForceInstance, FrameForceInstance
 from pliant.output.base import CONTACT_SUMS, ContactQuery, FrameSymbols
@@ -83,7 +86,26 @@ def evaluate_outputs(
         energies = np.array([*bound.energies(t, q, v)[:2], dissipated])
     sums = model_sums(model, bound, [t], q, v).ravel()
     parts = _buffer(model)(q, v, a, multipliers, bound.constants, signals, rates, carried, energies, sums)
-    return dict(zip(output_names(model), (x[0] if len(x) == 1 else x for x in parts), strict=True))
+    return OutputValues(model, zip(output_names(model), (x[0] if len(x) == 1 else x for x in parts), strict=True))
+
+
+class OutputValues(dict[str, Any]):
+    """Outputs by name. Components (`tip.x`) and the names of repeated outputs, which denote all instances, can be read too."""
+
+    def __init__(self, model: Model, values: Iterable[tuple[str, Any]]) -> None:
+        super().__init__(values)
+        self._model = model
+
+    def __missing__(self, name: str) -> Any:
+        found = outputs_named(name, self, lambda x: output_parts(self._model, x))
+        if not found:
+            known = [*with_repeated(self), *(part for x in self for part in output_parts(self._model, x))]
+            hint = suggestion(name, known, f"there are {', '.join(known[:12])}")
+            raise KeyError(f"the model has no output '{name}'; {hint}")
+        return stacked(found, self.__getitem__, 0).tolist()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
 
 
 class _Buffer:

@@ -7,6 +7,7 @@ A name is a plain word. Flattening adds two forms: `link[3]` (the third instance
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
@@ -32,6 +33,18 @@ _NAME = re.compile(WORD)
 _NUMBERED = r"\[[1-9][0-9]*\]"
 _FLAT_NAME = re.compile(rf"({WORD}({_NUMBERED})?/)*{WORD}({_NUMBERED})?")
 LONGEST_FLAT_NAME = 1000
+
+
+def instances_of(name: str, known: Iterable[str]) -> list[str]:
+    """Instances of a repeated part among known names, in their order: `pull[1]`, `pull[2]` for `pull`; else none."""
+    numbered = re.compile(rf"{re.escape(name)}{_NUMBERED}")
+    return [other for other in known if numbered.fullmatch(other)]
+
+
+def with_repeated(known: Iterable[str]) -> list[str]:
+    """Known names, and before them those of repeated parts, which denote all instances."""
+    listed = list(known)
+    return [*dict.fromkeys(x.rpartition("[")[0] for x in listed if re.search(rf"{_NUMBERED}$", x)), *listed]
 
 
 def read_name(value: Any) -> str:

@@ -18,6 +18,8 @@ from pliant.language.arguments import ArgumentError, number
 from pliant.language.deadline import STOPPED_BY_TIME
 from pliant.language.display import shown
 from pliant.language.message_text import suggestion
+from pliant.language.named_values import outputs_named, stacked
+from pliant.language.names import instances_of, with_repeated
 from pliant.language.recording import Recording
 from pliant.language.table_files import FORMATS
 from pliant.solve.contact_table import recorded_contacts
@@ -219,7 +221,8 @@ class Result(LabelledResult):
         )  # fmt: skip
 
     def __getitem__(self, name: str) -> Track:
-        """A frame, coordinate, rate (`d(NAME)/dt`), output or input by name."""
+        """A frame, coordinate, rate (`d(NAME)/dt`), output, component of an output (`tip.x`) or input by name. The name of a
+        repeated output, coordinate or input denotes all instances: the values have a column for each."""
         data = self.recorded
         coordinates, rates, frames, inputs = map(data.names, ("coordinate", "rate", "frame", "input"))
         if f"output.{name}" in data.variables:
@@ -245,14 +248,42 @@ class Result(LabelledResult):
             return self._track(name, "rate", self.v[:, k], {"-": "1/s", "": ""}.get(unit, f"{unit}/s"), **parts)
         if name in inputs:
             return self._of_kind("input", name)
-        names = [*self.output_names, *frames, *coordinates, *(f"d({x})/dt" for x in rates), *inputs]
+        if several := self._several(name):
+            return several
+        names = [
+            *with_repeated(self.output_names), *frames, *with_repeated(coordinates), *(f"d({x})/dt" for x in rates),
+            *with_repeated(inputs), *(part for x in self.output_names for part in self.parts(x)),
+        ]  # fmt: skip
         raise no_such("result has no frame, coordinate, rate, output or input", name, names)
+
+    def _several(self, name: str) -> Track | None:
+        """A component of an output, or all instances of a repeated output, coordinate or input."""
+        data = self.recorded
+        if found := outputs_named(name, self.output_names, self.parts):
+            values = stacked(found, lambda x: data[f"output.{x}"], 1)
+            units = {data.unit(f"output.{x.output}") for x in found}
+            return self._track(name, "output", values, units.pop() if len(units) == 1 else "")
+        for kind in ("coordinate", "input"):
+            if instances := instances_of(name, data.names(kind)):
+                tracks = [self._of_kind(kind, x) for x in instances]
+                return self._track(name, kind, np.stack([x.values for x in tracks], axis=1), tracks[0].unit)
+        return None
 
     def _track(self, name: str, kind: str, values: Any, unit: str, **parts: Part) -> Track:
         return Track(name, kind, self.time, np.asarray(values), unit, parts)
 
     def parts(self, name: str) -> list[str]:
-        """Names of the components of an output: its own, `tip.x` etc. of a vector, or `strain.1` etc. along a rod."""
+        """Names of the components of an output: its own, `tip.x` etc. of a vector, or `strain.1` etc. along a rod; of the instances
+        of a repeated quantity those of each."""
+        if f"output.{name}" not in self.recorded.variables:
+            found = outputs_named(name, self.output_names, self.parts)
+            named = [
+                self.parts(x.output)[slice(x.component, None if x.component is None else x.component + 1)]
+                for x in found
+            ]
+            data = self.recorded
+            others = [x for kind in ("coordinate", "input") for x in instances_of(name, data.names(kind))]
+            return [part for one in named for part in one] or others or [name]
         values = self.recorded[f"output.{name}"]
         if values.ndim == 1:
             return [name]
@@ -289,8 +320,12 @@ class Result(LabelledResult):
 
     def input(self, name: str) -> Track:
         """An input, even if an output or a coordinate has the same name."""
-        if name not in self.recorded.names("input"):
-            raise no_such("result has no input", name, self.recorded.names("input"))
+        names = self.recorded.names("input")
+        if name not in names and (instances := instances_of(name, names)):
+            tracks = [self._of_kind("input", x) for x in instances]
+            return self._track(name, "input", np.stack([x.values for x in tracks], axis=1), tracks[0].unit)
+        if name not in names:
+            raise no_such("result has no input", name, with_repeated(names))
         return self._of_kind("input", name)
 
     def _of_kind(self, kind: str, name: str) -> Track:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,11 @@ class Table:
             raise ArgumentError("no numbers were saved for these cases", "use --keep outputs")
         if name is None:
             name = next((x for x in self.measures if self._differs(x)), next(iter(self.measures)))
+        if name not in self.measures and (
+            several := [x for x in self.measures if re.match(rf"{re.escape(name)}[.\[]", x)]
+        ):
+            listed = ", ".join(several[:6])
+            raise ArgumentError(f"'{name}' is not one number per case", f"choose one of {listed}")
         if name not in self.measures:
             hint = suggestion(name, self.measures, f"there are {', '.join(list(self.measures)[:12])}")
             raise ArgumentError(f"the sweep has no measure '{name}'", hint)

@@ -12,7 +12,7 @@ import numpy as np
 
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations, Values
-from pliant.equations.input_values import inputs_over_time
+from pliant.equations.input_values import expanded_inputs, inputs_over_time
 from pliant.equations.layout import RuntimeStatus
 from pliant.equations.time_loop import INSTANT, TimeLoop
 from pliant.equations.workspace import EvaluationError
@@ -183,6 +183,7 @@ class Job:
 
         periods: of inputs that a controller commands, the time until its next command [s]. Returns whether anything changed.
         """
+        inputs = expanded_inputs(self.eqs.model, inputs)
         periods, positions = periods or {}, self.eqs.model.smooth_inputs
         changed = {name for name, value in inputs.items() if self._is_new(name, value)}
         targets = {name: float(inputs[name]) for name in periods if name in positions}

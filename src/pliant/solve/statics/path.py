@@ -11,6 +11,8 @@ import numpy as np
 from pliant.equations.contacts import Contacts
 from pliant.equations.state import State
 from pliant.language.display import shown
+from pliant.language.named_values import outputs_named, stacked
+from pliant.language.names import with_repeated
 from pliant.solve.contact_table import recorded_contacts
 from pliant.solve.labelled_arrays import LabelledArrays
 from pliant.solve.netcdf_files import PATH_FORMAT
@@ -128,7 +130,8 @@ class Path(LabelledResult):
         return recorded_contacts(self.recorded, np.full(len(self), float(self.recorded.attributes["time"])))
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """An output, a component of one (`tip.x`), a coordinate, a frame's position (points x 3) or the parameter."""
+        """An output (a repeated one with a column for each instance), a component of one (`tip.x`), a coordinate, a frame's
+        position (points x 3) or the parameter."""
         data = self.recorded
         if f"output.{name}" in data.variables:
             return data[f"output.{name}"]
@@ -139,11 +142,10 @@ class Path(LabelledResult):
             return data["q"][:, coordinates.index(name)]
         if name in frames:
             return data["frame_position"][:, frames.index(name)]
-        output = name.rpartition(".")[0]
-        if name in self.parts(output):
-            return data[f"output.{output}"][:, self.parts(output).index(name)]
+        if found := outputs_named(name, self.output_names, self.parts):
+            return stacked(found, lambda x: data[f"output.{x}"], 1)
         names = [
-            *self.output_names,
+            *with_repeated(self.output_names),
             *coordinates,
             *frames,
             *(part for x in self.output_names for part in self.parts(x)),
@@ -166,9 +168,8 @@ class Path(LabelledResult):
             return str(data.attributes["parameter_unit"])
         if f"output.{name}" in data.variables:
             return data.unit(f"output.{name}")
-        output = name.rpartition(".")[0]
-        if name in self.parts(output):
-            return data.unit(f"output.{output}")
+        if found := outputs_named(name, self.output_names, self.parts):
+            return data.unit(f"output.{found[0].output}")
         self[name]  # raises an error that lists the names
         names = data.names("coordinate")
         return dict(zip(names, json.loads(data.attributes["coordinate_units"]), strict=True)).get(name, "m")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pliant.equations.core import check_names
+from pliant.language.names import instances_of
 from pliant.view.plot.profile import profile_names
 from pliant.view.plot.style import GREY, axes, axes_below_each_other, key, label, prefixed, styled
 
@@ -37,7 +38,7 @@ def trajectory(
     if not chosen:
         raise ValueError("trajectory needs the name of an output, a frame or a coordinate")
     for name in chosen:
-        if name in profile_names(run):
+        if any(part in profile_names(run) for part in (name, *instances_of(name, run.output_names))):
             raise ValueError(f"'{name}' is a profile along a rod: draw it with `plot.profile`")
     units = {name: run[name].unit for name in chosen}
     if len(set(units.values())) > 1:
@@ -78,7 +79,8 @@ def inputs(run: Result, names: str | Sequence[str] | None = None, *, ax: Any = N
     units = {name: run.input(name).unit for name in run.inputs}
     if names is None:
         names = [name for name, values in run.inputs.items() if np.ptp(values)] or list(units)
-    chosen = [one for name in ([names] if isinstance(names, str) else names) for one in _instances(name, units)]
+    listed = [names] if isinstance(names, str) else names
+    chosen = [one for name in listed for one in ([name] if name in units else instances_of(name, units) or [name])]
     if not chosen:
         raise ValueError("the robot has no inputs")
     check_names("input", chosen, units)
@@ -93,12 +95,6 @@ def inputs(run: Result, names: str | Sequence[str] | None = None, *, ax: Any = N
         _inputs_of_a_unit(one, run, unit, group)
     pairs[-1].set_xlabel("time [s]")
     return pairs[0] if len(groups) == 1 else np.array(pairs, dtype=object)
-
-
-def _instances(name: str, known: Iterable[str]) -> list[str]:
-    """The inputs that a name stands for: itself, or the instances of a repeated input."""
-    found = [other for other in known if other.startswith(f"{name}[")]
-    return found if found and name not in known else [name]
 
 
 def _inputs_of_a_unit(ax: Any, run: Result, unit: str, names: Sequence[str]) -> None:
@@ -125,7 +121,7 @@ def _parts(run: Result, name: str, count: int) -> list[str]:
     """Names of the components of an output, or of a frame's position."""
     if count == 1:
         return [name]
-    return run.parts(name) if name in run.output_names else [f"{name}.{letter}" for letter in "xyz"]
+    return [f"{name}.{letter}" for letter in "xyz"] if run[name].kind == "frame" else run.parts(name)
 
 
 def _what(unit: str) -> str:
