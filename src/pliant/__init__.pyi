@@ -18,6 +18,7 @@ from .identify.compare import compare as compare
 from .identify.fit import Fit as Fit
 from .identify.fit import fit as fit
 from .identify.measurement import Measurement as Measurement
+from .io.export_c import export_c as export_c
 from .io.fmu import export_fmu as export_fmu
 from .io.mjcf import export_mjcf as export_mjcf
 from .io.results import load_path as load_path

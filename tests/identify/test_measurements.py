@@ -10,8 +10,10 @@ from pliant import derive, equilibrium, load_text, simulate
 from pliant.cli import run as command
 from pliant.identify.fit import fit
 from pliant.identify.measurement import Measurement
+from pliant.identify.recording import undriven
 from pliant.identify.sensitivity import poses_at_rest, rest_sensitivity, why_not
 from pliant.language.recording import Recording, RecordingError, read_recording
+from pliant.model.recorded_inputs import recorded_inputs
 
 CART = """
 pliant: 1
@@ -288,3 +290,48 @@ def test_a_search_that_no_step_helps_has_not_converged():
     stuck = search.solve(start)
     assert not stuck.success
     assert "no step along the derivatives" in stuck.message
+
+
+DRIVEN = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+parameters: {stiffness: 30 N/m, force: {value: 0 N, input: true}, other: {value: 0 N, input: true}}
+bodies: {cart: {mass: 1 kg}}
+joints: {rail: {type: prismatic, child: cart, axis: x, displacement: {spring: =stiffness, damper: 2 N*s/m, input: =force + other}}}
+outputs: {place: {coordinate: rail}}
+"""
+
+
+def test_recorded_steps_do_not_overshoot_and_smooth_inputs_follow_a_spline():
+    model = derive(load_text(DRIVEN)).model
+    t = np.linspace(0, 1, 101)
+    step, wave = np.where(t < 0.4, 0.6, 0.0), np.sin(9 * t)
+    found = recorded_inputs(model, Recording("made", t, {"force": step, "other": wave}))
+    between = t[:-1] + 0.005
+    values = {name: np.interp(between, t, x) for name, x in {"force": step, "other": wave}.items()}
+    at = {
+        name: np.array([one.poly[k] @ 0.005 ** np.arange(one.poly.shape[1]) for k in range(100)])
+        for name, one in found.items()
+    }
+    assert at["force"] == pytest.approx(values["force"], abs=1e-12)
+    assert np.abs(at["other"] - np.sin(9 * between)).max() < 1e-4 < np.abs(values["other"] - np.sin(9 * between)).max()
+    exact = recorded_inputs(
+        model, Recording("made", np.array([0, 0.4, 0.400001, 1]), {"force": np.array([0.6, 0.6, 0, 0])})
+    )
+    assert np.abs(exact["force"].poly[[0, 2], 1:]).max() == 0.0
+
+
+def test_columns_that_differ_in_case_and_units_of_inputs_have_remarks():
+    eqs = derive(load_text(DRIVEN))
+    t = np.linspace(0, 1, 51)
+    columns = {"Force": np.sin(t), "other": np.sin(2 * t), "place": 0.01 * np.sin(t)}
+    made = Recording("made.csv", t, columns, {"Force": "N", "place": "m"}, assumed=("other",))
+    remarks = undriven(eqs.model, made, ["other", "place"])
+    assert any("'Force' of made.csv does not drive the input 'force'" in x for x in remarks)
+    assert any("'other [N]'" in x for x in remarks)
+    with pytest.raises(RecordingError, match="rename 'Force' to 'force'"):
+        recorded_inputs(eqs.model, Recording("made.csv", t, {"Force": np.sin(t)}))
+    np.testing.assert_array_equal(made["place"], columns["place"])
+    np.testing.assert_array_equal(made["time"], t)
+    with pytest.raises(RecordingError, match="did you mean 'place'"):
+        made["plase"]

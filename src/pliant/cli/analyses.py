@@ -181,7 +181,10 @@ def simulate(
     report: Report = None,
     json: Json = False,
 ) -> int:
-    """Simulate the motion, and save or print it."""
+    """Simulate the motion, and save or print it.
+
+    --json prints the states of --save-every or --save-at, without these the first and the last only; --out saves 200 intervals.
+    """
     check_report(report)
     if out is not None and not out.endswith((".nc", *FORMATS)):
         raise CommandError(f"cannot determine the format of '{out}'", f"end it in .nc, {endings()}")

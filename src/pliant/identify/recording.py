@@ -77,7 +77,20 @@ def missing_rows(recording: Recording, columns: Sequence[str]) -> list[str]:
 def undriven(model: Model, recording: Recording, used: Sequence[str]) -> list[str]:
     """Remarks on a recording: forces, moments or pressures that are not zero and drive no input of the model, and units that are
     not stated. used: columns that drive inputs or are compared."""
-    return [*_unused_loads(model, recording, used), *_assumed_units(recording, used)]
+    return [
+        *_other_case(model, recording, used),
+        *_unused_loads(model, recording, used),
+        *_assumed_units(model, recording, used),
+    ]
+
+
+def _other_case(model: Model, recording: Recording, used: Sequence[str]) -> Iterator[str]:
+    """Columns that differ from inputs without a column in case only."""
+    lacking = {x.lower(): x for x in model.input_names if x not in driving_columns(model, recording)}
+    for name in recording.columns:
+        if name not in used and name.lower() in lacking:
+            wanted = lacking[name.lower()]
+            yield f"the column '{name}' of {recording.file} does not drive the input '{wanted}': rename it (case matters)"
 
 
 def _unused_loads(model: Model, recording: Recording, used: Sequence[str]) -> Iterator[str]:
@@ -88,6 +101,7 @@ def _unused_loads(model: Model, recording: Recording, used: Sequence[str]) -> It
         for name, values in recording.columns.items()
         if name not in used
         and name not in outputs
+        and name.lower() not in {x.lower() for x in model.input_names}
         and recording.dimension(name) in loads
         and np.any(values)
         and recording.units.get(name) != "J"  # an energy has the dimension of a moment
@@ -97,13 +111,15 @@ def _unused_loads(model: Model, recording: Recording, used: Sequence[str]) -> It
         yield f"the columns {names} of {recording.file} are not used: the model has no inputs of these names"
 
 
-def _assumed_units(recording: Recording, used: Sequence[str]) -> Iterator[str]:
+def _assumed_units(model: Model, recording: Recording, used: Sequence[str]) -> Iterator[str]:
     bare = [name for name in used if name in recording.assumed]
     if bare:
+        driven = {column: name for name, column in driving_columns(model, recording).items()}
+        kind = model.environment.dimension(driven[bare[0]]) if bare[0] in driven else None
+        unit = "mm" if kind is None else kind.unit.replace("*", " ") if not kind.is_number else "-"
         yield (
             f"the columns {', '.join(bare)} of {recording.file} have no unit and are assumed to be in SI units; state it "
-            "in the header: "
-            f"'{bare[0]} [mm]'"
+            f"in the header: '{bare[0]} [{unit}]'"
         )
 
 

@@ -70,7 +70,7 @@ UNLOCATED = (
 
 
 def export_c(
-    model: Model,
+    eqs: Equations | Model,
     folder: str | os.PathLike[str],
     *,
     method: str = "semi_implicit",
@@ -78,14 +78,14 @@ def export_c(
     force: bool = False,
     controller: StateFeedback | None = None,
 ) -> list[Path]:
-    """Write a robot as standalone C11 and return the files written.
+    """Write a robot as standalone C11, with the model's own inputs and parameters, and return the files written.
 
     method: `semi_implicit` (order 1, one linear solve per step: for fast loops), `generalized_alpha` or `newmark`
     (order 2, iterations, constraints at position level), `explicit` (Runge-Kutta of order 5, for robots that are not
     stiff), `symplectic_euler` (order 1, one evaluation per step, likewise) or `implicit` (Rosenbrock of order 4, for stiff ones).
     step: the step [s] that the exported main uses; the step function takes any. force: write into a folder that is not
-    empty; only files of the export's own names are replaced, nothing is removed. controller: a designed controller to write beside
-    it (`io.controller_c`).
+    empty; only files of the export's own names are replaced, nothing is removed. controller: a designed controller
+    (`control.StateFeedback`, with or without an observer) to write beside it; the header documents when to call it.
 
     The method is tried on the model's own motion (`io.export_trial`): if its steps lose energy or fail, README.txt reports it, and
     a warning is given.
@@ -93,7 +93,7 @@ def export_c(
     Raises ExportError when the robot cannot be exported or the folder cannot be written to, AssemblyError when its
     loops cannot be closed at the start.
     """
-    target = Path(folder)
+    target, model = Path(folder), own_model(eqs)
     check_folder(target, force=force)
     beside = {} if controller is None else controller_files(controller)
     _check(model, method, step)
@@ -103,6 +103,19 @@ def export_c(
     if model.has_located_switches:
         warnings.warn(UNLOCATED, stacklevel=2)
     return write_files(target, c_files(model, method=method, step=step, beside=beside, trial=trial.remark))
+
+
+def own_model(eqs: Equations | Model) -> Model:
+    """The model of an export; raises ExportError if the equations have other values than the model, which exports start from."""
+    if isinstance(eqs, Model):
+        return eqs
+    given = {**eqs.given_parameters, **eqs.given_inputs}
+    if given:
+        raise ExportError(
+            f"exports have the values of the model, but these equations have another '{next(iter(given))}'",
+            "load the model with it, load(..., set={...}), and derive it",
+        )
+    return eqs.model
 
 
 def c_files(

@@ -33,7 +33,7 @@ from pliant.equations.libraries import compile_mode
 from pliant.equations.outputs import output_units
 from pliant.io import c_text
 from pliant.io.c_text import TEMPLATES, ExportError, filled
-from pliant.io.export_c import RUNTIME, UNLOCATED, assembled_start, c_files, exported_output_parts
+from pliant.io.export_c import RUNTIME, UNLOCATED, assembled_start, c_files, exported_output_parts, own_model
 from pliant.language.arguments import file_name, need_equations
 from pliant.language.dimension import BASE_UNITS
 from pliant.language.files import write_whole
@@ -93,7 +93,7 @@ def export_fmu(
     the file cannot be written.
     """
     need_equations(eqs)
-    target, model = file_name("file", file), eqs.model
+    target, model = file_name("file", file), own_model(eqs)
     if version not in VERSIONS:
         raise ExportError(f"unknown version of FMI '{version}'", f"choose one of {', '.join(VERSIONS)}")
     if target.suffix != ".fmu":

@@ -69,6 +69,10 @@ class Recording:
             raise RecordingError(f"{self.flaws[name]}; {FILL}")
         return self.columns[name]
 
+    def __getitem__(self, name: str) -> np.ndarray:
+        """A column by its name [SI], as `column`; `time` if no column has that name."""
+        return self.time if name == "time" and name not in self.columns else self.column(name)
+
     def measured(self, name: str) -> np.ndarray:
         """A column by its name, with NaN where the file has no number [SI]."""
         return self.columns[name] if name in self.gaps else self.column(name)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from c_export import FOUR_BAR, Export
 
+import pliant
 from pliant.cli import run as run_command
 from pliant.io.export_c import ExportError, export_c
 from pliant.solve.state import AssemblyError
@@ -97,3 +98,15 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert said in capsys.readouterr().err
     assert not (tmp_path / "d").exists()
     assert run_command(["export", str(model), "--c", str(target), "--force"]) == 0
+
+
+def test_equations_with_other_values_are_not_exported(tmp_path: Path) -> None:
+    """Exports start from the values of the model, so values of `at` would be lost."""
+    eqs = pliant.derive("cart_pole")
+    assert pliant.export_c(eqs, tmp_path / "own")
+    for changed in (eqs.at(parameters={"length": 0.7}), eqs.at(inputs={"force": 1.0})):
+        name = next(iter({**changed.given_parameters, **changed.given_inputs}))
+        with pytest.raises(ExportError, match=f"another '{name}'"):
+            pliant.export_c(changed, tmp_path / "c")
+        with pytest.raises(ExportError, match=f"another '{name}'"):
+            pliant.export_fmu(changed, tmp_path / "c.fmu")
