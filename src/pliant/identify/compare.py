@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -383,7 +384,9 @@ def _row(
 def _failed_row(failed: _Failed, like: Comparison) -> Comparison:
     """A row without numbers; times and reference are those of another one."""
     none = float("nan")
-    numbers = {x.name: none for x in fields(Comparison) if x.name.endswith(("_s", "_kb", "_mm", "_percent", "_of_rod"))}
+    numbers: dict[str, Any] = {
+        x.name: none for x in fields(Comparison) if x.name.endswith(("_s", "_kb", "_mm", "_percent", "_of_rod"))
+    }
     return replace(
         like, **numbers, rod=failed.kind, states=0, realtime_factor=none, path=np.full_like(like.path, none),
         static_path=np.full_like(like.static_path, none), notes=(f"{failed.kind}: {failed.words}",), status=Status.FAILED,
