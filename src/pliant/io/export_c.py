@@ -35,6 +35,7 @@ from pliant.io.controller_c import controller_files
 from pliant.io.export_trial import tried
 from pliant.io.factor_bounds import factor_bounds
 from pliant.io.folders import check_folder, write_files
+from pliant.language.arguments import file_name, need_equations
 from pliant.model.inputs import SERIES, InputPlan
 from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
@@ -93,7 +94,7 @@ def export_c(
     Raises ExportError when the robot cannot be exported or the folder cannot be written to, AssemblyError when its
     loops cannot be closed at the start.
     """
-    target, model = Path(folder), own_model(eqs)
+    target, model = file_name("folder", folder), own_model(eqs)
     check_folder(target, force=force)
     beside = {} if controller is None else controller_files(controller)
     _check(model, method, step)
@@ -109,6 +110,7 @@ def own_model(eqs: Equations | Model) -> Model:
     """The model of an export; raises ExportError if the equations have other values than the model, which exports start from."""
     if isinstance(eqs, Model):
         return eqs
+    need_equations(eqs)
     given = {**eqs.given_parameters, **eqs.given_inputs}
     if given:
         raise ExportError(
