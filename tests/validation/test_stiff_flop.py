@@ -75,7 +75,7 @@ def test_the_nine_loaded_rests_are_found(recording):
 
 BAD = {
     "empty.csv": ("", "has no rows"),
-    "short.csv": ("t_s,p1_Pa\n0\n", "1 entries for 2 columns"),
+    "short.csv": ("t_s,p1_Pa\n0\n", "1 entry for 2 columns"),
     "back.csv": ("t_s,p1_Pa\n0,1\n1,1\n0.5,1\n", "must increase"),
     "gap.csv": ("t_s,p1_Pa\n" + "".join(f"{t},1\n" for t in (0, 1, 2, 3, 99)), "gap of 96 s at t = 3 s"),
     "no_time.csv": ("p1_Pa,x_m\n0,1\n", "no time column"),
