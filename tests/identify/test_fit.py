@@ -11,6 +11,7 @@ from pliant import derive, load_text, simulate
 from pliant.cli import run as command
 from pliant.equations.core import UnknownName
 from pliant.identify.fit import cycles, fit
+from pliant.identify.search import least_squares_step
 from pliant.language.recording import Recording, read_recording
 
 ROBOT = """
@@ -279,3 +280,12 @@ outputs: {tip: {frame: arm.tip}}
     found = pliant.fit(eqs, ["modulus", "ratio"], recording)
     assert found.derivatives == "exact"
     assert found.parameters == pytest.approx({"modulus": 1.2e6, "ratio": 0.05}, rel=1e-4)
+
+
+def test_steps_do_not_depend_on_the_units_of_unknowns():
+    """A modulus in Pa has derivatives 16 orders of magnitude below those of a time in s: neither is lost."""
+    jacobian = np.random.default_rng(2).normal(size=(40, 2))
+    for sizes in ([1.0, 1.0], [1e-17, 1e3], [1e12, 1e-12]):
+        step = np.array([3.0, -2.0]) / sizes
+        assert least_squares_step(jacobian * sizes, jacobian @ [3.0, -2.0]) == pytest.approx(step, rel=1e-12)
+    assert least_squares_step(np.zeros((5, 1)), np.ones(5)) == 0
