@@ -59,9 +59,9 @@ def answering(function: Any) -> Any:
     try:
         return function()
     except ArgumentError as reason:
-        raise CommandError(reason.message, reason.hint) from None
+        raise CommandError(reason.message, reason.hint) from reason
     except expected as reason:
-        raise CommandError(str(reason)) from None
+        raise CommandError(str(reason)) from reason
 
 
 def drawing(paint: Any, file: str) -> Any:
@@ -71,7 +71,7 @@ def drawing(paint: Any, file: str) -> Any:
     except ModuleNotFoundError as reason:
         raise CommandError(f"{reason.name} is not installed", "pip install 'pliant[plot]'") from None
     except ValueError as reason:
-        raise CommandError(str(reason)) from None
+        raise CommandError(str(reason)) from reason
     except OSError as reason:
         raise CommandError(f"cannot write {file}: {reason.strerror}") from None
 

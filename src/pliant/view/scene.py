@@ -46,7 +46,7 @@ from pliant.view.marks import (
     outline,
 )
 from pliant.view.mesh_marks import MeshIndices
-from pliant.view.rod_curve import rod_curve
+from pliant.view.rod_curve import ChosenPlaces, rod_curve
 from pliant.view.surfaces import SurfaceForm, SurfaceMark, coarser
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ class SceneMaker:
         self.travels: dict[str, tuple[float, float]] = {}
         self.drives: dict[str, float] = {}
         self.swept: np.ndarray | None = None
+        self.chosen = ChosenPlaces()
         self.parameters, self.inputs = dict(parameters or {}), dict(inputs or {})
         environment = eqs.model.environment.with_values(eqs.given_parameters | self.parameters)
         self.value: Callable[[Any], float] = lru_cache(None)(lambda scalar: float(environment.value(scalar)))
@@ -165,7 +166,7 @@ class SceneMaker:
         for name, mark in marks.items():
             marks[name] = replace(mark, behind=_behind(mark, solids[_owner(spec.joints[name].child)]))
         rods = [
-            rod_curve(self.eqs, name, rod, self.pose, self.nodes, self.value, self.q, self.theta)
+            rod_curve(self.eqs, name, rod, self.pose, self.nodes, self.value, self.q, self.theta, self.chosen)
             for name, rod in spec.rods.items()
         ]
         return Scene(
