@@ -66,6 +66,11 @@ class SweepContent:
     largest: bool
     best: tuple[tuple[int, Equations, Result | Equilibrium], ...]
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Remarks on cases."""
+        return tuple(self.table.remarks())
+
 
 def write_report(eqs: Equations, path: str | os.PathLike[str], findings: Sequence[Any]) -> list[str]:
     """Write the report about a robot and its results (see `report`) atomically. Returns what could not be drawn, with the reason."""
