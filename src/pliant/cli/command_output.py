@@ -191,11 +191,8 @@ def print_linear(eqs: Equations, found: StateSpace) -> None:
         out.print(f"{', '.join(large)}: --json or --out FILE has the numbers", markup=False)
     for note in found.warnings:
         say(note)
-    for what in ("states", "inputs", "outputs"):
-        names = getattr(found, what)
-        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        count = f"{len(names)} " if more else ""
-        out.print(f"{count}{what}: {', '.join(names[:MOST_NAMES]) or 'none'}{more}", markup=False)
+    for line in found.summary:
+        out.print(line, markup=False)
 
 
 def _broken(names: str, room: int) -> str:

@@ -24,6 +24,7 @@ from pliant.identify.recording import (
 )
 from pliant.language.aliases import canonical
 from pliant.language.arguments import ArgumentError, positive
+from pliant.language.display import shown
 from pliant.language.recording import Recording, RecordingError
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.motion.integrator import Method, Rosenbrock
@@ -95,6 +96,13 @@ class Comparison:
         )
 
 
+class Comparisons(list[Comparison]):
+    """The rows of a comparison, shown as a table in notebooks."""
+
+    def _repr_html_(self) -> str:
+        return str(shown("Comparisons.html", self))
+
+
 NEVER_AT_REST = (
     f"no equilibria are compared: the recording has no {LEAST_REST:g} s in which all inputs are constant and one of them is "
     "above a tenth of its range. Give their times (`rest_at`, --rest-at)"
@@ -131,7 +139,7 @@ def compare(
     until: float | None = None,
     inputs: InputValues | None = None,
     method: Method | None = None,
-) -> list[Comparison]:
+) -> Comparisons:
     """Simulate the robot with each rod model and compare an output (a point) with the recording's columns.
 
     rod, kinds: a rod, and its models (`pcs:3`); without them, the robot as it is.
@@ -173,7 +181,7 @@ def compare(
     else:
         measured = np.stack([recording.measured(name) for name in columns or ()], axis=1)
         static = np.stack([np.interp(rests, times, column) for column in measured.T], axis=1)
-    return [_row(run, rod, output, measured, times, inside, rests, static) for run in runs]
+    return Comparisons(_row(run, rod, output, measured, times, inside, rests, static) for run in runs)
 
 
 def _compared_times(

@@ -17,6 +17,7 @@ from pliant.identify.measurement import Measurement, prediction_of, samples_of
 from pliant.identify.recording import compared_columns, missing_rows, thousandths, undriven
 from pliant.identify.search import Search, Solution, Target, Unknowns, mean_distances
 from pliant.language.arguments import ArgumentError, need_equations
+from pliant.language.display import shown
 from pliant.language.recording import Recording, RecordingError
 from pliant.model.recorded_inputs import driving_columns
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -122,6 +123,9 @@ class Fit:
     def __repr__(self) -> str:
         values = ", ".join(f"{name} = {x:.6g} ± {self.deviations[name]:.2g}" for name, x in self.parameters.items())
         return f"Fit ({self.status}): {values}; mean error {self.before_mm:.3g} {self.unit} before, {self.after_mm:.3g} after"
+
+    def _repr_html_(self) -> str:
+        return str(shown("Fit.html", self))
 
     @property
     def paths(self) -> tuple[FittedPath, ...]:

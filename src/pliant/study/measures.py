@@ -21,7 +21,9 @@ ROUNDING = 1e-9
 """Relative difference below which numbers are equal."""
 
 
-USUAL = re.compile(r"equilibrium found in \d+ iterations?|it is stable( with a little damping)?|simulated to t = \S+ s|")
+USUAL = re.compile(
+    r"equilibrium found in \d+ iterations?|it is stable( with a little damping)?|simulated to t = \S+ s|"
+)
 """Parts of messages that are no remarks."""
 MOST_REMARKS = 12
 """Maximum number of different remarks that are listed."""
@@ -56,8 +58,8 @@ class Table:
         return len(known) > 1 and bool(np.ptp(known) > ROUNDING * size)
 
     def remarks(self) -> list[str]:
-        """The remarks on cases that did not fail: one line for those that differ in numbers and names only, with the number of cases
-        and the text of the first."""
+        """The remarks on cases that did not fail: one line for those that differ in numbers and names only, with the number of
+        cases and the text of the first."""
         found: dict[str, list[tuple[int, str]]] = {}
         for k in np.flatnonzero(self.status != "failed"):
             for part in str(self.message[k]).split("; "):

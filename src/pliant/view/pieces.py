@@ -22,6 +22,7 @@ from pliant.view.marks import (
     SolidForm,
     TendonMark,
 )
+from pliant.view.names import names_once
 from pliant.view.rod_curve import RodCurve
 from pliant.view.surfaces import MARGIN, SurfaceForm, SurfaceMark, axis_ends, middle, right_triangles, sides
 
@@ -256,11 +257,10 @@ class _Maker:
             self._between("cylinder", ends, 0.004 * self.size, _bytes(colour), "frames")
 
     def labels(self, scene: Scene) -> None:
-        for solid in scene.solids:
-            if solid.form != "none":
-                self.pieces.labels.append((solid.name, solid.center, "labels"))
-        for rod in scene.rods:
-            self.pieces.labels.append((rod.name, rod.points[len(rod.points) // 2], "labels"))
+        named = [(solid.name, solid.center) for solid in scene.solids if solid.form != "none"]
+        named += [(rod.name, rod.points[len(rod.points) // 2]) for rod in scene.rods]
+        shown = names_once([name for name, _ in named])
+        self.pieces.labels.extend((words, named[k][1], "labels") for k, words in shown.items())
 
     # -- shapes ------------------------------------------------------------------------------------------------------
 

@@ -27,8 +27,10 @@ from pliant.solve.versions import versions
 from pliant.study.measures import Table
 from pliant.view import plot
 from pliant.view.clips import Clip, mode_clips, path_clip, pose_clip, run_clip
+from pliant.view.comparison_table import comparison_table
 from pliant.view.figures import constraint_error
 from pliant.view.fit_page import FitContent, fit_html
+from pliant.view.names import INSTANCE
 from pliant.view.page import encoded, page, prose, table, text
 from pliant.view.plot.profile import profile_names
 from pliant.view.report_part import ReportPart
@@ -39,8 +41,8 @@ if TYPE_CHECKING:
 
 FEW_ROWS, MOST_ROWS, MOST_PLOTS, MOST_MODES = 12, 40, 8, 12
 """Maximum rows of an open table, rows of any table, plots of outputs, animated modes; the page states what is omitted."""
-TOGETHER = 6
-"""Maximum number of inputs in one plot."""
+TOGETHER, MOST_LINES = 6, 12
+"""Maximum number of inputs in one plot, and of lines of a repeated output."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ class SweepContent:
 
 
 def write_report(eqs: Equations, path: str | os.PathLike[str], findings: Sequence[Any]) -> list[str]:
-    """Write the report about a robot and its results (see `report`) atomically. Returns what could not be drawn, with the reason."""
+    """Write the report about a robot and its results (see `report`) atomically. Returns what could not be drawn, with the
+    reason."""
     missing: list[str] = []
     write_whole(pathlib.Path(path), encoded(report(eqs, findings, missing)))
     return missing
@@ -223,17 +226,33 @@ def _path(eqs: Equations, found: Path, part: ReportPart) -> str:
 def _motion_figures(run: Result, part: ReportPart) -> Iterator[str]:
     names = list(run.output_names) or run.recorded.names("coordinate")
     along = profile_names(run)
-    for name in names[:MOST_PLOTS]:
-        if name in along:
-            yield part.figure(partial(plot.profile, run, name), f"{name} along the rod")
+    groups = _repeated(run, names)
+    for group in groups[:MOST_PLOTS]:
+        if group[0] in along:
+            yield part.figure(partial(plot.profile, run, group[0]), f"{group[0]} along the rod")
         else:
-            yield part.figure(partial(plot.trajectory, run, name), f"{name} over time")
-    if len(names) > MOST_PLOTS:
-        yield f'<p class="note">{len(names) - MOST_PLOTS} more are not drawn: {text(", ".join(names[MOST_PLOTS:][:40]))}</p>'
+            yield part.figure(partial(plot.trajectory, run, group), f"{', '.join(group)} over time")
+    left = [name for group in groups[MOST_PLOTS:] for name in group]
+    if left:
+        yield f'<p class="note">{len(left)} more are not drawn: {text(", ".join(left[:40]))}</p>'
     yield from _input_figures(run, part)
     yield part.figure(lambda: plot.energy(run), "energies over time")
     if len(run.recorded["constraint"]):
         yield part.figure(lambda: constraint_error(run), "constraint error over time")
+
+
+def _repeated(run: Result, names: Sequence[str]) -> list[list[str]]:
+    """Names of one plot each: those of a repeated output or coordinate together, as far as their lines can be distinguished."""
+    along = profile_names(run)
+    groups: dict[tuple[str, str], list[list[str]]] = {}
+    for name in names:
+        kind = (name, "") if name in along else (INSTANCE.sub("[i]", name), run[name].unit)
+        lines = int(np.prod(np.shape(run[name])[1:]))
+        rows = groups.setdefault(kind, [[]])
+        if rows[-1] and lines * (len(rows[-1]) + 1) > MOST_LINES:
+            rows.append([])
+        rows[-1].append(name)
+    return [group for rows in groups.values() for group in rows]
 
 
 def _input_figures(run: Result, part: ReportPart) -> Iterator[str]:
@@ -246,26 +265,9 @@ def _input_figures(run: Result, part: ReportPart) -> Iterator[str]:
 
 
 def _comparison(eqs: Equations, found: ComparisonContent, part: ReportPart) -> str:
-    unit = found.rows[0].unit if found.rows else "mm"
-    head = (
-        "rod",
-        "states",
-        f"mean error [{unit}]",
-        f"largest error [{unit}]",
-        f"mean error at rest [{unit}]",
-        "run [s]",
-        "times real time",
-        "code [kB]",
-        "memory [kB]",
-    )
-    lines = []
-    for r in found.rows:
-        errors = (r.mean_error_mm, r.max_error_mm, r.static_mean_error_mm)
-        costs = (r.run_s, r.realtime_factor, r.code_kb, r.memory_kb)
-        lines.append((r.rod, r.states, *map(_number, (*errors, *costs))))
     words = f"rod models compared with the {found.reference}: times, errors and paths"
     drawn = part.figure(lambda: plot.compare(found.rows, reference=found.reference), words)
-    return f"<p>Compared with the {text(found.reference)}.</p>{table(head, lines)}{drawn}"
+    return f"<p>Compared with the {text(found.reference)}.</p>{comparison_table(found.rows)}{drawn}"
 
 
 def _fit(eqs: Equations, found: Fit | FitContent, part: ReportPart) -> str:

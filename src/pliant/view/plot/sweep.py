@@ -22,7 +22,8 @@ BEST = 5
 @styled
 def effects(table: Table, by: str | None = None, *, axes: Any = None) -> np.ndarray:
     """Main effects: one pair of axes for each varied value, with all cases, and the mean of the measure at each value, with its
-    standard error. Random values have means of groups of neighbouring ones. If only one value is varied, a line through all cases."""
+    standard error. Random values have means of groups of neighbouring ones. If only one value is varied, a line through all
+    cases."""
     name, values = table.measure(by)
     count = max(1, len(table.varied))
     if axes is None:
