@@ -32,7 +32,7 @@ def test_everything_shows_itself_in_three_dimensions(eqs):
         "mode 1": pliant.modes(eqs, at=rest.state),
         "completed": pliant.simulate(eqs, 0.2),
         "Equations of pendulum": eqs,
-        "<h4>bodies</h4>": eqs.model.spec,
+        "<summary>bodies</summary>": eqs.model.spec,
     }
     for words, thing in shown.items():
         html = thing._repr_html_()
@@ -132,3 +132,33 @@ def test_results_draw_themselves_and_equilibria_show_outputs_first():
     assert pliant.modes(pliant.derive("pendulum")).plot() is not None
     shown = pliant.equilibrium(pliant.derive("four_bar"))._repr_html_()
     assert shown.index("pin_force") < shown.index("<td>q1 [rad]</td>")
+
+
+def test_outputs_have_units_and_the_view_comes_before_the_folded_tables():
+    robot = pliant.load("four_bar")
+    shown = pliant.equilibrium(pliant.derive(robot))._repr_html_()
+    assert "pin [m]" in shown
+    assert "value (SI)" not in shown
+    page = robot._repr_html_()
+    assert page.index("<iframe") < page.index("<details>")
+    assert 'class="fill"' in frame_of(page)
+
+
+def test_linear_systems_comparisons_and_films_show_themselves(eqs, tmp_path):
+    linear = pliant.linearize(eqs)
+    assert "eigenvalues" in linear._repr_html_()
+    assert "least damped" in repr(pliant.linearize(pliant.derive("tendon_robot"), at="initial"))
+    rows = pliant.compare(pliant.load("cantilever"), "rod", ["pcs:2", "pcs:3"], until=0.02)
+    assert "pcs:3" in rows._repr_html_()
+    assert len(rows) == 2
+    film = pliant.film(eqs, pliant.simulate(eqs, 0.2, save_every=0.05), tmp_path / "run.gif", fps=10, size=(120, 90))
+    assert film.frames == 3
+    assert film.path.exists()
+    assert "data:image/gif" in film._repr_html_()
+
+
+def test_names_of_many_instances_are_shown_once():
+    from pliant.view.names import names_once
+
+    names = ["base", *(f"disc[{k}]" for k in range(1, 6)), "finger[1]", "finger[2]"]
+    assert names_once(names) == {0: "base", 1: "disc[i]", 6: "finger[1]", 7: "finger[2]"}

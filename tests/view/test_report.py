@@ -14,6 +14,7 @@ from pliant.view.clips import Clip, mode_clips, mode_positions, run_clip, spread
 from pliant.view.page import block, encoded, page, text
 from pliant.view.player import length_text, player_data, round_length
 from pliant.view.report import report
+from pliant.view.scene import SceneMaker
 from pliant.view.stage import make_stage
 
 HOSTILE = """</script><script>window.hacked=1</script><img src=x onerror="window.hacked=2">'"&amp;\u2028\u202e{{7*7}}"""
@@ -255,3 +256,50 @@ def test_remarks_commands_and_walls_of_states(tmp_path):
     assert "<details><summary>36 states</summary>" in written
     assert "eigenvalues</summary>" in written
     assert "inputs p1" not in written
+
+
+def test_the_curves_of_a_rod_have_the_same_points_in_order_in_all_poses():
+    """Nodes of a segment were ordered by their distance in each pose, so that a strongly curved one was drawn folded."""
+    eqs = pliant.derive(pliant.load_text(MODEL.replace("kind: pcs", "kind: pcs, elements: 5").replace("2 cm", "1 cm")))
+    maker, counts = SceneMaker(eqs), set()
+    for bend in (0.0, 10.0, 30.0, 60.0):
+        start = eqs.initial_state().q.copy()
+        start[[k for k, name in enumerate(eqs.coordinates) if "bend_y" in name]] = bend
+        (rod,) = maker.at(start).rods
+        counts.add(len(rod.points))
+        pieces = np.linalg.norm(np.diff(rod.points, axis=0), axis=1)
+        assert pieces.sum() == pytest.approx(0.5, rel=0.1)
+    assert len(counts) == 1
+
+
+def test_a_view_that_fails_is_missing_in_a_report_that_has_the_rest(hostile, monkeypatch, tmp_path, capsys):
+    def fail(*given, **options):
+        raise ValueError("no such shape")
+
+    monkeypatch.setattr("pliant.view.report_part.player", fail)
+    eqs, rest, modes, run = hostile
+    missing = []
+    written = report(eqs, [rest, modes, run], missing)
+    assert [x.partition(" (")[0] for x in missing] == ["the robot at rest", "vibration modes", "the motion"]
+    assert written.count("Missing, because of an error") == 3
+    assert "natural frequencies of the modes" in written
+    assert "energies over time" in written
+    file = tmp_path / "m.html"
+    assert command(["modes", "pendulum", "--report", str(file)]) == 2
+    assert "lacks vibration modes (no such shape)" in capsys.readouterr().err
+    assert "natural frequencies" in file.read_text(encoding="utf-8")
+    monkeypatch.setenv("PLIANT_DEBUG", "1")
+    assert command(["run", "pendulum", "--report", str(file)]) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_instances_of_an_output_share_a_plot():
+    model = (
+        "pliant: 1\nbodies: {b: {count: 3, mass: 1 kg}}\n"
+        "joints: {j: {type: prismatic, child: b, axis: z, displacement: {spring: 1 N/m}}}\n"
+        "outputs: {z: {count: 3, frame: 'b[i]', component: z}, place: {frame: 'b[1]'}}\n"
+    )
+    eqs = pliant.derive(pliant.load_text(model))
+    written = report(eqs, [pliant.simulate(eqs, 0.1, save_every=0.05)])
+    assert 'alt="z[1], z[2], z[3] over time"' in written
+    assert 'alt="place over time"' in written

@@ -85,3 +85,16 @@ def test_far_ends_stay_in_three_dimensions(eqs):
         )
     still = np.ptp(np.array(ends), axis=0).max(axis=1) < 1e-12
     assert still.any()  # an end of the rail, the spring or the rod of the drive
+
+
+def test_springs_are_as_long_as_their_coordinate_says(monkeypatch):
+    """In single pictures too: the wall stays, also beside a carriage that is further back than at the start."""
+    eqs = pliant.derive(pliant.load_text(MODEL.replace("DISPLACEMENT", "spring: 5 N/m")))
+    ways = np.array([-0.1, 0.0, 0.1, 0.2])
+    marks = [SceneMaker(eqs).at(np.array([x, 0.0])).joints[0] for x in ways]
+    starts = np.array([mark.spring_start(0.6) for mark in marks])
+    lengths = np.array([mark.child[0] - mark.behind for mark in marks]) - starts[:, 0]
+    np.testing.assert_allclose(lengths, lengths[1] + ways, atol=1e-12)
+    assert lengths.min() > 0.05
+    far = SceneMaker(eqs).at(np.array([-1.0, 0.0])).joints[0]
+    assert far.child[0] - far.behind - far.spring_start(0.6)[0] > 0.05  # never inside the carriage

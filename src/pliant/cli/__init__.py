@@ -6,6 +6,7 @@ import errno
 import gc
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
@@ -115,6 +116,8 @@ def run(arguments: Sequence[str]) -> int:
     except SpecError as error:
         failure = Failure("", faults=error.faults, model=error.model)
     except CommandError as error:
+        if os.environ.get("PLIANT_DEBUG") and error.__cause__ is not None:
+            traceback.print_exception(error.__cause__)
         failure = Failure(str(error), error.hint)
     except MemoryError as error:
         failure = Failure(str(error) or "there is not enough memory", f"use a smaller model; {memory_words()}")

@@ -59,9 +59,9 @@ def answering(function: Any) -> Any:
     try:
         return function()
     except ArgumentError as reason:
-        raise CommandError(reason.message, reason.hint) from None
+        raise CommandError(reason.message, reason.hint) from reason
     except expected as reason:
-        raise CommandError(str(reason)) from None
+        raise CommandError(str(reason)) from reason
 
 
 def drawing(paint: Any, file: str) -> Any:
@@ -71,7 +71,7 @@ def drawing(paint: Any, file: str) -> Any:
     except ModuleNotFoundError as reason:
         raise CommandError(f"{reason.name} is not installed", "pip install 'pliant[plot]'") from None
     except ValueError as reason:
-        raise CommandError(str(reason)) from None
+        raise CommandError(str(reason)) from reason
     except OSError as reason:
         raise CommandError(f"cannot write {file}: {reason.strerror}") from None
 
@@ -191,11 +191,8 @@ def print_linear(eqs: Equations, found: StateSpace) -> None:
         out.print(f"{', '.join(large)}: --json or --out FILE has the numbers", markup=False)
     for note in found.warnings:
         say(note)
-    for what in ("states", "inputs", "outputs"):
-        names = getattr(found, what)
-        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        count = f"{len(names)} " if more else ""
-        out.print(f"{count}{what}: {', '.join(names[:MOST_NAMES]) or 'none'}{more}", markup=False)
+    for line in found.summary:
+        out.print(line, markup=False)
 
 
 def _broken(names: str, room: int) -> str:

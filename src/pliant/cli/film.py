@@ -10,7 +10,7 @@ import typer
 from pliant.cli.command_output import answering, drawing
 from pliant.cli.common import CommandError, Frames, Json, Labels, ModelOptions, Size, View, print_json, read_size
 from pliant.cli.model_argument import RESULT_ENDING, open_subject
-from pliant.view.film import FilmError
+from pliant.view.film import Film, FilmError
 from pliant.view.film import film as make_film
 
 
@@ -43,11 +43,11 @@ def film(
     look: dict[str, Any] = {"view": view, "size": read_size(size), "labels": labels, "frames": frames}
     shown = None if json else progress
 
-    def paint() -> int:
+    def paint() -> Film:
         return make_film(eqs, run, out, fps=fps, speed=speed, **look, progress=shown)
 
     try:
-        count = drawing(lambda: answering(paint), out)
+        count = drawing(lambda: answering(paint), out).frames
     except FilmError as reason:
         raise CommandError(str(reason)) from None
     if json:

@@ -37,7 +37,7 @@ def save_report(file: str | None, eqs: Equations, findings: Sequence[Any]) -> in
     if file is None:
         return 0
     try:
-        shown("Equations.report", eqs, file, findings)
+        missing = shown("Equations.report", eqs, file, findings)
     except OSError as reason:
         say(f"pliant: cannot write {file}: {reason.strerror}")
         return FAULT
@@ -48,4 +48,6 @@ def save_report(file: str | None, eqs: Equations, findings: Sequence[Any]) -> in
         say(f"pliant: the report was not written: {what} (PLIANT_DEBUG=1 shows where)")
         return FAULT
     say(f"report in {file}")
-    return 0
+    for what in missing:
+        say(f"pliant: the report lacks {what} (PLIANT_DEBUG=1 shows where)")
+    return FAULT if missing else 0

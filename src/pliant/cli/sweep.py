@@ -264,6 +264,7 @@ def _answer(folder: SweepFolder, found: Table, end: SweepEnd | None, by: str | N
         answer |= {"done_before": end.before, "done_now": end.done}
     failed = np.flatnonzero(found.status == "failed")
     answer["failures"] = [{"case": int(k), "message": str(found.message[k])} for k in failed[:ROWS]]
+    answer["remarks"] = found.remarks()
     if found.measures:
         name, values = found.measure(by)
         best = [{"case": k, **{n: _item(x[k]) for n, x in found.varied.items()}, name: float(values[k])}
@@ -311,6 +312,8 @@ def _print(folder: SweepFolder, found: Table, by: str | None, largest: bool) -> 
             say(
                 f"the {ROWS} cases of the {'largest' if largest else 'smallest'} {name}; --json and results.nc have more"
             )
+    for remark in found.remarks():
+        say(remark)
     for k in np.flatnonzero(found.status == "failed")[:5]:
         say(f"case {k} failed: {found.message[k]}")
 

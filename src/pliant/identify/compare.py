@@ -25,6 +25,7 @@ from pliant.identify.recording import (
 )
 from pliant.language.aliases import canonical
 from pliant.language.arguments import ArgumentError, positive
+from pliant.language.display import shown
 from pliant.language.faults import SpecError
 from pliant.language.recording import Recording, RecordingError
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -110,6 +111,13 @@ class Comparison:
         )
 
 
+class Comparisons(list[Comparison]):
+    """The rows of a comparison, shown as a table in notebooks."""
+
+    def _repr_html_(self) -> str:
+        return str(shown("Comparisons.html", self))
+
+
 NEVER_AT_REST = (
     f"no equilibria are compared: the recording has no {LEAST_REST:g} s in which all inputs are constant and one of them is "
     "above a tenth of its range. Give their times (`rest_at`, --rest-at)"
@@ -160,7 +168,7 @@ def compare(
     until: float | None = None,
     inputs: InputValues | None = None,
     method: Method | None = None,
-) -> list[Comparison]:
+) -> Comparisons:
     """Simulate the robot with each rod model and compare an output (a point) with the recording's columns.
 
     rod, kinds: a rod, and its models (`pcs:3`); without them, the robot as it is. For several rods, a dictionary of the models of
@@ -220,7 +228,7 @@ def compare(
     }
     first = next(iter(rows.values()))
     listed = [rows[id(run)] if isinstance(run, _Run) else _failed_row(run, first) for run in runs]
-    return [replace(listed[0], notes=(*remarks, *listed[0].notes)), *listed[1:]]
+    return Comparisons([replace(listed[0], notes=(*remarks, *listed[0].notes)), *listed[1:]])
 
 
 def _choices(rod: str | Mapping[str, Sequence[str]] | None, kinds: Sequence[str]) -> list[dict[str, str]]:

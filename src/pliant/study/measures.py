@@ -21,6 +21,14 @@ ROUNDING = 1e-9
 """Relative difference below which numbers are equal."""
 
 
+USUAL = re.compile(
+    r"equilibrium found in \d+ iterations?|it is stable( with a little damping)?|simulated to t = \S+ s|"
+)
+"""Parts of messages that are no remarks."""
+MOST_REMARKS = 12
+"""Maximum number of different remarks that are listed."""
+
+
 @dataclass(frozen=True)
 class Table:
     """Varied values and measures of all cases, each with a number or text for every case; units by name (SI)."""
@@ -53,6 +61,26 @@ class Table:
         size = max(np.max(np.abs(x), where=np.isfinite(x), initial=0.0) for x in alike)
         known = self.measures[name][np.isfinite(self.measures[name])]
         return len(known) > 1 and bool(np.ptp(known) > ROUNDING * size)
+
+    def remarks(self) -> list[str]:
+        """The remarks on cases that did not fail: one line for those that differ in numbers and names only, with the number of
+        cases and the text of the first."""
+        found: dict[str, list[tuple[int, str]]] = {}
+        for k in np.flatnonzero(self.status != "failed"):
+            for part in str(self.message[k]).split("; "):
+                if not USUAL.fullmatch(part):
+                    kind = re.sub(r"\d\S*|'[^']*'", "", part.partition(":")[0])
+                    found.setdefault(kind, []).append((int(k), part))
+        lines: list[tuple[list[int], str]] = []
+        for items in found.values():
+            cases, text = list(dict.fromkeys(k for k, _ in items)), items[0][1]
+            if lines and lines[-1][0] == cases:  # parts of one remark
+                lines[-1] = cases, f"{lines[-1][1]}; {text}"
+            else:
+                lines.append((cases, text))
+        count = len(self.status)
+        out = [f"{len(cases)} of {count} cases, as in case {cases[0]}: {text}" for cases, text in lines[:MOST_REMARKS]]
+        return out + [f"{len(lines) - MOST_REMARKS} more remarks are in results.nc"] * (len(lines) > MOST_REMARKS)
 
     def ranked(self, name: str | None, *, largest: bool = False) -> list[int]:
         """Cases that have the measure, best first: the smallest, or the largest."""

@@ -104,12 +104,13 @@ def parameters_of_run(eqs: Equations, run: LabelledResult) -> dict[str, float]:
 def path_clip(eqs: Equations, path: Path, *, name: str = "path") -> Clip:
     """Successive poses along a path of equilibria; the entire path takes five seconds."""
     chosen = spread_indices(np.arange(len(path), dtype=float), most_frames(eqs))
-    scenes = []
+    scenes, poses = [], _extremes(eqs, path.q)
     parameters, inputs = parameters_of_run(eqs, path), json.loads(path.recorded.attributes["inputs"])
     for k in chosen:
         # the name is unique among both
         (inputs if path.parameter in eqs.inputs else parameters)[path.parameter] = float(path.value[k])
-        scenes.append(SceneMaker(eqs, parameters, inputs=inputs).at(path.q[k], float(path.recorded.attributes["time"])))
+        maker = SceneMaker(eqs, parameters, inputs=inputs, poses=poses)
+        scenes.append(maker.at(path.q[k], float(path.recorded.attributes["time"])))
     unit = path.unit(path.parameter)
     captions = tuple(f"{path.parameter} = {path.value[k]:.4g} {unit}".strip() for k in chosen)
     return Clip(name, np.linspace(0, PATH_SECONDS, len(chosen)), tuple(scenes), captions=captions)
@@ -145,10 +146,12 @@ def mode_clips(
     """
     eqs = found.equations
     most = min(most, max(1, most_frames(eqs) // (MODE_FRAMES + 1)))
-    maker = SceneMaker(eqs, parameters, inputs=inputs)
     clips = []
-    for k in range(min(most, found.shapes.shape[1])):
-        positions = mode_positions(eqs, found, k, parameters=parameters, inputs=inputs)
+    numbers = range(min(most, found.shapes.shape[1]))
+    played = [mode_positions(eqs, found, k, parameters=parameters, inputs=inputs) for k in numbers]
+    poses = _extremes(eqs, np.concatenate(played)) if played else []
+    maker = SceneMaker(eqs, parameters, inputs=inputs, poses=poses)
+    for k, positions in enumerate(played):
         scenes = [maker.at(q, found.state.t) for q in positions]
         words = found.words(k)
         times = np.linspace(0, MODE_SECONDS, MODE_FRAMES + 1)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.language.arguments import file_name, need_equations, positive
+from pliant.language.display import shown
 from pliant.language.files import write_whole
 from pliant.view.camera import View, look_from, view_direction
 from pliant.view.clips import run_scenes
@@ -46,6 +47,27 @@ class FilmError(RuntimeError):
     """A film cannot be made; the message suggests a fix."""
 
 
+@dataclass(frozen=True)
+class Film:
+    """A film that was written, which notebooks play.
+
+    Attributes:
+        path: its file.
+        frames: their number.
+        fps: frames per second.
+    """
+
+    path: Path
+    frames: int
+    fps: float
+
+    def __repr__(self) -> str:
+        return f"film of {self.frames} frames in {self.path}"
+
+    def _repr_html_(self) -> str:
+        return str(shown("Film.html", self))
+
+
 def film(
     eqs: Equations,
     run: Result,
@@ -58,8 +80,8 @@ def film(
     labels: bool = True,
     frames: bool = True,
     progress: Progress | None = None,
-) -> int:
-    """Write a run as a film (.mp4 or .gif) atomically; returns its number of frames.
+) -> Film:
+    """Write a run as a film (.mp4 or .gif) atomically; returns its file and number of frames, which a notebook plays.
 
     fps: frames per second. speed: seconds of motion per second of film. Between saved times the nearest one is shown.
     view, labels, frames: as in `sketch`. size: width and height [pixels]; by default the shape of the content, up to 960 x 720.
@@ -85,7 +107,7 @@ def film(
     pictures = _pictures(eqs, run, chosen, look, progress)
     write = _mp4 if target.suffix == ".mp4" else _gif
     write_whole(target, write(pictures, fps))
-    return count
+    return Film(target, count, fps)
 
 
 @dataclass(frozen=True)

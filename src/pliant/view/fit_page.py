@@ -34,13 +34,12 @@ def fit_html(found: FitContent) -> str:
     return "".join(_parts(found))
 
 
-def notebook_html(fit: Fit) -> str:
-    """A fit in a notebook: its remarks, and the tables and plots of a report."""
-    return "".join(f"<p>{text(note)}</p>" for note in fit.warnings) + fit_html(FitContent(fit))
+def fit_tables(fit: Fit) -> str:
+    """The tables of a fit: its parameters, their correlations, and errors."""
+    return "".join(_tables(fit))
 
 
-def _parts(found: FitContent) -> Iterator[str]:
-    fit = found.fit
+def _tables(fit: Fit) -> Iterator[str]:
     exact = "exact derivatives" if fit.derivatives == "exact" else f"finite differences ({fit.derivatives})"
     yield f"<p>{text(fit.message)}; {fit.evaluations} evaluations with {text(exact)}.</p>"
     yield _values(fit)
@@ -49,6 +48,11 @@ def _parts(found: FitContent) -> Iterator[str]:
         rows = [(name, *(f"{x:+.3f}" for x in row)) for name, row in zip(names, fit.correlation, strict=True)]
         yield f"<h3>Correlations of the errors</h3>{table(('', *names), rows)}"
     yield f"<h3>Errors</h3>{_mean_errors(fit)}{_output_errors(fit)}"
+
+
+def _parts(found: FitContent) -> Iterator[str]:
+    fit = found.fit
+    yield from _tables(fit)
     words = "measured outputs, and the model before and after the fit"
     yield f'<div class="pictures">{figure_html(partial(plot.fit, fit), words)}</div>'
     if found.held_out is not None:

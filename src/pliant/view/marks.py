@@ -68,6 +68,19 @@ class JointMark:
         shape = self.behind if sign < 0 else self.behind + 2 * float(self.toward @ self.axis)
         return max(0.0, *(sign * x for x in self.travel)) + max(0.0, shape)
 
+    def spring_start(self, size: float, seen: float = 1.0) -> np.ndarray:
+        """Start of the spring of a slide: the origin of the parent if it lies on the axis outside the travel, else a point behind
+        the travel of the child. Further behind only for a child that moves so far beyond its travel that it would cover it.
+        size: of the robot [m]; seen: visible part of lengths along the axis."""
+        assert self.axis is not None
+        way = self.base - self.place
+        before, now, (low, high) = float(way @ self.axis), float((self.child - self.place) @ self.axis), self.travel
+        on_axis = np.linalg.norm(way - before * self.axis) < 1e-6 * size
+        if on_axis and max(low - before, before - high) > max(1e-3 * size, self.behind):
+            return self.base
+        room = float(np.clip(2 * self.behind, 0.25 * size, 0.75 * size)) / seen
+        return np.asarray(self.place + (min(low - room, now - 0.3 * room) - self.behind) * self.axis)
+
 
 @dataclass(frozen=True)
 class LinkMark:

@@ -88,11 +88,26 @@ def place_names(rooms: Sequence[OccupiedSpace], pictures: Sequence[Sequence[Name
     return found
 
 
+INSTANCE = re.compile(r"\[\d+\]")
+"""The number of an instance of a repeated part, in its name."""
+
+
+def names_once(names: Sequence[str], most: int = 3) -> dict[int, str]:
+    """Names by their index; of repeated parts with more than `most` instances only that of the first, as `disc[i]`."""
+    groups: dict[str, list[int]] = {}
+    for k, name in enumerate(names):
+        groups.setdefault(INSTANCE.sub("[i]", name), []).append(k)
+    out: dict[int, str] = {}
+    for words, group in groups.items():
+        out |= {group[0]: words} if len(group) > most else {k: names[k] for k in group}
+    return out
+
+
 def first_of_each(named: Sequence[NameLabel]) -> list[NameLabel]:
     """The first of each group of repeated parts (`disc[1]`, `disc[2]`, ...), which represents all of them (`disc[i]`)."""
     groups: dict[str, list[NameLabel]] = {}
     for one in named:
-        groups.setdefault(re.sub(r"\[\d+\]", "[i]", one.words), []).append(one)
+        groups.setdefault(INSTANCE.sub("[i]", one.words), []).append(one)
     return [replace(group[0], words=words) if len(group) > 1 else group[0] for words, group in groups.items()]
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.equations.outputs import output_units
 from pliant.language.column_headings import heading
 from pliant.language.faults import SpecError
 from pliant.solve.coordinate_rows import coordinate_rows
@@ -14,20 +16,28 @@ from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
 from pliant.view import tables
 from pliant.view.clips import Clip, mode_clips, pose_clip, run_clip, start_clip
+from pliant.view.comparison_table import comparison_table
+from pliant.view.fit_page import fit_tables
 from pliant.view.page import frame, page, table, text
 from pliant.view.player import player
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
+    from pliant.identify.compare import Comparison
+    from pliant.identify.fit import Fit
     from pliant.solve.linear.modal import Modes
+    from pliant.solve.linear.state_space import StateSpace
     from pliant.solve.result import Result
     from pliant.solve.statics.equilibrium import Equilibrium
     from pliant.spec.robot import RobotSpec
+    from pliant.view.film import Film
 
 MOST_PARTS = 200
 """Robots with more coordinates are not derived just for display."""
 MOST_FRAMES = 300
 MOST_ROWS, MOST_NUMBERS = 12, 9
+LARGEST_FILM = 20_000_000
+"""Films with more bytes are not embedded."""
 
 
 def spec_html(spec: RobotSpec) -> str:
@@ -36,7 +46,7 @@ def spec_html(spec: RobotSpec) -> str:
     def clips() -> list[Clip]:
         return [_start(derive(spec))]
 
-    return tables.html(spec) + _view(spec.name or "robot", clips)
+    return tables.html(spec, _view(spec.name or "robot", clips))
 
 
 def equations_html(eqs: Equations) -> str:
@@ -46,18 +56,19 @@ def equations_html(eqs: Equations) -> str:
 
 def equilibrium_html(found: Equilibrium) -> str:
     """An equilibrium: its inputs, outputs and coordinates, and a view."""
-    outputs = [(name, _numbers(value)) for name, value in list(found.outputs.items())[:MOST_ROWS]]
+    units = output_units(found.equations.model)
+    outputs = [(heading(name, units[name]), _numbers(value)) for name, value in found.outputs.items()]
     rows = [(heading(row.name, row.unit), row.value) for row in coordinate_rows(found.equations.model, found.q)]
     words = f"<p>{text(found.message)}</p>"
     inputs = [(name, f"{value} {unit}".strip()) for name, value, unit in found.input_rows]
-    if inputs:
-        words += table(("input", "value"), inputs[:MOST_ROWS]) + _more(len(inputs), "inputs")
-    if outputs:
-        words += table(("output", "value (SI)"), outputs) + _more(len(found.outputs), "outputs")
-    words += table(("coordinate", "value"), rows[: 2 * MOST_ROWS])
+    for what, listed in (("input", inputs), ("output", outputs)):
+        words += _listed(what, listed) if listed else ""
+    listed = table(("coordinate", "value"), rows[: 2 * MOST_ROWS])
     if len(rows) > 2 * MOST_ROWS or len(rows) < len(found.q):
-        words += f"<p>Not all of {len(found.q)} coordinates are listed one by one; <code>coordinates</code> has them all.</p>"
-    return words + _view("the robot at rest", lambda: [pose_clip(found.equations, found)])
+        listed += f"<p>Not all of {len(found.q)} coordinates are listed one by one; <code>coordinates</code> has them all.</p>"
+    if len(rows) > MOST_ROWS:
+        listed = f"<details><summary>{len(found.q)} coordinates</summary>{listed}</details>"
+    return words + listed + _view("the robot at rest", lambda: [pose_clip(found.equations, found)])
 
 
 def _numbers(value: Any) -> str:
@@ -68,8 +79,13 @@ def _numbers(value: Any) -> str:
     return f"[{', '.join(f'{x:.6g}' for x in values[:MOST_NUMBERS])}{', ...' if len(values) > MOST_NUMBERS else ''}]"
 
 
-def _more(count: int, what: str) -> str:
-    return f"<p>{count - MOST_ROWS} more {what} are not shown.</p>" if count > MOST_ROWS else ""
+def _listed(what: str, rows: Sequence[tuple[str, str]]) -> str:
+    """A table of inputs or outputs; the rest of a long one is folded."""
+    head = (what, "value")
+    if len(rows) <= MOST_ROWS + 2:
+        return table(head, rows)
+    rest = f"<details><summary>{len(rows) - MOST_ROWS} more {what}s</summary>{table(head, rows[MOST_ROWS:])}</details>"
+    return table(head, rows[:MOST_ROWS]) + rest
 
 
 def modes_html(found: Modes) -> str:
@@ -80,6 +96,41 @@ def modes_html(found: Modes) -> str:
     more = f"<p>{left} more modes are not shown; <code>table()</code> lists all.</p>" if left else ""
     notes = "".join(f"<p>{text(note)}</p>" for note in found.warnings[:MOST_ROWS])
     return table(head, rows) + more + notes + _view("modes", lambda: mode_clips(found))
+
+
+def state_space_html(found: StateSpace) -> str:
+    """A linear system: its sizes, names and eigenvalues."""
+    first, *lines = found.summary
+    rows = [(name, rest) for name, _, rest in (line.partition(": ") for line in lines)]
+    notes = "".join(f"<p>{text(note)}</p>" for note in found.warnings[:MOST_ROWS])
+    return f"<p>Linear system: {text(first)}. Its matrices are A, B, C and D.</p>{table(('', ''), rows)}{notes}"
+
+
+def fit_html(found: Fit) -> str:
+    """A fit: its parameters and errors."""
+    notes = "".join(f"<p>{text(note)}</p>" for note in found.warnings[:MOST_ROWS])
+    return fit_tables(found) + notes
+
+
+def comparisons_html(found: Sequence[Comparison]) -> str:
+    """Comparisons of rod models: their errors and times."""
+    notes = dict.fromkeys(note for row in found for note in row.notes)
+    return comparison_table(found) + "".join(f"<p>{text(note)}</p>" for note in list(notes)[:MOST_ROWS])
+
+
+def film_html(found: Film) -> str:
+    """A film that plays in the notebook; a text if its file is large or gone."""
+    words = f"<p>{text(repr(found))}</p>"
+    try:
+        content = found.path.read_bytes()
+    except OSError:
+        return words
+    if len(content) > LARGEST_FILM:
+        return f"{words}<p>It is too large to be shown here: {len(content) / 1e6:.0f} MB.</p>"
+    data = base64.b64encode(content).decode()
+    if found.path.suffix == ".gif":
+        return f'<img alt="film" src="data:image/gif;base64,{data}" style="max-width:100%">{words}'
+    return f'<video controls loop src="data:video/mp4;base64,{data}" style="max-width:100%"></video>{words}'
 
 
 def result_html(run: Result) -> str:
@@ -104,4 +155,4 @@ def _view(title: str, clips: Callable[[], Sequence[Clip]]) -> str:
         shown = clips()
     except (ArithmeticError, RuntimeError, SpecError, ValueError) as reason:
         return f"<p>no three-dimensional view: {text(reason)}</p>"
-    return frame(page(title, player("stage", title, shown))) if shown else ""
+    return frame(page(title, player("stage", title, shown), fill=True)) if shown else ""

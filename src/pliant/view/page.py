@@ -47,9 +47,10 @@ def picture(content: bytes, kind: str, words: str) -> str:
     return f'<img alt="{text(words)}" src="data:image/{kind};base64,{base64.b64encode(content).decode()}">'
 
 
-def page(title: str, body: str) -> str:
-    """A complete page."""
+def page(title: str, body: str, *, fill: bool = False) -> str:
+    """A complete page; fill: it consists of one player, which fills the height of its window."""
     script, style = asset("player.js"), asset("page.css")
+    filled = ' class="fill"' if fill else ""
     policy = (
         f"default-src 'none'; img-src data:; script-src '{_checksum(script)}'; style-src '{_checksum(style)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -59,7 +60,7 @@ def page(title: str, body: str) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<link rel="icon" href="data:,"><title>{text(title)}</title><style>{style}</style></head>\n'
-        f"<body>{body}\n<script>{script}</script></body></html>\n"
+        f"<body{filled}>{body}\n<script>{script}</script></body></html>\n"
     )
 
 

@@ -22,6 +22,7 @@ from pliant.view.marks import (
     SolidForm,
     TendonMark,
 )
+from pliant.view.names import names_once
 from pliant.view.rod_curve import RodCurve
 from pliant.view.surfaces import MARGIN, SurfaceForm, SurfaceMark, axis_ends, middle, right_triangles, sides
 
@@ -148,7 +149,7 @@ class _Maker:
     def slide(self, joint: JointMark) -> None:
         assert joint.axis is not None
         if joint.spring:
-            self.coil(np.stack([self._spring_start(joint), joint.child]), 0.02)
+            self.coil(np.stack([joint.spring_start(self.size), joint.child]), 0.02)
         elif joint.drive is not None:
             mount = joint.place + (joint.reach(joint.drive) + 0.18 * self.size) * joint.drive
             self.line(np.stack([mount, joint.child]), 0.006, _bytes(PALE))
@@ -157,16 +158,6 @@ class _Maker:
             low, high = min(0.0, joint.travel[0]) - 0.32 * self.size, max(0.0, joint.travel[1]) + 0.32 * self.size
             ends = joint.place + np.outer([min(low, way), max(high, way)], joint.axis)
             self.line(ends, 0.006, _bytes(PALE))
-
-    def _spring_start(self, joint: JointMark) -> np.ndarray:
-        """The origin of the parent if it lies on the axis, else a point behind the child."""
-        assert joint.axis is not None
-        way = joint.base - joint.place
-        before, (low, high) = float(way @ joint.axis), joint.travel
-        on_axis = np.linalg.norm(way - before * joint.axis) < 1e-6 * self.size
-        if on_axis and max(low - before, before - high) > max(1e-3 * self.size, joint.behind):
-            return joint.base
-        return np.asarray(joint.place + (low - joint.behind - 0.25 * self.size) * joint.axis)
 
     def mesh(self, mesh: MeshMark) -> None:
         """Edges as threads and nodes as beads, thinner for larger numbers; fixed nodes have blocks, and small nets have numbers."""
@@ -266,11 +257,10 @@ class _Maker:
             self._between("cylinder", ends, 0.004 * self.size, _bytes(colour), "frames")
 
     def labels(self, scene: Scene) -> None:
-        for solid in scene.solids:
-            if solid.form != "none":
-                self.pieces.labels.append((solid.name, solid.center, "labels"))
-        for rod in scene.rods:
-            self.pieces.labels.append((rod.name, rod.points[len(rod.points) // 2], "labels"))
+        named = [(solid.name, solid.center) for solid in scene.solids if solid.form != "none"]
+        named += [(rod.name, rod.points[len(rod.points) // 2]) for rod in scene.rods]
+        shown = names_once([name for name, _ in named])
+        self.pieces.labels.extend((words, named[k][1], "labels") for k, words in shown.items())
 
     # -- shapes ------------------------------------------------------------------------------------------------------
 

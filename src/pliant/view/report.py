@@ -23,17 +23,18 @@ from pliant.solve.linear.state_space import StateSpace
 from pliant.solve.result import Result
 from pliant.solve.statics.equilibrium import Equilibrium
 from pliant.solve.statics.path import Path
-from pliant.solve.status import Status
 from pliant.solve.versions import versions
 from pliant.study.measures import Table
 from pliant.view import plot
-from pliant.view.clips import mode_clips, path_clip, pose_clip, run_clip
-from pliant.view.figures import constraint_error, figure_html, sketch_html
+from pliant.view.clips import Clip, mode_clips, path_clip, pose_clip, run_clip
+from pliant.view.comparison_table import comparison_table
+from pliant.view.figures import constraint_error
 from pliant.view.fit_page import FitContent, fit_html
+from pliant.view.names import INSTANCE
 from pliant.view.page import encoded, page, prose, table, text
-from pliant.view.player import player
 from pliant.view.plot.comparison import reference_of
 from pliant.view.plot.profile import profile_names
+from pliant.view.report_part import ReportPart
 from pliant.view.tables import overview, tree_lines
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 
 FEW_ROWS, MOST_ROWS, MOST_PLOTS, MOST_MODES = 12, 40, 8, 12
 """Maximum rows of an open table, rows of any table, plots of outputs, animated modes; the page states what is omitted."""
-TOGETHER = 6
-"""Maximum number of inputs in one plot."""
+TOGETHER, MOST_LINES = 6, 12
+"""Maximum number of inputs in one plot, and of lines of a repeated output."""
 
 
 @dataclass(frozen=True)
@@ -67,17 +68,31 @@ class SweepContent:
     largest: bool
     best: tuple[tuple[int, Equations, Result | Equilibrium], ...]
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Remarks on cases."""
+        return tuple(self.table.remarks())
 
-def write_report(eqs: Equations, path: str | os.PathLike[str], findings: Sequence[Any]) -> None:
-    """Write the report about a robot and its results (see `report`) atomically."""
-    write_whole(pathlib.Path(path), encoded(report(eqs, findings)))
+
+def write_report(eqs: Equations, path: str | os.PathLike[str], findings: Sequence[Any]) -> list[str]:
+    """Write the report about a robot and its results (see `report`) atomically. Returns what could not be drawn, with the
+    reason."""
+    missing: list[str] = []
+    write_whole(pathlib.Path(path), encoded(report(eqs, findings, missing)))
+    return missing
 
 
-def report(eqs: Equations, findings: Sequence[Any]) -> str:
+def report(eqs: Equations, findings: Sequence[Any], missing: list[str] | None = None) -> str:
     """The page about a robot and its equilibria, modes, linear systems, runs, comparisons, fits, sweeps and optima, in the given
-    order."""
+    order.
+
+    missing: extended by what could not be drawn, which the page states in its place.
+    """
     shown = overview(eqs.model.spec)
-    sections = [("Model", _model(eqs)), *_sections(eqs, findings), ("Reproduction", _reproduction(eqs))]
+    missing = [] if missing is None else missing
+    start = ReportPart("model", missing)
+    sections = [("Model", start.made(lambda: _model(eqs, start), "the model")), *_sections(eqs, findings, missing)]
+    sections += [("Reproduction", _reproduction(eqs))]
     links = "".join(f'<a href="#part{k}">{text(title)}</a>' for k, (title, _) in enumerate(sections))
     body = [f"<h1>{text(shown.title)}</h1>", f"<p>{prose(shown.description)}</p>" if shown.description else ""]
     body += [f'<nav aria-label="Sections">{links}</nav>']
@@ -98,18 +113,19 @@ def _warnings(findings: Sequence[Any]) -> Iterator[str]:
             yield f"{title}{finding.message}"
 
 
-def _sections(eqs: Equations, findings: Sequence[Any]) -> Iterator[tuple[str, str]]:
+def _sections(eqs: Equations, findings: Sequence[Any], missing: list[str]) -> Iterator[tuple[str, str]]:
     for number, finding in enumerate(findings):
         title, write = WRITERS[type(finding)]
-        yield title, write(eqs, finding, f"stage{number}")
+        part = ReportPart(f"stage{number}", missing)
+        yield title, part.made(partial(write, eqs, finding, part), title.lower())
 
 
 # -- parts -----------------------------------------------------------------------------------------------------------
 
 
-def _model(eqs: Equations) -> str:
+def _model(eqs: Equations, part: ReportPart) -> str:
     shown = overview(eqs.model.spec)
-    drawn = sketch_html(eqs, None, "the robot at the start")
+    drawn = part.sketch(eqs, None, "the robot at the start")
     parts = [f'<div class="pictures">{drawn}{table(("", ""), shown.totals)}</div>']
     for sheet in shown.sheets:
         rows = sheet.rows[:MOST_ROWS]
@@ -121,45 +137,42 @@ def _model(eqs: Equations) -> str:
     return "".join(parts)
 
 
-def _equilibrium(eqs: Equations, found: Equilibrium, name: str) -> str:
+def _equilibrium(eqs: Equations, found: Equilibrium, part: ReportPart) -> str:
     parts = [f"<p>{text(found.message)}. Largest unbalanced force: {found.residual:.2g}.</p>"]
     if found.status == "converged":
-        parts.append(f'<div class="pictures">{sketch_html(eqs, found, "the robot at rest")}</div>')
-        parts.append(player(name, "the robot at rest", [pose_clip(eqs, found)]))
+        parts.append(f'<div class="pictures">{part.sketch(eqs, found, "the robot at rest")}</div>')
+        parts.append(part.player("the robot at rest", lambda: [pose_clip(eqs, found)]))
     rows = [(key, f"{value:.6g}") for key, value in found.coordinates.items()]
     along, units = profile_names(found), output_units(eqs.model)
     outputs = [(heading(key, units[key]), _number(x)) for key, x in found.outputs.items() if key not in along]
     if along:
-        drawn = (figure_html(partial(plot.profile, found, key), f"{key} along the rod") for key in along[:MOST_PLOTS])
+        drawn = (part.figure(partial(plot.profile, found, key), f"{key} along the rod") for key in along[:MOST_PLOTS])
         parts.append(f'<div class="pictures">{"".join(drawn)}</div>')
     parts.append(table(("output", "value"), outputs) if outputs else "")
     return "".join([*parts, _long_table(("coordinate", "value (SI)"), rows)])
 
 
-def _modes(eqs: Equations, found: Modes, name: str) -> str:
+def _modes(eqs: Equations, found: Modes, part: ReportPart) -> str:
     head, rows = found.table()
-    clips = mode_clips(found, most=MOST_MODES)
     words = "One period of each mode is played in two seconds, whatever its frequency; growth and decay are not shown."
-    if len(clips) < len(rows):
-        words = f"The first {len(clips)} of {len(rows)} modes can be played. " + words
+    played = part.player("vibration modes", lambda: mode_clips(found, most=MOST_MODES), (len(rows), "modes"))
     note = f'<p class="note">{words}</p>'
     drawn = ""
     if rows:
-        drawn = figure_html(partial(plot.modes, found), "natural frequencies of the modes")
-        drawn += figure_html(partial(plot.eigenvalues, found), "eigenvalues on the complex plane")
-    played = player(name, "vibration modes", clips) + note if clips else ""
+        drawn = part.figure(partial(plot.modes, found), "natural frequencies of the modes")
+        drawn += part.figure(partial(plot.eigenvalues, found), "eigenvalues on the complex plane")
     first = found.shown_first
     listed = table(*found.table(first)) if len(first) < len(rows) else ""
-    return f'<div class="pictures">{drawn}</div>{listed}{_long_table(head, rows)}{played}'
+    return f'<div class="pictures">{drawn}</div>{listed}{_long_table(head, rows)}{played}{note}'
 
 
-def _linear(eqs: Equations, found: StateSpace, name: str) -> str:
+def _linear(eqs: Equations, found: StateSpace, part: ReportPart) -> str:
     values = np.linalg.eigvals(found.A) if found.A.size else np.zeros(0)
     values = values[np.argsort(np.abs(values), kind="stable")]
     rows = [(f"{x.real:.6g}", f"± {x.imag:.6g}" if x.imag else "0") for x in values if x.imag >= 0]
     parts = [_names("States", found.states), _names("Inputs", found.inputs), _names("Outputs", found.outputs)]
     if values.size:
-        drawn = figure_html(partial(plot.eigenvalues, found), "eigenvalues of A on the complex plane")
+        drawn = part.figure(partial(plot.eigenvalues, found), "eigenvalues of A on the complex plane")
         parts.append(f'<h3>Eigenvalues of A</h3><div class="pictures">{drawn}</div>')
         parts.append(_long_table(("real part [1/s]", "imaginary part [1/s]"), rows, "eigenvalues"))
     if len(found.A) <= FEW_ROWS:
@@ -181,13 +194,12 @@ def _names(title: str, names: Sequence[str]) -> str:
     return f"<details><summary>{len(names)} {title.lower()}</summary><p>{listed}</p></details>"
 
 
-def _motion(eqs: Equations, run: Result, name: str) -> str:
+def _motion(eqs: Equations, run: Result, part: ReportPart) -> str:
     parts = [f"<p>{text(run.message)} ({text(run.status)}). Method: {text(run.method)}.</p>"]
     if len(run.time):
-        clip = run_clip(eqs, run)
-        parts.append(player(name, "the motion", [clip]) + _left_out(len(clip.times), len(run.time), "saved times"))
+        parts.append(part.player("the motion", lambda: [run_clip(eqs, run)], (len(run.time), "saved times")))
     if len(run.time) > 1:
-        parts.append(f'<div class="pictures">{"".join(_motion_figures(run))}</div>')
+        parts.append(f'<div class="pictures">{"".join(_motion_figures(run, part))}</div>')
     timing = run.timing
     rows = [
         ("derive", f"{timing.derive_s:.3g} s"),
@@ -202,88 +214,77 @@ def _motion(eqs: Equations, run: Result, name: str) -> str:
     return "".join([*parts, "<h3>Timing</h3>", table(("", ""), rows)])
 
 
-def _path(eqs: Equations, found: Path, name: str) -> str:
+def _path(eqs: Equations, found: Path, part: ReportPart) -> str:
     parts = [f"<p>{text(found.message)} ({text(found.status)}). Varied: {text(found.parameter)}.</p>"]
     if len(found) > 1:
-        parts.append(f'<div class="pictures">{figure_html(found.plot, "the path")}</div>')
-        clip = path_clip(eqs, found)
-        parts.append(player(name, "the poses along the path", [clip]) + _left_out(len(clip.times), len(found), "poses"))
+        parts.append(f'<div class="pictures">{part.figure(found.plot, "the path")}</div>')
+        parts.append(part.player("the poses along the path", lambda: [path_clip(eqs, found)], (len(found), "poses")))
     rows = [(x.kind, f"{x.value:.6g}", ", ".join(x.moves)) for x in found.special]
     return "".join([*parts, table(("special point", f"{found.parameter} (SI)", "moves"), rows) if rows else ""])
 
 
-def _left_out(played: int, count: int, what: str) -> str:
-    return f'<p class="note">{played} of {count} {what} are played.</p>' if played < count else ""
-
-
-def _motion_figures(run: Result) -> Iterator[str]:
+def _motion_figures(run: Result, part: ReportPart) -> Iterator[str]:
     names = list(run.output_names) or run.recorded.names("coordinate")
     along = profile_names(run)
-    for name in names[:MOST_PLOTS]:
-        if name in along:
-            yield figure_html(partial(plot.profile, run, name), f"{name} along the rod")
+    groups = _repeated(run, names)
+    for group in groups[:MOST_PLOTS]:
+        if group[0] in along:
+            yield part.figure(partial(plot.profile, run, group[0]), f"{group[0]} along the rod")
         else:
-            yield figure_html(partial(plot.trajectory, run, name), f"{name} over time")
-    if len(names) > MOST_PLOTS:
-        yield f'<p class="note">{len(names) - MOST_PLOTS} more are not drawn: {text(", ".join(names[MOST_PLOTS:][:40]))}</p>'
-    yield from _input_figures(run)
-    yield figure_html(lambda: plot.energy(run), "energies over time")
+            yield part.figure(partial(plot.trajectory, run, group), f"{', '.join(group)} over time")
+    left = [name for group in groups[MOST_PLOTS:] for name in group]
+    if left:
+        yield f'<p class="note">{len(left)} more are not drawn: {text(", ".join(left[:40]))}</p>'
+    yield from _input_figures(run, part)
+    yield part.figure(lambda: plot.energy(run), "energies over time")
     if len(run.recorded["constraint"]):
-        yield figure_html(lambda: constraint_error(run), "constraint error over time")
+        yield part.figure(lambda: constraint_error(run), "constraint error over time")
 
 
-def _input_figures(run: Result) -> Iterator[str]:
+def _repeated(run: Result, names: Sequence[str]) -> list[list[str]]:
+    """Names of one plot each: those of a repeated output or coordinate together, as far as their lines can be distinguished."""
+    along = profile_names(run)
+    groups: dict[tuple[str, str], list[list[str]]] = {}
+    for name in names:
+        kind = (name, "") if name in along else (INSTANCE.sub("[i]", name), run[name].unit)
+        lines = int(np.prod(np.shape(run[name])[1:]))
+        rows = groups.setdefault(kind, [[]])
+        if rows[-1] and lines * (len(rows[-1]) + 1) > MOST_LINES:
+            rows.append([])
+        rows[-1].append(name)
+    return [group for rows in groups.values() for group in rows]
+
+
+def _input_figures(run: Result, part: ReportPart) -> Iterator[str]:
     """Plots of the inputs that change, those of one unit together."""
     moving = [name for name, values in run.inputs.items() if np.ptp(values)]
     for unit in dict.fromkeys(run.input(name).unit for name in moving):
         names = [name for name in moving if run.input(name).unit == unit]
         for few in (names[k : k + TOGETHER] for k in range(0, len(names), TOGETHER)):
-            yield figure_html(partial(plot.inputs, run, few), f"inputs {', '.join(few)} over time")
+            yield part.figure(partial(plot.inputs, run, few), f"inputs {', '.join(few)} over time")
 
 
-def _comparison(eqs: Equations, found: ComparisonContent, name: str) -> str:
-    unit = found.rows[0].unit if found.rows else "mm"
-    head = (
-        "rod",
-        "states",
-        f"mean error [{unit}]",
-        f"largest error [{unit}]",
-        f"mean error at rest [{unit}]",
-        "run [s]",
-        "times real time",
-        "code [kB]",
-        "memory [kB]",
-    )
-    lines = []
-    for r in found.rows:
-        errors = (r.mean_error_mm, r.max_error_mm, r.static_mean_error_mm)
-        costs = (r.run_s, r.realtime_factor, r.code_kb, r.memory_kb)
-        failed = r.status == Status.FAILED
-        lines.append((r.rod, "failed" if failed else r.states, *map(_number, (*errors, *costs))))
+def _comparison(eqs: Equations, found: ComparisonContent, part: ReportPart) -> str:
     reference = reference_of(found.rows)
     words = f"rod models compared with the {reference}: times, errors and paths"
-    drawn = figure_html(lambda: plot.compare(found.rows), words)
-    return f"<p>Compared with the {text(reference)}.</p>{table(head, lines)}{drawn}"
+    drawn = part.figure(lambda: plot.compare(found.rows), words)
+    return f"<p>Compared with the {text(reference)}.</p>{comparison_table(found.rows)}{drawn}"
 
 
-def _fit(eqs: Equations, found: Fit | FitContent, name: str) -> str:
+def _fit(eqs: Equations, found: Fit | FitContent, part: ReportPart) -> str:
     return fit_html(found if isinstance(found, FitContent) else FitContent(found))
 
 
-def _sweep(eqs: Equations, found: SweepContent, name: str) -> str:
+def _sweep(eqs: Equations, found: SweepContent, part: ReportPart) -> str:
     table_, (by, values) = found.table, found.table.measure(found.by)
     words, counts = np.unique(table_.status, return_counts=True)
     parts = [
         f"<p>{len(table_.status)} cases: {', '.join(f'{n} {text(w)}' for w, n in zip(words, counts, strict=True))}.</p>"
     ]
-    drawn = figure_html(partial(plot.effects, table_, by), f"{by} over each varied value, and its means")
-    drawn += figure_html(partial(plot.parallel, table_, by, largest=found.largest), f"all cases and their {by}")
+    drawn = part.figure(partial(plot.effects, table_, by), f"{by} over each varied value, and its means")
+    drawn += part.figure(partial(plot.parallel, table_, by, largest=found.largest), f"all cases and their {by}")
     parts.append(f'<div class="pictures">{drawn}</div>')
-    clips = [
-        run_clip(here, one, name=f"case {k}") if isinstance(one, Result) else pose_clip(here, one, name=f"case {k}")
-        for k, here, one in found.best
-    ]
-    parts.append(player(name, "the best cases", clips) if clips else "")
+    parts.append(part.player("the best cases", lambda: [_case_clip(*case) for case in found.best]))
     ranked = table_.ranked(by, largest=found.largest)[:MOST_ROWS]
     rows = [(k, *(_cell(x[k]) for x in table_.varied.values()), _cell(values[k])) for k in ranked]
     units = table_.units
@@ -296,7 +297,12 @@ def _sweep(eqs: Equations, found: SweepContent, name: str) -> str:
     return "".join([*parts, "<h3>Cases that failed</h3>" + table(("case", "reason"), reasons) if reasons else ""])
 
 
-def _optimum(eqs: Equations, found: Optimum, name: str) -> str:
+def _case_clip(case: int, eqs: Equations, found: Result | Equilibrium) -> Clip:
+    name = f"case {case}"
+    return run_clip(eqs, found, name=name) if isinstance(found, Result) else pose_clip(eqs, found, name=name)
+
+
+def _optimum(eqs: Equations, found: Optimum, part: ReportPart) -> str:
     head = ("varied (SI)", "at the start", "best", "from", "to")
     rows = [
         (key, *(f"{x:.6g}" for x in (found.start[key], value, *found.bounds[key])))
@@ -311,7 +317,7 @@ def _optimum(eqs: Equations, found: Optimum, name: str) -> str:
         parts.append(f'<p class="note">At a bound of its range: {text(", ".join(found.at_bounds))}.</p>')
     if found.spare:
         parts.append(table(("condition", ""), [(key, spare_words(spare)) for key, spare in found.spare.items()]))
-    drawn = figure_html(partial(plot.search, found), "objective, conditions and varied values over the evaluations")
+    drawn = part.figure(partial(plot.search, found), "objective, conditions and varied values over the evaluations")
     return "".join([*parts, f'<div class="pictures">{drawn}</div>'])
 
 
@@ -346,7 +352,7 @@ def _number(value: Any) -> str:
     return "-" if not np.isfinite(value) else f"{value:.6g}"
 
 
-WRITERS: dict[type, tuple[str, Callable[[Equations, Any, str], str]]] = {
+WRITERS: dict[type, tuple[str, Callable[[Equations, Any, ReportPart], str]]] = {
     Equilibrium: ("Equilibrium", _equilibrium),
     Modes: ("Modes", _modes),
     StateSpace: ("Linear system", _linear),

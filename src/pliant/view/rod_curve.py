@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
-from pliant.model.system import PLACEMENT_SIZE
+from pliant.model.system import PLACEMENT_SIZE, Element
 from pliant.motion.base import Motion
 
 if TYPE_CHECKING:
@@ -25,6 +25,20 @@ ARC_PLACES = 24
 
 CORNERS = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
 """Corners of a rectangular section, relative to its half sizes."""
+
+
+@dataclass(frozen=True)
+class ChosenPlaces:
+    """Places through which the curve of each rod is drawn, the same in all poses of a robot, so that its curves have the same
+    number of points.
+
+    Attributes:
+        nodes: the nodes of the rod, from base to tip.
+        places: indices among base, nodes and tip, of those that differ from the one before.
+    """
+
+    nodes: dict[str, list[int]] = field(default_factory=dict)
+    places: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -86,16 +100,23 @@ def rod_curve(
     value: Callable[[Any], float],
     q: np.ndarray,
     theta: np.ndarray,
+    chosen: ChosenPlaces,
 ) -> RodCurve:
     """The curve of a rod. Its z axis is its tangent, so positions and tangents at the nodes give a smooth curve.
 
-    q, theta: positions and the model's constants that belong to the poses.
+    q, theta: positions and the model's constants that belong to the poses. chosen: those of other poses of the robot, empty for
+    the first one.
     """
     if name in eqs.model.arcs:
         between = _along_arcs(eqs, name, poses[name], nodes, q, theta)
     else:
-        between = _between(eqs, name, poses[name][1], nodes)
+        if name not in chosen.nodes:
+            chosen.nodes[name] = _nodes_of(eqs, name, theta)
+        between = [(nodes[0][node], nodes[1][node]) for node in chosen.nodes[name]]
     places = [poses[name], *between, poses[f"{name}.tip"]]
+    if name not in chosen.places:
+        chosen.places[name] = _different(np.stack([position for _, position in places]))
+    places = [places[k] for k in chosen.places[name]]
     points, sides, curvature, arcs = _smooth(places)
     sizes, bore, is_round = _sizes(eqs.model.spec.sections, rod, arcs / max(arcs[-1], 1e-300), value)
     grounded = rod.parent == "world" or rod.parent.endswith("/world")
@@ -145,36 +166,49 @@ def _pose_function(motion: Motion) -> ca.Function:
     return ca.Function("pose", [q, c], [ca.vertcat(ca.vec(ca.densify(R)), p)])
 
 
-def _between(eqs: Equations, name: str, start: np.ndarray, nodes: tuple[np.ndarray, np.ndarray]) -> list[Pose]:
-    """Poses of the rod's nodes in order from base to tip, the order of elements in every rod model."""
-    rotations, positions = nodes
+def _nodes_of(eqs: Equations, name: str, theta: np.ndarray) -> list[int]:
+    """The rod's nodes from base to tip, the order of elements in every rod model."""
     owned = {c.q_at for c in eqs.model.coordinates if c.spec is None and c.name.startswith(f"{name}.")}
-    out: list[Pose] = []
-    here = start
-    for element in eqs.model.system.elements:
-        if element.q_at not in owned or not element.q_size:
-            continue
-        waiting = list(element.nodes)
-        while waiting:
-            # the nodes of one element are sorted by purpose; along the rod the closest one is next
-            distances = [float(np.linalg.norm(positions[node] - here)) for node in waiting]
-            node = waiting.pop(int(np.argmin(distances)))
-            here = positions[node]
-            out.append((rotations[node], here))
+    elements = (x for x in eqs.model.system.elements if x.q_at in owned and x.q_size)
+    return [node for element in elements for node in _in_order(eqs, element, theta)]
+
+
+def _in_order(eqs: Equations, element: Element, theta: np.ndarray) -> list[int]:
+    """The nodes of an element of a rod from base to tip.
+
+    They are listed by purpose, so their order is that of the undeformed element: a bent one may come closer to a later node.
+    """
+    if len(element.nodes) == 1:
+        return list(element.nodes)
+    places, here = {}, np.zeros(3)
+    for number in element.nodes:
+        node = eqs.model.system.nodes[number]
+        assert node is not None, "an element moves its nodes"
+        at = node.constants + PLACEMENT_SIZE
+        numbers = _pose_function(node.motion)(np.zeros(element.q_size), theta[at : at + node.motion.constants])
+        places[number] = np.array(numbers).ravel()[9:]
+    out = []
+    while places:
+        closest = min(places, key=lambda number: float(np.linalg.norm(places[number] - here)))
+        out.append(closest)
+        here = places.pop(closest)
     return out
+
+
+def _different(places: np.ndarray) -> tuple[int, ...]:
+    """Indices of places (n x 3) that differ from the one before; at least two."""
+    size = float(np.linalg.norm(np.ptp(places, axis=0)))
+    kept = [0]
+    for k in range(1, len(places)):
+        if np.linalg.norm(places[k] - places[kept[-1]]) > 1e-9 * size:
+            kept.append(k)
+    return tuple(kept) if len(kept) > 1 else (0, len(places) - 1)
 
 
 def _smooth(places: list[Pose]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Cubic pieces through positions with tangents: points, directions of the x axis, curvature, arc length."""
-    kept = [places[0]]
-    size = float(np.linalg.norm(np.ptp([position for _, position in places], axis=0)))
-    for place in places[1:]:
-        if np.linalg.norm(place[1] - kept[-1][1]) > 1e-9 * size:
-            kept.append(place)
-    if len(kept) == 1:
-        kept.append(places[-1])
-    R, p = np.stack([rotation for rotation, _ in kept]), np.stack([position for _, position in kept])
-    pieces = int(np.clip(np.ceil(POINTS / (len(kept) - 1)), COARSEST, FINEST))
+    R, p = np.stack([rotation for rotation, _ in places]), np.stack([position for _, position in places])
+    pieces = int(np.clip(np.ceil(POINTS / (len(places) - 1)), COARSEST, FINEST))
     s = np.linspace(0, 1, pieces + 1)[1:, None]
     chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
     # angles between the tangents of neighbouring nodes, and slopes for which a cubic piece is closest to an arc of that angle

@@ -16,7 +16,9 @@ from pliant.equations.frames import frame_motion
 from pliant.equations.kernel import route_kernels
 from pliant.external_load import Wrench
 from pliant.joint import Cylindrical, Planar, Prismatic, Revolute, Universal
+from pliant.joint.coordinate import LengthCoordinate
 from pliant.language.placement import Attachment, Axis, Placement
+from pliant.language.scalar import AS_AT_START
 from pliant.link import Axial, Beam
 from pliant.link.axial import AXIAL
 from pliant.model import placement_matrices
@@ -46,7 +48,7 @@ from pliant.view.marks import (
     outline,
 )
 from pliant.view.mesh_marks import MeshIndices
-from pliant.view.rod_curve import rod_curve
+from pliant.view.rod_curve import ChosenPlaces, rod_curve
 from pliant.view.surfaces import SurfaceForm, SurfaceMark, coarser
 
 if TYPE_CHECKING:
@@ -79,6 +81,7 @@ class SceneMaker:
         self.travels: dict[str, tuple[float, float]] = {}
         self.drives: dict[str, float] = {}
         self.swept: np.ndarray | None = None
+        self.chosen = ChosenPlaces()
         self.parameters, self.inputs = dict(parameters or {}), dict(inputs or {})
         environment = eqs.model.environment.with_values(eqs.given_parameters | self.parameters)
         self.value: Callable[[Any], float] = lru_cache(None)(lambda scalar: float(environment.value(scalar)))
@@ -124,6 +127,18 @@ class SceneMaker:
                     self.drives.setdefault(name, float(mark.drive @ mark.axis))
             points.append(self._scene().outline_points())
         self.swept = np.concatenate(points)
+        if not self.poses:
+            for name in slides:
+                self._reflect(name)
+
+    def _reflect(self, name: str) -> None:
+        """Extend the travel of a slide with a spring, which is only that of one pose, to the other side of the spring's rest."""
+        low, high = self.travels[name]
+        for coordinate in self.spec.joints[name].coordinates().values():
+            spring = coordinate.spring if isinstance(coordinate, LengthCoordinate) else None
+            if spring is not None and spring.rest != AS_AT_START:
+                rest = self.value(spring.rest)
+                self.travels[name] = min(low, 2 * rest - high), max(high, 2 * rest - low)
 
     def _place(self, q: np.ndarray, t: float, contacts: Contacts | None) -> None:
         bound = self.eqs.at(inputs=self.inputs, parameters=self.parameters, within_limits=False).binding
@@ -165,7 +180,7 @@ class SceneMaker:
         for name, mark in marks.items():
             marks[name] = replace(mark, behind=_behind(mark, solids[_owner(spec.joints[name].child)]))
         rods = [
-            rod_curve(self.eqs, name, rod, self.pose, self.nodes, self.value, self.q, self.theta)
+            rod_curve(self.eqs, name, rod, self.pose, self.nodes, self.value, self.q, self.theta, self.chosen)
             for name, rod in spec.rods.items()
         ]
         return Scene(

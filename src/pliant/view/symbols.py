@@ -216,7 +216,8 @@ class Symbols(DrawingLayers):
         assert joint.axis is not None
         along = outlines.unit(self.camera.project(joint.axis), (1.0, 0.0))
         if joint.spring:
-            start = self._spring_start(joint, place, along)
+            seen = max(float(self.camera.project(joint.axis) @ along), FACING)
+            start = self.camera.project(joint.spring_start(self.size, seen))
             end = child - joint.behind * along if (child - start) @ along > joint.behind else child
             self._line(outlines.coil(start, end, 0.02 * self.unit), INK, 1.3, 5)
             if joint.grounded:
@@ -252,18 +253,6 @@ class Symbols(DrawingLayers):
         way = self.camera.project(points) - place
         near = np.abs(way @ outlines.across(out)) < 0.04 * self.size
         return float(max(0.0, (way[near] @ out).max(initial=0.0)))
-
-    def _spring_start(self, joint: JointMark, place: np.ndarray, along: np.ndarray) -> np.ndarray:
-        """Start of the spring of a slide: the origin of the parent if it lies on the axis, else a point behind the child."""
-        assert joint.axis is not None
-        base = self.camera.project(joint.base)
-        seen = float(self.camera.project(joint.axis) @ along)
-        low, high = sorted(x * seen for x in joint.travel)
-        before = float((base - place) @ along)
-        on_axis = abs((base - place) @ outlines.across(along)) < 1e-6 * self.size
-        if on_axis and max(low - before, before - high) > max(1e-3 * self.size, joint.behind):
-            return base
-        return place + (low - joint.behind - 0.25 * self.size) * along
 
     def _link(self, link: LinkMark) -> None:
         ends = self.camera.project(link.ends)

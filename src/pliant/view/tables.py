@@ -390,16 +390,17 @@ def import_text(found: ImportedRobot) -> str:
     return "\n".join([name, *lines, *map(printable, hints)])
 
 
-def html(spec: RobotSpec) -> str:
-    """The tables as HTML for a notebook; every text is escaped."""
+def html(spec: RobotSpec, view: str = "") -> str:
+    """Title, description and totals of a robot, a view of it, and its tables folded, as HTML for a notebook; every text is
+    escaped."""
     shown = overview(spec)
-    parts = [f"<h3>{escape(shown.title)}</h3>", f"<p>{prose(shown.description)}</p>"]
+    totals = "; ".join(f"{escape(name)}: {escape(value)}" for name, value in shown.totals)
+    parts = [f"<h3>{escape(shown.title)}</h3>", f"<p>{prose(shown.description)}</p>", f"<p>{totals}</p>", view]
     for sheet in shown.sheets:
         head = "".join(f"<th>{escape(column)}</th>" for column in sheet.columns)
         rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in sheet.rows)
-        parts.append(
-            f"<h4>{escape(sheet.title)}</h4><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        )
-    parts.append(f"<h4>tree</h4><pre>{escape(chr(10).join(tree_lines(shown.tree)))}</pre>")
-    totals = "".join(f"<li>{escape(name)}: {escape(value)}</li>" for name, value in shown.totals)
-    return "\n".join([*parts, f"<h4>totals</h4><ul>{totals}</ul>"])
+        listed = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        count = f" ({len(sheet.rows)})" if len(sheet.rows) > 1 else ""
+        parts.append(f"<details><summary>{escape(sheet.title)}{count}</summary>{listed}</details>")
+    tree = escape(chr(10).join(tree_lines(shown.tree)))
+    return "\n".join([*parts, f"<details><summary>tree</summary><pre>{tree}</pre></details>"])

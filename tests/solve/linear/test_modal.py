@@ -336,3 +336,21 @@ def test_a_massless_motion_is_refused():
     eqs = derive(load_text("pliant: 1\nbodies: {m: {mass: 0 kg}}\njoints: {x: {type: prismatic, child: m, axis: x}}"))
     with pytest.raises(ArgumentError, match="give every moving body mass"):
         modes(eqs, at="initial")
+
+
+def test_the_part_that_moves_most_is_that_with_most_of_the_kinetic_energy():
+    """Amplitudes of coordinates in metres and in 1/m cannot be compared: the carriage moves in its mode, not the light rod."""
+    text = """
+pliant: 1
+sections: {wire: {shape: circle, radius: 0.5 mm}}
+materials: {steel: {density: 7850 kg/m^3, youngs_modulus: 200 GPa, poissons_ratio: 0.3}}
+bodies: {carriage: {mass: 0.4 kg}}
+joints: {rail: {type: prismatic, child: carriage, axis: x, displacement: {name: x, spring: 40 N/m}}}
+rods:
+  arm: {parent: carriage, rotation: {axis: x, angle: 180 deg}, length: 0.2 m, section: wire, material: steel, model: {kind: pcs, elements: 3}}
+"""
+    found = modes(derive(load_text(text)), count=3)
+    assert found.leading(0) == ("x",)
+    assert found.frequencies[0] == pytest.approx(np.sqrt(40 / 0.4) / (2 * np.pi), rel=0.01)
+    np.testing.assert_allclose(found.energy_shares.sum(axis=0), 1.0, rtol=1e-9)
+    assert all(name.startswith("arm.") for name in found.leading(1))

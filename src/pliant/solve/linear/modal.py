@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -83,11 +84,22 @@ class Modes:
         """Increments of q in a mode (from 0) at an angle of its oscillation [rad]: a quarter of a turn is its largest swing."""
         return np.asarray((self.shapes[:, mode] * (-1j * np.exp(1j * angle))).real)
 
+    @cached_property
+    def energy_shares(self) -> np.ndarray:
+        """Shares of the rates in the kinetic energy of each mode, nv x modes: the real part of conj(x_i) (M x)_i, with sum 1.
+
+        Unlike amplitudes they have no units: coordinates in metres, radians and 1/m can be compared. A share may be negative where
+        coordinates move against each other.
+        """
+        momenta = self.equations.binding.mass_matrix(self.state.q) @ self.shapes
+        return np.asarray((np.conj(self.shapes) * momenta).real)
+
     def leading(self, mode: int) -> tuple[str, ...]:
-        """The rates with the largest amplitude in a mode (from 0): up to three."""
-        size = np.abs(self.shapes[:, mode])
-        most = np.argsort(-size, kind="stable")[:3]
-        return tuple(self.equations.rates[i] for i in most if size[i] > 0.05 * size.max())
+        """The rates with the largest shares of the kinetic energy of a mode (from 0): up to three."""
+        share = self.energy_shares[:, mode]
+        # shares that differ by rounding errors only, as in symmetric robots, are listed in the order of the rates
+        most = np.argsort(-np.round(share / max(share.max(initial=0.0), 1e-300), 6), kind="stable")[:3]
+        return tuple(self.equations.rates[i] for i in most if share[i] > 0.05 * share.max())
 
     @property
     def shown_first(self) -> tuple[int, ...]:
@@ -144,6 +156,9 @@ def _merged(names: tuple[str, ...]) -> list[str]:
         before, bracket, rest = name.partition("[")
         number, _, after = rest.partition("]")
         numbers.setdefault((before + bracket, after), []).append(number)
+    for found in numbers.values():
+        if all(number.isdigit() for number in found):
+            found.sort(key=int)
     return [f"{before}{','.join(found)}]{after}" if found[0] else before for (before, after), found in numbers.items()]
 
 

@@ -23,6 +23,7 @@ from pliant.equations.outputs import (
 )
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, name_tuple, need_equations
+from pliant.language.display import shown
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.contact_remarks import linear_remarks
@@ -86,19 +87,27 @@ class StateSpace:
     residual: float
     warnings: tuple[str, ...] = ()
 
-    def __repr__(self) -> str:
-        """Sizes, names and the slowest eigenvalues, on a few lines; the matrices are A, B, C and D."""
+    @property
+    def summary(self) -> list[str]:
+        """Sizes, names, the slowest and the least damped eigenvalues, each on a line; the matrices are A, B, C and D."""
+        lines = [f"{len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"]
+        lines += [f"{what}: {_listed(getattr(self, what))}" for what in ("states", "inputs", "outputs")]
         values = np.linalg.eigvals(self.A) if self.A.size else np.zeros(0)
-        values = values[np.argsort(np.abs(values), kind="stable")]
-        slow = [f"{x.real:.4g}" if x.imag == 0 else f"{x.real:.4g} ± {x.imag:.4g}i" for x in values if x.imag >= 0]
-        lines = [
-            f"StateSpace: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs",
-            f"states: {_listed(self.states)}",
-            f"inputs: {_listed(self.inputs)}",
-            f"outputs: {_listed(self.outputs)}",
-            f"eigenvalues [1/s], smallest first: {_listed(slow)}",
-        ]
-        return "\n".join([*lines, *self.warnings])
+        values = values[(values.imag >= 0) & (np.abs(values) < np.inf)]
+        slow = values[np.argsort(np.abs(values), kind="stable")]
+        lines.append(f"eigenvalues [1/s], smallest first: {_listed([_eigenvalue(x) for x in slow])}")
+        if len(slow) > FEW:
+            ratio = slow.real / np.maximum(np.abs(slow), 1e-300)
+            least = slow[np.argsort(-ratio, kind="stable")][:FEW]
+            lines.append(f"least damped: {', '.join(_eigenvalue(x) for x in least)}")
+        return lines
+
+    def __repr__(self) -> str:
+        first, *lines = self.summary
+        return "\n".join([f"StateSpace: {first}", *lines, *self.warnings])
+
+    def _repr_html_(self) -> str:
+        return str(shown("StateSpace.html", self))
 
     def select(
         self, inputs: str | Sequence[str] | None = None, outputs: str | Sequence[str] | None = None
@@ -124,6 +133,10 @@ class StateSpace:
             self.A, self.B, self.C, self.D,
             states=allowed(self.states), inputs=allowed(self.inputs), outputs=allowed(self.outputs),
         )  # fmt: skip
+
+
+def _eigenvalue(value: complex) -> str:
+    return f"{value.real:.4g}" if value.imag == 0 else f"{value.real:.4g} ± {value.imag:.4g}i"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.view.plot.style import COLOURS, DASHES, GREY, WIDTH, axes, clock, key, label, prefixed, styled
+from pliant.view.plot.style import COLOURS, DASHES, GREY, WIDTH, axes, clock, key, label, prefixed, spaced_ticks, styled
 
 if TYPE_CHECKING:
     from pliant.identify.cross_validation import Profile
@@ -63,4 +63,5 @@ def likelihood(profile: Profile, *, ax: Any = None) -> Any:
     ax.set_xlabel(f"{profile.name} (SI)")
     ax.set_ylabel("rise of the sum of squares\n[squared deviations]")
     ax.set_ylim(bottom=0)
+    spaced_ticks(ax)
     return ax

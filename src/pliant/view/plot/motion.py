@@ -10,7 +10,7 @@ import numpy as np
 from pliant.equations.core import check_names
 from pliant.language.names import instances_of
 from pliant.view.plot.profile import profile_names
-from pliant.view.plot.style import GREY, axes, axes_below_each_other, key, label, prefixed, styled
+from pliant.view.plot.style import GREY, axes, axes_below_each_other, key, label, prefixed, spaced_ticks, styled
 
 if TYPE_CHECKING:
     from pliant.solve.linear.modal import Modes
@@ -155,6 +155,7 @@ def _in_plane(
     ax.set_xlabel(label(plane[0], unit))
     ax.set_ylabel(label(plane[1], unit))
     key(ax)
+    spaced_ticks(ax)
     return ax
 
 

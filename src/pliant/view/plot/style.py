@@ -28,6 +28,8 @@ DASHES: tuple[Any, ...] = (
     (0, (8, 2)),
     (0, (3, 1, 1, 1, 1, 1)),
 )
+STYLES = tuple((c, DASHES[(k + r) % len(DASHES)]) for r in range(3) for k, c in enumerate(COLOURS))
+"""Colours and dashes of lines, of which no two are the same."""
 GREY = "#8A8A8A"
 
 WIDTH, HEIGHT = 3.5, 2.4
@@ -84,7 +86,10 @@ def style() -> Iterator[Any]:
         ) from None
     from cycler import cycler
 
-    options: Any = {**STYLE, "axes.prop_cycle": cycler(color=COLOURS) + cycler(linestyle=DASHES)}
+    options: Any = {
+        **STYLE,
+        "axes.prop_cycle": cycler(color=[c for c, _ in STYLES]) + cycler(linestyle=[d for _, d in STYLES]),
+    }
     with settings(options):
         yield plt
 
@@ -135,6 +140,18 @@ def key(ax: Any) -> None:
     # a handle is as wide as nine letters, and an inch has fifteen letters of the legend
     columns = int(15 * inches / (max(map(len, words)) + 9))
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2, ncols=min(len(words), max(1, columns)))
+
+
+def spaced_ticks(ax: Any) -> None:
+    """Few enough ticks on the x axis that their labels do not overlap; call it when everything is drawn."""
+    from matplotlib.ticker import MaxNLocator
+
+    places = ax.get_position().width * ax.figure.get_figwidth() * 72  # points
+    size = STYLE["xtick.labelsize"]
+    for _ in range(2):  # fewer ticks have shorter labels
+        words = ax.xaxis.get_major_formatter().format_ticks(ax.get_xticks())
+        widest = (max(map(len, words), default=1) + 2) * 0.62 * float(size)  # type: ignore[arg-type]
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=int(np.clip(places / widest, 2, 9)), steps=[1, 2, 2.5, 5, 10]))
 
 
 def save(ax: Any, path: str | os.PathLike[str]) -> None:

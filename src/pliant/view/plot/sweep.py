@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pliant.study.measures import Table
 
 MOST_LEVELS = 12
-"""Number of different values up to which each has a separate mean; more are put into groups of equal size."""
+"""Number of different random values up to which each has a separate mean; more are put into groups of equal size."""
 GROUPS = 8
 MOST_LINES = 2000
 BEST = 5
@@ -21,8 +21,9 @@ BEST = 5
 
 @styled
 def effects(table: Table, by: str | None = None, *, axes: Any = None) -> np.ndarray:
-    """Main effects: one pair of axes for each varied value, with all cases, and the mean of the measure at each value or in groups
-    of neighbouring ones, with its standard error."""
+    """Main effects: one pair of axes for each varied value, with all cases, and the mean of the measure at each value, with its
+    standard error. Random values have means of groups of neighbouring ones. If only one value is varied, a line through all
+    cases."""
     name, values = table.measure(by)
     count = max(1, len(table.varied))
     if axes is None:
@@ -59,12 +60,24 @@ def _effect(ax: Any, table: Table, what: str, given: np.ndarray, values: np.ndar
     ax.plot(at, values, ".", color=GREY, markersize=2, alpha=0.35, rasterized=len(at) > 500)
     if not len(at):
         return
-    different = np.unique(at)
-    groups = [at == x for x in different] if len(different) <= MOST_LEVELS else _groups(at)
+    different, counts = np.unique(at, return_counts=True)
+    alone = len(table.varied) == 1
+    if np.all(counts == 1) and (alone or _even(different)):
+        order = np.argsort(at)
+        ax.plot(at[order], values[order], color=COLOURS[1], linestyle="-", marker="o", markersize=3, linewidth=1.2)
+        return
+    random = len(different) > MOST_LEVELS and counts.min() == 1 and not alone
+    groups = _groups(at) if random else [at == x for x in different]
     x = [float(at[g].mean()) for g in groups]
     y = [float(values[g].mean()) for g in groups]
     error = [float(values[g].std() / np.sqrt(max(1, g.sum()))) for g in groups]
     ax.errorbar(x, y, error, color=COLOURS[1], linestyle="-", marker="o", markersize=3, linewidth=1.2, capsize=2)
+
+
+def _even(values: np.ndarray) -> bool:
+    """Whether different values in ascending order are those of a grid: at equal distances."""
+    steps = np.diff(values)
+    return len(steps) > 1 and bool(np.allclose(steps, steps[0], rtol=1e-6))
 
 
 def _groups(at: np.ndarray) -> list[np.ndarray]:
