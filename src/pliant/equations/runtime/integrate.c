@@ -362,7 +362,8 @@ static int cross_stop(pl_run *r) {
 
 /* -- steps --------------------------------------------------------------------------------------------------------- */
 
-/* Powers in the interpolated middle of the step. */
+/* Powers in the interpolated middle of the step; of methods of second order at the mean rate of the step, with which the trapezoidal
+ * rule balances its energy exactly: rates of vibrations faster than the step alternate, and their damping would count many times. */
 static int middle_power(pl_run *r, double h, double *power) {
   const pl_tables *T = r->w->T;
   const double half = pl_time(r, r->t + 0.5 * h);
@@ -373,12 +374,15 @@ static int middle_power(pl_run *r, double h, double *power) {
     if (!status) pl_power_here(r, r->w->lambda, power);
     return status;
   }
+  if (r->method == PL_GENERALIZED_ALPHA)
+    for (int i = 0; i < T->nv; ++i) v[i] = r->memory.alpha.x[i] / h;
   for (int i = 0; i < T->m; ++i) l[i] = 0.5 * (r->multipliers[i] + r->multipliers1[i]);
   pl_power(r, half, q, v, l, power);
   return PL_OK;
 }
 
-/* Powers of the candidate, and their integrals over the step by Simpson's rule, of methods of first order by the trapezoidal rule.
+/* Powers of the candidate, and their integrals over the step: by Simpson's rule, of methods of second order by the midpoint rule, of
+ * first order by the trapezoidal rule.
  * The candidate is evaluated last: the next step may begin with that. Explicit steps integrate them with their own stages. */
 static int add_work(pl_run *r, double h) {
   const int simple = r->method == PL_SEMI_IMPLICIT || r->method == PL_SYMPLECTIC_EULER;
@@ -393,8 +397,8 @@ static int add_work(pl_run *r, double h) {
     r->evaluated = t1;
   }
   for (int k = 0; k < 2; ++k) {
-    const double ends = r->power[k] + r->power1[k];
-    r->work1[k] = r->work[k] + (simple ? 0.5 * h * ends : h / 6 * (ends + 4 * middle[k]));
+    const double ends = r->power[k] + r->power1[k], all = r->method == PL_GENERALIZED_ALPHA ? 6 * middle[k] : ends + 4 * middle[k];
+    r->work1[k] = r->work[k] + (simple ? 0.5 * h * ends : h / 6 * all);
   }
   return PL_OK;
 }

@@ -214,7 +214,7 @@ class Reference:
                 e + (projector @ np.concatenate([np.zeros(n), J @ r]))[:n] for e, r in zip(errors, raw, strict=True)
             ]
         error = 4 * self._motion_error(h, errors[0], 0.1 * errors[1], q, v)
-        return replace(self._with_work(s, h, q, v, a, multipliers), lead=(averaged(a) - a) / h), error
+        return replace(self._with_work(s, h, q, v, a, multipliers, x), lead=(averaged(a) - a) / h), error
 
     def _differences(
         self, s: State, h: float, a: np.ndarray, alpha_m: float, alpha_f: float, beta: float, gamma: float
@@ -259,8 +259,9 @@ class Reference:
         out[1] += multipliers[self.driven] @ self.binding.signal_rates(t)[0][self.driven_signals]
         return out
 
-    def _with_work(self, s: State, h: float, q: Any, v: Any, a: Any, multipliers: Any) -> State:
-        """The end of a step with energies by Simpson's rule, or by the trapezoidal rule for a method of first order."""
+    def _with_work(self, s: State, h: float, q: Any, v: Any, a: Any, multipliers: Any, moved: Any = None) -> State:
+        """The end of a step with energies by Simpson's rule; for methods of first order by the trapezoidal rule, for those of second
+        order by the midpoint rule with the mean rate of the step."""
         power = self.power(s.t + h, q, v, multipliers)
         end = State(s.t + h, q, v, a, multipliers, s.work, power, np.zeros(self.nv))
         if self.method.order == 1:
@@ -269,6 +270,8 @@ class Reference:
         middle = 0.5 * (s.multipliers + multipliers)
         if self.method.name == "implicit" and len(self.driven):
             middle = self.binding.forward(s.t + 0.5 * h, q, v)[1]
+        if moved is not None:
+            return replace(end, work=s.work + h * self.power(s.t + 0.5 * h, q, moved / h, middle))
         return replace(end, work=s.work + h / 6 * (s.power + 4 * self.power(s.t + 0.5 * h, q, v, middle) + power))
 
     def between(self, t: float) -> State:

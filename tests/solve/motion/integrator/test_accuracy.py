@@ -7,6 +7,7 @@ import pytest
 from integrator_systems import complete, prepare, setup
 from reference import EXPONENTS, assert_newmark_steps
 
+import pliant
 from pliant.solve.motion.integrator import (
     ExplicitRungeKutta,
     GeneralizedAlpha,
@@ -246,3 +247,22 @@ def test_adaptive_steps_meet_their_tolerance(name, make):
         assert run.rejected < 0.2 * run.steps + 5
         steps.append(run.steps)
     assert steps[1] / steps[0] < 1.6 * 100 ** (1 / EXPONENTS[make.name])
+
+
+@pytest.mark.parametrize(
+    "method", [GeneralizedAlpha(step=1e-3), Newmark(step=1e-3)], ids=["generalized_alpha", "newmark"]
+)
+def test_damping_of_vibrations_faster_than_the_step_is_not_counted_many_times(method):
+    """Their rates alternate from step to step: integrated as rates of a motion, they would dissipate energy that is not there."""
+    text = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+bodies: {slow: {mass: 1}, fast: {mass: 1 g}}
+joints:
+  a: {type: prismatic, axis: x, child: slow, displacement: {initial: 0.1, spring: 100, damper: 1}}
+  b: {type: prismatic, axis: x, parent: slow, child: fast, displacement: {rate: 0.5, spring: 1e6, damper: 1}}
+"""
+    eqs = pliant.derive(pliant.load_text(text))
+    accurate = pliant.simulate(eqs, 1.0, rtol=1e-8, save_at=[1.0]).energy["dissipated"].values[-1]
+    run = pliant.simulate(eqs, 1.0, method=method, save_at=[1.0])
+    assert run.energy["dissipated"].values[-1] == pytest.approx(accurate, rel=0.01)
