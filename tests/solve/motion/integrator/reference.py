@@ -260,7 +260,7 @@ class Reference:
         return out
 
     def _with_work(self, s: State, h: float, q: Any, v: Any, a: Any, multipliers: Any, moved: Any = None) -> State:
-        """The end of a step with energies by Simpson's rule; for methods of first order by the trapezoidal rule, for those of second
+        """The end of a step with energies by Simpson's rule; of first order by the trapezoidal rule, of second
         order by the midpoint rule with the mean rate of the step."""
         power = self.power(s.t + h, q, v, multipliers)
         end = State(s.t + h, q, v, a, multipliers, s.work, power, np.zeros(self.nv))
