@@ -174,3 +174,27 @@ contacts: {{c: {{between: [bar, floor]}}}}
 """
     found = [str(remark) for remark in pliant.load_text(text).remarks]
     assert any("touches as a round rod" in remark for remark in found) == remarked
+
+
+def test_remarks_on_the_instances_of_a_part_are_one():
+    text = """
+pliant: 1
+materials: {rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}}
+sections: {round: {shape: circle, radius: 5 mm}, flat: {shape: rectangle, width: 9 mm, height: 4 mm}}
+rods: {r: {count: 3, length: 1 m, section: [round, flat], material: rubber}}
+surfaces: {floor: {type: plane}}
+contacts: {c: {between: [r, floor]}}
+"""
+    found = [str(remark) for remark in pliant.load_text(text).remarks]
+    assert len(found) == 1
+    assert "the sections of the rod 'r[1..3]' have different numbers" in found[0]
+
+
+def test_texts_are_merged_where_one_number_changes():
+    from pliant.language.message_text import merged_instances
+
+    assert merged_instances(["a[1] of 2", "x", "a[2] of 2", "a[1] of 3"]) == ["a[1..2] of 2", "x", "a[1] of 3"]
+    assert merged_instances(["a[1]", "a[4]", "a[1]"]) == ["a[1,4]"]
+    apart = ["a[1].b[2]", "a[2].b[1]", "a[1].b[1]"]
+    assert merged_instances(apart) == apart
+    assert merged_instances(["a[1] on c[1]", "a[2] on c[2]"]) == ["a[1..2] on c[1..2]"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from pliant.language.message_text import KeyPath, printable
+from pliant.language.message_text import INSTANCE, KeyPath, merged_instances, printable
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,23 @@ def gathered(notes: Sequence[Fault], where: str = "; pliant import lists them") 
         else replace(same[0], path="", message=f"{same[0].message} ({len(same)} times{where})")
         for same in kinds.values()
     ]
+
+
+def merged_faults(faults: Sequence[Fault]) -> list[Fault]:
+    """The faults in order, with those that differ only in the number of an instance of a repeated part as one."""
+    kinds: dict[tuple[str | None, int | None, str], list[Fault]] = {}
+    for fault in faults:
+        kinds.setdefault((fault.file, fault.line, INSTANCE.sub("[]", _joined(fault))), []).append(fault)
+    out = []
+    for same in kinds.values():
+        for text in merged_instances([_joined(fault) for fault in same]):
+            path, message, hint = text.split("\0")
+            out.append(replace(same[0], path=path, message=message, hint=hint))
+    return out
+
+
+def _joined(fault: Fault) -> str:
+    return "\0".join(x.replace("\0", " ") for x in (fault.path, fault.message, fault.hint))
 
 
 class SpecError(Exception):

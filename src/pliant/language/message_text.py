@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 KeyPath: TypeAlias = tuple[str | int, ...]
@@ -132,3 +132,31 @@ def describe(value: object) -> str:
     text = printable(str(value))
     short = text if len(text) <= 40 else text[:37] + "..."
     return f"'{short}'" if isinstance(value, str) else short
+
+
+def merged_instances(texts: Sequence[str]) -> list[str]:
+    """The texts in order, those that differ only in the number of an instance as one: that of `finger[1]` and of `finger[2]` is
+    that of `finger[1..2]`."""
+    groups: dict[str, list[str]] = {}
+    for text in dict.fromkeys(texts):
+        groups.setdefault(INSTANCE.sub("[]", text), []).append(text)
+    return [merged for group in groups.values() for merged in _merged(group)]
+
+
+INSTANCE = re.compile(r"\[(\d+)\]")
+"""The number of an instance of a repeated part, in its name."""
+
+
+def _merged(texts: list[str]) -> list[str]:
+    """One text for all, if all changing numbers are the same in each."""
+    numbers = [[int(x) for x in INSTANCE.findall(text)] for text in texts]
+    columns = list(zip(*numbers, strict=True))
+    changing = {column for column in columns if len(set(column)) > 1}
+    if len(texts) == 1 or len(changing) != 1:
+        return texts
+    (column,) = changing
+    found = sorted(column)
+    whole = found == list(range(found[0], found[-1] + 1))
+    words = f"{found[0]}..{found[-1]}" if whole else ",".join(map(str, found))
+    each = iter(columns)
+    return [INSTANCE.sub(lambda match: f"[{words}]" if next(each) == column else match[0], texts[0])]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import ValidationError
 
 from pliant.language.base import with_known_keys
-from pliant.language.faults import Fault, SpecError
+from pliant.language.faults import Fault, SpecError, merged_faults
 from pliant.language.message_text import KeyPath, describe
 from pliant.language.schema_errors import read_errors
 from pliant.language.source import Source, with_includes
@@ -71,7 +71,7 @@ def build(cls: type[Spec], data: Any, handler: Callable[[Any], Spec], source: So
         if whole:
             wrong, remarks = check_meaning(spec, broken)
             faults += wrong
-            spec._remarks = tuple(sorted_faults(remarks))
+            spec._remarks = tuple(merged_faults(sorted_faults(remarks)))
     if faults or spec is None:
         raise SpecError(sorted_faults(faults), source.file)
     return spec

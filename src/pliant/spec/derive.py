@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pliant.equations.equations import Equations, say_once
 from pliant.language.arguments import ArgumentError
-from pliant.language.message_text import describe
+from pliant.language.message_text import describe, merged_instances
 from pliant.model.model import compile_model
 from pliant.rod.base import RodModelBase
 from pliant.spec.flattening import flatten_with_structure
@@ -27,7 +27,7 @@ def derive(robot: RobotSpec | str | Path) -> Equations:
     spec = robot if isinstance(robot, RobotSpec) else load(robot)
     flat, structural = flatten_with_structure(spec)
     model = compile_model(with_rod_frequencies(flat), structural, written=flat)
-    for note in (*map(str, spec.remarks), *model.notes):
+    for note in merged_instances([*map(str, spec.remarks), *model.notes]):
         say_once(note)
     return Equations(model, derive_seconds=time.perf_counter() - start)
 

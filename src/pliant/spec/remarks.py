@@ -161,7 +161,7 @@ def _rods_touching(checked: SemanticChecks) -> Iterator[Finding]:
     """Rods in contacts whose sections have outlines with different numbers of corners: these touch as round rods."""
     flat = checked.flat
     for name, contact in flat.contacts.items():
-        listed = {part for group in contact.between for part in group}
+        listed = dict.fromkeys(part for group in contact.between for part in group)  # in a fixed order
         for rod in flat.rods if ALL in listed else [part for part in listed if part in flat.rods]:
             names = flat.rods[rod].section
             table = (

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pliant.language.message_text import INSTANCE
 from pliant.view import outlines
 
 SAMPLES = 12
@@ -86,10 +86,6 @@ def place_names(rooms: Sequence[OccupiedSpace], pictures: Sequence[Sequence[Name
             room.taken.append(room.corners(named, places[k][best]))
             found[k].append(places[k][best])
     return found
-
-
-INSTANCE = re.compile(r"\[\d+\]")
-"""The number of an instance of a repeated part, in its name."""
 
 
 def names_once(names: Sequence[str], most: int = 3) -> dict[int, str]:

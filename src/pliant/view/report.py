@@ -18,6 +18,7 @@ from pliant.identify.compare import Comparison
 from pliant.identify.fit import Fit
 from pliant.language.column_headings import heading
 from pliant.language.files import write_whole
+from pliant.language.message_text import INSTANCE
 from pliant.solve.linear.modal import Modes
 from pliant.solve.linear.state_space import StateSpace
 from pliant.solve.result import Result
@@ -30,7 +31,6 @@ from pliant.view.clips import Clip, mode_clips, path_clip, pose_clip, run_clip
 from pliant.view.comparison_table import comparison_table
 from pliant.view.figures import constraint_error
 from pliant.view.fit_page import FitContent, fit_html
-from pliant.view.names import INSTANCE
 from pliant.view.page import encoded, page, prose, table, text
 from pliant.view.plot.comparison import reference_of
 from pliant.view.plot.profile import profile_names

@@ -347,7 +347,8 @@ materials: {steel: {density: 7850 kg/m^3, youngs_modulus: 200 GPa, poissons_rati
 bodies: {carriage: {mass: 0.4 kg}}
 joints: {rail: {type: prismatic, child: carriage, axis: x, displacement: {name: x, spring: 40 N/m}}}
 rods:
-  arm: {parent: carriage, rotation: {axis: x, angle: 180 deg}, length: 0.2 m, section: wire, material: steel, model: {kind: pcs, elements: 3}}
+  arm:
+    {parent: carriage, rotation: {axis: x, angle: 180 deg}, length: 0.2 m, section: wire, material: steel, model: {kind: pcs}}
 """
     found = modes(derive(load_text(text)), count=3)
     assert found.leading(0) == ("x",)

@@ -1,5 +1,7 @@
 """The style of plots: lines that can be distinguished, and tick labels that do not overlap."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from pliant.view.plot.style import STYLES, axes, spaced_ticks, style
@@ -22,4 +24,4 @@ def test_long_labels_of_ticks_do_not_overlap():
             inside = [x for x in ax.get_xticklabels() if ax.get_xlim()[0] <= x.get_position()[0] <= ax.get_xlim()[1]]
             boxes = [x.get_window_extent() for x in inside]
             assert len(boxes) >= 2
-            assert all(a.x1 < b.x0 for a, b in zip(boxes[:-1], boxes[1:], strict=True))
+            assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
