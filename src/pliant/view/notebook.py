@@ -61,8 +61,8 @@ def equilibrium_html(found: Equilibrium) -> str:
     rows = [(heading(row.name, row.unit), row.value) for row in coordinate_rows(found.equations.model, found.q)]
     words = f"<p>{text(found.message)}</p>"
     inputs = [(name, f"{value} {unit}".strip()) for name, value, unit in found.input_rows]
-    for what, listed in (("input", inputs), ("output", outputs)):
-        words += _listed(what, listed) if listed else ""
+    for what, pairs in (("input", inputs), ("output", outputs)):
+        words += _listed(what, pairs) if pairs else ""
     listed = table(("coordinate", "value"), rows[: 2 * MOST_ROWS])
     if len(rows) > 2 * MOST_ROWS or len(rows) < len(found.q):
         listed += f"<p>Not all of {len(found.q)} coordinates are listed one by one; <code>coordinates</code> has them all.</p>"
