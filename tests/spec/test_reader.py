@@ -186,12 +186,12 @@ def test_recorded_series(tmp_path: Path) -> None:
         ("x,force\n0,1\n", "has no time column"),
         ("t,force\n0,1\n0,2\n", "must increase, but 0 follows 0"),
         ("t,force\n0,nan\n", "line 2 of run.csv has 'nan' in the column 'force' where a number is needed"),
-        ("t,force\n0,1\n1\n", "line 3 of run.csv has 1 entries for 2 columns"),
+        ("t,force\n0,1\n1\n", "line 3 of run.csv has 1 entry for 2 columns"),
         ("t,force\n0,1e306\n1,-1e306\n", "in run.csv, values change too steeply between two times"),
         ("t,force\n0,1e-323\n1e-322,0\n", "in run.csv, values change too steeply between two times"),
         ("t,force\n", "no rows"),
         ("", "no rows"),
-        ("t,force\n0,\xff\n", "is not a CSV file"),
+        ("t,force\n0,\xff\n", "where a number is needed"),
     ],
 )
 def test_series_that_cannot_be_used(tmp_path: Path, content: str, message: str) -> None:

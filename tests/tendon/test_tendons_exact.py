@@ -140,4 +140,4 @@ joints: {{rail: {{type: prismatic, child: load, axis: z, position: [{place}]}}}}
         assert run.q[-1, 0] == pytest.approx(-fallen, rel=0.02)
     if method != "explicit":
         held = pliant.simulate(pliant.derive(pliant.load_text(robot.replace("PULL", "25 N"))), 0.5, method=method)
-        assert abs(held.q[-1, 0]) < 1e-9
+        assert np.abs(held.q).max() < 1e-4  # it buzzes there: the line pulls from either side

@@ -55,7 +55,10 @@ COMMANDS = {
         "sweep",
         "Run an analysis for many cases, on all cores, saving each finished one; or show the results of a sweep.",
     ),
-    "compare": ("recordings", "Compare rod models with each other or with a recording: accuracy and cost."),
+    "compare": (
+        "recordings",
+        "Compare a model, or several rod models, with a recording or with each other: accuracy and cost.",
+    ),
     "fit": ("recordings", "Identify physical parameters from recordings."),
     "optimize": ("optimize", "Find the values of parameters and inputs that minimize an expression of outputs."),
     "validate": ("validate", "Compute cases with known answers and report the error of each."),
