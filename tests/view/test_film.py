@@ -13,7 +13,7 @@ from PIL import Image, ImageSequence
 import pliant
 from pliant.cli import run as command
 from pliant.language.arguments import ArgumentError
-from pliant.view.film import _gif
+from pliant.view.film import _gif, film
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +37,16 @@ def test_a_gif_moves_and_keeps_its_size(saved, tmp_path, capsys):
     for frame in frames:
         edges = np.concatenate([frame[0], frame[-1], frame[:, 0], frame[:, -1]])
         assert edges.min() > 240
+
+
+def test_the_ground_of_a_hinge_stays_where_it_is(tmp_path):
+    """The upper rod begins level and then hangs and swings to both sides; its ground is on one side of it in all frames."""
+    eqs = pliant.derive("double_pendulum")
+    film(eqs, pliant.simulate(eqs, 1.5, save_every=0.1), tmp_path / "run.gif", fps=10, labels=False)
+    with Image.open(tmp_path / "run.gif") as image:
+        frames = [np.asarray(frame.convert("RGB")) for frame in ImageSequence.Iterator(image)]
+    rows = [np.median(np.nonzero(np.all(frame == 0xD9, axis=2))[0]) for frame in frames]
+    assert np.ptp(rows) < 1.0
 
 
 def test_colours_of_a_gif_are_those_of_the_picture_in_every_frame(tmp_path):

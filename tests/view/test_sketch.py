@@ -292,3 +292,26 @@ def test_thin_rods_are_as_thin_as_they_are():
         ax = sketch(eqs, labels=False, frames=False)
         widths = [np.ptp(patch.get_xy()[:, 0]) for patch in ax.patches if len(patch.get_xy()) > 20]
         assert min(widths) == pytest.approx(2 * drawn, rel=0.05)
+
+
+@pytest.mark.parametrize("name", ["cantilever", "spring_mass_chain", "timoshenko_cantilever"])
+@pytest.mark.parametrize("view", ["left", "right"])
+def test_robots_seen_along_their_length_have_symbols_that_can_be_seen(name, view):
+    ax = sketch(pliant.derive(name), view=view)
+    length = float(np.ptp(scene_of(name).outline_points(), axis=0).max())
+    assert 0.03 * length < np.ptp(ax.get_xlim()) < 0.3 * length
+    if name != "spring_mass_chain":
+        sections = [np.ptp(patch.get_xy(), axis=0) for patch in ax.patches]
+        assert any(0.01 * length < min(size) for size in sections), "the end that faces the viewer is drawn"
+
+
+def test_pictures_of_robots_of_all_sizes_are_the_same():
+    """The letters of the world's axes need the same share of the picture of a microrobot as of a crane."""
+    eqs = pliant.derive("pendulum")
+    limits = [
+        np.array([ax.get_xlim(), ax.get_ylim()]) / length
+        for length in (1e-4, 1.0, 100.0)
+        for ax in [sketch(eqs, parameters={"length": length})]
+    ]
+    assert limits[0] == pytest.approx(limits[1], rel=1e-6)
+    assert limits[2] == pytest.approx(limits[1], rel=1e-6)

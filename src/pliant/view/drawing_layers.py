@@ -59,9 +59,9 @@ class DrawingLayers:
         self.todo.append((layer, paint))
 
     def _text(self, words: str, place: np.ndarray, colour: str, size: float, width: float = 0.02) -> None:
-        """Centred text. width: half of its width [m]."""
-        reach = np.array([[-width, -0.02 * self.size], [width, 0.02 * self.size]])
-        self._include(place + reach)
+        """Centred text. width: half of its width, relative to the unit of symbols."""
+        reach = self.size * np.array([width, 0.02])
+        self._include(place + np.stack([-reach, reach]))
 
         def paint(ax: Any, zorder: float) -> None:
             from matplotlib.patheffects import withStroke

@@ -9,8 +9,8 @@ import subprocess
 import tempfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +22,8 @@ from pliant.language.display import shown
 from pliant.language.files import write_whole
 from pliant.view.camera import View, look_from, view_direction
 from pliant.view.clips import run_scenes
-from pliant.view.marks import push_scale
-from pliant.view.sketch import Drawing, front_view, picture_size, write_all_names
+from pliant.view.marks import Scene, push_scale
+from pliant.view.sketch import Drawing, front_view, picture_size, symbol_size, write_all_names
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -39,6 +39,7 @@ RESOLUTION = 150
 """Dots per inch of a film of this size, which determines the size of text and lines."""
 
 
+SLIDES = ("prismatic", "cylindrical")
 COLOURS = 256
 """Number of colours of a .gif file."""
 
@@ -128,12 +129,12 @@ def _pictures(
     from matplotlib.figure import Figure
 
     shown = list(dict.fromkeys(chosen))
-    scenes = dict(zip(shown, run_scenes(eqs, run, shown), strict=True))
+    scenes = dict(zip(shown, _with_still_pivots(list(run_scenes(eqs, run, shown))), strict=True))
     some = list(scenes.values())[:: max(1, len(scenes) // 20)]
     camera = front_view(*some) if look.view is None else look_from(view_direction(look.view), some[0].gravity)
     points = np.concatenate([scene.outline_points() for scene in scenes.values()])
     center = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    size = float(max(np.max(np.ptp(camera.project(points), axis=0)), 1e-12))
+    size = symbol_size(points, camera)
     push = push_scale(list(scenes.values()))
     drawings = {
         k: Drawing(scene, camera, labels=look.labels, frames=look.frames, size=size, center=center, push=push)
@@ -161,6 +162,25 @@ def _pictures(
         yield frame
         if progress is not None:
             progress(number + 1, len(chosen))
+
+
+def _with_still_pivots(scenes: Sequence[Scene]) -> list[Scene]:
+    """The scenes of a film with the ground of each hinge on one side of it: away from the mean position of its body, which may
+    swing to all sides."""
+    means = [
+        np.mean([joint.toward for joint in joints], axis=0) for joints in zip(*(s.joints for s in scenes), strict=True)
+    ]
+    return [
+        replace(
+            scene,
+            joints=tuple(
+                # the body of a slide keeps its direction, which is drawn
+                joint if joint.kind in SLIDES else replace(joint, toward=mean)
+                for joint, mean in zip(scene.joints, means, strict=True)
+            ),
+        )
+        for scene in scenes
+    ]
 
 
 def _mp4(pictures: Iterator[np.ndarray], frames_per_second: float) -> bytes:

@@ -34,6 +34,8 @@ RESOLUTION = 160
 """Dots per inch of a .png file."""
 _sized: WeakSet[Any] = WeakSet()
 """Figures whose size in pixels was given."""
+END_ON = 0.15
+"""Smallest size of the symbols, relative to the extent of the robot in space."""
 LEAST, MOST = 64, 8000
 """Minimum and maximum width and height of a picture [pixels]."""
 
@@ -77,6 +79,13 @@ def write_all_names(drawings: Sequence[Drawing]) -> None:
     rooms, named = zip(*(drawing.names() for drawing in drawings), strict=True)
     for drawing, parts, places in zip(drawings, named, place_names(rooms, named), strict=True):
         drawing.write_names(parts, places)
+
+
+def symbol_size(points: np.ndarray, camera: Camera) -> float:
+    """Unit of the symbols of a picture of points (n x 3) [m]: their extent on it. A robot seen along its length has symbols of a
+    fraction of the length."""
+    seen, extent = (float(np.ptp(x, axis=0).max()) for x in (camera.project(points), points))
+    return max(seen, END_ON * extent) or 1.0
 
 
 def front_view(*scenes: Scene) -> Camera:
@@ -154,7 +163,7 @@ class Drawing(Symbols):
         self.center = 0.5 * (points.min(axis=0) + points.max(axis=0)) if center is None else center
         flat = camera.project(points)
         low, high = flat.min(axis=0), flat.max(axis=0)
-        self.size = float(max(np.max(high - low), 1e-12)) if size is None else size
+        self.size = symbol_size(points, camera) if size is None else size
         # symbols of robots with many parts are smaller, so that they do not overlap
         self.crowd = float(np.clip((12 / max(len(scene.joints), len(scene.solids), 1)) ** 0.7, 0.25, 1.0))
         self.unit = self.crowd * self.size
@@ -219,7 +228,7 @@ class Drawing(Symbols):
     def write_names(self, named: Sequence[NameLabel], places: Sequence[np.ndarray]) -> None:
         """Write names, centred at these positions."""
         for one, place in zip(named, places, strict=True):
-            self._text(one.words, place, darker(one.colour), 9.5, width=0.5 * LETTER * self.size * len(one.words))
+            self._text(one.words, place, darker(one.colour), 9.5, width=0.5 * LETTER * len(one.words))
 
     def _compass(self, floor: float) -> float:
         """The world's axes in the lower left corner; returns the height of their lowest point."""

@@ -165,11 +165,13 @@ class Symbols(DrawingLayers):
                 self._line(side, lighter(SOFT, 0.6), 1.0, layer + 0.1, linestyle=(0, (4, 2)))
         else:
             self._line(points, lighter(SOFT, 0.6), 1.2, layer + 0.1)
-        for end in (-1,) if rod.grounded else (0, -1):
+        out = self.camera.project(-rod.tangents[0])
+        # along the line of sight the ground would cover the whole picture
+        on_ground = rod.grounded and np.linalg.norm(out) > FACING
+        for end in (-1,) if on_ground else (0, -1):
             self._rod_end(rod, end, layer)
-        if rod.grounded:
-            outward = outlines.unit(points[0] - points[1])
-            self._ground(points[0], outward, max(0.05 * self.size, 1.3 * float(radii[0])))
+        if on_ground:
+            self._ground(points[0], outlines.unit(out), max(0.05 * self.size, 1.3 * float(radii[0])))
 
     def _rod_end(self, rod: RodCurve, end: int, layer: float) -> None:
         facing = float(rod.tangents[end] @ self.camera.toward) * (1 if end else -1)
