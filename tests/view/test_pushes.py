@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import pliant
 from pliant.view.clips import run_clip
-from pliant.view.marks import push_scale
+from pliant.view.marks import PushMark, push_scale
 from pliant.view.scene import make_scene
 from pliant.view.sketch import Drawing, front_view
 from pliant.view.stage import make_stage, with_equal_pushes
@@ -76,3 +78,23 @@ def test_impacts_do_not_make_the_other_arrows_small(eqs, run) -> None:
     bare = Drawing(scenes[-1], front_view(scenes[-1]), labels=False, frames=False, push=1e9)
     assert len(drawing.todo) == len(bare.todo) + 2
     assert len(scenes[-1].pushes) == 2
+
+
+def test_parts_that_only_touch_have_no_arrow():
+    """The foot of the hopper begins on the ground to rounding, which is a force of picometres."""
+    eqs = pliant.derive("hopper")
+    state = eqs.initial_state()
+    assert not make_scene(eqs, state.q).pushes
+    pressed = state.q.copy()
+    pressed[[c.name for c in eqs.model.coordinates].index("rail")] -= 1e-6
+    (push,) = make_scene(eqs, pressed).pushes
+    assert push.force[2] > 0
+
+
+def test_arrows_of_many_contacts_are_shorter():
+    def scale(count):
+        pushes = tuple(PushMark(k, np.zeros(3), np.array([0, 0, 2.0])) for k in range(count))
+        eqs = pliant.derive("pendulum")
+        return push_scale([replace(make_scene(eqs, np.zeros(1)), pushes=pushes)])
+
+    assert [scale(count) for count in (0, 1, 6, 18)] == pytest.approx([0.0, 2.0, 2.0, 6.0])

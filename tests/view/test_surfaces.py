@@ -163,3 +163,13 @@ def test_the_player_shows_and_hides_surfaces(browser, seesaw, tmp_path):
     # the robot is seen through them
     assert browser.coloured(shown) > 0.3 * browser.coloured(hidden)
     assert not browser.errors()
+
+
+def test_the_surface_of_a_body_is_behind_it_wherever_it_swings():
+    eqs = pliant.derive("sleeve")
+    for angle in (-1.5, -0.5, 0.0, 0.7, 1.6):
+        ax = sketch(eqs, {"shoulder": angle}, view=(0.4, -1.0, 0.4))
+        surfaces = [patch.zorder for patch in ax.patches if patch.get_alpha() == 0.5]
+        solids = [patch.zorder for patch in ax.patches if patch.get_alpha() is None]
+        assert len(surfaces) == 1
+        assert surfaces[0] < min(solids)

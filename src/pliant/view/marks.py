@@ -181,11 +181,20 @@ class Scene:
         return np.concatenate([points] + [reached(surface, points) for surface in self.surfaces])
 
 
+MANY_PUSHES = 6
+"""Arrows of contact forces are shorter if there are more than this at a time."""
+
+
 def push_scale(scenes: Sequence[Scene]) -> float:
     """Contact force [N] of the longest arrow: 90 % of the scenes have no larger one. With those of impacts, which are larger, the
-    arrows of all others would be too short to be visible."""
-    strongest = [max(float(np.linalg.norm(push.force)) for push in scene.pushes) for scene in scenes if scene.pushes]
-    return float(np.percentile(strongest, 90)) if strongest else 0.0
+    arrows of all others would be too short to be visible. It is larger if there are many contacts, whose arrows would cover the
+    robot."""
+    touching = [scene.pushes for scene in scenes if scene.pushes]
+    strongest = [max(float(np.linalg.norm(push.force)) for push in pushes) for pushes in touching]
+    if not strongest:
+        return 0.0
+    crowd = max(1.0, float(np.median([len(pushes) for pushes in touching])) / MANY_PUSHES)
+    return float(np.percentile(strongest, 90)) * crowd
 
 
 def outline(solid: Solid) -> np.ndarray:

@@ -35,6 +35,7 @@ from pliant.surface import (
 )
 from pliant.surface.solid import TriangleSurface
 from pliant.surface.triangles import BOX, BOX_FACES, Triangles
+from pliant.view.far_ends import with_short_links
 from pliant.view.marks import (
     JointMark,
     LinkMark,
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
     from pliant.spec.robot import RobotSpec
 
+ROUNDING = 1e-14
+"""Relative error of distances."""
 UNIT = {"x": np.array([1.0, 0, 0]), "y": np.array([0, 1.0, 0]), "z": np.array([0, 0, 1.0])}
 
 
@@ -97,6 +100,7 @@ class SceneMaker:
         self.signals, self.signal_rates = np.zeros(0), np.zeros(0)
         self.contacts = Contacts()
         shapes = eqs.model.system.contacts.shapes
+        self.pushing = {n for n, x in self.spec.links.items() if isinstance(x, Axial) and x.direction == "compression"}
         self.fixed = {shape.name for shape in shapes if all(vertex.node == 0 for vertex in shape.vertices)}
 
     def at(self, q: np.ndarray, t: float = 0.0, contacts: Contacts | None = None) -> Scene:
@@ -104,7 +108,7 @@ class SceneMaker:
         if self.swept is None:
             self._refer()
         self._place(q, t, contacts)
-        return self._scene()
+        return with_short_links(self._scene(), self.pushing)
 
     def _refer(self) -> None:
         """Determine the travel of slides, the direction of their drives, and the space that the robot needs in all `poses`."""
@@ -125,7 +129,7 @@ class SceneMaker:
                 self.travels[name] = min(low, way), max(high, way)
                 if mark.drive is not None:
                     self.drives.setdefault(name, float(mark.drive @ mark.axis))
-            points.append(self._scene().outline_points())
+            points.append(with_short_links(self._scene(), self.pushing).outline_points())
         self.swept = np.concatenate(points)
         if not self.poses:
             for name in slides:
@@ -263,14 +267,19 @@ class SceneMaker:
         form, axis, radius, half_length, solid = self.looks[name]
         return SurfaceMark(
             name, form, place, rotation @ self.direction(axis), radius, half_length, moves,
-            place + solid.points @ rotation.T, solid.faces,
+            place + solid.points @ rotation.T, solid.faces, _owner(surface.parent),
         )  # fmt: skip
 
     def pushes(self) -> Iterator[PushMark]:
-        """Forces of contacts, on the first of two parts unless that is fixed to the world."""
+        """Forces of contacts, on the first of two parts unless that is fixed to the world. Parts that only touch have none,
+        whatever rounding makes of their gap."""
         found, fixed = self.contacts, self.fixed
-        for key, (a, b), place, force in zip(found.rows[:, 0], found.pairs, found.place, found.force, strict=True):
-            yield PushMark(int(key), place, -force if a in fixed and b not in fixed else force)
+        touching = ROUNDING * float(np.max([np.abs(position).max() for _, position in self.pose.values()]))
+        for key, (a, b), place, force, gap in zip(
+            found.rows[:, 0], found.pairs, found.place, found.force, found.gap, strict=True
+        ):
+            if abs(gap) > touching:
+                yield PushMark(int(key), place, -force if a in fixed and b not in fixed else force)
 
     # -- places ------------------------------------------------------------------------------------------------------
 

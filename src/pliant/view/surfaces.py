@@ -36,6 +36,7 @@ class SurfaceMark:
         radius: of cylinders and capsules [m]; half_length: of their axis [m], 0 for an infinite cylinder.
         moves: whether it is fixed to a frame other than the world.
         points, faces: of surfaces made of triangles, n x 3 [m] and m x 3.
+        owner: the body that carries it.
     """
 
     name: str
@@ -47,6 +48,7 @@ class SurfaceMark:
     moves: bool = False
     points: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     faces: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), dtype=int))
+    owner: str = ""
 
     @property
     def is_endless(self) -> bool:

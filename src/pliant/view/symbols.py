@@ -91,9 +91,9 @@ class Symbols(DrawingLayers):
                 self.layer[rod.parent] = max(self.layer[rod.parent], self.layer[rod.name] + 0.4)
 
     def _surface(self, surface: SurfaceMark) -> None:
-        # between the bodies behind it and those in front of it; planes are behind everything
+        # behind its body, or between the bodies behind it and those in front of it; planes are behind everything
         behind = int(np.searchsorted(self.depths, self.camera.depth(surface.place)))
-        layer = 2.0 if surface.form == "plane" else 9.6 + behind
+        layer = 2.0 if surface.form == "plane" else self.layer.get(surface.owner, 10.2 + behind) - 0.6
         flat = silhouette(surface, self.camera, self.center, self.size)
         self._polygon(flat, lighter(PALE, 0.55), layer, see_through=True)
         if surface.form == "faces":
