@@ -11,6 +11,7 @@ import pytest
 import pliant
 from pliant.cli import run as command
 from pliant.view.clips import Clip, mode_clips, mode_positions, run_clip, spread_indices
+from pliant.view.figures import figure_html
 from pliant.view.page import block, encoded, page, text
 from pliant.view.player import length_text, player_data, round_length
 from pliant.view.report import report
@@ -303,3 +304,11 @@ def test_instances_of_an_output_share_a_plot():
     written = report(eqs, [pliant.simulate(eqs, 0.1, save_every=0.05)])
     assert 'alt="z[1], z[2], z[3] over time"' in written
     assert 'alt="place over time"' in written
+
+
+def test_wide_figures_are_scrolled_on_narrow_screens():
+    import matplotlib.pyplot as plt
+
+    for width, is_wide in ((3.5, False), (7.1, True)):
+        html = figure_html(lambda width=width: plt.subplots(figsize=(width, 2))[1], "a figure")
+        assert html.startswith('<div class="wide">') == is_wide

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pliant.equations.equations import Equations
     from pliant.solve.result import Result
 
+WIDE = 5.5
+"""Figures wider than this [inch] are scrolled on narrow screens: their text would be too small to read."""
+
 
 def figure_html(draw: Callable[[], Any], words: str) -> str:
     """The figure that a function draws as an image, with `words` as alternative text."""
@@ -32,7 +35,8 @@ def _image(axes: Any, words: str) -> str:
     with settings({"svg.fonttype": "path", "svg.hashsalt": "pliant"}):
         figure.savefig(content, format="svg", metadata={"Date": None})
     plt.close(figure)
-    return picture(content.getvalue(), "svg+xml", words)
+    image = picture(content.getvalue(), "svg+xml", words)
+    return f'<div class="wide">{image}</div>' if figure.get_figwidth() > WIDE else image
 
 
 def sketch_html(eqs: Equations, pose: Any, words: str) -> str:

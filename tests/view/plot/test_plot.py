@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import matplotlib as mpl
 import numpy as np
@@ -325,3 +326,23 @@ joints:
     run = pliant.simulate(pliant.derive(pliant.load_text(arm)), 0.1, inputs={"torque[1]": "2*t N*m"})
     ax = plot.inputs(run, ["torque"])
     assert [line.get_label() for line in ax.lines] == ["torque[1]", "torque[2]"]
+
+
+def test_the_number_of_a_single_mode_is_an_integer():
+    ax = plot.modes(pliant.modes(pliant.derive("pendulum"), at={"hinge": 0.0}))
+    assert [tick for tick in ax.get_xticks() if ax.get_xlim()[0] < tick < ax.get_xlim()[1]] == [1]
+
+
+def test_legends_of_a_search_are_above_its_lines():
+    visits = [
+        SimpleNamespace(objective=x, missed=1 - x, spare={"tip.x >= 8 cm": x - 1}, values={"a": x})
+        for x in (0, 0.5, 1.0)
+    ]
+    found = SimpleNamespace(way=visits, spare={"tip.x >= 8 cm": 0}, values={"a": 1.0}, bounds={"a": (0.0, 2.0)})
+    axes = plot.search(found)
+    axes[0].figure.canvas.draw()
+    assert len(axes) == 3
+    for ax in axes:
+        legend = ax.get_legend()
+        assert len(legend.get_texts()) == 1
+        assert legend.get_window_extent().y0 >= ax.get_window_extent().y1 - 1

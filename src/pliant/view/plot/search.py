@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.view.plot.style import COLOURS, DASHES, GREY, styled
+from pliant.view.plot.style import COLOURS, DASHES, GREY, key, styled
 
 if TYPE_CHECKING:
     from pliant.gradient.optimize import Optimum
@@ -42,7 +42,7 @@ def _objective(ax: Any, at: np.ndarray, found: Optimum) -> None:
     ax.plot(at[missed], values[missed], "o", color=GREY, markersize=3, fillstyle="none", label="violates a condition")
     ax.plot(at[~missed], values[~missed], "o", color=COLOURS[1], markersize=3)
     if missed.any():
-        ax.legend()
+        key(ax, least=1)
     ax.set_ylabel("objective (SI)")
 
 
@@ -52,7 +52,7 @@ def _conditions(ax: Any, at: np.ndarray, found: Optimum) -> None:
         spare = [100 * visit.spare[text] for visit in found.way]
         ax.plot(at, spare, color=COLOURS[k % len(COLOURS)], linestyle=DASHES[k % len(DASHES)], label=text)
     ax.set_ylabel("margin [%]")
-    ax.legend()
+    key(ax, least=1)
 
 
 def _values(ax: Any, at: np.ndarray, found: Optimum) -> None:
@@ -62,4 +62,4 @@ def _values(ax: Any, at: np.ndarray, found: Optimum) -> None:
         ax.plot(at, shares, color=COLOURS[k % len(COLOURS)], linestyle=DASHES[k % len(DASHES)], label=name)
     ax.set_ylim(-5, 105)
     ax.set_ylabel("fraction of the range [%]")
-    ax.legend()
+    key(ax, least=1)

@@ -129,10 +129,10 @@ def label(words: str, unit: str) -> str:
     return words if unit in ("", "-") else f"{words} [{unit}]"
 
 
-def key(ax: Any) -> None:
-    """A legend above the axes, where it covers nothing, if there are several entries."""
+def key(ax: Any, least: int = 2) -> None:
+    """A legend above the axes, where it covers nothing, if there are several entries, or `least`."""
     words = ax.get_legend_handles_labels()[1]
-    if len(words) < 2:
+    if len(words) < least:
         return
     inches = (
         ax.figure.get_figwidth() * ax.get_position().width / 0.775

@@ -47,7 +47,7 @@ def modes(found: Modes, *, ax: Any = None, count: int | None = None) -> Any:
     if not grows.any():
         ax.set_ylim(bottom=0)
     ax.set_xlim(0.4, len(frequencies) + 0.6)
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)  # also for a single mode
     ax.set_xlabel("mode")
     ax.set_ylabel("natural frequency [Hz]")
     key(ax)
