@@ -89,7 +89,7 @@ def draw_held(example: str) -> None:
     eqs, joints = pliant.derive(pliant.load(module["MODEL"])), module["JOINTS"]
     torques = tuple(f"{joint}_torque" for joint in joints)
     pose = rest_with(eqs, Coordinates(joints), module["POSE"], use=torques, inputs=HELD[example])
-    save(pliant.sketch(eqs, pose), FOLDER / f"{example}.png")
+    save(pliant.sketch(eqs, pose, labels=False), FOLDER / f"{example}.png")
     print(FOLDER / f"{example}.png")
 
 
