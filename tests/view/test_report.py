@@ -312,3 +312,10 @@ def test_wide_figures_are_scrolled_on_narrow_screens():
     for width, is_wide in ((3.5, False), (7.1, True)):
         html = figure_html(lambda width=width: plt.subplots(figsize=(width, 2))[1], "a figure")
         assert html.startswith('<div class="wide">') == is_wide
+
+
+def test_the_title_of_a_report_names_the_variant():
+    for model, title in (("pendulum", "pendulum"), ("pendulum@damped", "pendulum@damped")):
+        html = report(pliant.derive(model), [])
+        assert f"<h1>{title}</h1>" in html
+        assert f"<title>{title} - Pliant report</title>" in html

@@ -82,7 +82,7 @@ def show(
             {
                 "model": model,
                 "status": "ok",
-                "name": shown.title,
+                "name": spec.title,
                 "description": shown.description,
                 **tables,
                 "tree": asdict(shown.tree),

@@ -26,7 +26,7 @@ class Source:
     file: name in messages, empty for a model built in Python. tree: the text, with places. folder: folder of its other files.
     roots: additional folders that it may read from. parents: the files that include or attach it, and the file itself. notes:
     features of models in other formats that are not imported. all_variants: the text before a variant was selected.
-    flat: whether a model built in Python is flat.
+    variant: its name. flat: whether a model built in Python is flat.
     """
 
     file: str = ""
@@ -36,6 +36,7 @@ class Source:
     parents: tuple[FilePath, ...] = ()
     notes: tuple[Fault, ...] = ()
     all_variants: Tree | None = None
+    variant: str = ""
     flat: bool = False
 
     @property
@@ -272,4 +273,4 @@ def with_variant(source: Source, variant: str | None) -> Source:
         if key in change.value:
             message = f"a variant cannot change `{key}`"
             raise SpecError([source.fault(("variants", variant, key), message, "remove it")], source.file)
-    return replace(source, tree=merge(rest, change), all_variants=tree)
+    return replace(source, tree=merge(rest, change), all_variants=tree, variant=variant)

@@ -95,7 +95,8 @@ def overview(spec: RobotSpec) -> Overview:
     )
     shown = tuple(_used_columns(sheet) for sheet in sheets if sheet.rows)
     totals = obstacle if build is None else _totals(build, environment, coordinates, of_rods)
-    return Overview(flat.title, spec.description, shown, _tree(flat), tuple(totals.items()))
+    title = f"{flat.title}@{spec.source.variant}" if spec.source.variant else flat.title
+    return Overview(title, spec.description, shown, _tree(flat), tuple(totals.items()))
 
 
 def _built(flat: RobotSpec) -> tuple[Build | None, dict[str, str]]:
