@@ -319,3 +319,17 @@ def test_the_title_of_a_report_names_the_variant():
         html = report(pliant.derive(model), [])
         assert f"<h1>{title}</h1>" in html
         assert f"<title>{title} - Pliant report</title>" in html
+
+
+def test_plots_of_a_motion_begin_with_the_outputs_of_the_model_and_have_no_empty_ones():
+    """The outputs of six legs filled the page; the contact that the variant is about was left out."""
+    eqs = pliant.derive("six_leg@docking")
+    written = report(eqs, [pliant.simulate(eqs, 2e-3, step=1e-3, method="generalized_alpha", start="equilibrium")])
+    assert 'alt="contact over time"' in written
+    assert 'alt="leg1/tip over time"' in written
+    assert written.index('alt="contact over time"') < written.index('alt="leg1/tip over time"')
+    assert "constraint error over time" in written
+    eqs = pliant.derive("gripper")  # its motion is prescribed exactly
+    run = pliant.simulate(eqs, 1e-3)
+    assert len(run.recorded["constraint"])
+    assert ("constraint error over time" in report(eqs, [run])) == bool(np.any(run.constraint_error > 0))

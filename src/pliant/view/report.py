@@ -224,7 +224,9 @@ def _path(eqs: Equations, found: Path, part: ReportPart) -> str:
 
 
 def _motion_figures(run: Result, part: ReportPart) -> Iterator[str]:
-    names = list(run.output_names) or run.recorded.names("coordinate")
+    names = sorted(
+        run.output_names or run.recorded.names("coordinate"), key=lambda name: "/" in name
+    )  # attached models last
     along = profile_names(run)
     groups = _repeated(run, names)
     for group in groups[:MOST_PLOTS]:
@@ -234,10 +236,10 @@ def _motion_figures(run: Result, part: ReportPart) -> Iterator[str]:
             yield part.figure(partial(plot.trajectory, run, group), f"{', '.join(group)} over time")
     left = [name for group in groups[MOST_PLOTS:] for name in group]
     if left:
-        yield f'<p class="note">{len(left)} more are not drawn: {text(", ".join(left[:40]))}</p>'
+        yield f'<p class="note">{len(left)} more {"is" if len(left) == 1 else "are"} not drawn: {text(", ".join(left[:40]))}</p>'
     yield from _input_figures(run, part)
     yield part.figure(lambda: plot.energy(run), "energies over time")
-    if len(run.recorded["constraint"]):
+    if len(run.recorded["constraint"]) and np.any(run.constraint_error > 0):
         yield part.figure(lambda: constraint_error(run), "constraint error over time")
 
 
