@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pliant
@@ -70,3 +71,163 @@ def test_output_that_cannot_be_written(json: list[str]) -> None:
     assert "Exception" not in full_disk.stderr
     closed = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *words], stderr=subprocess.PIPE, text=True, check=False)
     assert (closed.returncode, closed.stderr) == (0, "")
+
+
+class _Odd:
+    """An object that no argument accepts."""
+
+
+ODD: tuple[Any, ...] = (b"x", -1, float("nan"), 10**400, 1 + 2j, [None], [[1], [2, 3]], np.array([1.0, 2.0]), _Odd())
+"""Values that are no name, no mapping and no file."""
+FILES: dict[str, Any] = {
+    "save": lambda file: pliant.save(pliant.load("pendulum"), file),
+    "load_result": pliant.load_result,
+    "load_path": pliant.load_path,
+    "load_sweep": pliant.load_sweep,
+    "read_recording": pliant.read_recording,
+    "load_text": lambda file: pliant.load_text("pliant: 1", folder=file),
+    "sweep": lambda file: pliant.sweep("pendulum", {"length": [0.3]}, file),
+    "simulate": lambda file: pliant.simulate(pliant.derive("pendulum"), 0.01, out=file),
+    "Fmu": lambda file: pliant.Fmu(file, {}, {}),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_names_of_files(name: str) -> None:
+    for file in (*ODD, "a\0b", "x" * 5000):
+        with pytest.raises(ArgumentError, match=r"must be the name of a file|has a name of more than"):
+            FILES[name](file)
+
+
+def _recording() -> pliant.Recording:
+    times = np.linspace(0, 0.2, 11)
+    return pliant.Recording("r", times, {"height": np.full(11, -0.4)}, {"height": "m"})
+
+
+def _fit(**options: Any) -> Any:
+    given: dict[str, Any] = {"parameters": ["length"], "measurements": _recording(), "output": "height"} | options
+    return pliant.fit(pliant.derive("pendulum"), **given)
+
+
+def _measured(**options: Any) -> Any:
+    return _fit(measurements=pliant.Measurement(_recording(), **{"outputs": {"height": None}, **options}))
+
+
+def _compare(**options: Any) -> Any:
+    return pliant.compare(**{"robot": pliant.load("pendulum"), "recording": _recording(), "output": "height"} | options)
+
+
+def _path(**options: Any) -> Any:
+    return pliant.continuation(pliant.derive("cantilever"), **{"parameter": "force", "to": 1.0} | options)
+
+
+def _simulate(**options: Any) -> Any:
+    return pliant.simulate(pliant.derive("pendulum"), **{"until": 0.01} | options)
+
+
+def _sweep(**options: Any) -> Any:
+    return pliant.sweep(**{"robot": "pendulum", "vary": {"length": [0.3]}, "folder": "unused"} | options)
+
+
+def _cart(**options: Any) -> Any:
+    return pliant.required_inputs(pliant.derive("cart_pole"), [0, 0], **options)
+
+
+ARGUMENTS: dict[str, Any] = {
+    "load: variant": lambda x: pliant.load("pendulum", variant=x),
+    "load: set": lambda x: pliant.load("pendulum", set=x),
+    "load: names in set": lambda x: pliant.load("pendulum", set={1: 2}),  # type: ignore[dict-item]
+    "load: folders": lambda x: pliant.load("pendulum", folders=x),
+    "check: set": lambda x: pliant.check("pendulum", set=x),
+    "load_text: text": pliant.load_text,
+    "load_text: file": lambda x: pliant.load_text("pliant: 1", file=x),
+    "flatten": pliant.flatten,
+    "dump": pliant.dump,
+    "save": lambda x: pliant.save(x, "unused.yaml"),
+    "forward_kinematics": lambda x: pliant.forward_kinematics(x, "rod.tip", [0.1]),
+    "forward_kinematics: frame": lambda x: pliant.forward_kinematics(pliant.derive("pendulum"), x, [0.1]),
+    "forward_kinematics: relative_to": lambda x: pliant.forward_kinematics(
+        pliant.derive("pendulum"), "rod.tip", [0.1], relative_to=x
+    ),
+    "inverse_kinematics: rotation": lambda x: pliant.inverse_kinematics(
+        pliant.derive("pendulum"), "rod.tip", [0.1, 0, -0.4], rotation=x
+    ),
+    "inverse_kinematics: seed": lambda x: pliant.inverse_kinematics(
+        pliant.derive("pendulum"), "rod.tip", [0.1, 0, -0.4], seed=x
+    ),
+    "required_inputs: use": lambda x: _cart(use=x),
+    "required_inputs: limits": lambda x: _cart(limits=x),
+    "required_inputs: forces": lambda x: _cart(forces=[x, 0.0]),
+    "required_inputs: metric": lambda x: _cart(metric=x),
+    "required_inputs: preferred": lambda x: _cart(preferred={"force": x}),
+    "required_inputs: inputs": lambda x: _cart(inputs=x),
+    "linearize: independent": lambda x: pliant.linearize(pliant.derive("cart_pole"), independent=x),
+    "linearize: input_names": lambda x: pliant.linearize(pliant.derive("cart_pole"), input_names=x),
+    "simulate: until": lambda x: _simulate(until=x),
+    "simulate: rtol": lambda x: _simulate(rtol=x),
+    "simulate: events": lambda x: _simulate(events=x),
+    "simulate: mid_step": lambda x: _simulate(mid_step=x),
+    "simulate: progress": lambda x: _simulate(progress=x),
+    "event": lambda x: pliant.Event(x),
+    "continuation: parameter": lambda x: _path(parameter=x),
+    "continuation: imperfection": lambda x: _path(imperfection=x),
+    "continuation: stop": lambda x: _path(stop={"tip.z": x}),
+    "continuation: branch": lambda x: _path(branch=x),
+    "compare: robot": lambda x: _compare(robot=x),
+    "compare: kinds": lambda x: _compare(rod="arm", kinds=x),
+    "compare: recording": lambda x: _compare(recording=x),
+    "compare: window": lambda x: _compare(window=x),
+    "compare: rest_at": lambda x: _compare(rest_at=x),
+    "differentiable: of": lambda x: pliant.differentiable(pliant.derive("pendulum"), x, "length"),
+    "optimize: subject_to": lambda x: pliant.optimize(
+        pliant.derive("pendulum"), "height", {"length": (0.2, 0.5)}, subject_to=x
+    ),
+    "optimize: progress": lambda x: pliant.optimize(
+        pliant.derive("pendulum"), "height", {"length": (0.2, 0.5)}, progress=x
+    ),
+    "fit: parameters": lambda x: _fit(parameters=x),
+    "fit: measurements": lambda x: _fit(measurements=x),
+    "fit: priors": lambda x: _fit(priors=x),
+    "fit: a prior": lambda x: _fit(priors={"length": [x, 1.0]}),
+    "fit: bounds": lambda x: _fit(bounds=x),
+    "fit: output": lambda x: _fit(output=x),
+    "fit: rest_at": lambda x: _fit(rest_at=[x]),
+    "measurement: outputs": lambda x: _measured(outputs=x),
+    "measurement: own": lambda x: _measured(own=x),
+    "measurement: deviations": lambda x: _measured(deviations=x),
+    "measurement: label": lambda x: _measured(label=x),
+    "sweep: vary": lambda x: _sweep(vary=x),
+    "sweep: seed": lambda x: _sweep(seed=x),
+    "sweep: keep": lambda x: _sweep(keep=x),
+    "sweep: option": lambda x: _sweep(unknown=x),
+    "equilibrium_many: inputs": lambda x: pliant.equilibrium_many("pendulum", {"length": [0.3]}, inputs=x),
+    "equilibrium_many: time": lambda x: pliant.equilibrium_many("pendulum", {"length": [0.3]}, time=x or "x"),
+    "many: executor": lambda x: pliant.equilibrium_many("pendulum", {"length": [0.3]}, executor=x),
+    "film: run": lambda x: pliant.film(pliant.derive("pendulum"), x, "unused.gif"),
+    "Fleet": lambda x: pliant.Fleet(x, 2),
+    "Fleet: threads": lambda x: pliant.Fleet(pliant.derive("pendulum"), 2, step=1e-3, threads=x),
+    "Fleet: parameters": lambda x: pliant.Fleet(pliant.derive("pendulum"), 2, step=1e-3, parameters={"hinge": [1, 2]}),
+    "frames": lambda x: pliant.derive("pendulum").frames([0.1], names=x),
+    "casadi": lambda x: pliant.derive("pendulum").casadi(x),
+    "declared_bounds": lambda x: pliant.derive("pendulum").declared_bounds(x),
+}
+SOME_ARE_VALID = {"simulate: until", "continuation: stop", "continuation: branch", "fit: a prior", "fit: rest_at", "load: folders",
+                  "required_inputs: forces", "required_inputs: preferred", "equilibrium_many: time", "compare: rest_at",
+                  "simulate: rtol", "compare: window"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_wrong_arguments(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for value in ODD:
+        if name in SOME_ARE_VALID and isinstance(value, int | np.ndarray):
+            continue
+        with pytest.raises((ArgumentError, pliant.SpecError)) as raised:
+            ARGUMENTS[name](value)
+        assert "truth value" not in str(raised.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_none_means_none(eqs: pliant.Equations) -> None:
+    assert pliant.simulate(eqs, 0.01, events=None).status == "completed"
+    assert pliant.load("pendulum", folders=None).title == "pendulum"  # type: ignore[arg-type]

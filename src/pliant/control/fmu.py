@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 
 from pliant.equations.core import check_names
 from pliant.equations.outputs import output_names, output_parts
-from pliant.language.arguments import ArgumentError
+from pliant.language.arguments import ArgumentError, file_name
 from pliant.language.message_text import suggestion
 from pliant.solve.motion.events import Now
 
@@ -63,7 +63,7 @@ class Fmu:
     name: str = "fmu"
 
     def __post_init__(self) -> None:
-        self._folder = _unpacked(Path(self.file))
+        self._folder = _unpacked(file_name("file", self.file))
         self._remove = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._description = _described(self._folder, self.file)
         known = {x.name: x for x in self._description.modelVariables if x.type in NUMBERS}

@@ -13,7 +13,8 @@ from pliant.control.limits import Allocation, Limits, allocate, declared_limits
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.state import read_state
-from pliant.language.arguments import ArgumentError, need_equations, vector
+from pliant.language.arguments import ArgumentError, array, mapping, name_tuple, need_equations, number, vector
+from pliant.language.message_text import describe
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.independent_coordinates import null_space
 
@@ -182,6 +183,23 @@ def _settle(
     )
 
 
+def _limits(limits: Any, eqs: Equations, names: tuple[str, ...]) -> Limits:
+    if limits is not None and not isinstance(limits, Limits):
+        hint = "write pliant.control.Limits(lower={...}, upper={...})"
+        raise ArgumentError(f"limits must be bounds of inputs, not {describe(limits)}", hint)
+    return declared_limits(eqs, names) if limits is None else limits
+
+
+def _preferred(given: Any, names: tuple[str, ...]) -> np.ndarray:
+    """The preferred inputs in the order of `names`."""
+    values = mapping("preferred", given)
+    check_names("input", values, names)
+    missing = [name for name in names if name not in values]
+    if missing:
+        raise ArgumentError(f"preferred has no value of input '{missing[0]}'", f"give all of: {', '.join(names)}")
+    return np.array([number(f"preferred: '{name}'", values[name]) for name in names])
+
+
 @on_one_blas_thread
 def required_inputs(
     eqs: Equations,
@@ -210,7 +228,9 @@ def required_inputs(
     """
     need_equations(eqs)
     kinematic = eqs.model.motion_inputs
-    names = tuple(use) if use is not None else tuple(name for name in eqs.model.actuators if name not in kinematic)
+    names = name_tuple(use, "use")
+    if names is None:
+        names = tuple(name for name in eqs.model.actuators if name not in kinematic)
     check_names("input", names, eqs.inputs)
     for name in names:
         if name in kinematic:
@@ -219,17 +239,19 @@ def required_inputs(
                 "omit it from `use`; its forces are the multipliers",
             )
     if not names:
-        raise ValueError(
-            "the model has no inputs that apply forces; declare a parameter with `input: true` and use it as a force or pressure"
+        raise ArgumentError(
+            "there are no inputs that apply forces",
+            "declare a parameter with `input: true` and use it as a force or pressure",
         )
-    lower, upper = (limits or declared_limits(eqs, names)).bounds(names)
+    lower, upper = _limits(limits, eqs, names).bounds(names)
     state = read_state(eqs.model, q, v, t, at_rest=True)
     a = np.zeros(len(eqs.rates)) if a is None else vector("a", a, len(eqs.rates))
     q, v, t = state.q, state.v, state.t
-    extra = np.zeros(len(eqs.rates)) if forces is None else np.asarray(forces, dtype=float)
-    demand = _RequiredMotion(eqs, q, v, a, t, names, dict(inputs or {}), parameters, extra)
+    extra = np.zeros(len(eqs.rates)) if forces is None else vector("forces", forces, len(eqs.rates))
+    demand = _RequiredMotion(eqs, q, v, a, t, names, mapping("inputs", inputs), parameters, extra)
+    metric = None if metric is None else array("metric", metric, (len(eqs.rates), len(eqs.rates)))
     weighed = ForceMetric(eqs.at(inputs=inputs, parameters=parameters).binding, t, q, metric)
-    liked = None if preferred is None else np.array([float(preferred[name]) for name in names])
+    liked = None if preferred is None else _preferred(preferred, names)
     start = np.clip(eqs.input_vector(inputs)[demand.columns], lower, upper)
     settled = _settle(demand, weighed, start, lower, upper, liked)
     u, found, J = settled.inputs, settled.found, weighed.J

@@ -9,6 +9,8 @@ import casadi as ca
 
 from pliant.equations.symbolic import SymbolicSystem, symbolic_system
 from pliant.equations.workspace import EvaluationError
+from pliant.language.arguments import ArgumentError
+from pliant.language.message_text import describe
 from pliant.model.model import Model
 
 WITH_FORCES = ("forward_dynamics", "inverse_dynamics", "energy")
@@ -18,6 +20,8 @@ NAMES = ("forward_dynamics", "inverse_dynamics", "mass_matrix", "constraints", "
 
 def casadi_function(model: Model, name: str) -> ca.Function:
     """The function of that name; see `Equations.casadi`."""
+    if not isinstance(name, str):
+        raise ArgumentError(f"the name of a CasADi function cannot be {describe(name)}", f"known: {', '.join(NAMES)}")
     if model.system.contacts.laws and name in WITH_FORCES:
         raise EvaluationError(
             f"CasADi's {name} does not include the contacts of this robot, which only the compiled equations detect."
@@ -49,7 +53,7 @@ def casadi_function(model: Model, name: str) -> ca.Function:
         outputs = bind([R @ placement[0], position + R @ placement[1]])
         return ca.Function("frame", [x.q, p], outputs, ["q", "p"], ["rotation", "position"])
     known = ", ".join(NAMES)
-    raise ValueError(f"no CasADi function '{name}'; there are {known} (NAME one of {', '.join(model.frames)})")
+    raise ArgumentError(f"no CasADi function '{name}'; there are {known} (NAME one of {', '.join(model.frames)})")
 
 
 def _binding(model: Model, x: SymbolicSystem, t: Any, u: Any, p: Any) -> Callable[[list[Any]], list[Any]]:

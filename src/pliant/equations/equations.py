@@ -33,7 +33,7 @@ from pliant.equations.state import (
     taken_apart,
     with_names,
 )
-from pliant.language.arguments import RenamedAttribute, mapping, number, vector
+from pliant.language.arguments import RenamedAttribute, mapping, name_tuple, number, vector
 from pliant.language.display import shown
 from pliant.model.limits import check_values, declared_bounds, refused_cases
 from pliant.model.model import SI_HINT, Model
@@ -319,6 +319,7 @@ class Equations:
 
     def declared_bounds(self, name: str) -> tuple[float, float]:
         """`minimum` and `maximum` of a parameter or input (SI units), with the current parameters; infinite if not given."""
+        check_names("parameter", [name], self.model.spec.parameters)
         return declared_bounds(self.model, name, self.model.environment_with(self._parameters))
 
     # -- states --------------------------------------------------------------------------------------------------------
@@ -450,7 +451,7 @@ class Equations:
 
         Otherwise friction is that of surfaces which have just reached their velocities, so there is none on surfaces at rest.
         """
-        at = self._state(q, v, t, at_rest=True)
+        at = self._state(q, v, None if t is None else number("t", t), at_rest=True)
         binding = with_remembered(self.at(inputs=inputs, parameters=parameters).binding, at)
         return contacts_at(binding, at.t, at.q, at.v)
 
@@ -469,7 +470,10 @@ class Equations:
         calls, binding = self._ready(None, parameters)
         if v is None:
             q, v, _ = taken_apart(q, None)
-        return frame_motion(self.model, calls, binding, q, v, a, names or self.frame_names)
+        if names is not None:
+            names = name_tuple(names) or ()
+            check_names("frame", names, self.model.frames)
+        return frame_motion(self.model, calls, binding, q, v, a, self.frame_names if names is None else names)
 
     def frame_jacobian(self, name: str, q: Any, *, parameters: Values | None = None) -> np.ndarray:
         """Velocity [m/s] of a frame's origin and its angular velocity [rad/s] per rate, in world axes, 6 x nv."""
@@ -488,7 +492,7 @@ class Equations:
         calls, binding = self._ready(inputs, parameters)
         if v is None:
             q, v, t, binding = self._taken_apart(q, t, binding)
-        t = t or 0.0
+        t = 0.0 if t is None else number("t", t)
         if a is None or multipliers is None:
             there = with_independent_rows(binding, t, q, v, calls)
             free_a, free_multipliers = calls.forward(there, t, q, v)

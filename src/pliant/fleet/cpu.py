@@ -40,9 +40,8 @@ class Cpu:
     def __init__(self, precision: str, threads: int | None) -> None:
         self.precision = precision
         self.real = np.dtype(np.float64 if precision == "double" else np.float32)
-        self.threads = (
-            threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        )
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self.threads = cores if threads is None else threads
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
 
     def columns(self, count: int) -> int:

@@ -20,7 +20,7 @@ from pliant.fleet.program import TooLong, why_no_straight_line
 from pliant.fleet.robot import commanded_inputs, refuse
 from pliant.fleet.runtime_engine import RuntimeEngine
 from pliant.fleet.straight_line_engine import StraightLineEngine
-from pliant.language.arguments import ArgumentError, choice, is_number, mapping, name_tuple, whole
+from pliant.language.arguments import ArgumentError, choice, is_number, mapping, name_tuple, need_equations, whole
 from pliant.model.limits import refused_cases
 from pliant.solve.motion.integrator import Method
 from pliant.solve.state import AssembledState, Start
@@ -76,11 +76,14 @@ class Fleet:
         start: as for `simulate`; None: that of the model.
         threads: threads on the CPU; None: one per core.
         """
+        need_equations(eqs)
         self.count = whole("count", count, least=1)
+        threads = None if threads is None else whole("threads", threads, least=1)
         self.method = fleet_method(method, step)
         numbers, arrays = _split(mapping("parameters", parameters), self.count)
+        check_names("parameter", arrays, eqs.parameters)
         self.eqs = eqs.at(parameters=numbers)
-        names = commanded_inputs(self.eqs, name_tuple(inputs))
+        names = commanded_inputs(self.eqs, name_tuple(inputs, "inputs"))
         check_names("input", names, eqs.inputs)
         self._precision_is_free = precision is None
         wanted = "single" if precision is None else choice("precision", precision, ("double", "single"))

@@ -56,7 +56,7 @@ def differentiable(
     """
     need_equations(eqs)
     choice("analysis", analysis, ("simulate", "equilibrium"))
-    outputs, names = name_tuple(of) or (), name_tuple(by) or ()
+    outputs, names = name_tuple(of, "of") or (), name_tuple(by, "by") or ()
     check_names("output", outputs, eqs.model.spec.outputs)
     if not outputs or not names:
         raise ArgumentError("name at least one output and one argument to differentiate by")

@@ -14,7 +14,16 @@ from pliant.gradient.differentiable import Analysis
 from pliant.gradient.optimizers import SEARCHES
 from pliant.gradient.problem import Evaluation, Problem
 from pliant.gradient.quantity import condition, quantity
-from pliant.language.arguments import ArgumentError, choice, is_number, mapping, name_tuple, need_equations, number
+from pliant.language.arguments import (
+    ArgumentError,
+    choice,
+    function,
+    is_number,
+    mapping,
+    name_tuple,
+    need_equations,
+    number,
+)
 from pliant.language.message_text import describe, suggestion
 from pliant.language.ranges import read_range
 from pliant.solve.status import AnalysisFailed, Status
@@ -118,6 +127,7 @@ def optimize(
     choice("analysis", analysis, ("simulate", "equilibrium"))
     choice("method", method, tuple(SEARCHES))
     choice("on_failure", on_failure, ("raise", "return"))
+    function("progress", progress)
     most = int(number("evaluations", evaluations, at_least=1))
     bounds = {name: _range(eqs, name, given) for name, given in mapping("vary", vary).items()}
     if not bounds:
@@ -125,7 +135,7 @@ def optimize(
     if analysis == "simulate" and "until" not in options:
         raise ArgumentError("a simulation needs an end time", "write until=2.0")
     names = tuple(bounds)
-    conditions = tuple(condition(eqs, text, names) for text in name_tuple(subject_to) or ())
+    conditions = tuple(condition(eqs, text, names) for text in name_tuple(subject_to, "subject_to") or ())
     problem = Problem(eqs, quantity(eqs, minimize, names), conditions, bounds, analysis, options, progress)
     if not problem.outputs:
         known = ", ".join(list(eqs.model.spec.outputs)[:12]) or "none: add some to the model"

@@ -15,6 +15,7 @@ from pliant.equations.outputs import output_units
 from pliant.identify.recording import (
     LEAST_REST,
     check_not_driven,
+    check_recording,
     compared_columns,
     drive,
     missing_rows,
@@ -24,7 +25,7 @@ from pliant.identify.recording import (
     undriven,
 )
 from pliant.language.aliases import canonical
-from pliant.language.arguments import ArgumentError, positive
+from pliant.language.arguments import ArgumentError, mapping, name_tuple, need_spec, numbers, pair, positive
 from pliant.language.display import shown
 from pliant.language.faults import SpecError
 from pliant.language.recording import Recording, RecordingError
@@ -180,7 +181,10 @@ def compare(
     Without a recording, the models are compared with the last (finest) of them over `until` seconds (1 by default) from the
     model's start, and at equilibrium under the initial inputs.
     """
-    if output not in robot.outputs:
+    need_spec(robot)
+    check_recording(recording)
+    kinds = name_tuple(kinds, "kinds") or ()
+    if not isinstance(output, str) or output not in robot.outputs:
         raise RecordingError(f"the model has no output '{output}'; it has {', '.join(robot.outputs) or 'none'}")
     choices = _choices(rod, kinds)
     for kind in {kind for models in choices for kind in models.values()}:
@@ -206,7 +210,9 @@ def compare(
                 rest_at = plateaus(recording, driven) if recording is not None and driven else [0.0]
                 if not rest_at:
                     remarks.append(NEVER_AT_REST)
-            runs.append(_run(_truly(models, eqs), eqs, output, times, rest_at, method or DEFAULT_METHOD))
+            runs.append(
+                _run(_truly(models, eqs), eqs, output, times, rest_at, DEFAULT_METHOD if method is None else method)
+            )
         except (SpecError, ValueError) as reason:
             runs.append(_Failed(_words(models), reason))
     computed = [run for run in runs if isinstance(run, _Run)]
@@ -238,7 +244,8 @@ def _choices(rod: str | Mapping[str, Sequence[str]] | None, kinds: Sequence[str]
         raise ArgumentError("`rod` and `kinds` belong together", 'give both: "arm", ["pcs:3", "cosserat:5"]')
     if rod is None:
         return [{}]
-    lists = {name: [*models] for name, models in rod.items()} if isinstance(rod, Mapping) else {rod: [*kinds]}
+    lists = mapping("rod", rod) if isinstance(rod, Mapping) else {rod: kinds}
+    lists = {name: name_tuple(models, f"the models of '{name}'") or () for name, models in lists.items()}
     count = max(map(len, lists.values()))
     if any(len(models) not in (1, count) for models in lists.values()):
         listed = ", ".join(f"{name} {len(models)}" for name, models in lists.items())
@@ -269,7 +276,7 @@ def _compared_times(
         raise ArgumentError("the recording determines the duration", "omit until; use a window to select a part")
     duration = 1.0 if until is None else positive("until", until)
     times = np.linspace(0.0, duration, 201) if recording is None else recording.time
-    begin, end = window or (times[0], times[-1])
+    begin, end = (times[0], times[-1]) if window is None else pair("window", window, example="window=(0.5, 2.0)")
     slack = time_slack(times)
     if not times[0] - slack <= begin < end <= times[-1] + slack:
         raise RecordingError(
@@ -279,7 +286,7 @@ def _compared_times(
     inside = (times >= begin - slack) & (times <= end + slack)
     if not inside.any():
         raise RecordingError(f"there is no sample between {begin:g} and {end:g} s")
-    for t in rest_at or ():
+    for t in () if rest_at is None else numbers("rest_at", rest_at):
         if not times[0] <= t <= times[-1]:
             raise RecordingError(f"t = {t:g} s of an equilibrium is outside {times[0]:g} to {times[-1]:g} s")
     return times, inside

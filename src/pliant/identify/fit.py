@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -15,10 +15,20 @@ from pliant.identify.cross_validation import HeldOut, Profile, cross_validate, p
 from pliant.identify.discretization import discretization_of
 from pliant.identify.fit_values import WrittenUnit, written_units
 from pliant.identify.measurement import Measurement, prediction_of, samples_of
-from pliant.identify.recording import compared_columns, missing_rows, thousandths, undriven
+from pliant.identify.recording import check_recording, compared_columns, missing_rows, thousandths, undriven
 from pliant.identify.search import Search, Solution, Target, Unknowns, mean_distances
-from pliant.language.arguments import ArgumentError, need_equations
+from pliant.language.arguments import (
+    ArgumentError,
+    function,
+    mapping,
+    name_tuple,
+    need_equations,
+    numbers,
+    pair,
+    positive,
+)
 from pliant.language.display import shown
+from pliant.language.message_text import describe
 from pliant.language.recording import Recording, RecordingError
 from pliant.model.recorded_inputs import driving_columns
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -195,19 +205,25 @@ def fit(
         priors: mean and standard deviation of the prior of a parameter (SI units).
     """
     need_equations(eqs)
+    parameters = name_tuple(parameters, "parameters") or ()
     check_names("parameter", parameters, eqs.parameters)
+    function("progress", progress)
     if not len(parameters):
         raise ArgumentError("there are no parameters to fit", f"known: {', '.join(eqs.parameters)}")
-    listed = [measurements] if isinstance(measurements, Recording | Measurement) else list(measurements)
+    listed = [measurements] if isinstance(measurements, Recording | Measurement) else _listed(measurements)
+    if not isinstance(output, str):
+        raise ArgumentError(f"output must be the name of an output, not {describe(output)}")
     usual = {"outputs": {output: columns}, "use": use, "window": window, "rest_at": rest_at}
     given = [Measurement(one, **usual) if isinstance(one, Recording) else one for one in listed]  # type: ignore[arg-type]
     if not given:
         raise RecordingError("there is nothing to fit to: give a recording")
     given = [_with_columns(eqs, one) for one in given]
-    unknowns, places = _unknowns(eqs, parameters, given, bounds or {}, priors or {})
+    unknowns, places = _unknowns(eqs, parameters, given, _pairs("bounds", bounds), _pairs("priors", priors))
 
     def targets_of(eqs: Equations) -> list[Target]:
-        return [_target(eqs, one, places[k], k, method or DEFAULT_METHOD) for k, one in enumerate(given)]
+        return [
+            _target(eqs, one, places[k], k, DEFAULT_METHOD if method is None else method) for k, one in enumerate(given)
+        ]
 
     remarks = dict.fromkeys(x for one in given for x in _remarks(eqs, one))
     targets = targets_of(eqs)
@@ -222,6 +238,24 @@ def fit(
     return replace(result, finer_rods=moved)
 
 
+def _listed(measurements: Any) -> list[Recording | Measurement]:
+    given = list(measurements) if isinstance(measurements, Iterable) else [measurements]
+    for one in given:
+        if not isinstance(one, Measurement):
+            check_recording(one)
+        if one is None:
+            raise ArgumentError("a recording cannot be None", "read a file with pliant.read_recording")
+    return given
+
+
+def _pairs(where: str, given: Any) -> dict[str, tuple[float, float]]:
+    """Bounds or priors: two numbers by name."""
+    return {
+        name: pair(f"{where}: '{name}'", value, example=f"{where}={{'{name}': (1.0, 2.0)}}")
+        for name, value in mapping(where, given).items()
+    }
+
+
 def _remarks(eqs: Equations, given: Measurement) -> list[str]:
     driving = driving_columns(eqs.model, given.recording).values()
     compared = [name for columns in given.outputs.values() for name in columns or ()]
@@ -230,8 +264,23 @@ def _remarks(eqs: Equations, given: Measurement) -> list[str]:
 
 def _with_columns(eqs: Equations, given: Measurement) -> Measurement:
     """A measurement whose outputs all have columns, checked."""
+    if not mapping("outputs", given.outputs):
+        raise ArgumentError("a measurement compares no outputs", "write outputs={'tip': None}")
+    if not isinstance(given.recording, Recording):
+        raise ArgumentError(f"a recording cannot be {describe(given.recording)}")
+    parameters = mapping("parameters of a measurement", given.parameters)
+    deviations = mapping("deviations", given.deviations)
+    for name, value in deviations.items():
+        positive(f"deviations: '{name}'", value)
+    own = given.own if isinstance(given.own, Mapping) else name_tuple(given.own, "own") or ()
+    if not isinstance(given.label, str):
+        raise ArgumentError(f"the label of a measurement must be a text, not {describe(given.label)}")
+    if given.window is not None:
+        pair("window", given.window, example="window=(0.5, 2.0)")
+    if given.rest_at is not None:
+        numbers("rest_at", given.rest_at)
     found = {x: compared_columns(eqs.model, given.recording, x, columns) for x, columns in given.outputs.items()}
-    return replace(given, outputs=found)
+    return replace(given, outputs=found, parameters=parameters, own=own, deviations=deviations)
 
 
 def _unknowns(

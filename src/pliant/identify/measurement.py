@@ -13,6 +13,8 @@ from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.identify.recording import drive, time_slack
 from pliant.identify.sensitivity import output_sensitivity, poses_at_rest, rest_sensitivity, why_not
+from pliant.language.arguments import ArgumentError
+from pliant.language.message_text import describe
 from pliant.language.recording import Recording, RecordingError
 from pliant.solve.motion.integrator import Method
 from pliant.solve.motion.simulate import simulate
@@ -74,12 +76,14 @@ def samples_of(given: Measurement) -> Samples:
     measured = np.stack([np.interp(times, recording.time, recording.measured(name)) for name in names], axis=1)
     there = np.all(np.isfinite(measured), axis=1)
     times, measured = times[there], measured[there]
-    begin, end = given.window or (recording.time[0], recording.time[-1])
+    begin, end = (recording.time[0], recording.time[-1]) if given.window is None else given.window
     slack = time_slack(recording.time)
     inside = (times >= begin - slack) & (times <= end + slack)
     use = given.use
-    if use is not None and np.shape(use) != recording.time.shape:
-        raise RecordingError(f"`use` has {np.size(use)} entries for {len(recording.time)}")
+    if use is not None and not isinstance(use, list | tuple | np.ndarray):
+        raise ArgumentError(f"`use` must have True or False for each sample, not be {describe(use)}")
+    if use is not None and np.asarray(use, dtype=object).shape != recording.time.shape:
+        raise RecordingError(f"`use` has {len(use)} entries for {len(recording.time)}")
     wanted = np.ones(len(recording.time), dtype=bool) if use is None else np.asarray(use, dtype=bool)
     nearest = np.clip(np.searchsorted(recording.time, times), 0, len(recording.time) - 1)
     fitted = inside & wanted[nearest]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_parts, output_units
+from pliant.language.arguments import ArgumentError, name_tuple
 from pliant.language.column_headings import dimension_of
 from pliant.language.dimension import FORCE, PRESSURE, TORQUE
+from pliant.language.message_text import describe
 from pliant.language.recording import Recording, RecordingError
 from pliant.model.model import Model
 from pliant.model.recorded_inputs import check_dimension, driving_columns, recorded_inputs
@@ -29,6 +32,13 @@ def drive(eqs: Equations, recording: Recording) -> tuple[Equations, tuple[str, .
     return eqs.at(inputs=driven), tuple(driving_columns(eqs.model, recording).values())
 
 
+def check_recording(recording: Any) -> None:
+    """Reject what is not a recording, such as the name of a file; None is accepted."""
+    if recording is not None and not isinstance(recording, Recording):
+        hint = "read a file with pliant.read_recording"
+        raise ArgumentError(f"a recording cannot be {describe(recording)}", hint)
+
+
 def check_not_driven(model: Model, recording: Recording, inputs: Collection[str]) -> None:
     """Reject inputs that are also columns of the recording."""
     for name, column in driving_columns(model, recording).items():
@@ -40,9 +50,10 @@ def check_not_driven(model: Model, recording: Recording, inputs: Collection[str]
 
 def compared_columns(model: Model, recording: Recording, output: str, columns: Sequence[str] | None) -> tuple[str, ...]:
     """The columns that an output is compared with, checked: those given, or named after it (`tip.x`), or x, y, z."""
-    if output not in model.spec.outputs:
+    if not isinstance(output, str) or output not in model.spec.outputs:
         raise RecordingError(f"the model has no output '{output}'; it has {', '.join(model.spec.outputs) or 'none'}")
     parts = output_parts(model, output)
+    columns = name_tuple(columns, "columns")
     if columns is None:
         usual = [parts, ["x", "y", "z"]] if len(parts) == 3 else [parts]
         columns = next((names for names in usual if all(name in recording.columns for name in names)), None)

@@ -19,6 +19,7 @@ import lazy_loader
 import numpy as np
 
 from pliant.io.result_layouts import ABOUT, LAYOUTS, Layout, LayoutError
+from pliant.language.arguments import file_name
 from pliant.solve.labelled_arrays import LabelledArrays, Variable
 from pliant.solve.netcdf_files import SLASH, ResultFileError, has_checksum, partial_path
 
@@ -48,7 +49,7 @@ UNREADABLE = (
 
 def read_file(path: str | os.PathLike[str], kind: str) -> LabelledArrays:
     """The content of a file written by `save_dataset` as this type ("result" or "path"), in this layout or an older one."""
-    source = Path(path)
+    source = file_name("the file of a result", path)
     if not source.is_file():
         raise ResultFileError(_not_there(source))
     try:

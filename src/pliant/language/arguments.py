@@ -14,6 +14,9 @@ import numpy as np
 
 from pliant.language.message_text import describe, renamed_hint, suggestion
 
+LONGEST_NAME = 255
+"""Bytes of the longest name of a file or folder."""
+
 Called = TypeVar("Called", bound=Callable[..., Any])
 
 
@@ -99,7 +102,35 @@ def mapping(where: str, value: Any) -> dict[str, Any]:
         raise ArgumentError(
             f"{where} must map names to numbers, not {describe(value)}", f"write {where}={{'name': 1.0}}"
         )
+    for name in value:
+        if not isinstance(name, str):
+            raise ArgumentError(f"{where} must map names to numbers; {describe(name)} is not a name")
     return dict(value)
+
+
+def array(where: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """An array of finite numbers with this shape."""
+    size = " x ".join(map(str, shape))
+    try:
+        found = np.asarray(value, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(f"{where} must be an array of {size} numbers, not {describe(value)}") from None
+    if found.shape != shape:
+        raise ArgumentError(f"{where} must be an array of {size} numbers; it has shape {found.shape}")
+    if not np.isfinite(found).all():
+        raise ArgumentError(f"{where} has a number that is not finite")
+    return found
+
+
+def numbers(where: str, value: Any) -> np.ndarray:
+    """Finite numbers in one dimension, such as times."""
+    try:
+        found = np.asarray(value, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        found = np.array(np.nan)
+    if found.ndim != 1 or not np.isfinite(found).all():
+        raise ArgumentError(f"{where} must be a list of numbers, not {describe(value)}")
+    return found
 
 
 def vector(where: str, value: Any, size: int) -> np.ndarray:
@@ -116,9 +147,22 @@ def vector(where: str, value: Any, size: int) -> np.ndarray:
     return array
 
 
-def name_tuple(value: Any) -> tuple[str, ...] | None:
+def name_tuple(value: Any, where: str = "names") -> tuple[str, ...] | None:
     """Names as a tuple; a single name is accepted, and None is returned unchanged."""
-    return None if value is None else (value,) if isinstance(value, str) else tuple(value)
+    if value is None:
+        return None
+    given = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else (value,)
+    for name in given:
+        if not isinstance(name, str):
+            raise ArgumentError(f"{where} must be a name or a list of names, not {describe(value)}")
+    return tuple(map(str, given))
+
+
+def flag(where: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ArgumentError(f"{where} must be True or False, not {describe(value)}")
+    return bool(value)
 
 
 def known_keywords(renamed: Mapping[str, str]) -> Callable[[Called], Called]:
@@ -160,11 +204,46 @@ class RenamedAttribute:
 def file_name(where: str, value: Any) -> Path:
     """A path from a text or a path object."""
     if not isinstance(value, (str, os.PathLike)) or not str(value) or "\0" in str(value):
-        raise ArgumentError(f"{where} must be the name of a file, not {describe(value) if value != '' else 'empty'}")
-    return Path(value)
+        shown = "empty" if isinstance(value, str) and not value else describe(value)
+        raise ArgumentError(f"{where} must be the name of a file, not {shown}")
+    path = Path(value)
+    if any(len(part.encode(errors="surrogateescape")) > LONGEST_NAME for part in path.parts):
+        raise ArgumentError(f"{where} has a name of more than {LONGEST_NAME} bytes, which no file can have")
+    return path
+
+
+def function(where: str, value: Any) -> None:
+    """Reject what can not be called; None is accepted."""
+    if value is not None and not callable(value):
+        raise ArgumentError(f"{where} must be a function, not {describe(value)}")
+
+
+def pair(where: str, value: Any, *, example: str) -> tuple[float, float]:
+    """Two numbers, which may be infinite."""
+    try:
+        first, second = (float(x) for x in value)
+    except (TypeError, ValueError, OverflowError):
+        first = second = math.nan
+    if math.isnan(first) or math.isnan(second):
+        raise ArgumentError(f"{where} must be two numbers, not {describe(value)}", f"write {example}")
+    return first, second
+
+
+def folder_list(value: Any) -> tuple[Path, ...]:
+    """Paths of the argument `folders`; a single folder is accepted, and None gives none."""
+    single = isinstance(value, (str, bytes, os.PathLike)) or not isinstance(value, Iterable)
+    given = () if value is None else (value,) if single else value
+    return tuple(file_name("a folder", folder) for folder in given)
 
 
 def need_equations(value: Any) -> None:
     """Reject robots whose equations have not been derived, such as the name of a model."""
     if not hasattr(value, "forward_dynamics"):
         raise ArgumentError(f"an analysis needs equations, not {describe(value)}", "write pliant.derive(robot) first")
+
+
+def need_spec(value: Any) -> None:
+    """Reject what is not the spec of a robot, such as the name of a model."""
+    if not hasattr(type(value), "from_source"):
+        hint = "write pliant.load(...) first"
+        raise ArgumentError(f"a robot loaded by pliant.load is needed, not {describe(value)}", hint)

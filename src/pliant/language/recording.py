@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.language.arguments import file_name
 from pliant.language.column_headings import dimension_of, heading
 from pliant.language.dimension import TIME, Dimension
 from pliant.language.message_text import suggestion
@@ -115,7 +116,7 @@ def read_recording(path: str | os.PathLike[str], *, poses: bool = False) -> Reco
     The times are in the column t or time. Columns without a unit are assumed to be in SI units. poses: the rows are equilibria,
     which need no times; without times they are numbered.
     """
-    source = Path(path)
+    source = file_name("path", path)
     if not source.exists():
         raise RecordingError(f"there is no file {source}")
     try:

@@ -7,6 +7,7 @@ import stat
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
+from pliant.language.arguments import ArgumentError
 from pliant.language.faults import Fault, Place, SpecError, path_text
 from pliant.language.foreign import foreign, reader_of
 from pliant.language.limits import limits, most
@@ -257,6 +258,8 @@ def with_variant(source: Source, variant: str | None) -> Source:
     tree = source.tree or Tree({})
     if variant is None:
         return source
+    if not isinstance(variant, str):
+        raise ArgumentError(f"the variant must be a name, not {describe(variant)}")
     variants = tree.value.get("variants")
     known = variants.value if variants is not None and isinstance(variants.value, dict) else {}
     if variant not in known:

@@ -14,7 +14,17 @@ from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.frames import FrameMotion
 from pliant.equations.state import State, read_state
-from pliant.language.arguments import ArgumentError, mapping, need_equations, number, positive, vector, whole
+from pliant.language.arguments import (
+    ArgumentError,
+    array,
+    flag,
+    mapping,
+    need_equations,
+    number,
+    positive,
+    vector,
+    whole,
+)
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.independent_coordinates import null_space
@@ -84,6 +94,8 @@ def forward_kinematics(
     eqs: Equations, frame: str, q: Any, *, relative_to: str = "world", parameters: Values | None = None
 ) -> FrameMotion:
     """Position and rotation of a frame in another one, at positions q (or a State)."""
+    need_equations(eqs)
+    check_names("frame", [frame, relative_to], (*eqs.frame_names, "world"))
     here = eqs.frame(frame, q, parameters=parameters)
     if relative_to == "world":
         return here
@@ -106,6 +118,9 @@ def manipulability(
     per_radian: length [m] by which angular velocities are scaled if both are used. Constraints are respected.
     """
     need_equations(eqs)
+    check_names("frame", [frame], eqs.frame_names)
+    flag("rotation", rotation)
+    number("per_radian", per_radian)
     bound = eqs.at(parameters=parameters).binding
     q = read_state(eqs.model, q, at_rest=True).q
     J = eqs.frame_jacobian(frame, q, parameters=parameters)
@@ -154,10 +169,19 @@ def inverse_kinematics(
     need_equations(eqs)
     whole("starts", starts, least=1)
     number("spread", spread, at_least=0)
+    whole("seed", seed, least=0)
     here = eqs.at(parameters=parameters)
     first = given_state(here, start, 0.0, where="start").q
     search = _Search(
-        eqs, frame, position, rotation, limits or {}, per_radian, tolerance, parameters, here.binding.sizes(first)
+        eqs,
+        frame,
+        position,
+        rotation,
+        mapping("limits", limits),
+        per_radian,
+        tolerance,
+        parameters,
+        here.binding.sizes(first),
     )
     rng = np.random.default_rng(seed)
     found: list[Reach] = []
@@ -194,15 +218,13 @@ class _Search:
         self.per_radian = 0.1 * self.size if per_radian is None else positive("per_radian", per_radian)
         self.tolerance = 1e-9 * self.size if tolerance is None else positive("tolerance", tolerance)
         self.position = vector("a target position", position, 3)
-        self.rotation = None if rotation is None else np.asarray(rotation, dtype=float)
-        if self.rotation is not None and (
-            self.rotation.shape != (3, 3) or not np.allclose(self.rotation @ self.rotation.T, np.eye(3), atol=1e-6)
-        ):
+        self.rotation = None if rotation is None else array("a target rotation", rotation, (3, 3))
+        if self.rotation is not None and (not np.allclose(self.rotation @ self.rotation.T, np.eye(3), atol=1e-6)):
             raise ArgumentError("a target rotation is a rotation matrix, 3 x 3")
         self.group = ConfigurationGroup(eqs.model.system)
         self.lower, self.upper = np.full(self.nv, -np.inf), np.full(self.nv, np.inf)
         plain = {c.name: c for c in eqs.model.coordinates if not c.is_rotation}
-        for name, pair in mapping("limits", limits).items():
+        for name, pair in limits.items():
             check_names("plain coordinate", [name], plain)
             try:
                 low, high = (float(x) for x in pair)

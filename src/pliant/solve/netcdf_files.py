@@ -22,6 +22,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pliant.language.arguments import file_name
 from pliant.language.files import write_whole
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class ResultFileError(RuntimeError):
 
 def save_dataset(dataset: xarray.Dataset, path: str | os.PathLike[str], kind: str) -> None:
     """Write a dataset as netCDF. The file appears complete or not at all; an older one is replaced only then."""
-    target = Path(path)
+    target = file_name("path", path)
     # created in memory first: the HDF5 library crashes if the disk is full
     with _by_this_thread():
         content = _without_slashes(dataset).assign_attrs(format=kind).to_netcdf(engine="h5netcdf")

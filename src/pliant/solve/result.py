@@ -14,7 +14,7 @@ import numpy as np
 
 from pliant.equations.contacts import Contacts
 from pliant.equations.state import State
-from pliant.language.arguments import ArgumentError, number
+from pliant.language.arguments import ArgumentError, file_name, number
 from pliant.language.deadline import STOPPED_BY_TIME
 from pliant.language.display import shown
 from pliant.language.message_text import suggestion
@@ -101,7 +101,7 @@ def kept_at(found: LabelledResult, path: str | os.PathLike[str]) -> FilePath:
 def keep(found: LabelledResult, path: str | os.PathLike[str]) -> FilePath:
     """Save a result and return its file: a partial one replaces no earlier result, a complete one also replaces
     earlier partial ones."""
-    target = kept_at(found, path)
+    target = kept_at(found, file_name("path", path))
     found.save(target)
     if not found.is_partial:
         partial_path(path).unlink(missing_ok=True)

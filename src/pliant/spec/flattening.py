@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.body.body import Body
 from pliant.joint.base import JointBase
+from pliant.language.arguments import need_spec
 from pliant.language.base import FromFiles, Part
 from pliant.language.collection import collections
 from pliant.language.environment import finite, in_order, parameter_dimensions, to_node
@@ -45,6 +46,7 @@ _INDEX = re.compile(r"\[([^\[\]]+)\]")
 
 def flatten(spec: RobotSpec) -> RobotSpec:
     """The model with all repeated and attached parts expanded; raises SpecError if references or files are wrong."""
+    need_spec(spec)
     return flatten_with_structure(spec)[0]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
+from pliant.language.arguments import ArgumentError, file_name, folder_list, mapping
 from pliant.language.faults import Fault, SpecError
 from pliant.language.message_text import describe
 from pliant.language.settings import with_parameters
@@ -31,7 +32,7 @@ def load(
     model may read files from, in addition to its own. Raises SpecError with all faults.
     """
     source, variant = _source(model, variant, folders)
-    return RobotSpec.from_source(with_parameters(with_variant(source, variant), dict(set or {})))
+    return RobotSpec.from_source(with_parameters(with_variant(source, variant), mapping("set", set)))
 
 
 def load_text(
@@ -46,10 +47,14 @@ def load_text(
 
     variant, set: as for `load`. file: the name shown in faults. folder: the folder of its other files.
     """
-    source = Source(file, parse_yaml(text, file), FilePath(folder) if folder is not None else None)
+    if not isinstance(text, str):
+        raise ArgumentError(f"text must be the text of a model, not {describe(text)}")
+    if not isinstance(file, str):
+        raise ArgumentError(f"file must be a name that is shown in messages, not {describe(file)}")
+    source = Source(file, parse_yaml(text, file), None if folder is None else file_name("folder", folder))
     if source.tree is not None and not isinstance(source.tree.value, dict):
         return RobotSpec.from_source(source)
-    return RobotSpec.from_source(with_parameters(with_variant(source, variant), dict(set or {})))
+    return RobotSpec.from_source(with_parameters(with_variant(source, variant), mapping("set", set)))
 
 
 def check(
@@ -70,13 +75,14 @@ def check(
 def check_source(source: Source, *, set: Mapping[str, float | str] | None = None) -> list[Fault]:
     """All faults of a model, of each of its variants, and of those of its `models` that nothing attaches."""
     faults: dict[Fault, Fault] = {}
+    values = mapping("set", set)
 
     def note(found: list[Fault], where: str) -> None:
         for fault in found:
             faults.setdefault(fault, replace(fault, message=where + fault.message))
 
     for name in (None, *_variants(source)):
-        found = _faults(lambda: with_parameters(with_variant(source, name), dict(set or {})))  # noqa: B023
+        found = _faults(lambda: with_parameters(with_variant(source, name), values))  # noqa: B023
         note(found, f"in variant '{name}': " if name is not None else "")
     for model, variant in unattached(source):
         found = _faults(lambda: with_variant(source_within(source, model), variant))  # noqa: B023
@@ -105,10 +111,11 @@ def _source(
     if at and variant is None and not FilePath(name).is_file():
         name, variant = base, suffix
     path = locate(name)
-    missing = [Fault(f"there is no folder '{given}'", file=name) for given in folders if not FilePath(given).is_dir()]
+    roots = folder_list(folders)
+    missing = [Fault(f"there is no folder '{given}'", file=name) for given in roots if not given.is_dir()]
     if missing:
         raise SpecError(missing, name)
-    return read_source(path, roots=tuple(FilePath(folder) for folder in folders)), variant
+    return read_source(path, roots=roots), variant
 
 
 def _variants(source: Source) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
+from pliant.language.arguments import file_name, need_spec
 from pliant.language.collection import with_defaults
 from pliant.language.files import write_whole
 from pliant.language.tree import WHOLE
@@ -22,6 +22,7 @@ WIDTH = 100
 
 def dump(spec: RobotSpec) -> str:
     """The spec as YAML text."""
+    need_spec(spec)
     data = {"pliant": spec.pliant, **to_data(spec, type(spec))}
     for collection in with_defaults(type(spec)):
         for name, entry in data.get(collection, {}).items():
@@ -32,7 +33,7 @@ def dump(spec: RobotSpec) -> str:
 
 def save(spec: RobotSpec, path: str | os.PathLike[str]) -> None:
     """Write the spec to a file atomically: a crash leaves the old file unchanged."""
-    write_whole(FilePath(path), dump(spec).encode())
+    write_whole(file_name("path", path), dump(spec).encode())
 
 
 def _without(default: dict[str, Any], entry: Any) -> Any:

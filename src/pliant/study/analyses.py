@@ -15,7 +15,7 @@ from pliant.equations.equations import Equations
 from pliant.equations.input_values import INSTANT, inputs_over_time
 from pliant.equations.outputs import output_names, output_units
 from pliant.equations.state import State
-from pliant.language.arguments import ArgumentError, is_number
+from pliant.language.arguments import ArgumentError, is_number, mapping, number
 from pliant.language.message_text import suggestion
 from pliant.solve.blas_threads import one_blas_thread
 from pliant.solve.input_limits import beyond_limits_in_motion
@@ -136,6 +136,7 @@ class Simulate(Analysis):
     def check(self, eqs: Equations) -> None:
         """Reject invalid options, and unknown names in `keep`."""
         self._request()
+        mapping("inputs", self.options.get("inputs"))
         known = (*CAN_KEEP, *(f"output.{name}" for name in output_names(eqs.model)))
         for name in self.keep:
             if name not in known:
@@ -290,7 +291,10 @@ class _OneByOne(Analysis):
     options: Mapping[str, Any]
 
     def check(self, eqs: Equations) -> None:
-        """Nothing can be checked in advance."""
+        """Reject inputs and times that no case can use."""
+        mapping("inputs", self.options.get("inputs"))
+        if self.options.get("time") is not None:
+            number("time", self.options["time"])
 
     def run(
         self,

@@ -283,7 +283,7 @@ def is_executor(given: Any) -> bool:
 def opened_executor(given: Any) -> Iterator[Executor]:
     """An executor from an argument: an executor, a Dask client, or the address of a Dask scheduler, whose client is
     closed afterwards."""
-    if isinstance(given, str):
+    if isinstance(given, str) and ":" in given:
         try:
             client = _dask().Client(given, timeout=PATIENCE, set_as_default=False)
         except OSError as reason:
@@ -298,7 +298,7 @@ def opened_executor(given: Any) -> Iterator[Executor]:
     elif is_executor(given):
         yield given
     else:
-        hint = "give a concurrent.futures executor, a Dask client, or the address of a Dask scheduler"
+        hint = "give a concurrent.futures executor, a Dask client, or the address of a Dask scheduler (tcp://host:8786)"
         raise ArgumentError(f"an executor cannot be {describe(given)}", hint)
 
 

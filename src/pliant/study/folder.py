@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pliant.equations.compiling import lock_file
-from pliant.language.arguments import ArgumentError
+from pliant.language.arguments import ArgumentError, file_name
 from pliant.language.files import write_whole
 from pliant.solve.netcdf_files import ResultFileError
 from pliant.solve.versions import versions
@@ -45,7 +45,7 @@ class SweepFolder:
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> SweepFolder:
         """The sweep of a folder. Raises ResultFileError if there is none."""
-        path = Path(folder)
+        path = file_name("folder", folder)
         if not (path / MANIFEST).exists():
             raise ResultFileError(f"{path} contains no sweep: it has no {MANIFEST}")
         try:
@@ -98,7 +98,7 @@ class OpenSweep:
     def __init__(
         self, folder: str | os.PathLike[str], study: Study, asked: Mapping[str, Any], units: Mapping[str, str]
     ) -> None:
-        self.path = Path(folder)
+        self.path = file_name("folder", folder)
         self._make_folder()
         self._lock = _Lock(self.path / LOCK)
         try:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pliant.language.arguments import known_keywords
+from pliant.language.arguments import known_keywords, name_tuple
 from pliant.language.deadline import time_is_up
 from pliant.solve.options import EquilibriumOptions, LinearizeOptions, ModesOptions, SimulateOptions
 from pliant.solve.result import INTERRUPTED
@@ -216,9 +216,7 @@ def simulate_many(
         "save_every": save_every, "save_at": save_at, "save_between": save_between, "inputs": inputs,
         "formulation": formulation, "independent": independent, "controllers": controllers,
     }  # fmt: skip
-    if isinstance(keep, str):
-        keep = (keep,)
-    return _run(robot, cases, Simulate(options, tuple(keep)), workers, executor, progress)
+    return _run(robot, cases, Simulate(options, name_tuple(keep, "keep") or ()), workers, executor, progress)
 
 
 @known_keywords(EquilibriumOptions.renamed)

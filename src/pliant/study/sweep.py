@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.language.arguments import choice
+from pliant.language.arguments import ArgumentError, choice, file_name, mapping, name_tuple, whole
+from pliant.language.message_text import suggestion
 from pliant.model.time_series import TimeSeries
 from pliant.solve.netcdf_files import save_dataset
 from pliant.study.analyses import KEPT, Analysis, FindEquilibrium, FindModes, Linearize, Outcome, Simulate, units
 from pliant.study.cases import cases
 from pliant.study.folder import FORMAT, RESULTS, OpenSweep, SweepFolder
-from pliant.study.many import Progress, Study
+from pliant.study.many import Progress, Study, equilibrium_many, linearize_many, modes_many, simulate_many
 from pliant.study.structures import Robot, value_units
 
 if TYPE_CHECKING:
@@ -87,7 +89,9 @@ def run_sweep(
     options: Mapping[str, Any],
 ) -> SweepEnd:
     """Run the remaining cases of a sweep; see `sweep`."""
-    kept = (keep,) if isinstance(keep, str) else tuple(keep)
+    kept, vary = name_tuple(keep, "keep") or (), mapping("vary", vary)
+    whole("seed", seed, least=0)
+    file_name("folder", folder)
     study = Study(robot, cases(vary, sample, seed=seed), made_analysis(analysis, options, kept))
     first = study.structures.equations[0]
     known = {**units(first), **value_units(first, study.cases.names)}
@@ -116,9 +120,21 @@ def run_sweep(
     return SweepEnd(Path(folder), len(study.cases), before, now, failed, stopped)
 
 
+FUNCTIONS = {
+    "simulate": simulate_many, "equilibrium": equilibrium_many, "modes": modes_many, "linearize": linearize_many,
+}  # fmt: skip
+OF_SWEEPS = ("robot", "cases", "keep", "workers", "executor", "progress")
+"""Arguments of these functions that are no options of the analysis."""
+
+
 def made_analysis(name: str, options: Mapping[str, Any], keep: tuple[str, ...]) -> Analysis:
     """The analysis of this name with its options."""
     choice("analysis", name, ANALYSES)
+    known = [x for x in inspect.signature(FUNCTIONS[name]).parameters if x not in OF_SWEEPS]
+    for option in options:
+        if option not in known:
+            hint = suggestion(option, known, f"known: {', '.join(known)}")
+            raise ArgumentError(f"the analysis '{name}' has no option '{option}'", hint)
     given = dict(options)
     if name == "simulate":
         given.setdefault("until", 1.0)

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.language.arguments import file_name, need_equations, positive
+from pliant.language.arguments import ArgumentError, file_name, function, need_equations, positive
 from pliant.language.display import shown
 from pliant.language.files import write_whole
+from pliant.language.message_text import describe
 from pliant.view.camera import View, look_from, view_direction
 from pliant.view.clips import run_scenes
 from pliant.view.marks import Scene, push_scale
@@ -89,6 +90,11 @@ def film(
     """
     fps, speed = positive("fps", fps), positive("speed", speed)
     need_equations(eqs)
+    function("progress", progress)
+    if not hasattr(run, "time") or not hasattr(run, "q"):
+        raise ArgumentError(
+            f"a film needs the result of a simulation, not {describe(run)}", "write pliant.simulate(...)"
+        )
     target = file_name("path", path)
     if target.suffix not in (".mp4", ".gif"):
         raise FilmError(f"cannot determine the format of '{target.name}': end it in .mp4 or .gif")

@@ -15,7 +15,7 @@ from pliant.equations.contacts import contacts_at
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.linearized import LinearizedEquations
 from pliant.equations.state import State
-from pliant.language.arguments import ArgumentError, known_keywords, need_equations, whole
+from pliant.language.arguments import ArgumentError, flag, known_keywords, need_equations, whole
 from pliant.language.display import shown
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.contact_remarks import linear_remarks
@@ -198,6 +198,7 @@ def modes(
     included if the motion is steady: that of a rotor, or with a prescribed motion.
     """
     need_equations(eqs)
+    flag("undamped", undamped)
     if count is not None:
         whole("count", count, least=1, hint="or omit it for all modes")
     eqs, given, t = about(eqs, at, inputs, parameters, time)

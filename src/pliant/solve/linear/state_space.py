@@ -179,7 +179,7 @@ def linearize(
     (see `StateSpace`). Outputs are those of the model, or all coordinates if it has none.
     """
     need_equations(eqs)
-    independent = name_tuple(independent)
+    independent = name_tuple(independent, "independent")
     eqs, given, t = about(eqs, at, inputs, parameters, time)
     followed = followed_positions(eqs.model, eqs.binding, t, given.q, given.v)
     made = assemble(eqs, eqs.binding.with_series(followed), t, np.array(given.q), np.array(given.v), given.given)
@@ -213,14 +213,14 @@ def linearize(
     full[on] = np.hstack([by_q[n:], by_v[n:], by_u[n:]])
     changes = (by_q[:n], by_v[:n], by_u[:n])
     names, out_C, out_D = _outputs(eqs, bound, t, q, v, a, multipliers, G, P, *changes, full, f, moved)
-    smooth = _smooth(names, np.hstack([out_C, out_D]), name_tuple(output_names), notes)
+    smooth = _smooth(names, np.hstack([out_C, out_D]), name_tuple(output_names, "output_names"), notes)
     names, out_C, out_D = tuple(names[i] for i in smooth), out_C[smooth], out_D[smooth]
     labels = tuple(eqs.rates[i] for i in chosen)
     space = StateSpace(
         order.A, B, out_C, out_D, labels + tuple(f"d({x})/dt" for x in labels), moved.names, names, labels,
         state, moved.input_values, residual, tuple(notes),
     )  # fmt: skip
-    return space.select(name_tuple(input_names), name_tuple(output_names))
+    return space.select(name_tuple(input_names, "input_names"), name_tuple(output_names, "output_names"))
 
 
 def _indices(eqs: Equations, names: tuple[str, ...]) -> list[int]:

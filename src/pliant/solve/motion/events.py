@@ -56,6 +56,9 @@ class Event:
 
     def __post_init__(self) -> None:
         choice("direction of an event", self.direction, ("rising", "falling", "both"))
+        if not isinstance(self.value, str) and not callable(self.value):
+            hint = "or give the name of an output"
+            raise ArgumentError(f"the value of an event must be a function of now, not {describe(self.value)}", hint)
         if self.then is not None and not callable(self.then):
             raise ArgumentError(f"`then` of an event must be a function of now, not {describe(self.then)}")
 

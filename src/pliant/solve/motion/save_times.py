@@ -23,7 +23,7 @@ def save_times(begin: float, end: float, every: float | None, at: Sequence[float
         return _equal(begin, end, (end - begin) / INTERVALS if every is None else every)
     try:
         times = distinct(np.asarray(at, dtype=float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(f"save_at must be times, not {describe(at)}", "write save_at=[0.5, 1]") from None
     if len(times) == 0 or not np.all(np.isfinite(times)):
         raise ArgumentError("give at least one finite time to save at")

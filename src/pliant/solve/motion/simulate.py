@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +16,8 @@ from pliant.equations.state import State
 from pliant.language.arguments import (
     ArgumentError,
     choice,
+    file_name,
+    function,
     known_keywords,
     name_tuple,
     need_equations,
@@ -63,7 +65,7 @@ def simulate(
     parameters: Values | None = None,
     formulation: Literal["multipliers", "reduced"] = "multipliers",
     independent: Sequence[str] | None = None,
-    events: Sequence[Event] = (),
+    events: Sequence[Event] | None = None,
     mid_step: Callable[[Now], None] | None = None,
     controllers: Controller | Sequence[Controller] | bool | None = None,
     progress: Progress | None = None,
@@ -248,7 +250,7 @@ def read_request(
     save_between: bool = False,
     formulation: str = "multipliers",
     independent: Sequence[str] | None = None,
-    events: Sequence[Event] = (),
+    events: Sequence[Event] | None = None,
     mid_step: Callable[[Now], None] | None = None,
     controllers: Controller | Sequence[Controller] | bool | None = None,
     progress: Progress | None = None,
@@ -256,7 +258,14 @@ def read_request(
 ) -> Request:
     """The options of `simulate`, checked."""
     begin, end = _span(begin, until)
-    names = name_tuple(independent)
+    names = name_tuple(independent, "independent")
+    events = () if events is None else (events,) if not isinstance(events, Iterable) else tuple(events)
+    function("mid_step", mid_step)
+    function("progress", progress)
+    out = None if out is None else file_name("out", out)
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value is not None:
+            number(name, value)
     for event in events:
         if not isinstance(event, Event):
             raise ArgumentError(f"an event cannot be {describe(event)}", "write Event(function of now, or an output)")
@@ -285,7 +294,9 @@ def read_request(
 
 def _span(begin: Any, until: Any) -> tuple[float, float]:
     """Begin and end [s] of a run."""
-    hint = "write until=5, and begin=1 if it does not start at 0" if np.ndim(until) else ""
+    hint = (
+        "write until=5, and begin=1 if it does not start at 0" if isinstance(until, list | tuple | np.ndarray) else ""
+    )
     begin, end = number("begin", begin), number("until", until, hint=hint)
     if not end > begin:
         raise ArgumentError(f"the time span must go forward; it goes from {begin:g} to {end:g} s")

@@ -14,7 +14,16 @@ from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.input_values import inputs_at_time
 from pliant.equations.state import State
-from pliant.language.arguments import ArgumentError, known_keywords, need_equations, number, positive, whole
+from pliant.language.arguments import (
+    ArgumentError,
+    is_number,
+    known_keywords,
+    mapping,
+    need_equations,
+    number,
+    positive,
+    whole,
+)
 from pliant.language.message_text import describe
 from pliant.model.model import SI_HINT
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -79,6 +88,9 @@ def continuation(
     begin, t = perf_counter(), time
     need_equations(eqs)
     leave = _branch(branch, mode, by)
+    imperfection, stop = mapping("imperfection", imperfection), mapping("stop", stop)
+    for name, value in stop.items():
+        number(f"stop: '{name}'", value, hint=SI_HINT)
     number("to", to, hint=SI_HINT)
     whole("max_points", max_points, least=2)
     positive("max_step", max_step)
@@ -92,7 +104,7 @@ def continuation(
     if first == to:
         raise ArgumentError(f"'{parameter}' is {to:g} already; give another target value")
     loading.scale = abs(to - first)
-    place, statics, notes = _first_place(eqs, loading, first, start, imperfection or {}, t, tolerance, to, reverse)
+    place, statics, notes = _first_place(eqs, loading, first, start, imperfection, t, tolerance, to, reverse)
     follower = PathFollower(
         eqs, statics, to, first, t, branch=leave, stop=stop, max_points=max_points, max_step=max_step
     )
@@ -125,9 +137,10 @@ def _pose_of(eqs: Equations, point: PathPoint, t: float, reverse: bool) -> State
 
 
 def _branch(branch: Any, mode: int, by: str | None) -> Branch | None:
+    whole("mode", mode, least=1)
     if branch is None and (by is not None or mode != 1):
         raise ArgumentError("mode and by apply to a branch only", "add branch: +1 or -1")
-    if branch is not None and branch not in (1, -1):
+    if branch is not None and not (is_number(branch) and branch in (1, -1)):
         raise ArgumentError(
             f"branch must be the side +1 or -1, not {describe(branch)}", "use it with mode=1, by='output'"
         )

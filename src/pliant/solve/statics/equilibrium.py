@@ -338,6 +338,7 @@ def equilibria(
     """
     need_equations(eqs)
     whole("starts", starts, least=1)
+    choice("stability", stability, ("stable", "any"))
     number("spread", spread, at_least=0)
     whole("seed", seed, least=0)
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pliant.equations.binding import Binding
-from pliant.equations.core import UnknownName
+from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.equations.workspace import EvaluationError
 
@@ -22,8 +22,7 @@ class PathParameter:
     """A parameter or an input of a model; `scale` is the size of a significant change, in its own units."""
 
     def __init__(self, eqs: Equations, name: str, scale: float) -> None:
-        if name not in eqs.inputs and name not in eqs.parameters:
-            raise UnknownName("parameter or input", name, (*eqs.parameters, *eqs.inputs))
+        check_names("parameter or input", [name], (*eqs.parameters, *eqs.inputs))
         self.name, self.scale = name, scale
         self._eqs = eqs
 
