@@ -23,7 +23,7 @@ from pliant.control.sample_derivatives import (
 )
 from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.equations.outputs import evaluate_outputs
-from pliant.language.arguments import ArgumentError
+from pliant.language.arguments import ArgumentError, mapping, need_equations, of_type
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.linear.state_space import StateSpace, refuse_smooth
 from pliant.solve.motion.events import Now
@@ -157,6 +157,13 @@ class StateFeedback:
         return f"StateFeedback '{self.name}': inputs {', '.join(self._linear.inputs)}{reduced}; {observed}; {times}"
 
     def __post_init__(self) -> None:
+        need_equations(self.equations)
+        of_type("regulator", self.regulator, Regulator, "write regulator=pliant.control.lqr(...)")
+        if self.reduction is not None:
+            of_type("reduction", self.reduction, Reduction, "write reduction=pliant.control.reduce(...)")
+        if self.observer is not None:
+            of_type("observer", self.observer, Observer, "write observer=pliant.control.kalman(...)")
+        self.noise = mapping("noise", self.noise)
         linear = self.regulator.linear
         if isinstance(linear, DiscreteStateSpace):
             self.sample_time, self.delay, self._past = linear.sample_time, linear.delay, linear.past

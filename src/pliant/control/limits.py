@@ -11,6 +11,8 @@ import scipy
 
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
+from pliant.language.arguments import ArgumentError, mapping, of_type, real
+from pliant.language.message_text import describe
 from pliant.language.syntax import Symbol, parse
 from pliant.tendon import TensionTendon
 
@@ -24,6 +26,9 @@ SHARE = (
 )
 
 
+LIMITS_HINT = "write pliant.control.Limits(lower={...}, upper={...})"
+
+
 @dataclass(frozen=True)
 class Limits:
     """Bounds of inputs by name: `lower`, `upper` [unit of the input] and `rate` [unit per second]; inputs that are not named have
@@ -35,8 +40,11 @@ class Limits:
 
     def bounds(self, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper bounds in the order of `names`, infinite if there is none."""
-        for table in (self.lower, self.upper, self.rate):
-            check_names("input", table, names)
+        for what, table in (("lower", self.lower), ("upper", self.upper), ("rate", self.rate)):
+            for name, value in mapping(what, table).items():
+                check_names("input", [name], names)
+                if real(f"{what} of input '{name}'", value, "a number").shape != ():
+                    raise ArgumentError(f"{what} of input '{name}' must be a number, not {describe(value)}")
         lower = np.array([float(self.lower.get(name, -np.inf)) for name in names])
         upper = np.array([float(self.upper.get(name, np.inf)) for name in names])
         for name, rate in self.rate.items():
@@ -69,7 +77,9 @@ def declared_limits(eqs: Equations, names: Sequence[str]) -> Limits:
 def actuator_limits(eqs: Equations, names: tuple[str, ...], limits: Limits | None) -> Limits:
     """The limits of a controller of these inputs: its own, and otherwise those declared by the model."""
     check_names("input", names, eqs.inputs)
-    given, declared = limits or Limits(), declared_limits(eqs, names)
+    if limits is not None:
+        of_type("limits", limits, Limits, LIMITS_HINT)
+    given, declared = Limits() if limits is None else limits, declared_limits(eqs, names)
     given.bounds(names)
     both = Limits({**declared.lower, **given.lower}, {**declared.upper, **given.upper}, given.rate)
     both.bounds(names)

@@ -12,6 +12,7 @@ import scipy
 from pliant.control.discrete import DiscreteStateSpace, need_linear
 from pliant.control.modes import Mode, check_stabilizable, check_weighted, system_modes
 from pliant.equations.core import UnknownName
+from pliant.language.arguments import ArgumentError, mapping, number, real
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.linear.state_space import StateSpace
 
@@ -80,7 +81,7 @@ def lqr(linear: Linear, *, states: Weights = 1.0, inputs: Weights = 1.0, outputs
             P = scipy.linalg.solve_continuous_are(A, B, Qs, R, s=Ns)
             gain = np.linalg.solve(R, B.T @ P + Ns.T)
     except np.linalg.LinAlgError as reason:
-        raise ValueError(
+        raise ArgumentError(
             f"no regulator with these weights ({reason}); add weights on every mode that does not decay by itself"
         ) from None
     gain, P = gain / scale[None, :], P / np.outer(scale, scale)
@@ -101,7 +102,7 @@ def costs(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Weights on states, on inputs and between them: the cost is x'Qx + u'Ru + 2 x'Nu."""
     if linear.B.shape[1] == 0:
-        raise ValueError("the system has no input; mark parameters as inputs in the model")
+        raise ArgumentError("the system has no input; mark parameters as inputs in the model")
     Q = state_weights(states, linear)
     R = weight_matrix(inputs, linear.inputs, "input", 1.0)
     N = np.zeros(linear.B.shape)
@@ -109,7 +110,7 @@ def costs(
         W = weight_matrix(outputs, linear.outputs, "output", 0.0)
         Q, N, R = Q + linear.C.T @ W @ linear.C, linear.C.T @ W @ linear.D, R + linear.D.T @ W @ linear.D
     if np.min(np.linalg.eigvalsh(R)) <= 0:
-        raise ValueError("the weights on the inputs must be positive: otherwise the effort is unbounded")
+        raise ArgumentError("the weights on the inputs must be positive: otherwise the effort is unbounded")
     return Q, R, N
 
 
@@ -139,25 +140,25 @@ def weight_matrix(weights: Weights, names: tuple[str, ...], what: str, missing: 
     n = len(names)
     if isinstance(weights, Mapping):
         diagonal = np.full(n, missing)
-        for name, value in weights.items():
+        for name, value in mapping(f"the weights on the {what}s", weights).items():
             rows = [i for i, x in enumerate(names) if x == name or x.startswith(f"{name}.")]
             if not rows:
                 raise UnknownName(what, name, names)
-            diagonal[rows] = float(value)
+            diagonal[rows] = number(f"the weight of '{name}'", value)
         weights = diagonal
-    array = np.asarray(weights, dtype=float)
+    array = real(f"the weights on the {what}s", weights)
     if array.ndim == 0:
         matrix = float(array) * np.eye(n)
     elif array.shape == (n,):
         matrix = np.diag(array)
     elif array.shape == (n, n):
         if not np.allclose(array, array.T, rtol=1e-9, atol=0.0, equal_nan=True):
-            raise ValueError(f"the {n} x {n} weights on the {what}s must be symmetric")
+            raise ArgumentError(f"the {n} x {n} weights on the {what}s must be symmetric")
         matrix = 0.5 * (array + array.T)
     else:
-        raise ValueError(f"weights on {n} {what}s have shape {array.shape}; give {n} numbers or {n} x {n} of them")
+        raise ArgumentError(f"weights on {n} {what}s have shape {array.shape}; give {n} numbers or {n} x {n} of them")
     if not np.all(np.isfinite(matrix)) or np.min(np.linalg.eigvalsh(matrix), initial=0.0) < -1e-12 * np.max(
         np.abs(matrix), initial=0.0
     ):
-        raise ValueError(f"the weights on the {what}s must be finite and not negative")
+        raise ArgumentError(f"the weights on the {what}s must be finite and not negative")
     return np.asarray(matrix)

@@ -10,6 +10,8 @@ import scipy  # its parts are imported on first use: scipy.signal takes half a s
 from pliant.control.discrete import DiscreteStateSpace, held, need_linear
 from pliant.control.lqr import Linear, Weights, plant_states, poles_in_words, state_weights, weight_matrix
 from pliant.control.modes import check_detectable
+from pliant.language.arguments import ArgumentError, real
+from pliant.language.message_text import describe
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.linear.state_space import StateSpace
 
@@ -64,9 +66,9 @@ def kalman(
         G = _over_a_sample(linear, _plant(linear).B)
         Q[:n, :n] += G @ weight_matrix(inputs, linear.inputs, "input", 0.0) @ G.T
     if disturbances is not None:
-        given = np.asarray(disturbances, dtype=float)
+        given = real("disturbances", disturbances)
         if given.ndim not in (1, 2) or len(given) != n or not np.all(np.isfinite(given)):
-            raise ValueError(
+            raise ArgumentError(
                 f"the disturbances have shape {given.shape}; give their effects on the rates of the {n} states, {n} x k finite "
                 "numbers"
             )
@@ -74,9 +76,9 @@ def kalman(
         Q[:n, :n] += G @ G.T
     R = weight_matrix(outputs, linear.outputs, "output", 1.0)
     if not len(R):
-        raise ValueError("the observer has no outputs")
+        raise ArgumentError("the observer has no outputs")
     if np.min(np.linalg.eigvalsh(R)) <= 0:
-        raise ValueError("the variances of the outputs must be positive: no sensor is perfect")
+        raise ArgumentError("the variances of the outputs must be positive: no sensor is perfect")
     _check(linear)
     try:
         if isinstance(linear, DiscreteStateSpace):
@@ -86,7 +88,7 @@ def kalman(
             return Observer(gain, P - gain @ linear.C @ P, linear, scipy.linalg.eigvals(error))
         P = scipy.linalg.solve_continuous_are(linear.A.T, linear.C.T, Q, R)
     except np.linalg.LinAlgError as reason:
-        raise ValueError(f"no observer for these variances ({reason}); add noise that acts on every mode") from None
+        raise ArgumentError(f"no observer for these variances ({reason}); add noise that acts on every mode") from None
     gain = np.linalg.solve(R, linear.C @ P).T
     return Observer(gain, P, linear, scipy.linalg.eigvals(linear.A - gain @ linear.C))
 
@@ -95,23 +97,26 @@ def kalman(
 def luenberger(linear: Linear, poles: np.ndarray) -> Observer:
     """The observer whose error has these poles: [1/s] for a continuous system, per sample for a discrete one."""
     need_linear("luenberger", linear, StateSpace, DiscreteStateSpace)
-    wanted = np.asarray(poles)
+    try:
+        wanted = np.asarray(poles)
+    except ValueError:
+        raise ArgumentError(f"poles must be a list of numbers, not {describe(poles)}") from None
     n = len(plant_states(linear))
     if wanted.shape != (n,) or wanted.dtype.kind not in "iufc" or not np.all(np.isfinite(wanted)):
-        raise ValueError(f"the observer needs {n} poles, finite numbers; {wanted.size} were given: {wanted}")
+        raise ArgumentError(f"the observer needs {n} poles, finite numbers; {wanted.size} were given: {wanted}")
     if not np.array_equal(np.sort_complex(wanted), np.sort_complex(wanted.conj())):
-        raise ValueError("complex poles come in pairs: give the conjugate of each")
+        raise ArgumentError("complex poles come in pairs: give the conjugate of each")
     _check(linear)
     independent = int(np.linalg.matrix_rank(linear.C))
     value, often = max(((x, int(np.sum(wanted == x))) for x in wanted), key=lambda pair: pair[1])
     if often > independent:
-        raise ValueError(
+        raise ArgumentError(
             f"the pole {value:g} is given {often} times, but only {independent} of the outputs are independent: poles of an "
             "observer can coincide at most that often. Choose slightly different ones"
         )
     limit = np.abs(wanted) >= 1 if isinstance(linear, DiscreteStateSpace) else wanted.real >= 0
     if np.any(limit):
-        raise ValueError(f"a pole at {wanted[limit][0]:.4g} is unstable; choose stable poles")
+        raise ArgumentError(f"a pole at {wanted[limit][0]:.4g} is unstable; choose stable poles")
     if isinstance(linear, DiscreteStateSpace):
         # the correction comes before the step: place (A - A L C)
         A = linear.A[:n, :n]

@@ -47,7 +47,7 @@ def rotation_matrix(where: str, given: Any) -> np.ndarray:
             ) from None
     try:
         numbers = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(f"{where} must be a rotation, not {describe(given)}", NO_ROTATION) from None
     if numbers.shape == (4,) and np.all(np.isfinite(numbers)) and np.linalg.norm(numbers) > 0:
         return np.array(so3.quaternion_matrix(numbers / np.linalg.norm(numbers)), dtype=float)

@@ -95,7 +95,7 @@ def reduce(linear: StateSpace, *, keep: int | None = None, below: float | None =
     """
     need_linear("reduce", linear, StateSpace)
     if (keep is None) == (below is None):
-        raise ValueError("give either the number of modes to keep or the highest frequency")
+        raise ArgumentError("give either the number of modes to keep or the highest frequency")
     if keep is not None:
         whole("keep", keep, least=1, hint="the number of modes")
     if below is not None:

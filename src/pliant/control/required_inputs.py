@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pliant.control.limits import Allocation, Limits, allocate, declared_limits
+from pliant.control.limits import LIMITS_HINT, Allocation, Limits, allocate, declared_limits
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.state import read_state
-from pliant.language.arguments import ArgumentError, array, mapping, name_tuple, need_equations, number, vector
-from pliant.language.message_text import describe
+from pliant.language.arguments import ArgumentError, array, mapping, name_tuple, need_equations, number, of_type, vector
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.independent_coordinates import null_space
 
@@ -184,16 +183,15 @@ def _settle(
 
 
 def _limits(limits: Any, eqs: Equations, names: tuple[str, ...]) -> Limits:
-    if limits is not None and not isinstance(limits, Limits):
-        hint = "write pliant.control.Limits(lower={...}, upper={...})"
-        raise ArgumentError(f"limits must be bounds of inputs, not {describe(limits)}", hint)
+    if limits is not None:
+        of_type("limits", limits, Limits, LIMITS_HINT)
     return declared_limits(eqs, names) if limits is None else limits
 
 
-def _preferred(given: Any, names: tuple[str, ...]) -> np.ndarray:
+def _preferred(given: Any, names: tuple[str, ...], known: tuple[str, ...]) -> np.ndarray:
     """The preferred inputs in the order of `names`."""
     values = mapping("preferred", given)
-    check_names("input", values, names)
+    check_names("input", values, known)
     missing = [name for name in names if name not in values]
     if missing:
         raise ArgumentError(f"preferred has no value of input '{missing[0]}'", f"give all of: {', '.join(names)}")
@@ -251,7 +249,7 @@ def required_inputs(
     demand = _RequiredMotion(eqs, q, v, a, t, names, mapping("inputs", inputs), parameters, extra)
     metric = None if metric is None else array("metric", metric, (len(eqs.rates), len(eqs.rates)))
     weighed = ForceMetric(eqs.at(inputs=inputs, parameters=parameters).binding, t, q, metric)
-    liked = None if preferred is None else _preferred(preferred, names)
+    liked = None if preferred is None else _preferred(preferred, names, eqs.inputs)
     start = np.clip(eqs.input_vector(inputs)[demand.columns], lower, upper)
     settled = _settle(demand, weighed, start, lower, upper, liked)
     u, found, J = settled.inputs, settled.found, weighed.J

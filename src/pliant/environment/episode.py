@@ -12,7 +12,7 @@ from pliant.control.limits import Limits, actuator_limits
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.language.arguments import ArgumentError
-from pliant.language.message_text import suggestion
+from pliant.language.message_text import describe, suggestion
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,8 @@ def named_task(eqs: Equations, given: str | LearningTask | None) -> LearningTask
     if given is None:
         which = f"name one of {', '.join(known)}" if known else "add `task` to the model, or give a LearningTask"
         raise ArgumentError(f"the robot has {len(known) or 'no'} tasks", which)
+    if not isinstance(given, str):
+        raise ArgumentError(f"a task cannot be {describe(given)}", "give its name, or a LearningTask")
     if given not in known:
         raise ArgumentError(
             f"the robot has no task '{given}'", suggestion(given, known, f"known: {', '.join(known) or 'none'}")

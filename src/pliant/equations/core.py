@@ -16,7 +16,7 @@ from pliant.equations.casadi_functions import casadi_function
 from pliant.equations.input_values import expanded_inputs, input_value
 from pliant.equations.program import Program
 from pliant.equations.workspace import EvaluationError
-from pliant.language.arguments import ArgumentError
+from pliant.language.arguments import ArgumentError, article
 from pliant.language.message_text import describe, suggestion
 from pliant.language.names import with_repeated
 from pliant.model.model import Model
@@ -53,7 +53,7 @@ def check_names(what: str, names: Iterable[str], known: Collection[str]) -> None
     """Reject unknown names."""
     for name in names:
         if not isinstance(name, str):
-            raise ArgumentError(f"the name of {'an' if what[0] in 'aeiou' else 'a'} {what} cannot be {describe(name)}")
+            raise ArgumentError(f"the name of {article(what)} {what} cannot be {describe(name)}")
         if name not in known:
             raise UnknownName(what, name, tuple(known))
 

@@ -33,8 +33,9 @@ from pliant.equations.state import (
     taken_apart,
     with_names,
 )
-from pliant.language.arguments import RenamedAttribute, mapping, name_tuple, number, vector
+from pliant.language.arguments import ArgumentError, RenamedAttribute, mapping, name_tuple, number, vector
 from pliant.language.display import shown
+from pliant.language.message_text import describe
 from pliant.model.limits import check_values, declared_bounds, refused_cases
 from pliant.model.model import SI_HINT, Model
 from pliant.model.time_series import TimeSeries
@@ -182,6 +183,12 @@ class Equations:
         """The same equations for several cases, each with separate parameters and inputs, as returned by `at`; or the error
         that `at` would raise. Quantities that depend on parameters are computed for all cases together, with bitwise identical
         results."""
+        if not isinstance(cases, Sequence) or not all(
+            isinstance(x, tuple) and len(x) == 2 and all(isinstance(values, Mapping) for values in x) for x in cases
+        ):
+            raise ArgumentError(
+                f"cases must be pairs of parameters and inputs, not {describe(cases)}", "write [({'length': 0.3}, {})]"
+            )
         groups: dict[tuple[str, ...], list[int]] = {}
         found: list[Any] = [None] * len(cases)
         for k, (parameters, inputs) in enumerate(cases):

@@ -14,6 +14,7 @@ from pliant.equations.compiling import NoCompiler
 from pliant.equations.libraries import build_fast_library
 from pliant.fleet.source import Program, code_file
 from pliant.language.arguments import ArgumentError
+from pliant.language.message_text import describe
 
 COLUMNS = 16
 """The number of robots is rounded up to a multiple of this: full vectors for any processor and precision."""
@@ -64,7 +65,10 @@ class Cpu:
                     "the fleet is on the CPU, but this array is not", "move it there, or use device='cuda'"
                 )
             return np.from_dlpack(values)
-        return np.asarray(values)
+        try:
+            return np.asarray(values)
+        except (TypeError, ValueError):
+            raise ArgumentError(f"an array of numbers is needed, not {describe(values)}") from None
 
     def own(self, values: np.ndarray) -> np.ndarray:
         """Numbers as an array with this device's precision."""

@@ -25,7 +25,7 @@ from pliant.gradient.outputs import output_cotangents, refuse_others
 from pliant.gradient.parameter_derivatives import SHARE, ParameterTangents, refuse_moving_switches
 from pliant.gradient.torch_function import torch_function
 from pliant.language.arguments import ArgumentError, choice, mapping, name_tuple, need_equations
-from pliant.language.message_text import suggestion
+from pliant.language.message_text import describe, suggestion
 from pliant.model.inputs import HELD
 from pliant.model.time_series import TERMS, interpolated
 from pliant.solve.motion.simulate import acting_controllers, simulate
@@ -194,6 +194,8 @@ class Differentiable:
     ) -> tuple[float, Arrays]:
         """A scalar function of the outputs and its gradient. objective: returns the scalar and its derivatives with respect to
         the outputs."""
+        if not callable(objective):
+            raise ArgumentError(f"objective must be a function of the outputs, not {describe(objective)}")
         found, pullback = self.vjp(values)
         value, by_outputs = objective(found)
         return float(value), pullback(by_outputs)

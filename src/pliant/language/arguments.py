@@ -108,13 +108,18 @@ def mapping(where: str, value: Any) -> dict[str, Any]:
     return dict(value)
 
 
+def real(where: str, value: Any, wanted: str = "numbers") -> np.ndarray:
+    """An array of real numbers of any shape, finite or not."""
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(f"{where} must be {wanted}, not {describe(value)}") from None
+
+
 def array(where: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
     """An array of finite numbers with this shape."""
     size = " x ".join(map(str, shape))
-    try:
-        found = np.asarray(value, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise ArgumentError(f"{where} must be an array of {size} numbers, not {describe(value)}") from None
+    found = real(where, value, f"an array of {size} numbers")
     if found.shape != shape:
         raise ArgumentError(f"{where} must be an array of {size} numbers; it has shape {found.shape}")
     if not np.isfinite(found).all():
@@ -124,10 +129,7 @@ def array(where: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 def numbers(where: str, value: Any) -> np.ndarray:
     """Finite numbers in one dimension, such as times."""
-    try:
-        found = np.asarray(value, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        found = np.array(np.nan)
+    found = real(where, value, "a list of numbers")
     if found.ndim != 1 or not np.isfinite(found).all():
         raise ArgumentError(f"{where} must be a list of numbers, not {describe(value)}")
     return found
@@ -240,6 +242,17 @@ def need_equations(value: Any) -> None:
     """Reject robots whose equations have not been derived, such as the name of a model."""
     if not hasattr(value, "forward_dynamics"):
         raise ArgumentError(f"an analysis needs equations, not {describe(value)}", "write pliant.derive(robot) first")
+
+
+def of_type(where: str, value: Any, kind: type, hint: str) -> None:
+    """Reject what is not of this type."""
+    if not isinstance(value, kind):
+        raise ArgumentError(f"{where} must be {article(kind.__name__)} {kind.__name__}, not {describe(value)}", hint)
+
+
+def article(word: str) -> str:
+    """The indefinite article of a word."""
+    return "an" if word[:1].lower() in "aeiou" else "a"
 
 
 def need_spec(value: Any) -> None:

@@ -63,7 +63,7 @@ class Recording:
 
     def column(self, name: str) -> np.ndarray:
         """A column by its name, without the unit (`p1` is the column `p1 [kPa]` of a file) [SI]."""
-        if name not in self.columns:
+        if not isinstance(name, str) or name not in self.columns:
             hint = suggestion(name, self.columns, f"it has {', '.join(self.columns)}")
             raise RecordingError(f"{self.file} has no column '{name}'; {hint}")
         if name in self.flaws:
@@ -98,7 +98,7 @@ class Recording:
         time = {"time": ("s", np.asarray(self.time, dtype=float))}
         others = {name: (self.units.get(name, ""), np.asarray(x, dtype=float)) for name, x in self.columns.items()}
         try:
-            write_columns(Path(path), time | others)
+            write_columns(file_name("path", path), time | others)
         except FileProblem as problem:
             raise as_recording_error(problem) from None
 

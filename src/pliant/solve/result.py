@@ -17,7 +17,7 @@ from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, file_name, number
 from pliant.language.deadline import STOPPED_BY_TIME
 from pliant.language.display import shown
-from pliant.language.message_text import suggestion
+from pliant.language.message_text import describe, suggestion
 from pliant.language.named_values import outputs_named, stacked
 from pliant.language.names import instances_of, with_repeated
 from pliant.language.recording import Recording
@@ -223,6 +223,8 @@ class Result(LabelledResult):
     def __getitem__(self, name: str) -> Track:
         """A frame, coordinate, rate (`d(NAME)/dt`), output, component of an output (`tip.x`) or input by name. The name of a
         repeated output, coordinate or input denotes all instances: the values have a column for each."""
+        if not isinstance(name, str):
+            raise ArgumentError(f"the name of a variable of a result cannot be {describe(name)}")
         data = self.recorded
         coordinates, rates, frames, inputs = map(data.names, ("coordinate", "rate", "frame", "input"))
         if f"output.{name}" in data.variables:
@@ -354,7 +356,7 @@ class Result(LabelledResult):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all data as netCDF (.nc), or `recording()` as a table (.csv, .parquet, .mat); the file is complete or not
         written."""
-        if FilePath(path).suffix in FORMATS:
+        if file_name("path", path).suffix in FORMATS:
             self.recording().save(path)
         else:
             super().save(path)

@@ -49,7 +49,7 @@ FEW = 6
 def _named(what: str, given: str | Sequence[str], names: Sequence[str]) -> list[int]:
     """Indices of the signals with these names, of their components (`tip.x`) and of their instances (`pull[2]`)."""
     found: list[int] = []
-    for name in (given,) if isinstance(given, str) else given:
+    for name in name_tuple(given, f"the {what}s") or ():
         if what == "input":
             refuse_smooth(name, tuple(names))
         matches = [i for i, x in enumerate(names) if x == name or x.startswith((f"{name}.", f"{name}["))]

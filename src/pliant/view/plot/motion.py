@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.equations.core import check_names
+from pliant.language.arguments import name_tuple
 from pliant.language.names import instances_of
 from pliant.view.plot.profile import profile_names
 from pliant.view.plot.style import GREY, axes, axes_below_each_other, key, label, prefixed, spaced_ticks, styled
@@ -34,7 +35,7 @@ def trajectory(
     plane: two letters such as "xz" draw the path of points in that plane of the world instead.
     recording: times [s] and values (SI, one column per component), drawn as dots.
     """
-    chosen = _default(run) if names is None else [names] if isinstance(names, str) else list(names)
+    chosen = _default(run) if names is None else name_tuple(names) or ()
     if not chosen:
         raise ValueError("trajectory needs the name of an output, a frame or a coordinate")
     for name in chosen:
