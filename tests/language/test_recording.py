@@ -300,3 +300,42 @@ def test_garbage_is_no_gap(tmp_path):
     file.write_text("t [s],x [m]\n0,1\n1,oops\n2,\n")
     with pytest.raises(RecordingError, match="'oops'"):
         pliant.read_recording(file).measured("x")
+
+
+def test_tables_with_too_many_numbers(tmp_path, monkeypatch):
+    pandas, _ = pytest.importorskip("pandas"), pytest.importorskip("fastparquet")
+    zeros = pandas.DataFrame({"time": np.zeros(2_000_000), "x": np.zeros(2_000_000)})
+    zeros.to_parquet(tmp_path / "zeros.parquet", compression="GZIP")
+    assert (tmp_path / "zeros.parquet").stat().st_size < 100_000
+    (tmp_path / "rows.csv").write_text("time,x\n" + "".join(f"{i},1\n" for i in range(1001)))
+    monkeypatch.setenv("PLIANT_LIMITS", "cells=2000")
+    with pytest.raises(RecordingError, match=r"zeros\.parquet has some 4e\+06 numbers; at most 2000, unless"):
+        pliant.read_recording(tmp_path / "zeros.parquet")
+    with pytest.raises(RecordingError, match=r"rows\.csv has some 2e\+03 numbers; at most 2000, unless"):
+        pliant.read_recording(tmp_path / "rows.csv")
+
+
+@pytest.mark.parametrize(
+    ("separator", "units", "end"), [(",", "", "\n"), (";", "", "\r\n"), ("\t", "s\tmm\n", "\n"), (",", "s,mm\n", "")]
+)
+def test_long_tables_of_numbers_equal_short_ones(tmp_path, monkeypatch, separator, units, end):
+    rows = [(0.1 * k, np.sin(k) * 10.0 ** (k % 40 - 20)) for k in range(250)]
+    text = "# made by a logger\n" + separator.join(["time", "x" if units else "x [mm]"]) + "\n" + units
+    text += "\n".join(f"{t!r}{separator}{x:.17g}" for t, x in rows) + end
+    (tmp_path / "long.csv").write_text(text, newline="")
+    fast = pliant.read_recording(tmp_path / "long.csv")
+    monkeypatch.setattr("pliant.language.table_files.HEAD", 10_000)
+    slow = pliant.read_recording(tmp_path / "long.csv")
+    assert np.array_equal(fast.time, slow.time)
+    assert np.array_equal(fast.column("x"), slow.column("x"))
+    assert fast.units == slow.units
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [("200,2,3", "line 202 of .*long.csv has 3 entries"), ("200,abc", "line 202 .* has 'abc'"), ("200,", "has nothing")],
+)
+def test_long_tables_with_a_flaw(tmp_path, line, words):
+    (tmp_path / "long.csv").write_text("time,x\n" + "".join(f"{k},1\n" for k in range(200)) + line + "\n")
+    with pytest.raises(RecordingError, match=words):
+        pliant.read_recording(tmp_path / "long.csv").column("x")

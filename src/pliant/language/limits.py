@@ -26,9 +26,10 @@ class Limits:
 
     model: bytes of a model file. values: numbers, texts, lists and mappings in it; aliases count each time. includes: number of
     included files. attached: number of attached models. parts: bodies, joints, links, ... with all instances of repeated ones.
-    elements: elements of all rods and nodes of all meshes. drawing, table, recording: bytes of a mesh file, of a file of inputs or
-    heights, and of a recording. triangles: triangles of a surface. import_time, import_memory: seconds and bytes of the process in
-    which MuJoCo compiles a robot. memory: bytes of the process of a command. time: seconds of a command.
+    elements: elements of all rods and nodes of all meshes. drawing, table, recording: bytes of a mesh file, of a file of inputs
+    or heights, and of a recording. cells: numbers in such a file when it is unpacked. triangles: triangles of a surface.
+    import_time, import_memory: seconds and bytes of the process in which MuJoCo compiles a robot. memory: bytes of the process of
+    a command. time: seconds of a command.
     """
 
     model: float = 1e6
@@ -40,6 +41,7 @@ class Limits:
     drawing: float = 50e6
     table: float = 50e6
     recording: float = 200e6
+    cells: float = 10e6
     triangles: float = 50_000
     import_time: float = 20.0
     import_memory: float = 4e9

@@ -5,17 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 import struct
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import scipy
 
 from pliant.language.column_headings import heading, read_unit, si_unit, split_heading
-from pliant.language.csv_text import MISSING, number, read_csv_text, with_decimal_points
+from pliant.language.csv_text import MISSING, decode, number, read_csv_text, with_decimal_points
 from pliant.language.files import write_whole
 from pliant.language.limits import limits, most
 from pliant.language.source import FileProblem, check_file
@@ -107,11 +109,57 @@ def write_columns(path: Path, columns: Mapping[str, tuple[str, np.ndarray]]) -> 
 
 def _read_csv(path: Path, shown: str) -> _Raw:
     """Read a text table. The first line contains the names of the columns; the second may contain units."""
-    text = read_csv_text(path.read_bytes(), shown)
+    data = path.read_bytes()
+    many = _read_many_numbers(data, shown)
+    if many is not None:
+        return many
+    text = read_csv_text(data, shown)
     lines = text.rows
     units = lines.pop(0)[1] if lines and _is_units(lines[0][1]) else []
     columns, flaws, gaps = _cells(text.header, lines, shown)
     return _Raw(text.header, units, columns, flaws, gaps)
+
+
+def _read_many_numbers(data: bytes, shown: str) -> _Raw | None:
+    """Read a long table of which all entries but the headings are finite numbers, without a list of entries for each line, which
+    takes some hundred bytes; None for any other table."""
+    _check_cells(max(data.count(b"\n"), data.count(b"\r")), shown)
+    begin = 0
+    for _ in range(HEAD):
+        begin = data.find(b"\n", begin) + 1
+        if begin == 0:
+            return None
+    text = decode(data, shown)
+    if '"' in text or not (head := re.match(rf"(?:[^\n]*\n){{{HEAD}}}", text)):
+        return None
+    try:
+        first = read_csv_text(head[0].encode(), shown)
+    except FileProblem:
+        return None
+    _check_cells(text.count(first.separator) + text.count("\n"), shown)
+    rows = first.rows
+    units = rows.pop(0)[1] if rows and _is_units(rows[0][1]) else []
+    if not rows or not re.fullmatch(rf"[0-9eE.+\- \r\n{first.separator}]*", rest := text[head.end() :]):
+        return None
+    try:
+        top = np.array([row for _, row in rows], dtype=float)
+        below = np.loadtxt(io.StringIO(rest), delimiter=first.separator, comments=None, ndmin=2)
+        table = np.concatenate([top, below]) if below.size else top
+    except ValueError:  # gaps, decimal commas, or lines of other lengths
+        return None
+    if table.shape[1] != len(first.header) or not np.isfinite(table).all():
+        return None
+    return _Raw(first.header, units, list(table.T), {}, frozenset())
+
+
+HEAD = 100
+"""Number of lines from which the headings, units and separator of a long table are read."""
+
+
+def _check_cells(count: int, shown: str) -> None:
+    """Raise FileProblem if a table has more numbers than the limit."""
+    if count > limits().cells:
+        raise FileProblem(f"{shown} has some {count:.2g} numbers", most("cells"))
 
 
 def _is_units(row: Sequence[str]) -> bool:
@@ -164,18 +212,34 @@ def _read_parquet(path: Path, shown: str) -> _Raw:
     import pandas
 
     try:
+        _check_parquet(path, shown)
         frame = pandas.read_parquet(path)
     except ImportError:
         raise FileProblem(
             f"reading {shown} needs a package for Parquet files, which is not installed", INSTALL
         ) from None
-    except OSError:
+    except (OSError, FileProblem):
         raise
     except Exception:  # any error of the package for a damaged file
         raise FileProblem(f"{shown} is not a Parquet file") from None
     if frame.index.name is not None:  # a table that was saved with its times as index
         frame = frame.reset_index()
     return _from_arrays({str(name): frame[name].to_numpy() for name in frame.columns}, {}, shown)
+
+
+def _check_parquet(path: Path, shown: str) -> None:
+    """Raise FileProblem if a file states more numbers than the limit: equal ones take almost no space in it."""
+    if find_spec("pyarrow") is not None:  # which pandas prefers
+        from pyarrow import parquet
+
+        stated = parquet.read_metadata(path)
+        rows, columns = stated.num_rows, stated.num_columns
+    else:
+        from fastparquet import ParquetFile
+
+        file = ParquetFile(str(path))
+        rows, columns = file.count(), len(file.columns)
+    _check_cells(rows * columns, shown)
 
 
 def _write_parquet(columns: Mapping[str, tuple[str, np.ndarray]]) -> bytes:
