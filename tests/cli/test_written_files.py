@@ -77,3 +77,23 @@ def test_a_failed_search_does_not_replace_a_good_answer(
     assert json.loads(Path("answer.partial.json").read_text(encoding="utf-8"))["status"] == "failed"
     assert run(["equilibrium", "good.yaml", "--out", "answer.json"]) == 0
     assert not Path("answer.partial.json").exists()
+
+
+def test_the_report_of_a_failed_analysis_replaces_no_good_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    Path("model.yaml").write_text(MODEL, encoding="utf-8")
+    Path("loose.yaml").write_text(LOOSE + "analyses: [{equilibrium: {}}]\n", encoding="utf-8")
+    assert run(["equilibrium", "model.yaml", "--report", "a.html"]) == 0
+    good = Path("a.html").read_bytes()
+    assert run(["equilibrium", "loose.yaml", "--report", "a.html"]) != 0
+    assert Path("a.html").read_bytes() == good
+    assert Path("a.partial.html").exists()
+    assert "report in a.partial.html, because the analysis failed" in capsys.readouterr().err
+    assert run(["equilibrium", "model.yaml", "--report", "a.html"]) == 0
+    assert not Path("a.partial.html").exists()
+    capsys.readouterr()
+    assert run(["run", "loose.yaml", "--report", "a.html", "--json"]) != 0
+    assert json.loads(capsys.readouterr().out)["report"] == "a.partial.html"

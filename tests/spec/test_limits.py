@@ -234,3 +234,13 @@ def test_text_cannot_move_the_cursor() -> None:
     message = refused(HEAD.replace("rod:", '"rod\\e[2J":'))
     assert "\x1b" not in message
     assert "\\x1b" in message
+
+
+def test_too_many_parts_are_one_fault(tmp_path):
+    path = tmp_path / "model.yaml"
+    path.write_text(
+        "pliant: 1\nbodies: {rod: {count: =10^9, mass: 1 kg, inertia: {principal: [1, 1, 1]}}}\n"
+        "joints: {j: {type: revolute, parent: world, child: rod, axis: y}}\n"
+        "outputs: {z: {frame: rod}, y: {frame: 'rod[3]'}}\n"
+    )
+    assert [fault.path for fault in pliant.check(path)] == ["bodies.rod.count"]

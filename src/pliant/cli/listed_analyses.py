@@ -22,7 +22,7 @@ from pliant.cli.command_output import (
 )
 from pliant.cli.common import FAULT, CommandError, Interrupted, console, print_json
 from pliant.cli.progress import ProgressLine
-from pliant.cli.reporting import save_report
+from pliant.cli.reporting import report_file, save_report
 from pliant.equations.equations import Equations
 from pliant.language.faults import SpecError
 from pliant.solve.linear.modal import modes
@@ -62,9 +62,10 @@ def run_analyses(model: str, eqs: Equations, out: str | None, json: bool, report
         if interrupted := getattr(finding, "interrupted", False):
             break
     unwritten = save_report(page, eqs, findings)
+    written = None if unwritten or page is None else report_file(page, findings)
     if json:
         status = "stopped" if interrupted else "failed" if code else "ok"
-        print_json({"model": model, "status": status, "analyses": answers, "report": None if unwritten else page})
+        print_json({"model": model, "status": status, "analyses": answers, "report": written})
     if interrupted:
         raise Interrupted
     return code or unwritten

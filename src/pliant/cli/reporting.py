@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -10,6 +11,8 @@ import typer
 
 from pliant.cli.common import FAULT, CommandError, say
 from pliant.language.display import shown
+from pliant.solve.netcdf_files import partial_path
+from pliant.solve.status import Status
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -29,6 +32,16 @@ def check_report(file: str | None) -> None:
         raise CommandError("reports need matplotlib, which is not installed", "pip install 'pliant[plot]'") from None
 
 
+def report_file(file: str, findings: Sequence[Any]) -> str:
+    """File of a report: the requested one, or `NAME.partial.html` if an analysis failed or is incomplete."""
+    return str(partial_path(file)) if any(map(_is_partial, findings)) else file
+
+
+def _is_partial(finding: Any) -> bool:
+    partial = getattr(finding, "is_partial", None)
+    return bool(getattr(finding, "status", None) == Status.FAILED if partial is None else partial)
+
+
 def save_report(file: str | None, eqs: Equations, findings: Sequence[Any]) -> int:
     """Write the report, if one was requested, and return the exit code.
 
@@ -36,6 +49,7 @@ def save_report(file: str | None, eqs: Equations, findings: Sequence[Any]) -> in
     """
     if file is None:
         return 0
+    whole, file = file, report_file(file, findings)
     try:
         missing = shown("Equations.report", eqs, file, findings)
     except OSError as reason:
@@ -47,7 +61,12 @@ def save_report(file: str | None, eqs: Equations, findings: Sequence[Any]) -> in
         what = str(reason) or type(reason).__name__
         say(f"pliant: the report was not written: {what} (PLIANT_DEBUG=1 shows where)")
         return FAULT
-    say(f"report in {file}")
+    if file != whole:
+        say(f"report in {file}, because the analysis failed or is incomplete; {whole} was not modified")
+    else:
+        say(f"report in {file}")
+        with contextlib.suppress(OSError):
+            partial_path(file).unlink(missing_ok=True)
     for what in missing:
         say(f"pliant: the report lacks {what} (PLIANT_DEBUG=1 shows where)")
     return FAULT if missing else 0

@@ -123,6 +123,8 @@ def _lost(checked: SemanticChecks, leaf: Leaf, names: set[str]) -> bool:
         return True  # the part has other faults, but its frames are known
     if any(checked.broken.touches(home, target) for home in homes):
         return False
+    if checked.origins.full and any(checked.origins.counts.get((home, target)) == 0 for home in homes):
+        return False  # more instances than are allowed, which is reported at their number
     return not (kind == "coordinate" and (checked.broken.lacks("joints") or checked.broken.trimmed))
 
 
