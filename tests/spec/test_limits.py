@@ -243,4 +243,4 @@ def test_too_many_parts_are_one_fault(tmp_path):
         "joints: {j: {type: revolute, parent: world, child: rod, axis: y}}\n"
         "outputs: {z: {frame: rod}, y: {frame: 'rod[3]'}}\n"
     )
-    assert [fault.path for fault in pliant.check(path)] == ["bodies.rod.count"]
+    assert [fault.path for fault in check(path)] == ["bodies.rod.count"]
