@@ -255,3 +255,11 @@ def test_wrong_arguments(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_none_means_none(eqs: pliant.Equations) -> None:
     assert pliant.simulate(eqs, 0.01, events=None).status == "completed"
     assert pliant.load("pendulum", folders=None).title == "pendulum"  # type: ignore[arg-type]
+
+
+def test_values_of_events(eqs: pliant.Equations) -> None:
+    for value in (float("nan"), None, "x", [[1], [2, 3]], np.array([1.0, 2.0]), np.array([np.nan])):
+        with pytest.raises(ArgumentError, match="the value of the event"):
+            pliant.simulate(eqs, 0.01, events=[pliant.Event(lambda now, value=value: value)])
+    crossing = pliant.Event(lambda now: np.array([now.t - 0.005]))
+    assert pliant.simulate(eqs, 0.01, events=[crossing]).time[-1] == pytest.approx(0.005, abs=1e-9)

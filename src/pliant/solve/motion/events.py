@@ -160,7 +160,9 @@ class EventMonitor:
             found = outputs[event.value]
         else:
             found = event.value(now)
-        if np.size(found) != 1 or not isinstance(found, SupportsFloat) or np.isnan(float(found)):
+        if isinstance(found, np.ndarray) and found.size == 1:
+            found = found.item()
+        if isinstance(found, np.ndarray) or not isinstance(found, SupportsFloat) or np.isnan(float(found)):
             raise ArgumentError(
                 f"the value of the event '{event.name}' is {describe(found)} at t = {now.t:g} s",
                 "give one number that passes through zero; of a vector one component",
