@@ -131,11 +131,11 @@ def made_analysis(name: str, options: Mapping[str, Any], keep: tuple[str, ...]) 
     """The analysis of this name with its options."""
     choice("analysis", name, ANALYSES)
     known = [x for x in inspect.signature(FUNCTIONS[name]).parameters if x not in OF_SWEEPS]
-    for option in options:
+    given = {option: value for option, value in options.items() if value is not None}
+    for option in given:
         if option not in known:
             hint = suggestion(option, known, f"known: {', '.join(known)}")
             raise ArgumentError(f"the analysis '{name}' has no option '{option}'", hint)
-    given = dict(options)
     if name == "simulate":
         given.setdefault("until", 1.0)
         return Simulate(given, keep)
