@@ -10,6 +10,7 @@ import struct
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -230,14 +231,10 @@ def _read_parquet(path: Path, shown: str) -> _Raw:
 def _check_parquet(path: Path, shown: str) -> None:
     """Raise FileProblem if a file states more numbers than the limit: equal ones take almost no space in it."""
     if find_spec("pyarrow") is not None:  # which pandas prefers
-        from pyarrow import parquet
-
-        stated = parquet.read_metadata(path)
+        stated = import_module("pyarrow.parquet").read_metadata(path)
         rows, columns = stated.num_rows, stated.num_columns
     else:
-        from fastparquet import ParquetFile
-
-        file = ParquetFile(str(path))
+        file = import_module("fastparquet").ParquetFile(str(path))
         rows, columns = file.count(), len(file.columns)
     _check_cells(rows * columns, shown)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,7 +120,7 @@ def run_sweep(
     return SweepEnd(Path(folder), len(study.cases), before, now, failed, stopped)
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "simulate": simulate_many, "equilibrium": equilibrium_many, "modes": modes_many, "linearize": linearize_many,
 }  # fmt: skip
 OF_SWEEPS = ("robot", "cases", "keep", "workers", "executor", "progress")

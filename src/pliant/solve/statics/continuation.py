@@ -137,7 +137,7 @@ def _pose_of(eqs: Equations, point: PathPoint, t: float, reverse: bool) -> State
 
 
 def _branch(branch: Any, mode: int, by: str | None) -> Branch | None:
-    whole("mode", mode, least=1)
+    whole("the mode of a branch", mode, least=1)
     if branch is None and (by is not None or mode != 1):
         raise ArgumentError("mode and by apply to a branch only", "add branch: +1 or -1")
     if branch is not None and not (is_number(branch) and branch in (1, -1)):
