@@ -43,6 +43,7 @@ SLOW = {
     "language/full_yaml.py": "ruamel",
     "solve/netcdf_files.py": "xarray",
     "solve/labelled_arrays.py": "xarray",
+    "__main__.py": "pliant",  # where Ctrl-C can be answered
 }
 """Packages that would make every start wait for what few calls need."""
 

@@ -41,7 +41,7 @@ class Limits:
     drawing: float = 50e6
     table: float = 50e6
     recording: float = 200e6
-    cells: float = 10e6
+    cells: float = 20e6
     triangles: float = 50_000
     import_time: float = 20.0
     import_memory: float = 4e9
