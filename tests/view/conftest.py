@@ -1,8 +1,9 @@
-"""A real browser without a window, for tests of pages; they are skipped where there is none."""
+"""Closed figures, and a real browser without a window for tests of pages, which are skipped where there is none."""
 
 import io
 import json
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -12,6 +13,14 @@ FLAGS = (
     "--disable-component-update --disable-sync --disable-dev-shm-usage --use-angle=swiftshader "
     "--enable-unsafe-swiftshader --window-size=1100,800 --force-device-scale-factor=1"
 )
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    """Closes the figures of a test: pyplot keeps them, and warns of many."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 class Browser:

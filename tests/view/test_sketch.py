@@ -8,7 +8,6 @@ import pytest
 
 mpl.use("Agg")
 
-import matplotlib.pyplot as plt
 
 import pliant
 from pliant.cli import run
@@ -21,12 +20,6 @@ from pliant.view.scene import make_scene
 from pliant.view.sketch import Drawing, save, sketch
 
 DOWN = np.array([0, 0, -9.81])
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def scene_of(name):

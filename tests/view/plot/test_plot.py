@@ -11,7 +11,6 @@ import pytest
 
 mpl.use("Agg")
 
-import matplotlib.pyplot as plt
 from matplotlib.colors import to_rgb
 
 import pliant
@@ -39,12 +38,6 @@ materials: {steel: {density: 7850 kg/m^3, youngs_modulus: 200 GPa, poissons_rati
 rods: {fin: {parent: cart, length: 30 cm, section: s, material: steel}}
 loads: {pull: {frame: fin.tip, force: [=pull, 0, 0]}}
 """
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")
