@@ -333,7 +333,11 @@ def test_long_tables_of_numbers_equal_short_ones(tmp_path, monkeypatch, separato
 
 @pytest.mark.parametrize(
     ("line", "words"),
-    [("200,2,3", "line 202 of .*long.csv has 3 entries"), ("200,abc", "line 202 .* has 'abc'"), ("200,", "has nothing")],
+    [
+        ("200,2,3", "line 202 of .*long.csv has 3 entries"),
+        ("200,abc", "line 202 .* has 'abc'"),
+        ("200,", "has nothing"),
+    ],
 )
 def test_long_tables_with_a_flaw(tmp_path, line, words):
     (tmp_path / "long.csv").write_text("time,x\n" + "".join(f"{k},1\n" for k in range(200)) + line + "\n")
