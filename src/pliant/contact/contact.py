@@ -74,10 +74,9 @@ class Contact(Repeated):
     the same frame, or whose frames are connected by a joint, the base of a rod or a constraint, do not touch each
     other; surfaces of the world touch all parts."""
     stiffness: Value | None = None
-    """Normal force per depth to the power of `exponent` [N/m for exponent 1], for each contact point: of a ball, of each
-    corner or crossing of edges, of a crossing of two rods, of each node of a mesh, and of each piece of a rod that is as
-    long as it is thick. Depths of rods thus converge with the number of their elements; a mesh of more nodes is stiffer.
-    Default: from the materials and radii of the parts; parts without a material are rigid."""
+    """Normal force per depth to the power of `exponent` [N/m for exponent 1]: for a ball, a corner, a crossing of two
+    rods, and for each piece of a rod that is as long as it is thick. Default: from the materials and radii of the
+    parts; parts without a material are rigid."""
     exponent: Number = 1
     """Power of the depth [-]: 1 linear, 1.5 as between balls (Hertz)."""
     dissipation: Slowness = "50 s/m"

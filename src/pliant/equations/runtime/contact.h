@@ -42,8 +42,6 @@ typedef struct pl_touch {
   double y[3], n[3], d, gap, E[2][3], H[2][2];          /* x_A - x_B, normal, distance; edges of the parameters, inverse Gram matrix */
   double radius[2], share, share_here;  /* fraction of the stiffness in the memory, and in this configuration */
   int inside, oriented;                 /* y points into side B; the normal is given, not that of y */
-  double spread, at[3];                 /* thickness of a rod that touches at single points, 0 for others; and its closest point */
-  double others;                        /* close points of the same kind */
   /* from the law */
   double along[3], across[3];        /* directions of friction in the tangent plane, where it has two coefficients */
   double rho[2][3], place[3];        /* from x_A and x_B to the contact point */

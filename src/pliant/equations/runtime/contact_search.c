@@ -120,30 +120,8 @@ static int is_one_piece(const pl_tables *T, const pl_touch *t) {
   return 1;
 }
 
-/* A ball or an edge touches a rod at single points, one of each of its edges or faces: its thickness and the point. */
-static void find_spread(const pl_work *w, pl_touch *t) {
-  const pl_tables *T = w->T;
-  if (T->shape_kind[T->vertex_shape[t->vertex[0]]] != PL_SHAPE_POINT && t->first_count == 1) return;
-  for (int side = 0; side < 2; ++side) {
-    const int first = side ? t->first_count : 0, last = side ? t->count : t->first_count;
-    const int shape = T->vertex_shape[t->vertex[first]], around = corners_of(T, shape), from = T->shape_vertex[shape];
-    if (!around || T->shape_node[shape] >= 0) continue;
-    /* edges around a section have a part of the length of the rod */
-    if (t->first_count == 2 && (t->vertex[first] - from) / around == (t->vertex[first + 1] - from) / around) {
-      t->spread = 0;
-      return;
-    }
-    const double thick = 2 * (t->radius[side] + (around > 1 ? w->theta[T->shape_theta[shape]] : 0));
-    if (t->spread > 0 && t->spread <= thick) continue;
-    t->spread = thick;
-    memset(t->at, 0, sizeof t->at);
-    for (int i = first; i < last; ++i)
-      for (int k = 0; k < 3; ++k) t->at[k] += fabs(t->W[i]) * place_of(w, t->vertex[i])[k];
-  }
-}
-
 void pl_finish_touch(pl_work *w, pl_touch *t) {
-  if (!is_one_piece(w->T, t) && complete(w, t)) find_directions(w, t), invert(t), find_spread(w, t);
+  if (!is_one_piece(w->T, t) && complete(w, t)) find_directions(w, t), invert(t);
   else w->contacts->n--;
 }
 
@@ -334,29 +312,6 @@ static void sort_touches(pl_contacts *c) {
   }
 }
 
-/* A rod that is wrapped around something touches it with each of its edges. Points closer to each other than its thickness share the
- * stiffness of one, so that the stiffness per length does not depend on the number of edges. Shallow points take no part of that of
- * deep ones: shares change gradually when surfaces touch. */
-static void divide_stiffness(pl_work *w) {
-  const pl_tables *T = w->T;
-  pl_contacts *c = w->contacts;
-  for (int i = 0; i < c->n; ++i) c->touch[i].others = 0;
-  for (int i = 0; i < c->n; ++i) {
-    pl_touch *a = c->touch + i;
-    const int shape = T->vertex_shape[a->vertex[0]], other = T->vertex_shape[a->vertex[a->first_count]];
-    if (!(a->spread > 0)) continue;
-    for (int j = i + 1; j < c->n && T->vertex_shape[c->touch[j].vertex[0]] == shape; ++j) { /* those of a shape follow each other */
-      pl_touch *b = c->touch + j;
-      double y[3];
-      if (!(b->spread > 0) || T->vertex_shape[b->vertex[b->first_count]] != other) continue;
-      difference(a->at, b->at, y);
-      const double near = 1 - sqrt(dot3(y, y)) / fmin(a->spread, b->spread);
-      if (near > 0) a->others += near * fmin(1, b->gap / a->gap), b->others += near * fmin(1, a->gap / b->gap);
-    }
-  }
-  for (int i = 0; i < c->n; ++i) c->touch[i].share /= 1 + c->touch[i].others;
-}
-
 static long long key_of_items(const pl_tables *T, const int *pair) {
   return key_of(T, T->item_vertex[3 * pair[0]], T->item_vertex[3 * pair[1]]);
 }
@@ -374,7 +329,6 @@ void pl_contact_search(pl_work *w) {
   }
   pl_contact_solids(w);
   sort_touches(c);
-  if (!(c->reach > 0)) divide_stiffness(w);
 }
 
 /* -- distances ------------------------------------------------------------------------------------------------------- */
