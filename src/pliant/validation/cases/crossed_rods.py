@@ -76,14 +76,12 @@ def deflection(force: float) -> float:
 
 @case(
     "Contact",
-    compared="Force between two rods, clamped at all ends, one pressed on the other by 20 mm, in a motion and as a "
-    "equilibrium",
+    compared="Force between two rods, clamped at all ends, one pressed on the other by 20 mm, in a motion and at rest",
     source="Twice the deflection of the extensible, shearable elastica and the depth of contact make the way: S. S. "
     "Antman, Nonlinear Problems of Elasticity, 2nd ed. (2005), chapter 4, as a boundary-value problem by "
     "SciPy.",
     tolerance=5e-3,
     unit="N",
-    quick=False,
 )
 def check() -> CaseResult:
     """Sixty elements of `cosserat` without friction, forty of `finite_element` with."""
