@@ -13,7 +13,7 @@ from pliant.model.model import Model
 
 AFTER = 1.8e-15
 """Difference of a time just after another [s], relative to it if it is more than a second: as in the runtime, whose runs read
-signals after jumps at their begin."""
+signals after jumps at their start."""
 SAME_RATE = 1e-9
 """Relative difference of rates that are equal."""
 

@@ -1,4 +1,4 @@
-"""Prescribed motions with a kink at the begin of a run: its initial rates are those after the kink."""
+"""Prescribed motions with a kink at the start of a run: its initial rates are those after the kink."""
 
 from __future__ import annotations
 

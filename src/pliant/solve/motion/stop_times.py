@@ -25,7 +25,7 @@ def stop_times(
     if not (len(known) or len(pulses) or len(pauses) or len(wanted)):
         return np.array([end])
     jumps = np.concatenate([known, pulses])
-    # the initial state is read after jumps at the begin
+    # the initial state is read after jumps at the start
     inside = jumps[(jumps > begin + ROUND_OFF * max(abs(begin), abs(end))) & (jumps < end)]
     stops = distinct(np.concatenate([inside, pauses, wanted, [end]]))
     return np.asarray(stops[stops > begin])
