@@ -238,3 +238,34 @@ def test_vibrations_after_a_jump_of_a_prescribed_velocity_are_damped_by_no_more_
     dissipated = run.recorded["dissipated"]
     assert dissipated[jump + 5] - dissipated[jump - 1] < run.recorded["kinetic"].max()
     assert not [note for note in run.warnings if "energy exchanged" in note]
+
+
+BRAKED = """
+pliant: 1
+world: {{gravity: [0, 0, 0]}}
+bodies: {{carriage: {{mass: 1 kg}}, arm: {{mass: 2 kg, shape: {{type: box, size: [10 cm, 10 cm, 40 cm]}}}}}}
+joints:
+  base: {{child: carriage, {base}}}
+  hinge: {{type: revolute, parent: carriage, child: arm, axis: y, angle: {{rate: -2, spring: 10, damper: 0.1}}}}
+tendons:
+  wire:
+    type: tension
+    through:
+      - {{frame: carriage, position: [0.2, 0, -0.1]}}
+      - {{frame: arm, position: [0.1, 0, 0.1]}}
+      - {{frame: carriage, position: [0.3, 0, 0]}}
+    tension: =if(t < 0.1 s, 0 N, 20 N)
+    friction: 0.3
+    slip_speed: 3 cm/s
+"""
+
+
+@pytest.mark.parametrize("method", ["explicit", "implicit", "generalized_alpha"])
+def test_friction_that_begins_suddenly_is_the_same_on_a_driven_base(method: str) -> None:
+    """Power is dissipated at once, although no velocity jumps. A base in uniform motion changes nothing."""
+    fixed, driven = (
+        pliant.simulate(pliant.derive(pliant.load_text(BRAKED.format(base=base))), 0.3, method=method)["hinge"]
+        for base in ("type: weld", 'type: prismatic, axis: [0.6, 0.8, 0], displacement: {motion: "=0.3 m/s * t"}')
+    )
+    assert np.ptp(fixed) > 0.2
+    assert driven == pytest.approx(fixed, abs=2e-3 * np.ptp(fixed))

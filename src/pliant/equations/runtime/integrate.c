@@ -299,7 +299,7 @@ static double energy_of_change(pl_run *r, double *v0) {
 
 /* A jump of prescribed velocities excites stiff vibrations that damping ends within a fraction of a step. The work of that damping is
  * integrated from a few points of the step, so the next one ends before the vibrations do.
- * energy: of the jump; before: power dissipated until then */
+ * energy: of the jump; before: power dissipated with the velocities until then, by the forces after the jump */
 static void resolve_damping(pl_run *r, double energy, double before) {
   const double power = r->power[0] - before;
   if (!r->fixed && power > SUDDEN * before) r->h = fmin(r->h, SHARE_DAMPED * energy / power);
@@ -321,11 +321,10 @@ static int positions_jump(const pl_run *r) {
 int pl_run_pass_jump(pl_run *r) {
   pl_work *w = r->w;
   if (!pl_run_driven(r)) return refresh(r);
-  pl_signals(w, r->t_floor);
-  pl_kinematics(w, r->q, r->v);
+  pl_evaluate(w, r->t_floor, r->q, r->v);
   pl_constraints(w, r->q, r->v);
   if (positions_jump(r)) return PL_POSITION_JUMPS;
-  const double before = pl_kinetic_energy(w), damped = r->power[0];
+  const double before = pl_kinetic_energy(w), damped = w->dissipation;
   double *v0 = r->memory.middle.v;
   memcpy(v0, r->v, w->T->nv * sizeof(double));
   int status = pl_next_project(w, r->t_floor, r->q, r->v, r->projection_tolerance);
