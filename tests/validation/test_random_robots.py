@@ -71,8 +71,8 @@ def test_a_random_robot_moves_as_physics_says(seed: int, tmp_path: Path) -> None
         assert other.status == "failed"
         assert other.time[-1] == pytest.approx(run.time[-1], rel=1e-3)
         return
-    if run.status == "failed" and any("can follow up to" in note for note in run.warnings):
-        return  # an element that is folded through: its states end there
+    if run.status == "failed" and any("can follow up to" in note or "law describes" in note for note in run.warnings):
+        return  # an element that is folded through, or torn apart by its rotation: its states end there
     assert run.status in ("completed", "stopped"), run.message
     said = [note for note in run.warnings if "energy exchanged" in note or "deformation jumps" in note]
     still = np.ptp(run.q, axis=0).max() < 1e-9  # at rest all energies are round-off
