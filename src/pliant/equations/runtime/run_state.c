@@ -8,7 +8,7 @@
 
 typedef struct {
   double t, h_last, h_before, previous_error, t_floor, work[2], power[2];
-  int touched, prediction, euler, kinked, colliding, halvings, calm, count[2], kind[2];
+  int touched, prediction, euler, kinked, colliding, halvings, calm, part, count[2], kind[2];
 } scalars;
 
 typedef struct {
@@ -59,7 +59,7 @@ void pl_run_save_state(const pl_run *r, void *bytes) {
   x.t = r->t, x.h_last = r->h_last, x.h_before = r->h_before, x.previous_error = r->previous_error, x.t_floor = r->t_floor;
   memcpy(x.work, r->work, sizeof x.work), memcpy(x.power, r->power, sizeof x.power);
   x.touched = r->touched, x.prediction = r->prediction, x.euler = r->euler, x.kinked = r->kinked;
-  x.colliding = r->colliding, x.halvings = r->halvings, x.calm = r->calm;
+  x.colliding = r->colliding, x.halvings = r->halvings, x.calm = r->calm, x.part = r->part;
   count_contacts(r, x.count);
   for (int i = 0; i < 2; ++i) x.kind[i] = r->contact[i] ? (int)r->contact[i]->kind : 0;
   stream s = {(char *)bytes, 0};
@@ -81,7 +81,7 @@ int pl_run_restore_state(pl_run *r, const void *bytes, size_t size) {
   r->t_floor = x.t_floor;
   memcpy(r->work, x.work, sizeof x.work), memcpy(r->power, x.power, sizeof x.power);
   r->touched = x.touched, r->prediction = x.prediction, r->euler = x.euler, r->kinked = x.kinked;
-  r->colliding = x.colliding, r->halvings = x.halvings, r->calm = x.calm;
+  r->colliding = x.colliding, r->halvings = x.halvings, r->calm = x.calm, r->part = x.part;
   transfer_arrays(&s, r);
   if (!r->touched) pl_run_forget_contacts(r);
   pl_run_use_contacts(r);
