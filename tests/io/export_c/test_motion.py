@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from c_export import FLIER, FOUR_BAR, SQUEEZED, Export, exported, needs_gcc, numbers, reference
+from c_export import FLIER, FOUR_BAR, SQUEEZED, TOUCHING, Export, exported, needs_gcc, numbers, reference
 
 from pliant.io.export_c import METHODS
 from pliant.solve.motion.integrator import GeneralizedAlpha
@@ -314,3 +314,51 @@ def test_steps_that_keep_energy_are_tried_too(tmp_path: Path, recwarn: pytest.Wa
     export = exported(SHAKING, tmp_path / "c", "generalized_alpha", step=2e-4)
     assert not [x for x in recwarn if "energy" in str(x.message)]
     assert "the energy balance closes" in (export.folder / "README.txt").read_text()
+
+
+AGAIN = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "robot_.h"
+static double rows[4][ROBOT_POSITIONS + ROBOT_RATES];
+static int go(robot_robot *robot, int steps, double *row) {
+  int bad = 0;
+  for (int i = 0; i < steps && !bad; ++i) bad = robot_step(robot, robot_default_step);
+  memcpy(row, robot_q(robot), ROBOT_POSITIONS * sizeof(double));
+  memcpy(row + ROBOT_POSITIONS, robot_v(robot), ROBOT_RATES * sizeof(double));
+  return bad;
+}
+int main(void) {
+  robot_robot *robot = robot_new(), *other = robot_new();
+  static double q[ROBOT_POSITIONS], v[ROBOT_RATES];
+  int bad = robot_initial_state(robot) | robot_initial_state(other);
+  memcpy(q, robot_q(robot), sizeof q), memcpy(v, robot_v(robot), sizeof v);
+  bad |= go(robot, HALF, rows[0]);
+  const size_t size = robot_state_bytes(robot);
+  void *bytes = malloc(size);
+  robot_save_state(robot, bytes);
+  bad |= go(robot, HALF, rows[0]);
+  bad |= robot_initial_state(robot) | go(robot, 2 * HALF, rows[1]);
+  bad |= robot_set_state(robot, 0, q, v) | go(robot, 2 * HALF, rows[2]);
+  bad |= robot_restore_state(other, bytes, size) | go(other, HALF, rows[3]);
+  for (int k = 0; k < 4; ++k, printf("\\n"))
+    for (int i = 0; i < ROBOT_POSITIONS + ROBOT_RATES; ++i) printf("%.17g ", rows[k][i]);
+  free(bytes), robot_free(robot), robot_free(other);
+  return bad;
+}
+"""
+
+
+@needs_gcc
+@pytest.mark.parametrize(("text", "step", "half"), [(SQUEEZED, 4e-3, 9), (TOUCHING, 1e-3, 10), (FOUR_BAR, 1e-3, 10)])
+@pytest.mark.filterwarnings("ignore:generalized_alpha")
+def test_a_motion_depends_on_its_state_and_not_on_earlier_motions(
+    text: str, step: float, half: int, tmp_path: Path
+) -> None:
+    """Begun again, set back, or continued by another robot from the saved state."""
+    export = exported(text, tmp_path / "c", "generalized_alpha", step=step)
+    first, again, back, continued = numbers(export.build(export.write(AGAIN.replace("HALF", str(half)))))
+    assert np.array_equal(again, first)
+    np.testing.assert_allclose(back, first, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(continued, first, rtol=1e-9, atol=1e-9)

@@ -405,7 +405,6 @@ static int solve_step(pl_run *r, newton *n) {
   predict(r, n, COASTING);
   status = solve(r, n);
   pl_secant_forget(r->secant);
-  r->colliding = pl_run_contacts_changed(r);
   return status;
 }
 

@@ -11,6 +11,7 @@
 #include "contact.h"
 
 #define MAX_HALVINGS 6   /* of a fixed step that Newton's method cannot solve */
+#define WHOLE (1 << MAX_HALVINGS) /* a fixed step, in parts of the shortest one */
 #define LEAST_STEP 1e-18 /* smallest step, relative to the time to the next stop */
 #define TOUCH_STRICTER 100 /* factor on the tolerances if contacts open or close: estimates assume smooth motions */
 #define GENTLE 0.05       /* fraction of the largest speed of the run: slower rebounds are negligible */
@@ -195,10 +196,16 @@ static int refresh(pl_run *r) {
   if (status || (status = pl_run_begin_contacts(r))) return status;
   memcpy(r->multipliers, r->w->lambda, T->m * sizeof(double));
   memset(r->lead, 0, T->nv * sizeof(double));
-  r->h_before = 0;
+  r->h_before = 0, r->part = 0;
   if (r->secant) pl_secant_forget(r->secant), r->prediction = 0;
   pl_power_here(r, r->multipliers, r->power);
   return pl_check_finite(r, r->a);
+}
+
+void pl_run_forget(pl_run *r) {
+  pl_run_forget_contacts(r);
+  r->steps = 0, r->halvings = r->calm = r->part = 0;
+  r->beginning = -1;
 }
 
 /* First step size: a hundredth of the time in which the robot, with its initial rates and accelerations, moves by its own size.
@@ -468,6 +475,25 @@ static int sampled_where_rough(pl_run *r, double h) {
   return (r->w->contacts && pl_run_contacts_changed(r)) || !pl_step_is_smooth(r, h);
 }
 
+/* The next fixed step. The time to a stop is divided into equal steps, because a very short last step would degrade accelerations;
+ * these are halved as often as Newton's method requires. */
+static double fixed_step(const pl_run *r, double left, int *lands) {
+  const double done = r->part / (double)WHOLE;
+  /* round-off of the sum of many steps needs no further step */
+  const double slack = fmin(0.5, 1e-6 + DBL_EPSILON * r->steps * fabs(r->t) / r->h);
+  const double count = fmax(1, ceil(left / r->h + done - slack));
+  *lands = count == 1 && r->part + (WHOLE >> r->halvings) == WHOLE;
+  return ldexp(left / (count - done), -r->halvings);
+}
+
+/* After a fixed step: halved ones fill the whole step that they replace before steps become longer again, so that the motion does
+ * not depend on how far away the next stop is. */
+static void finish_part(pl_run *r) {
+  r->part = (r->part + (WHOLE >> r->halvings)) % WHOLE;
+  if (!r->halvings || ++r->calm < CALM_STEPS || r->part % (2 * WHOLE >> r->halvings)) return;
+  r->halvings--, r->calm = 0;
+}
+
 /* Advance to the last stop, or until max_steps more steps are done. */
 int pl_run_advance(pl_run *r, long max_steps) {
   const int exponent = METHODS[r->method].exponent;
@@ -484,16 +510,9 @@ int pl_run_advance(pl_run *r, long max_steps) {
     if (r->steps >= last || r->t >= r->pause) return PL_MAX_STEPS;
     double h = r->h;
     int lands = 0;
-    /* the time to a stop is divided into equal steps, because a very short last step would degrade accelerations */
-    if (r->fixed) {
-      /* round-off of the sum of many steps needs no further step */
-      const double slack = fmin(0.5, 1e-6 + ldexp(DBL_EPSILON * r->steps * fabs(r->t) / h, r->halvings));
-      const double parts = fmax(1, ceil(ldexp(left / h, r->halvings) - slack));
-      h = left / parts, lands = parts == 1;
-    } else if (h >= left * (1 - 1e-9))
-      h = left, lands = 1;
-    else if (2 * h > left)
-      h = 0.5 * left;
+    if (r->fixed) h = fixed_step(r, left, &lands);
+    else if (h >= left * (1 - 1e-9)) h = left, lands = 1;
+    else if (2 * h > left) h = 0.5 * left;
     if (sample_ahead > 0 && sample_ahead < h) h = sample_ahead, lands = 0;
     if (!lands && !(r->t + h > r->t)) return PL_STEP_TOO_SMALL; /* the time would not advance */
     r->t_cap = lands ? stop - instant(stop, left) : INFINITY;
@@ -536,8 +555,8 @@ int pl_run_advance(pl_run *r, long max_steps) {
       /* a step truncated by a stop does not affect the planned step size */
       r->h = fmin(r->h_max, factor < 1 || failures ? h * factor : fmax(r->h, h * factor));
       r->previous_error = e;
-    } else if (r->halvings && ++r->calm == CALM_STEPS)
-      r->halvings--, r->calm = 0;
+    } else
+      finish_part(r);
     failures = 0;
     if (lands) {
       r->next_stop++;

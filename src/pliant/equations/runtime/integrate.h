@@ -81,6 +81,7 @@ typedef struct pl_run {
   pl_sensitivity *sensitivity; /* null unless parameters are followed */
   pl_tape *tape;            /* null unless the run records */
   int halvings, calm;       /* halvings of a fixed step required by Newton's method, and steps taken since */
+  int part;                 /* of such a step that has been taken, in parts of its shortest fraction; 0 where a whole one begins */
   int prediction;           /* predictor of the next step of generalized-alpha */
   pl_secant *secant;        /* null unless the method keeps factors */
   pl_extent extent, extent1; /* of the motion up to the state, and up to the candidate */
@@ -102,6 +103,8 @@ void pl_run_free(pl_run *);
 int pl_run_start(pl_run *);
 int pl_run_advance(pl_run *, long max_steps);
 int pl_run_go_to(pl_run *, double t, const double *q, const double *v);
+/* Another motion begins with the next pl_run_start, in a state that the caller sets: nothing depends on the steps so far. */
+void pl_run_forget(pl_run *);
 
 /* After a jump of inputs: apply prescribed velocities, and recompute accelerations. */
 int pl_run_pass_jump(pl_run *);

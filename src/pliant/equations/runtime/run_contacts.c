@@ -33,7 +33,7 @@ void pl_run_use_contacts(pl_run *r) {
 }
 
 void pl_run_forget_contacts(pl_run *r) {
-  r->touched = 0;
+  r->touched = r->colliding = 0;
   if (r->w->contacts) r->w->contacts->memory = NULL;
 }
 
@@ -144,6 +144,7 @@ int pl_run_commit_contacts(pl_run *r, double t) {
   if (!w->contacts) return PL_OK;
   if (!(r->evaluated == t)) pl_evaluate(w, t, r->q1, r->v1);
   r->brief += passed_over(r);
+  r->colliding = pl_run_contacts_changed(r);
   note_depths(r);
   const int status = pl_contact_remember(w, r->contact[1]);
   pl_contact_memory *before = r->contact[0];

@@ -488,7 +488,7 @@ int robot_initial_state(robot_robot *robot) {
     for (int i = 0; i < ROBOT_RATES; ++i) r->v[i] = own ? robot_assembled_v[i] : r->v[i] + (robot_assembled_v[i] - own_v[i]);
   pl_normalize(&robot_tables, r->q);
   r->t = r->work[0] = r->work[1] = 0;
-  pl_run_forget_contacts(r);
+  pl_run_forget(r);
   for (int k = 0; k < ROBOT_FOLLOWED; ++k) set_followed(robot, k, 0, 0, 0, 0, 0, 0, 0);
   int result = robot_project(robot);
   if (result) {
@@ -508,7 +508,7 @@ int robot_set_state(robot_robot *robot, double t, const double *q, const double 
   memmove(robot->run->q, q, ROBOT_POSITIONS * sizeof(double));
   memmove(robot->run->v, v, ROBOT_RATES * sizeof(double));
   pl_normalize(&robot_tables, robot->run->q);
-  pl_run_forget_contacts(robot->run);
+  pl_run_forget(robot->run);
   robot->run->t = t;
   robot->started = robot->counted = 0;
   const int status = update(robot);
@@ -598,6 +598,7 @@ int robot_step(robot_robot *robot, double dt) {
   const double end = r->t + dt, near = 1e-9 * dt;
   if (!(dt > 0 && end > r->t && isfinite(end))) return ROBOT_BAD_ARGUMENT;
   int status;
+  r->part = 0; /* after a step that failed in the middle, this one begins there */
   do {
     if ((status = update(robot))) return status;
     const double jump = next_jump(robot, r->t + near);

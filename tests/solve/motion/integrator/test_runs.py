@@ -103,21 +103,46 @@ def test_fixed_steps_that_newton_cannot_solve_are_halved_and_end_on_stops():
     assert stop in reached
     taken = np.diff(reached)
     assert taken.min() < 0.6 * step
-    # each refusal halves what the way to the next stop is cut into; after sixteen calm steps one halving is taken back
+    # each refusal halves the equal steps to the next stop; after sixteen calm steps one halving is taken back, where a longer step
+    # begins on the grid of those steps
     halvings = calm = 0
+    part = 0.0  # of a whole step
     for k, h in enumerate(taken):
         halvings += rejected[k + 1] - rejected[k]
         if rejected[k + 1] > rejected[k]:
             calm = 0
         left = (stop if reached[k] < stop else 0.2) - reached[k]
-        assert h == pytest.approx(left / max(1, np.ceil(left / step * 2**halvings - 1e-6)), rel=1e-9), k
+        whole = left / (max(1, np.ceil(left / step + part - 1e-6)) - part)
+        assert h == pytest.approx(whole / 2**halvings, rel=1e-9), k
+        part = (part + 0.5**halvings) % 1
         calm += halvings > 0
-        if calm == 16:
+        if calm >= 16 and part % 0.5 ** (halvings - 1) == 0:
             halvings, calm = halvings - 1, 0
     assert np.diff(taken).max() > 0.45 * step, "and whole again after a while"
     assert taken.max() < step * (1 + 1e-6)
     # and every step solves the equations of the method
     assert_newmark_steps(system.binding, chosen, reached, *(np.array(x) for x in zip(*states, strict=True)))
+
+
+@pytest.mark.parametrize("step", [0.004, 0.02])
+def test_halved_steps_do_not_depend_on_the_distance_of_the_next_stop(step):
+    """As if each step were a run of its own, which ends on a stop: exported C takes them so."""
+    system, count = setup("squeezed"), 60
+    grid = step * np.arange(1, count + 1)
+
+    def steps(stops: tuple[float, ...]) -> np.ndarray:
+        run = prepare(system, GeneralizedAlpha(step=step), grid[-1], stops=stops)
+        assert run.start() == RuntimeStatus.OK
+        reached = []
+        while run.advance(1) == RuntimeStatus.MAX_STEPS:
+            reached.append(run.t)
+        assert run.rejected >= 2
+        return np.array([*reached, run.t])
+
+    far, near = steps(()), steps(tuple(grid[:-1]))
+    assert len(far) > count, "some are halved"
+    np.testing.assert_allclose(far, near, rtol=1e-12)
+    assert np.abs(far[:, None] - grid).min(axis=0).max() < 1e-12, "and whole steps end where they would without halving"
 
 
 @pytest.mark.parametrize("method", ["explicit", "implicit", "generalized_alpha", "newmark"])
