@@ -75,7 +75,8 @@ def crossing_notes(bound: Binding, t: float, q: np.ndarray) -> list[str]:
     pressed: dict[frozenset[str], float] = {}
     for pair, gap in zip(contacts.pairs, contacts.gap, strict=True):
         pressed[frozenset(pair)] = max(pressed.get(frozenset(pair), 0.0), -float(gap))
-    harmless, missed = HARMLESS * bound.sizes(q)[0], {}
+    harmless = HARMLESS * bound.sizes(q)[0]
+    missed: dict[tuple[str, str], tuple[float, float]] = {}
     for a, b in _close_pairs(bound, q):
         pair = (a.shape.name, b.shape.name)
         deep, known = _depth(a, b), pressed.get(frozenset(pair), 0.0)
