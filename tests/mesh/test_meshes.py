@@ -236,10 +236,27 @@ def test_meshes_move_as_casadi_says() -> None:
         np.testing.assert_allclose(a, exact, rtol=1e-8, atol=1e-8 * np.abs(a).max())
 
 
+def net(cells: int, fading: float) -> pliant.Equations:
+    """The bundled net with other edges."""
+    text = (Path(pliant.__file__).parent / "models" / "net.yaml").read_text(encoding="utf-8")
+    text = text.replace("damping_time: 20 ms", f"damping_time: 20 ms\n    fading: {fading}")
+    return pliant.derive(load_text(text, set={"cells": cells}))
+
+
+def test_the_sag_of_the_net_is_that_of_its_ropes() -> None:
+    """A wide transition from slack to taut would make it sag more."""
+    sharp, wide, bundled = (
+        float(pliant.equilibrium(eqs).outputs["sag"])
+        for eqs in (net(6, 1e-7), net(6, 0.01), pliant.derive(pliant.load("net", set={"cells": 6})))
+    )
+    assert bundled == pytest.approx(sharp, rel=1e-3)
+    assert wide < 1.05 * sharp
+
+
 def test_long_steps_through_slack_and_taut_ropes_solve_the_equations_of_the_method() -> None:
     """Whatever Newton's method does to get there: kept factors, shortened iterations, another guess."""
     method = pliant.GeneralizedAlpha(step=0.06, spectral_radius=0.5)
-    eqs = pliant.derive(pliant.load("net", set={"cells": 6}))
+    eqs = net(6, 0.01)
     run = pliant.simulate(eqs, 0.3, method=method, save_at=0.06 * np.arange(6))
     assert run.timing.steps == 5
     a = run.dataset["a"].values
@@ -248,7 +265,7 @@ def test_long_steps_through_slack_and_taut_ropes_solve_the_equations_of_the_meth
 
 
 def test_a_fixed_step_that_newton_cannot_solve_is_done_in_shorter_ones() -> None:
-    eqs = pliant.derive(pliant.load("net", set={"cells": 20}))
+    eqs = net(20, 0.01)
     runs = [
         pliant.simulate(eqs, 0.2, method=pliant.GeneralizedAlpha(step=step, spectral_radius=0.5), save_at=[0.2])
         for step in (0.1, 0.05)

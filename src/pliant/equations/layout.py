@@ -102,6 +102,7 @@ RUN_HEAD = (
     ("double *", "q v a multipliers work"),  # state at t; work: energy dissipated and supplied [2]
     ("const double *", "stop sample_t"),  # times that a step must end on, the last one the run's end; times to sample
     ("double *", "sample_q sample_v sample_a sample_multipliers sample_work"),  # one row per sample
+    ("double *", "sample_step"),  # the step that led to each sample, 0 at the start; may be null
     (
         "double *",
         "moved lost pulse",

@@ -100,10 +100,11 @@ class TimeLoop:
         self.sample_q, self.sample_v, self.sample_a, self.sample_multipliers, self.sample_work = (
             np.zeros((count, size)) for size in (self._nq, self._nv, self._nv, self._m, 2)
         )
+        self.sample_step = np.zeros(count)
         address = extension_module().address
         head.stop, head.n_stop, head.next_stop = address(self._stops), len(self._stops), 0
         head.sample_t, head.n_sample, head.next_sample = address(self._samples), count, 0
-        for name in ("sample_q", "sample_v", "sample_a", "sample_multipliers", "sample_work"):
+        for name in ("sample_q", "sample_v", "sample_a", "sample_multipliers", "sample_work", "sample_step"):
             setattr(head, name, address(getattr(self, name)))
 
     def add_stops(self, times: np.ndarray) -> None:

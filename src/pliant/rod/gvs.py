@@ -60,7 +60,9 @@ class Gvs(RodModelBase):
     smooth loads.
 
     The coordinates of a strain of order n are its values at the n + 1 Gauss points of each element, `bend_x[1]` the
-    nearest to the base. A curved rod starts with the best approximation of the strains of its shape.
+    nearest to the base. A curved rod starts with the best approximation of the strains of its shape. Forces within an element
+    bend it with a kink that is smoothed out: with the default options the deflection there is off by some 2 %, and the third
+    frequency of a cantilever is twice the exact one.
     """
 
     fineness: ClassVar[str] = "order"

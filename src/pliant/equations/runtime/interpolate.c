@@ -97,16 +97,17 @@ void pl_interpolate_work(const double *work0, const double *work1, const double 
               h * ((x - 2 * x2 + x3) * power0[k] + (x3 - x2) * power1[k]);
 }
 
-/* The sample is complete when its contacts are recorded too. */
-static int logged(pl_run *r) {
+/* The sample, in a step of size h, is complete when its contacts are recorded too. */
+static int logged(pl_run *r, double h) {
   const int n = r->next_sample;
+  if (r->sample_step) r->sample_step[n] = h;
   const double *q = r->sample_q + (size_t)r->w->T->nq * n, *v = r->sample_v + (size_t)r->w->T->nv * n;
   const int status = pl_run_log_contacts(r, n, pl_time(r, r->sample_t[n]), q, v);
   if (!status) r->next_sample++;
   return status;
 }
 
-/* One sample at fraction x of the step (0 the state, 1 the candidate). */
+/* One sample at fraction x of the step (0 the state, to which the last step has led, 1 the candidate). */
 static int sample(pl_run *r, double h, double x) {
   const pl_tables *T = r->w->T;
   const int n = r->next_sample, nq = T->nq, nv = T->nv, m = T->m;
@@ -119,7 +120,7 @@ static int sample(pl_run *r, double h, double x) {
     memcpy(a, at_end ? r->a1 : r->a, nv * sizeof(double));
     memcpy(lambda, at_end ? r->multipliers1 : r->multipliers, m * sizeof(double));
     memcpy(work, at_end ? r->work1 : r->work, 2 * sizeof(double));
-    return logged(r);
+    return logged(r, at_end ? h : r->h_last);
   }
   pl_interpolate(r, h, x, q, v, a);
   /* second derivatives of the polynomial are only as accurate as the values at the ends: for low-order methods not better than a
@@ -137,7 +138,7 @@ static int sample(pl_run *r, double h, double x) {
   }
   if (status) return status;
   pl_interpolate_work(r->work, r->work1, r->power, r->power1, h, x, work);
-  return logged(r);
+  return logged(r, h);
 }
 
 int pl_sample_step(pl_run *r, double h, int with_end) {

@@ -33,6 +33,8 @@ int pl_step_semi_implicit(pl_run *r, double h, double *error) {
   }
   for (int i = 0; i < m; ++i) r->multipliers1[i] = w->rhs[nv + i] / h;
   pl_increment(T, r->q, x, r->q1);
+  const pl_step_factors factors = {1, h, h * h, NULL};
+  pl_vibration_step(r, h, &factors);
   *error = 0;
   return PL_OK;
 }

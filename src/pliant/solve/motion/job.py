@@ -31,6 +31,7 @@ from pliant.solve.motion.remarks import start_remarks, vibration_remarks
 from pliant.solve.motion.result_builder import build_result
 from pliant.solve.motion.sampled_control import SampledLoop
 from pliant.solve.motion.state_setting import set_state
+from pliant.solve.motion.step_resolution import StepResolution
 from pliant.solve.motion.stop_times import NONE, on_stops, stop_times
 from pliant.solve.result import INTERRUPTED, KEPT, STILL_RUNNING, Result, Timing, keep
 from pliant.solve.status import Status
@@ -269,11 +270,14 @@ class Job:
             if self.method.fixed
             else "the method 'explicit', or a fixed step of a tenth of its period,"
         )
-        found = [*found, *vibration_remarks(self.eqs.model, run.lost_vibrations, self.method.relative_tolerance, finer)]
+        lost = run.lost_vibrations
+        erased = vibration_remarks(self.eqs.model, lost, self.method.relative_tolerance, finer)
         before, after, start = tuple(self.notes), (*self._contradictions, *found), self._start
+        seen = StepResolution(self.eqs, tuple(self.history), motion, run.sample_step, self.method)
 
         def notes() -> tuple[str, ...]:
-            return (*before, *start_remarks(*start), *after)
+            unresolved = seen.growth_remarks() or erased or seen.vibration_remarks(lost[..., 0])
+            return (*before, *start_remarks(*start), *after, *unresolved)
 
         return build_result(
             self.eqs, self.history, motion, what, message, timing, method, notes, cure, self.jumps

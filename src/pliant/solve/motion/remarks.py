@@ -91,15 +91,15 @@ def vibration_remarks(model: Model, found: np.ndarray, rtol: float, cure: str) -
     first = nodes[0]
     kind = int(np.argmax(shares[first]))
     size, unit = largest[first, kind], ("m/s", "rad/s")[kind]
-    hertz = frequency[first, kind] / (2 * np.pi)
     more = f", and of {len(nodes) - 1} more frames," if len(nodes) > 1 else ""
+    hertz = frequency[first, kind] / (2 * np.pi)
     return [
-        f"a vibration of '{_node_name(model, first)}'{more} at about {hertz:.2g} Hz was lost: the steps are too long for it, and "
+        f"a vibration of '{node_name(model, first)}'{more} at about {hertz:.2g} Hz was lost: the steps are too long for it, and "
         f"it is {worst[first]:.0%} of the motion there (up to {size:.2g} {unit}); {cure} resolves it"
     ]
 
 
-def _node_name(model: Model, node: int) -> str:
+def node_name(model: Model, node: int) -> str:
     """The name of a frame on a node, or of a coordinate that moves it."""
     for name, frame in model.frames.items():
         if frame.node == node:

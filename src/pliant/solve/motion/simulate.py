@@ -26,6 +26,7 @@ from pliant.language.arguments import (
 )
 from pliant.language.deadline import time_limit
 from pliant.language.message_text import describe
+from pliant.solve.crossing_surfaces import crossing_notes
 from pliant.solve.motion.events import Event, EventMonitor, Now
 from pliant.solve.motion.integrator import ExplicitRungeKutta, GeneralizedAlpha, Method, chosen_method
 from pliant.solve.motion.job import Job, Prepare, Progress
@@ -198,8 +199,8 @@ class Request:
                 raise ArgumentError(_NOT_REDUCED)
             return self._reduced(eqs, made)
         placed = overlap_notes(made.bound, self.begin, made.q) if as_placed else ()
-        far = far_from_held(eqs, made.q, acting)
-        notes = (*made.messages, *remarks, *far, *placed, *motions.notes(made.bound, self.begin))
+        far, crossing = far_from_held(eqs, made.q, acting), crossing_notes(made.bound, self.begin, made.q)
+        notes = (*made.messages, *remarks, *far, *placed, *crossing, *motions.notes(made.bound, self.begin))
         if self.method is None:
             chosen = choose_method(made.bound, self.begin, self.end, made.q, made.v, **self.tolerances)
         else:

@@ -19,6 +19,7 @@ from pliant.language.display import shown
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.contact_remarks import rest_remarks, sliding_words
 from pliant.solve.coordinate_rows import coordinate_rows
+from pliant.solve.crossing_surfaces import crossing_notes
 from pliant.solve.input_limits import beyond_limits
 from pliant.solve.options import EquilibriumOptions
 from pliant.solve.state import EQUILIBRIUM, AssembledState, Start, assemble, given_state
@@ -194,7 +195,7 @@ def equilibrium(
     if rest.met and rest.in_balance:
         warnings.append(_went_through(rest.met))
     warnings += [*range_warnings(eqs.model, bound, rest.q[None]), *friction_remarks(eqs.model)]
-    warnings += undetermined_reactions(eqs.model, bound)
+    warnings += [*undetermined_reactions(eqs.model, bound), *crossing_notes(bound, time, rest.q)]
     if rest.in_balance:
         warnings += rest_remarks(bound, time, rest.q, touching)
     stable, stiffness = (None, None) if judged is None else (judged.stable, judged.lowest)

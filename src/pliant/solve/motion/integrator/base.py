@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
+
+import numpy as np
 
 from pliant.language.arguments import ArgumentError, number, positive
 
@@ -62,8 +65,26 @@ class Method(ABC):
         return duration / LEAST_STEPS
 
     @abstractmethod
+    def amplification(self, z: complex) -> complex:
+        """Factor by which a step h multiplies a small motion that in truth is multiplied by exp(z), z = eigenvalue * h.
+
+        A complex z is one of a conjugate pair, a real one belongs to z and -z. Raises ZeroDivisionError or LinAlgError at a pole.
+        """
+
+    @abstractmethod
     def describe(self) -> str:
         """Description of the method and its options."""
+
+
+def spring_and_damper(z: complex) -> tuple[float, float]:
+    """Stiffness and damping of x'' + c x' + k x = 0 with the eigenvalue z, as `Method.amplification` reads it."""
+    return (abs(z) ** 2, -2 * z.real) if z.imag else (-(z.real**2), 0.0)
+
+
+def closest_root(step: np.ndarray, z: complex) -> complex:
+    """The eigenvalue of the matrix of a step that represents exp(z)."""
+    roots = np.linalg.eigvals(step)
+    return complex(roots[np.argmin(np.abs(roots - cmath.exp(min(z.real, 700.0) + 1j * z.imag)))])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,10 @@ class ExplicitRungeKutta(Adaptive):
     order: ClassVar[int] = 5
     explicit: ClassVar[bool] = True
 
+    def amplification(self, z: complex) -> complex:
+        """Factor of a small motion per step; see `Method`."""
+        return 1 + z * (1 + z / 2 * (1 + z / 3 * (1 + z / 4 * (1 + z / 5 * (1 + z / 5)))))
+
     def describe(self) -> str:
         """Description of the method and its options."""
         return f"explicit Runge-Kutta of order 5, {self._stepping()}"

@@ -5,8 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from pliant.language.arguments import number
-from pliant.solve.motion.integrator.base import Adaptive
+from pliant.solve.motion.integrator.base import Adaptive, closest_root, spring_and_damper
+
+
+def averaged_amplification(
+    z: complex, *, beta: float, gamma: float, alpha_m: float = 0.0, alpha_f: float = 0.0
+) -> complex:
+    """Amplification of a step of the generalized-alpha method, and of Newmark's, with these coefficients."""
+    k, c = spring_and_damper(z)
+    # positions, rates and averaged accelerations at the end (rows of `after`) from those at the beginning
+    force = np.array([k, c, 0.0])
+    after = np.array([[1, 0, -beta], [0, 1, -gamma], [0, 0, 1 - alpha_m]]) + np.outer([0, 0, 1 - alpha_f], force)
+    before = np.array([[1, 1, 0.5 - beta], [0, 1, 1 - gamma], [0, 0, -alpha_m]]) - np.outer([0, 0, alpha_f], force)
+    return closest_root(np.linalg.solve(after, before), z)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +61,10 @@ class GeneralizedAlpha(Adaptive):
         alpha_m, alpha_f = (2 * rho - 1) / (rho + 1), rho / (rho + 1)
         beta, gamma = 0.25 * (1 - alpha_m + alpha_f) ** 2, 0.5 - alpha_m + alpha_f
         return {"alpha_m": alpha_m, "alpha_f": alpha_f, "beta": beta, "gamma": gamma}
+
+    def amplification(self, z: complex) -> complex:
+        """Factor of a small motion per step; see `Method`."""
+        return averaged_amplification(z, **self.coefficients)
 
     def describe(self) -> str:
         """Description of the method and its options."""

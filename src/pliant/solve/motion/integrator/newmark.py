@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from pliant.language.arguments import number
 from pliant.solve.motion.integrator.base import Adaptive
+from pliant.solve.motion.integrator.generalized_alpha import averaged_amplification
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +42,10 @@ class Newmark(Adaptive):
     def coefficients(self) -> dict[str, float]:
         """beta and gamma; the averages of generalized-alpha are zero."""
         return {"beta": self.beta, "gamma": self.gamma}
+
+    def amplification(self, z: complex) -> complex:
+        """Factor of a small motion per step; see `Method`."""
+        return averaged_amplification(z, **self.coefficients)
 
     def describe(self) -> str:
         """Description of the method and its options."""

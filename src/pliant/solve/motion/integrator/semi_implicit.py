@@ -32,6 +32,10 @@ class SemiImplicit(Method):
     def __post_init__(self) -> None:
         positive("SemiImplicit: step", self.step)
 
+    def amplification(self, z: complex) -> complex:
+        """Factor of a small motion per step; see `Method`. In linear motions the steps are those of the implicit Euler method."""
+        return 1 / (1 - z)
+
     def describe(self) -> str:
         """Description of the method and its options."""
         return f"semi-implicit Euler, fixed step {self.step:g} s"

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from pliant.language.arguments import positive
-from pliant.solve.motion.integrator.base import Method
+from pliant.solve.motion.integrator.base import Method, closest_root, spring_and_damper
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +35,11 @@ class SymplecticEuler(Method):
 
     def __post_init__(self) -> None:
         positive("SymplecticEuler: step", self.step)
+
+    def amplification(self, z: complex) -> complex:
+        """Factor of a small motion per step; see `Method`."""
+        k, c = spring_and_damper(z)
+        return closest_root(np.array([[1 - k, 1 - c], [-k, 1 - c]]), z)
 
     def describe(self) -> str:
         """Description of the method and its options."""
