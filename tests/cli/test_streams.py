@@ -76,3 +76,11 @@ def test_files_cannot_control_the_terminal(tmp_path):
         done = _shell(f"{PLIANT} {words}", tmp_path)
         for stream in (done.stdout, done.stderr):
             assert all(letter.isprintable() or letter == "\n" for letter in stream.decode()), words
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no device that is always full")
+def test_an_error_that_cannot_be_printed_has_its_exit_code(tmp_path):
+    done = _shell(f"{PLIANT} modes nosuch --json >/dev/full", tmp_path)
+    assert done.returncode == 2
+    assert b"Traceback" not in done.stderr
+    assert b"nosuch" in done.stderr

@@ -28,6 +28,7 @@ from pliant.cli.common import (
     Failure,
     Interrupted,
     TimedOut,
+    discard_output,
     fill_values,
     report,
     say,
@@ -138,13 +139,13 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _unwritten(error: OSError, arguments: Sequence[str]) -> int:
-    """The exit code if the output cannot be written. What remains of it is discarded: it would fail again at exit."""
+    """The exit code if the output cannot be written."""
     if isinstance(error, BrokenPipeError):  # of the last part of the output
-        _discard_output()
+        discard_output()
         return 0
     if error.filename is not None or error.errno not in UNWRITTEN:
         return _internal(error, arguments)
-    _discard_output()
+    discard_output()
     report(Failure(f"cannot write the output: {error.strerror}", "write it elsewhere, or free some space"), arguments)
     return FAULT
 
@@ -155,10 +156,6 @@ def _internal(error: Exception, arguments: Sequence[str]) -> int:
     text = f"internal error: {type(error).__name__}: {error}"
     report(Failure(text, "this is a bug in Pliant; PLIANT_DEBUG=1 shows the traceback"), arguments)
     return INTERNAL
-
-
-def _discard_output() -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_warning(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
@@ -173,7 +170,7 @@ def _reader_may_leave() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        _discard_output()
+        discard_output()
         raise typer.Exit from None
 
 

@@ -291,6 +291,11 @@ def console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, soft_wrap=False)
 
 
+def discard_output() -> None:
+    """Discard what is printed on stdout from now on, and what is left of it: writing it would fail again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def say(message: str) -> None:
     """Print a remark to stderr, separate from the output of the command. It may quote a file, so control characters are escaped."""
     print("\n".join(map(printable, message.split("\n"))), file=sys.stderr)
@@ -305,7 +310,11 @@ def report(failure: Failure, arguments: Sequence[str]) -> None:
         message = failure.message or str(failure.faults[0].message)
         faults = [fault.as_dict() for fault in failure.faults]
         answer = {"model": model, "status": status, "message": message, "hint": failure.hint, "faults": faults}
-        print_json(answer)
+        try:
+            print_json(answer)
+            sys.stdout.flush()
+        except OSError:  # reported on stderr all the same
+            discard_output()
     if failure.faults:
         print_faults(failure.faults, failure.model or model or "the model")
     else:
