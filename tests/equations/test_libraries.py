@@ -357,13 +357,21 @@ def test_a_library_that_others_can_write_to_is_compiled_again(folder: Path) -> N
     assert not path.stat().st_mode & 0o022
 
 
-def test_new_folders_are_for_their_user_alone(folder: Path) -> None:
-    before = os.umask(0o002)
+@pytest.mark.parametrize("mask", [0o002, 0o000])
+@pytest.mark.skipif(os.name == "nt", reason="permissions")
+def test_new_folders_are_for_their_user_alone(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, mask: int
+) -> None:
+    folder = tmp_path / "new" / "cache" / "pliant"
+    monkeypatch.setenv("PLIANT_CACHE", str(folder))
+    before = os.umask(mask)
     try:
         path = build(22)
     finally:
         os.umask(before)
-    assert folder.stat().st_mode & 0o777 == 0o700
+    assert path.parent == folder
+    for new in (folder, folder.parent, folder.parent.parent):
+        assert new.stat().st_mode & 0o777 == 0o700
     assert compiling.is_sound(path, private=True)
 
 
@@ -766,3 +774,20 @@ def test_each_kind_has_a_note_of_its_own() -> None:
     assert len(set(names)) == len(found) == len({kind.name for kind in found})
     changed = replace(WRENCH, effect=DEAD.effect)
     assert note_name(frame_force_kernels(changed)) not in names
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no limit on the size of files")
+def test_no_space_for_the_virtual_machine_is_reported(capfd):
+    import resource
+
+    x = ca.SX.sym("x")
+    libraries.virtual_kernel(ca.Function("first", [x], [x]))
+    terms = ca.vertcat(*(ca.sin(k * x) for k in range(1000)))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        with pytest.raises(libraries.CompileError, match="temporary file .* TMPDIR"):
+            libraries.virtual_kernel(ca.Function("large", [x], [terms]))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert capfd.readouterr().err == ""

@@ -8,7 +8,8 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from keyword import iskeyword
 from typing import Any
@@ -27,12 +28,15 @@ from pliant.cli.common import (
     Failure,
     Interrupted,
     TimedOut,
+    discard_output,
     fill_values,
     report,
+    say,
     with_choices,
     with_timeout,
 )
 from pliant.cli.memory import limit_memory, memory_words
+from pliant.cli.streams import prepare_streams
 from pliant.cli.usage_errors import check_values, empty_argument, usage_failure
 from pliant.language.faults import SpecError
 
@@ -84,8 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if "_PLIANT_COMPLETE" in os.environ:  # a shell requests completions
         completion_init()
     given = sys.argv[1:] if arguments is None else arguments
-    if sys.stdout is None:  # closed by the caller
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
+    prepare_streams()
     limit_memory()
     code = run(given or ["--help"])
     gc.freeze()  # skip the collection of all objects when the process ends
@@ -136,13 +139,13 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _unwritten(error: OSError, arguments: Sequence[str]) -> int:
-    """The exit code if the output cannot be written. What remains of it is discarded: it would fail again at exit."""
-    if isinstance(error, BrokenPipeError):  # the reader closed the pipe (as `head` does), which is no error
-        _discard_output()
+    """The exit code if the output cannot be written."""
+    if isinstance(error, BrokenPipeError):  # of the last part of the output
+        discard_output()
         return 0
     if error.filename is not None or error.errno not in UNWRITTEN:
         return _internal(error, arguments)
-    _discard_output()
+    discard_output()
     report(Failure(f"cannot write the output: {error.strerror}", "write it elsewhere, or free some space"), arguments)
     return FAULT
 
@@ -155,14 +158,20 @@ def _internal(error: Exception, arguments: Sequence[str]) -> int:
     return INTERNAL
 
 
-def _discard_output() -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def _show_warning(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
     """Print a warning without its source location; deprecation warnings, which are for developers, are not shown."""
     if not issubclass(category, DeprecationWarning):
-        print(f"pliant: {message}", file=sys.stderr)
+        say(f"pliant: {message}")
+
+
+@contextmanager
+def _reader_may_leave() -> Iterator[None]:
+    """End with success if the reader closes the pipe of the output, as `head` does; typer alone would end with the exit code 1."""
+    try:
+        yield
+    except BrokenPipeError:
+        discard_output()
+        raise typer.Exit from None
 
 
 class Commands(TyperGroup):
@@ -170,6 +179,16 @@ class Commands(TyperGroup):
 
     These imports take a second or two, which `pliant --help`, `--version` and a mistyped command do not need.
     """
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Parse the arguments; this also prints the help."""
+        with _reader_may_leave():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was called."""
+        with _reader_may_leave():
+            return super().invoke(ctx)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that was called, with its options, in place of its entry in the list."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from pliant.cli.common import CommandError, console, print_json, say
+from pliant.cli.common import CommandError, console, json_text, say
 from pliant.cli.number_tables import NumberColumn, column, fitting_table, hidden_words
 from pliant.control.limits import named
 from pliant.equations.core import UnknownName
@@ -329,11 +328,8 @@ def write_json(path: str | None, answer: Any, *, failed: bool = False) -> None:
     if path is None:
         return
     whole, path = path, str(partial_path(path)) if failed else path
-    buffer = io.StringIO()
-    with contextlib.redirect_stdout(buffer):
-        print_json(answer)
     try:
-        write_whole(Path(path), buffer.getvalue().encode())
+        write_whole(Path(path), json_text(answer).encode())
     except OSError as reason:
         raise CommandError(f"cannot write {path}: {reason.strerror}") from None
     if failed:

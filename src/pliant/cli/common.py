@@ -12,6 +12,7 @@ import inspect
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -253,9 +254,22 @@ class Failure:
 
 
 def print_json(data: Mapping[str, Any]) -> None:
-    """Print one JSON object on stdout; infinities and NaN, which JSON cannot represent, become null."""
-    json.dump(_plain(data), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
-    sys.stdout.write("\n")
+    """Print one JSON object on stdout, in a single write: an object that is interrupted would be followed by that of the error."""
+    encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("_", "-")
+    sys.stdout.write(json_text(data, ascii_only=encoding not in ("utf-8", "utf8")))
+
+
+def json_text(data: Mapping[str, Any], *, ascii_only: bool = False) -> str:
+    """Data as JSON; infinities and NaN, which JSON cannot represent, become null.
+
+    Control characters, and bytes of file names that are not UTF-8, are escaped: the text can be encoded, and shown on a terminal.
+    """
+    text = json.dumps(_plain(data), indent=2, ensure_ascii=ascii_only, allow_nan=False)
+    return _UNUSUAL.sub(lambda found: found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1], text) + "\n"
+
+
+_UNUSUAL = re.compile(r"[^\n -~]")
+"""Characters that may have to be escaped."""
 
 
 def _plain(value: Any) -> Any:
@@ -277,9 +291,14 @@ def console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, soft_wrap=False)
 
 
+def discard_output() -> None:
+    """Discard what is printed on stdout from now on, and what is left of it: writing it would fail again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def say(message: str) -> None:
-    """Print a remark to stderr, separate from the output of the command."""
-    print(message, file=sys.stderr)
+    """Print a remark to stderr, separate from the output of the command. It may quote a file, so control characters are escaped."""
+    print("\n".join(map(printable, message.split("\n"))), file=sys.stderr)
 
 
 def report(failure: Failure, arguments: Sequence[str]) -> None:
@@ -291,7 +310,11 @@ def report(failure: Failure, arguments: Sequence[str]) -> None:
         message = failure.message or str(failure.faults[0].message)
         faults = [fault.as_dict() for fault in failure.faults]
         answer = {"model": model, "status": status, "message": message, "hint": failure.hint, "faults": faults}
-        print_json(answer)
+        try:
+            print_json(answer)
+            sys.stdout.flush()
+        except OSError:  # reported on stderr all the same
+            discard_output()
     if failure.faults:
         print_faults(failure.faults, failure.model or model or "the model")
     else:

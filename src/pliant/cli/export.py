@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pliant.cli.command_output import answering, drawing, say_warnings
-from pliant.cli.common import CommandError, Json, ModelOptions, print_json
+from pliant.cli.common import CommandError, Json, ModelOptions, print_json, say
 from pliant.cli.model_argument import load_model, open_subject
 from pliant.cli.options import renamed_options
 from pliant.control.feedback import StateFeedback
@@ -138,7 +137,7 @@ def _export_fmu(
     remarks = [str(item.message) for item in caught]
     kinds = ["co_simulation", *(["model_exchange"] if is_for_exchange(eqs.model) else [])]
     for remark in remarks:
-        print(f"note: {remark}", file=sys.stderr)
+        say(f"note: {remark}")
     if json:
         answer = {"model": model, "status": "ok", "file": file, "fmi": version, "method": method, "step": step}
         print_json({**answer, "kinds": kinds, "warnings": remarks})

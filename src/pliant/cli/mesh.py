@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from pliant.cli.common import CommandError, Json, print_json
+from pliant.language.message_text import printable
 from pliant.mesh.formats import MeshProblem, read_mesh
 
 PIECES = " (use --split to create nodes where lines cross)"
@@ -67,5 +68,5 @@ def mesh(
         "not read": ", ".join(f"{count} x {kind}" for kind, count in found.ignored.items()) or "nothing",
     }
     for name, value in rows.items():
-        print(f"{name:<20} {value}")
+        print(f"{name:<20} {printable(value)}")  # labels are texts of the file
     return 0

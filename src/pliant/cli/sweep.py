@@ -150,7 +150,7 @@ def sweep(
             dask,
         )
         folder = answering(lambda: SweepFolder.open(out))
-    found = measured(folder.dataset())
+    found = measured(answering(folder.dataset))
     if by is not None or report is not None or plot is not None:
         by = answering(lambda: found.measure(by))[0]
     if plot is not None:

@@ -39,8 +39,8 @@ def trusted_cache() -> list[Path]:
 @cache
 def _say_untrusted(folder: Path, why: str) -> None:
     warnings.warn(
-        f"compiled code in the cache folder {folder} is not used: {why}. Make it a folder that only you can write to "
-        f"(chmod go-w {folder}), or set PLIANT_CACHE to another one.",
+        f"compiled code in the cache folder {folder} is not used: {why}. Remove the permission of others to write there "
+        "(chmod go-w), or set PLIANT_CACHE to a folder that only you can write to.",
         stacklevel=2,
     )
 
@@ -49,8 +49,7 @@ def _say_untrusted(folder: Path, why: str) -> None:
 def writable_cache(folder: Path) -> Path:
     """The folder, created if necessary; if it is not writable or not trusted, a temporary one of this process, with a warning."""
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
+        _make_private(folder)
         if why := why_not_trusted(folder):
             _say_untrusted(folder, why)
             return _private_folder()
@@ -64,6 +63,13 @@ def writable_cache(folder: Path) -> Path:
             stacklevel=2,
         )
         return own
+
+
+def _make_private(folder: Path) -> None:
+    """Create a folder and missing parents for the user alone: with a umask of 0, others could replace a folder in the parents."""
+    if not folder.parent.exists():
+        _make_private(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _private_folder() -> Path:

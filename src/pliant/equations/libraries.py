@@ -21,7 +21,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
@@ -230,18 +230,31 @@ class _VirtualMachine:
 
     def load(self, functions: Sequence[ca.Function]) -> list[int]:
         """Numbers by which the functions can be evaluated from now on."""
+        serializer = ca.StringSerializer()
+        serializer.pack(list(functions))
+        with _temporary_file(serializer.encode().encode("latin-1")) as path, self._lock:
+            first = int(self._library.casadi_c_n_loaded())
+            if self._library.casadi_c_push_file(os.fsencode(path)):
+                raise RuntimeError(f"casadi cannot load {functions[0].name()} into its virtual machine")
+            return list(range(first, first + len(functions)))
+
+
+@contextlib.contextmanager
+def _temporary_file(content: bytes) -> Iterator[str]:
+    """The path of a file with this content, which is removed afterwards; raises CompileError if it cannot be written."""
+    path = ""
+    try:
         handle, path = tempfile.mkstemp(prefix="pliant-", suffix=".casadi")
-        os.close(handle)
-        try:
-            serializer = ca.FileSerializer(path)
-            serializer.pack(list(functions))
-            del serializer  # closes the file
-            with self._lock:
-                first = int(self._library.casadi_c_n_loaded())
-                if self._library.casadi_c_push_file(os.fsencode(path)):
-                    raise RuntimeError(f"casadi cannot load {functions[0].name()} into its virtual machine")
-                return list(range(first, first + len(functions)))
-        finally:
+        with open(handle, "wb") as file:
+            file.write(content)
+        yield path
+    except OSError as reason:
+        place = os.path.dirname(path) or "any of the usual folders"
+        raise CompileError(
+            f"cannot write a temporary file in {place}: {reason.strerror}. Free some space, or set TMPDIR to another folder."
+        ) from None
+    finally:
+        if path:
             os.unlink(path)
 
 

@@ -23,6 +23,7 @@ from pliant.language.files import write_whole
 from pliant.solve.netcdf_files import ResultFileError
 from pliant.solve.versions import versions
 from pliant.study.case_results import CaseResults
+from pliant.study.folder_layout import LayoutProblem, check_request, read_json
 from pliant.study.journal import Journal, records
 
 if TYPE_CHECKING:
@@ -48,14 +49,15 @@ class SweepFolder:
         path = file_name("folder", folder)
         if not (path / MANIFEST).exists():
             raise ResultFileError(f"{path} contains no sweep: it has no {MANIFEST}")
-        try:
-            manifest, table = (json.loads((path / name).read_text(encoding="utf-8")) for name in (MANIFEST, CASES))
-        except (OSError, ValueError) as reason:
-            raise ResultFileError(f"cannot read the sweep in {path}: {reason}") from None
+        manifest, table = (read_json(path / name) for name in (MANIFEST, CASES))
         if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
             raise ResultFileError(f"{path} contains a sweep of another version of pliant")
         if manifest.get("sha256") != _seal(manifest, table):
             raise ResultFileError(f"the sweep in {path} is damaged: the checksum of {MANIFEST} and {CASES} differs")
+        try:
+            check_request(manifest, table)
+        except LayoutProblem as problem:
+            raise ResultFileError(f"{path} does not contain a sweep of this program: {problem}") from None
         names = table["names"]
         rows = tuple({n: x for n, x in zip(names, row, strict=True) if x is not None} for row in table["rows"])
         return cls(path, manifest, rows)
@@ -70,7 +72,12 @@ class SweepFolder:
                     raise ResultFileError(
                         f"{self.path / JOURNAL} is the journal of another sweep: it has a case {case}"
                     )
-                found.put(case, outcome, labels[self.manifest["which"][case]])
+                try:
+                    found.put(case, outcome, labels[self.manifest["which"][case]])
+                except (ValueError, IndexError, TypeError):  # of arrays whose shapes do not fit
+                    raise ResultFileError(
+                        f"{self.path / JOURNAL} is damaged: the results of case {case} do not fit those of the others"
+                    ) from None
         return found
 
     def dataset(self) -> xarray.Dataset:
@@ -199,7 +206,10 @@ class _Lock:
     """Locks a folder for the lifetime of this process."""
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as reason:
+            raise ResultFileError(f"cannot write into {path.parent}: {reason.strerror or reason}") from None
         if not lock_file(self._file):
             os.close(self._file)
             raise ResultFileError(f"another sweep is running in {path.parent}; wait for it, or choose another folder")

@@ -8,6 +8,7 @@ again.
 from __future__ import annotations
 
 import json
+import math
 import os
 import struct
 import time
@@ -21,6 +22,7 @@ import numpy as np
 
 from pliant.solve.netcdf_files import ResultFileError
 from pliant.study.analyses import Outcome
+from pliant.study.folder_layout import LayoutProblem, Record, read_record
 
 _HEAD = struct.Struct("<4sIQI")
 _MARK = b"plt1"
@@ -92,6 +94,8 @@ def records(path: Path) -> Iterator[tuple[int, Outcome, int]]:
 
     An incomplete record at the end of the file is ignored. Damaged records before it are skipped with a warning.
     """
+    if not path.is_file():
+        raise ResultFileError(f"cannot read {path}: it is not a file")
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         at = 0
@@ -136,16 +140,19 @@ def _next_record(file: BinaryIO, at: int, size: int) -> int:
 
 def _read(path: Path, text: bytes, numbers: bytes) -> tuple[int, Outcome]:
     try:
-        about = json.loads(text)
-        return int(about["case"]), _outcome(about, numbers)
-    except (KeyError, TypeError, ValueError, AttributeError) as reason:
+        record = read_record(text)
+        return record.case, _outcome(record, numbers)
+    except ValueError as reason:
         raise ResultFileError(f"{path} is not the journal of a sweep: {reason}") from None
 
 
-def _outcome(about: dict[str, Any], numbers: bytes) -> Outcome:
+def _outcome(record: Record, numbers: bytes) -> Outcome:
     arrays, at = {}, 0
-    for name, (axes, shape) in about["arrays"].items():
-        size = int(np.prod(shape, dtype=int))
+    for name, (axes, shape) in record.arrays.items():
+        size = math.prod(shape)
+        if at + 8 * size > len(numbers):
+            raise LayoutProblem(f"the numbers of '{name}' are missing")
         arrays[name] = tuple(axes), np.frombuffer(numbers, "<f8", size, at).reshape(shape)
         at += 8 * size
-    return Outcome(about["status"], about["message"], arrays, {axis: tuple(x) for axis, x in about["labels"].items()})
+    labels: dict[str, Any] = {axis: tuple(x) for axis, x in record.labels.items()}
+    return Outcome(record.status, record.message, arrays, labels)
