@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from c_export import FLIER, FOUR_BAR, SQUEEZED, TOUCHING, Export, exported, needs_gcc, numbers, reference
+from c_export import FLIER, FOUR_BAR, SQUEEZED, TOUCHING, WARNINGS, Export, exported, needs_gcc, numbers, reference
 
 from pliant.io.export_c import METHODS
 from pliant.solve.motion.integrator import GeneralizedAlpha
@@ -186,6 +186,17 @@ def test_sections_that_are_evaluated_side_by_side(tmp_path: Path, method: str) -
     export = exported(ARM, tmp_path / "c", method)
     found = numbers(export.build(), "0.02", "2")
     np.testing.assert_allclose(found, reference(export, found[:, 0], method), rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang")
+def test_clang_compiles_sections_that_are_evaluated_side_by_side_without_a_warning(tmp_path: Path) -> None:
+    """Also for machines without registers for their vectors."""
+    folder = exported(ARM, tmp_path / "c", "generalized_alpha").folder
+    sources = [*folder.glob("*.c"), *folder.glob("runtime/*.c")]
+    assert any('#include "runtime/lanes.h"' in file.read_text(encoding="utf-8") for file in sources)
+    command = ["clang", *WARNINGS, "-O0", f"-I{folder}", "-c", *map(str, sources)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert not done.stderr
 
 
 MOVED = """

@@ -9,8 +9,11 @@
 #include <math.h>
 
 #ifdef __GNUC__
+/* nothing of this type is passed between files by value */
 #if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wpsabi" /* nothing of this type is passed between files by value */
+#pragma GCC diagnostic ignored "-Wpsabi"
+#elif __has_warning("-Wpsabi") /* earlier versions do not know it */
+#pragma clang diagnostic ignored "-Wpsabi"
 #endif
 enum { PL_WIDTH = 4 };
 typedef double pl_lanes __attribute__((vector_size(32), aligned(8), may_alias));

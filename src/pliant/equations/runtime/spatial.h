@@ -94,7 +94,12 @@ static inline void rigid_times(const double *I, const double *x, double *y) {
 /* A column and one of its parts as values, where the compiler knows vectors. Functions take them by address: how they are
  * passed depends on the machine. */
 #ifdef __GNUC__
-#pragma GCC diagnostic ignored "-Wpsabi" /* so does how they are returned, but those functions are inlined */
+/* so does how they are returned, but those functions are inlined */
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wpsabi"
+#elif __has_warning("-Wpsabi") /* earlier versions do not know it */
+#pragma clang diagnostic ignored "-Wpsabi"
+#endif
 typedef double column __attribute__((vector_size(COLUMN * sizeof(double))));
 typedef double part __attribute__((vector_size(ANGULAR * sizeof(double))));
 /* The same anywhere in memory: compilers copy bytes in smaller pieces, which stalls store forwarding. */
