@@ -63,6 +63,26 @@ def test_a_file_that_is_read_is_not_replaced(
     assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in contents} == contents
 
 
+DRIVEN = MODEL + "inputs: {push: {series: {file: table.csv, column: push}}}\n"
+
+
+@pytest.mark.parametrize("model", ["driven.yaml", "including.yaml", "attaching.yaml"])
+@pytest.mark.parametrize("out", ["table.csv", "linked.csv"])
+def test_a_file_that_the_model_reads_is_not_replaced(
+    model: str, out: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "table.csv").write_text(TABLE)
+    (tmp_path / "linked.csv").symlink_to("table.csv")
+    (tmp_path / "driven.yaml").write_text(DRIVEN)
+    (tmp_path / "including.yaml").write_text("pliant: 1\ninclude: driven.yaml\n")
+    (tmp_path / "attaching.yaml").write_text("pliant: 1\nattach: {a: {model: driven.yaml}}\n")
+    monkeypatch.chdir(tmp_path)
+    assert run(["simulate", model, "--until", "0.1", "--out", "other.csv"]) == 0
+    assert run(["simulate", model, "--until", "0.1", "--out", out]) == 2
+    assert "choose another file to write" in capsys.readouterr().err
+    assert (tmp_path / "table.csv").read_text() == TABLE
+
+
 def test_a_failed_search_does_not_replace_a_good_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -237,6 +237,13 @@ def test_paths_that_cannot_be_are_refused(tmp_path, name, values, words):
         load_path(tmp_path / "path.nc")
 
 
+@pytest.mark.parametrize("times", [[0, np.nan, 0.2], [0, 0.1, np.inf], [0.2, 0.1, 0]])
+def test_times_that_cannot_be_are_refused(tmp_path, times):
+    sealed(tmp_path / "run.nc", lambda content: content["time"].write_direct(np.array(times, dtype=float)))
+    with pytest.raises(ResultFileError, match="not in increasing order"):
+        load_result(tmp_path / "run.nc")
+
+
 def test_contacts_that_cannot_be_are_refused(tmp_path):
     text = """
         pliant: 1

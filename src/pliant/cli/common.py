@@ -23,6 +23,7 @@ import typer
 
 from pliant.language.deadline import DeadlineExceeded, alarm_after, time_limit
 from pliant.language.faults import Fault
+from pliant.language.files import files_to_write, is_same_file
 from pliant.language.limits import limits
 from pliant.language.message_text import printable
 
@@ -145,7 +146,8 @@ def with_timeout(command: Any) -> Any:
             raise CommandError(f"--timeout must be a number of seconds above zero, not {timeout:g}")
         check_not_input(given)
         seconds = limits().time if timeout is None else timeout
-        with time_limit(seconds) as deadline, alarm_after(deadline):
+        written = [word for name in WRITTEN for word in _words(given.get(name))]
+        with time_limit(seconds) as deadline, alarm_after(deadline), files_to_write(written):
             try:
                 code = command(**given)
             except Interrupted:
@@ -186,7 +188,7 @@ def check_not_input(given: Mapping[str, Any]) -> None:
     read = {part for word in words for part in (word, word.rpartition("@")[0], word.partition("=")[2]) if part}
     for name in WRITTEN:
         for file in _words(given.get(name)):
-            if any(_is_same(file, other) for other in read):
+            if any(is_same_file(file, other) for other in read):
                 raise CommandError(
                     f"{file} is read by the same command and would be lost", "choose another file to write"
                 )
@@ -200,13 +202,6 @@ def _words(value: Any) -> list[str]:
         if isinstance(value, list)
         else []
     )
-
-
-def _is_same(file: str, other: str) -> bool:
-    try:
-        return os.path.isfile(other) and os.path.samefile(file, other)
-    except (OSError, ValueError):  # one of them does not exist, or cannot be the name of a file
-        return False
 
 
 INTERNAL, FAULT, TIMED_OUT, INTERRUPTED = 1, 2, 124, 130

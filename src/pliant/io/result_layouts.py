@@ -105,6 +105,12 @@ def _check_places(numbers: np.ndarray, count: int, name: str) -> None:
         raise LayoutError(f"'{name}' refers to something that does not exist")
 
 
+def _check_motion(variables: Found, labels: Found) -> None:
+    time = _values(labels if "time" in labels else variables, "time")
+    if not np.isfinite(time).all() or (np.diff(time) < 0).any():
+        raise LayoutError("its times are not in increasing order")
+
+
 def _check_path(variables: Found, labels: Found) -> None:
     _check_places(_values(variables, "kind"), len(KINDS), "kind")
     _check_places(_values(variables, "critical_point"), len(_values(variables, "value")), "critical_point")
@@ -175,7 +181,7 @@ MOTION = Layout(
     texts=("coordinate", "rate", "frame", "constraint", "input", "axis", "quaternion_part", NAMES, THINGS),
     attributes={**COMMON, "method": _is_text, "input_units": TEXTS},
     needed=(*NEEDED, "method"),
-    more=lambda variables, labels: None,
+    more=_check_motion,
 )
 PATH = Layout(
     along="point",

@@ -1,4 +1,4 @@
-"""Atomic writing of files."""
+"""Atomic writing of files, and files that will be written."""
 
 from __future__ import annotations
 
@@ -7,12 +7,38 @@ import glob
 import os
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
 
 ABANDONED = 3600.0
 """Age [s] after which a partial file is assumed to be left by a killed process."""
+
+_to_write: ContextVar[tuple[str, ...]] = ContextVar("to_write", default=())
+
+
+@contextlib.contextmanager
+def files_to_write(names: Sequence[str]) -> Iterator[None]:
+    """Name the files that the enclosed code writes at its end, so that a model that reads one of them is refused at its start."""
+    token = _to_write.set(tuple(names))
+    try:
+        yield
+    finally:
+        _to_write.reset(token)
+
+
+def will_be_written(path: Path) -> bool:
+    """Whether a file that exists is one of `files_to_write`, by any name."""
+    return any(is_same_file(name, path) for name in _to_write.get())
+
+
+def is_same_file(one: str | Path, other: str | Path) -> bool:
+    """Whether two names denote the same existing file."""
+    try:
+        return os.path.isfile(other) and os.path.samefile(one, other)
+    except (OSError, ValueError):  # one of them does not exist, or cannot be the name of a file
+        return False
 
 
 def write_whole(target: Path, *content: bytes | memoryview) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path as FilePath
 
 from pliant.language.arguments import ArgumentError
 from pliant.language.faults import Fault, Place, SpecError, path_text
+from pliant.language.files import will_be_written
 from pliant.language.foreign import foreign, reader_of
 from pliant.language.limits import limits, most
 from pliant.language.message_text import KeyPath, describe, nearest, suggestion
@@ -85,6 +86,10 @@ class Source:
             raise FileProblem(f"there is no file {describe(name)}", hint)
         if not path.is_file():
             raise FileProblem(f"cannot read {describe(name)}: it is {file_kind(path.stat().st_mode)}", "name a file")
+        if will_be_written(path):
+            raise FileProblem(
+                f"{describe(name)} is read here, and the command would replace it", "choose another file to write"
+            )
         return path
 
 
