@@ -786,7 +786,7 @@ def test_no_space_for_the_virtual_machine_is_reported(capfd):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
     try:
-        with pytest.raises(libraries.CompileError, match="temporary file .* TMPDIR"):
+        with pytest.raises(libraries.CompileError, match=r"temporary file .* TMPDIR"):
             libraries.virtual_kernel(ca.Function("large", [x], [terms]))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -66,6 +66,14 @@ def motion(eqs: pliant.Equations, units: Units, **options: object) -> np.ndarray
     return np.asarray(run.recorded["frame_position"]) / units.length
 
 
+def amplified(eqs: pliant.Equations) -> float:
+    """Largest change of the paths [m] if round-off is added to the start: stiff parts amplify it, and steps are chosen from it."""
+    run = pliant.simulate(eqs, UNTIL, controllers=False)
+    noise = np.random.default_rng(1).standard_normal(run.q.shape[1])
+    start = pliant.State(run.q[0] * (1 + 4 * np.finfo(float).eps * noise), run.v[0])
+    return float(np.abs(motion(eqs, Units(), start=start) - run.recorded["frame_position"]).max())
+
+
 def by_generalized_alpha(eqs: pliant.Equations, units: Units) -> np.ndarray:
     return motion(eqs, units, method="generalized_alpha", step=2e-3)
 
@@ -97,7 +105,8 @@ def test_a_robot_in_other_units_answers_alike(
 ) -> None:
     expected, found = answer(plain, Units()), answer(in_units(robot, units, monkeypatch), units)
     assert found.shape == expected.shape
-    assert np.abs(found - expected).max() <= SAME * np.abs(expected).max()
+    largest, allowed = np.abs(found - expected).max(), SAME * np.abs(expected).max()
+    assert largest <= allowed or (answer is motion and largest <= 2 * amplified(plain))
 
 
 def test_units_change_every_value_but_pure_numbers() -> None:
