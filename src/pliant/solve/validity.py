@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +12,7 @@ from pliant.equations.binding import Binding
 from pliant.language.arrays import distinct
 from pliant.language.state_formula import depends_on_state
 from pliant.link.beam import Beam
+from pliant.model.entries import RodStation
 from pliant.model.model import Model
 from pliant.output.constraint import ConstraintOutput
 from pliant.output.reaction import ReactionOutput
@@ -103,6 +104,12 @@ class _States:
     def poses(self) -> list[Poses]:
         return [self.bound.node_poses(q) for q in self.q]
 
+    def along(self, stations: Sequence[RodStation]) -> tuple[list[RodStation], Poses]:
+        """Poses of the nodes of a rod's stations in all states at once, and the stations numbered as in these."""
+        at = [station.node for station in stations]
+        rotations, places = (np.stack([poses[k][at] for poses in self.poses]) for k in (0, 1))
+        return [replace(station, node=k) for k, station in enumerate(stations)], (rotations, places)
+
 
 def _turn_limits(model: Model, bound: Binding, states: _States) -> Iterator[str]:
     """Rods whose sections rotate almost as far as their model allows."""
@@ -164,14 +171,10 @@ def _large_strains(model: Model, bound: Binding, states: _States) -> Iterator[st
         moduli = [model.spec.materials[x].youngs_modulus for x in rod.material]
         stiff = bool(moduli) and all(E is not None and value(E) >= STIFF for E in moduli)
         length, rest = value(rod.length), strains_times_length(bound.constants, stations, bound.node_poses(start))
-        worst, how = 0.0, ""
-        for poses in states.poses:
-            change = (strains_times_length(bound.constants, stations, poses) - rest) / length
-            along = float(change[np.argmax(np.abs(change[:, 2])), 2])
-            bent = float(np.max(np.hypot(half_y * change[:, 3], half_x * change[:, 4])))
-            for size, word in ((abs(along), "stretched" if along > 0 else "compressed"), (bent, "bent")):
-                if size > worst:
-                    worst, how = size, word
+        change = (strains_times_length(bound.constants, *states.along(stations)) - rest) / length
+        along = float(change[..., 2].flat[np.argmax(np.abs(change[..., 2]))])
+        bent = float(np.max(np.hypot(half_y * change[..., 3], half_x * change[..., 4])))
+        worst, how = max((abs(along), "stretched" if along > 0 else "compressed"), (bent, "bent"))
         if worst > LARGEST_STRAIN[stiff]:
             strain = (
                 f"by {100 * worst:.3g} percent" if how != "bent" else f"to {100 * worst:.3g} percent of strain outside"

@@ -11,6 +11,7 @@ import numpy as np
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_axes, output_parts, output_size, output_units
 from pliant.equations.time_loop import INSTANT
+from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.contact_table import contact_variables
 from pliant.solve.input_limits import beyond_limits_in_motion
 from pliant.solve.labelled_arrays import LabelledArrays, Parts, Variable, named_axes
@@ -34,6 +35,7 @@ def build_result(
     history, jumps = tuple(history), tuple(jumps)
     derived = DerivedQuantities(eqs, motion, history)
 
+    @on_one_blas_thread  # they are computed on first access, outside of the analysis
     def warnings() -> tuple[str, ...]:
         model, bound = eqs.model, history[0].bound
         found = [
