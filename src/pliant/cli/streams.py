@@ -9,7 +9,7 @@ from typing import IO, Any
 
 
 class _Forgiving(io.FileIO):
-    """A file that drops what cannot be written: a remark that nobody can read must not cost the results of a computation."""
+    """A file that drops what cannot be written: a lost remark must not cost the results of a computation."""
 
     def write(self, data: Any) -> int:
         try:
@@ -27,12 +27,13 @@ def prepare_streams() -> None:
         sys.stdout = _nowhere()
     elif isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+    own = sys.__stderr__
     if sys.stderr is None:
         sys.stderr = _nowhere()
-    elif sys.stderr is sys.__stderr__:  # not one that a caller in Python put there
-        raw = _Forgiving(sys.stderr.fileno(), "w", closefd=False)
+    elif own is not None and sys.stderr is own:  # not one that a caller in Python put there
+        raw = _Forgiving(own.fileno(), "w", closefd=False)
         sys.stderr = io.TextIOWrapper(
-            io.BufferedWriter(raw), sys.stderr.encoding, "backslashreplace", line_buffering=True, write_through=True
+            io.BufferedWriter(raw), own.encoding, "backslashreplace", line_buffering=True, write_through=True
         )
 
 
