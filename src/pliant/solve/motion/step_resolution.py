@@ -100,11 +100,14 @@ class StepResolution:
         return [self._state(int(k)) for k in np.unique(np.linspace(0, n - 1, count).astype(int))]
 
     def _state(self, k: int) -> ExaminedState | None:
-        motion, steps = self._motion, self._steps
+        motion, known = self._motion, np.flatnonzero(self._steps)
+        if not known.size:
+            return None
         t, q, v, a, multipliers = (
             float(motion.time[k]), motion.q[k], motion.v[k], motion.a[k], motion.multipliers[k],
         )  # fmt: skip
-        step = float(steps[k] or steps[min(k + 1, len(steps) - 1)])  # no step has led to the first state
+        # no step has led to the first state; the one that led to the state in which a run was stopped is not recorded
+        step = float(self._steps[known[np.argmin(np.abs(known - k))]])
         bound = next(x.bound for x in (*reversed(self._history), self._history[0]) if x.time <= t)
         if bound.system.contacts.laws:
             bound = bound.with_contacts(motion.contacts.samples(k, k + 1).rows, since=q)
@@ -117,6 +120,8 @@ class StepResolution:
             return None
         sizes = linear.rate_sizes[order.chosen]
         K, C, M = (sizes[:, None] * x * sizes for x in order.second_order(linear.mass))
+        if not all(np.isfinite(x).all() for x in (K, C, M)):  # of a motion that diverges
+            return None
         return ExaminedState(bound, t, q, v, a, step, order, sizes, K, C, M)
 
     def growth_remarks(self) -> list[str]:
