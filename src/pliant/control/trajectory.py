@@ -57,12 +57,12 @@ class Goal:
             object.__setattr__(self, what, mapping(f"Goal: {what}", getattr(self, what)))
         for name, value in self.coordinates.items():
             number(f"Goal: {name}", value)
-        for name, value in self.positions.items():
-            vector(f"Goal: place of {name}", value, 3)
-        for name, value in self.orientations.items():
-            rotation_matrix(f"Goal: orientation of {name}", value)
-        for name, value in self.directions.items():
-            FrameDirection(name, value)
+        for name, place in self.positions.items():
+            vector(f"Goal: place of {name}", place, 3)
+        for name, turned in self.orientations.items():
+            rotation_matrix(f"Goal: orientation of {name}", turned)
+        for name, direction in self.directions.items():
+            FrameDirection(name, direction)
         flag("Goal: at_rest", self.at_rest)
 
     @property
