@@ -218,7 +218,7 @@ def _check_contents(archive: zipfile.ZipFile, file: Path) -> None:
         raise ArgumentError(f"the description in {file} is too large: {sizes['modelDescription.xml']} bytes")
     text = archive.read("modelDescription.xml")
     declared = re.match(rb"""[^>]*?\sencoding\s*=\s*["']([^"']*)""", text)
-    if declared and declared[1].lower() not in ENCODINGS:  # others can hide what is looked for below, as UTF-7 does
+    if declared and declared[1].lower() not in ENCODINGS:  # others, such as UTF-7, could hide the declarations below
         raise ArgumentError(f"the description in {file} is not in UTF-8, as FMI requires")
     if b"<!DOCTYPE" in text or b"<!ENTITY" in text or b"\0" in text:
         raise ArgumentError(f"the description in {file} defines entities, which FMI does not allow")
