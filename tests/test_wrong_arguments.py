@@ -139,6 +139,32 @@ def _cart(**options: Any) -> Any:
     return pliant.required_inputs(pliant.derive("cart_pole"), [0, 0], **options)
 
 
+def _group() -> Any:
+    return control.Group(inputs=("force",), states=("rail",))
+
+
+def _plan(**options: Any) -> Any:
+    given = {"intervals": 4, "iterations": 1} | options
+    return control.plan(pliant.derive("cart_pole"), 0.5, control.Goal(coordinates={"rail": 0.1}), **given)
+
+
+class _Sampled:
+    """A controller without commands."""
+
+    def __init__(self, *, sample_time: Any = 0.01, delay: Any = 0.0, seed: Any = 0) -> None:
+        self.sample_time, self.delay, self.seed = sample_time, delay, seed
+
+    def start(self, now: pliant.Now) -> None:
+        pass
+
+    def command(self, now: pliant.Now) -> dict[str, float]:
+        return {}
+
+
+def _sampled(**options: Any) -> Any:
+    return _simulate(controllers=[_Sampled(**options)])
+
+
 ARGUMENTS: dict[str, Any] = {
     "load: variant": lambda x: pliant.load("pendulum", variant=x),
     "load: set": lambda x: pliant.load("pendulum", set=x),
@@ -233,11 +259,53 @@ ARGUMENTS: dict[str, Any] = {
     "at_each": lambda x: pliant.derive("pendulum").at_each([x]),
     "frames": lambda x: pliant.derive("pendulum").frames([0.1], names=x),
     "casadi": lambda x: pliant.derive("pendulum").casadi(x),
+    "simulate: save_between": lambda x: _simulate(save_between=x),
+    "simulate: controllers: sample_time": lambda x: _sampled(sample_time=x),
+    "simulate: controllers: delay": lambda x: _sampled(delay=x),
+    "simulate: controllers: seed": lambda x: _sampled(seed=x),
+    "simulate: time of the start": lambda x: _simulate(start=pliant.State(np.zeros(1), np.zeros(1), x)),
+    "simulate: contacts of the start": lambda x: _simulate(start=pliant.State(np.zeros(1), np.zeros(1), contacts=x)),
+    "required_inputs: t": lambda x: _cart(t=x),
+    "optimize: seed": lambda x: pliant.optimize(pliant.derive("pendulum"), "height", {"length": (0.2, 0.5)}, seed=x),
+    "lqr of groups: system": lambda x: control.decentralized_lqr(x, {"a": _group()}),
+    "lqr of groups": lambda x: control.decentralized_lqr(_linear(), x),
+    "lqr of groups: group": lambda x: control.decentralized_lqr(_linear(), {"a": x}),
+    "lqr of groups: reduction": lambda x: control.decentralized_lqr(_linear(), {"a": _group()}, reduction=x),
+    "group: inputs": lambda x: control.Group(inputs=x, states=("rail",)),
+    "group: priority": lambda x: control.Group(inputs=("force",), states=("rail",), priority=x),
+    "system_modes: A": control.system_modes,
+    "system_modes: B": lambda x: control.system_modes(_linear().A, x),
+    "system_modes: C": lambda x: control.system_modes(_linear().A, None, x),
+    "allocate: effect": lambda x: control.allocate(x, np.ones(3), -np.ones(3), np.ones(3)),
+    "allocate: wanted": lambda x: control.allocate(np.eye(3), x, -np.ones(3), np.ones(3)),
+    "allocate: lower": lambda x: control.allocate(np.eye(3), np.ones(3), x, np.ones(3)),
+    "allocate: preferred": lambda x: control.allocate(np.eye(3), np.ones(3), -np.ones(3), np.ones(3), preferred=x),
+    "limits: lower": lambda x: control.Limits(lower=x),
+    "rest_with: task": lambda x: control.rest_with(pliant.derive("cart_pole"), x, [0.1]),
+    "rest_with: value": lambda x: control.rest_with(pliant.derive("cart_pole"), control.FramePosition("cart"), x),
+    "plan: goal": lambda x: control.plan(pliant.derive("cart_pole"), 0.5, x),
+    "plan: effort": lambda x: _plan(effort=x),
+    "plan: time_weight": lambda x: _plan(time_weight=x),
+    "plan: obstacles": lambda x: _plan(obstacles=[x]),
+    "plan: guess": lambda x: _plan(guess=x),
+    "plan: intervals": lambda x: _plan(intervals=x),
+    "plan: iterations": lambda x: _plan(iterations=x),
+    "sphere: frames": lambda x: control.Sphere((0, 0, 5), 0.1, x),
+    "goal: at_rest": lambda x: control.Goal(at_rest=x),
+    "state feedback: guess": lambda x: control.StateFeedback(
+        pliant.derive("cart_pole"), control.lqr(_linear()), guess=x, period=0.01
+    ),
+    "state feedback: share": lambda x: control.StateFeedback(
+        pliant.derive("cart_pole"), control.lqr(_linear()), share=x, period=0.01
+    ),
+    "sketch: labels": lambda x: pliant.sketch(pliant.derive("pendulum"), labels=x),
+    "export_c: controller": lambda x: pliant.export_c(pliant.derive("pendulum"), "unused", controller=x),
     "declared_bounds": lambda x: pliant.derive("pendulum").declared_bounds(x),
 }
 SOME_ARE_VALID = {"simulate: until", "continuation: stop", "continuation: branch", "fit: a prior", "fit: rest_at", "load: folders",
                   "required_inputs: forces", "required_inputs: preferred", "equilibrium_many: time", "compare: rest_at",
-                  "simulate: rtol", "compare: window", "lqr: states"}  # fmt: skip
+                  "simulate: rtol", "compare: window", "lqr: states", "required_inputs: t", "plan: effort", "plan: time_weight",
+                  "simulate: time of the start"}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
@@ -263,3 +331,39 @@ def test_values_of_events(eqs: pliant.Equations) -> None:
             pliant.simulate(eqs, 0.01, events=[pliant.Event(lambda now, value=value: value)])
     crossing = pliant.Event(lambda now: np.array([now.t - 0.005]))
     assert pliant.simulate(eqs, 0.01, events=[crossing]).time[-1] == pytest.approx(0.005, abs=1e-9)
+
+
+def test_arrays_without_dimensions_complex_numbers_and_none(eqs: pliant.Equations) -> None:
+    half = np.array(0.5)
+    for wrong in (lambda: pliant.linearize(eqs, independent=half), lambda: pliant.fit(eqs, half, _recording()),  # type: ignore[arg-type]
+                  lambda: pliant.fit(eqs, ["length"], half), lambda: _simulate(events=half)):  # fmt: skip
+        with pytest.raises(ArgumentError):
+            wrong()
+    assert pliant.simulate(eqs, 0.01, rtol=np.array(1e-5), atol=np.array(1e-8)).status == "completed"  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="must have 1 entries"):
+        eqs.mass_matrix(np.array([1 + 2j]))
+    with pytest.raises(ArgumentError, match="lower of input 'force' must be a number, not nothing"):
+        control.Limits(lower={"force": None}).bounds(("force",))  # type: ignore[dict-item]
+    with pytest.raises(ArgumentError, match="must be a name or a list of names"):
+        _fit(parameters={"length": 0.3})
+
+
+def test_numbers_without_end(eqs: pliant.Equations) -> None:
+    for wrong in (lambda: pliant.equilibria(eqs, starts=1e300), lambda: pliant.equilibria(eqs, starts=10**9),  # type: ignore[arg-type]
+                  lambda: pliant.inverse_kinematics(eqs, "rod.tip", [0.1, 0, -0.4], starts=10**9)):  # fmt: skip
+        with pytest.raises(ArgumentError, match="starts must be an integer of at most"):
+            wrong()
+    assert len(pliant.equilibria(eqs, starts=1, seed=1e300)) == 1  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="more than 10,000,000 samples"):
+        _sampled(sample_time=1e-320)
+    with pytest.raises(ArgumentError, match="value of 'length' is not finite"):
+        pliant.cases({"length": [10**400]})
+    with pytest.raises(ArgumentError, match="fps must be a number at least"):
+        pliant.film(eqs, _simulate(), "unused.gif", fps=1e-320)
+    with pytest.raises(ArgumentError, match="evaluations must be a number between"):
+        pliant.optimize(eqs, "height", {"length": (0.2, 0.5)}, evaluations=10**12)
+
+
+def test_none_is_no_bound_and_no_goal() -> None:
+    assert control.Limits(None, None, None).bounds(("force",)) == (-np.inf, np.inf)  # type: ignore[arg-type]
+    assert control.Goal(None, {"rod.tip": [0, 0, 0]}, orientations=None).frames == ("rod.tip",)  # type: ignore[arg-type]

@@ -84,6 +84,15 @@ def test_luenberger_places_poles(random_system: StateSpace) -> None:
     np.testing.assert_allclose(np.sort(luenberger(sampled, small).poles.real), np.sort(small), rtol=1e-6)
 
 
+def test_luenberger_with_dependent_outputs() -> None:
+    linear = pliant.linearize(pliant.derive("cart_pole"))
+    assert np.linalg.matrix_rank(linear.C) < len(linear.C)
+    for poles in ([-1.0, -2.0, -3.0, -4.0], [-2 + 1j, -2 - 1j, -5.0, -6.0]):
+        gain = luenberger(linear, np.array(poles)).gain
+        found = np.linalg.eigvals(linear.A - gain @ linear.C)
+        np.testing.assert_allclose(np.sort_complex(found), np.sort_complex(poles), rtol=1e-8)
+
+
 @pytest.mark.parametrize("delay", [0.0, 0.013, 0.04, 0.09])
 def test_delayed_commands_give_the_response_of_fine_steps(random_system: StateSpace, delay: float) -> None:
     """The discrete system compared with many small exact steps of the continuous one with the active command."""

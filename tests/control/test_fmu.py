@@ -134,6 +134,44 @@ def test_bombs_are_not_unpacked(tmp_path):
         pliant.Fmu(tmp_path / "bomb.fmu", inputs={}, commands={})
 
 
+def test_sizes_in_the_directory_of_a_bomb_may_be_zero(tmp_path):
+    with zipfile.ZipFile(tmp_path / "bomb.fmu", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("modelDescription.xml", "<x/>")
+        archive.writestr("big", b"\0" * 60_000_000)
+    content = bytearray((tmp_path / "bomb.fmu").read_bytes())
+    entry = -1
+    while (entry := content.find(b"PK\x01\x02", entry + 1)) >= 0:
+        content[entry + 20 : entry + 24] = bytes(4)  # the compressed size
+    (tmp_path / "bomb.fmu").write_bytes(content)
+    with pytest.raises(ArgumentError, match="too large to be unpacked: 60 MB"):
+        pliant.Fmu(tmp_path / "bomb.fmu", inputs={}, commands={})
+
+
+@needs_compiler
+def test_entities_are_not_hidden_by_an_encoding(drive, tmp_path):
+    with zipfile.ZipFile(drive) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    rest = contents["modelDescription.xml"].decode().partition("?>")[2]
+    hidden = "+ADwAIQ-DOCTYPE x [+ADwAIQ-ENTITY a 'aaaa'>]>"  # <! in UTF-7
+    contents["modelDescription.xml"] = f'<?xml version="1.0" encoding="UTF-7"?>{hidden}{rest}'.encode()
+    with zipfile.ZipFile(tmp_path / "hidden.fmu", "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content)
+    with pytest.raises(ArgumentError, match="is not in UTF-8"):
+        pliant.Fmu(tmp_path / "hidden.fmu", inputs={}, commands={})
+
+
+@needs_compiler
+def test_arguments_of_wrong_types(drive):
+    for wrong in (3.0, "abc", [1]):
+        for key in ("inputs", "commands", "parameters"):
+            with pytest.raises(ArgumentError, match=f"{key} must map names"):
+                pliant.Fmu(drive, **{"inputs": {}, "commands": {}, key: wrong})
+    for wrong in ("x", None, 1 + 1j, 10**400, float("nan")):
+        with pytest.raises(ArgumentError, match="must be a finite number"):
+            pliant.Fmu(drive, {}, {}, parameters={"time": wrong})
+
+
 def test_a_library_outside_of_the_file_is_not_loaded(tmp_path):
     pytest.importorskip("fmpy")
     elsewhere = DESCRIPTION.replace('"m"/>', '"../../../tmp/evil"/>')

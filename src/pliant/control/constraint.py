@@ -15,9 +15,9 @@ from pydantic import StrictBool
 
 from pliant.control.base import TaskController
 from pliant.control.discrete import held_commands
-from pliant.control.limits import SHORT, Limits, Shortfalls, actuator_limits, allocate, named
+from pliant.control.limits import SHORT, Limits, Shortfalls, actuator_limits, closest_inputs, named
 from pliant.control.pid import Pid, UnderActuated
-from pliant.control.task import Reference, Task, refuse_at_rest_only
+from pliant.control.task import Reference, Task, check_task, refuse_at_rest_only
 from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.equations.state import State
 from pliant.language.base import Problem, positive
@@ -86,7 +86,7 @@ class ConstraintControl:
     warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        self.task.check(self.equations)
+        check_task(self.equations, self.task)
         refuse_at_rest_only(self.task, named(self))
         self._path = self.path.checked(self.task.size, named(self))
         self._inputs = self.inputs or self.equations.model.actuators
@@ -157,7 +157,7 @@ class ConstraintControl:
         wanted = self._path.acceleration(now.t) + self.feedback(error, slip, self._integral)
         lower, upper = self._limits.within(self._inputs, self._last, self.sample_time)
         target = wanted - here + effect @ self._last
-        found = allocate(effect, target, lower, upper, preferred=self._braking(now), regularization=1e-12)
+        found = closest_inputs(effect, target, lower, upper, preferred=self._braking(now), regularization=1e-12)
         self._samples += 1
         if self._shortfalls.add(now.t, found.inputs, found.binding, found.cut):
             pass  # saturated: the integral is held

@@ -14,11 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from pliant.control.discrete import DiscreteStateSpace, held_commands
+from pliant.control.discrete import DiscreteStateSpace, held_commands, need_linear
 from pliant.control.lqr import Linear, Regulator, Weights, costs, lqr, weight_matrix
 from pliant.control.reduction import Reduction
 from pliant.equations.core import UnknownName
+from pliant.language.arguments import mapping, name_tuple, of_type, positive, real
 from pliant.solve.blas_threads import on_one_blas_thread
+from pliant.solve.linear.state_space import StateSpace
 
 ITERATIONS = 500
 GOOD_ENOUGH = 1e-7
@@ -52,8 +54,9 @@ class Group:
     priority: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.priority) and self.priority > 0):
-            raise ValueError(f"a priority must be above zero; it is {self.priority:g}")
+        positive("a priority", self.priority)
+        for what in ("inputs", "states", "outputs"):
+            object.__setattr__(self, what, name_tuple(getattr(self, what), what) or ())
         if not self.states and not self.outputs:
             raise ValueError(
                 f"the group of {', '.join(self.inputs)} has no measurements; give it `states` or `outputs`"
@@ -72,6 +75,12 @@ def decentralized_lqr(
     its reduced system, continuous or discretized; regulator and poles are then those of the full system: `StateFeedback` needs
     no `reduction`. Measurements of the groups also contain the neglected modes; `closed_loop` includes them.
     """
+    need_linear("decentralized_lqr", linear, StateSpace, DiscreteStateSpace)
+    groups = mapping("groups", groups)
+    for name, group in groups.items():
+        of_type(f"the group '{name}'", group, Group, "write pliant.control.Group(inputs=..., states=...)")
+    if reduction is not None:
+        of_type("reduction", reduction, Reduction, "write reduction=pliant.control.reduce(...)")
     names = [name for group in groups.values() for name in group.inputs]
     for name in names:
         if name not in linear.inputs:
@@ -324,9 +333,8 @@ def _starts(linear: Linear, reduction: Reduction | None, disturbances: np.ndarra
         given = plant.B
     else:
         n = len(plant.A if reduction is None else reduction.full.A)
-        given = (
-            np.asarray(disturbances, dtype=float).reshape(n, -1) if np.size(disturbances) % n == 0 else np.zeros((0, 0))
-        )
+        deviations = real("disturbances", disturbances)
+        given = deviations.reshape(n, -1) if deviations.size % n == 0 else np.zeros((0, 0))
         if not np.size(given) or not np.all(np.isfinite(given)):
             raise ValueError(
                 f"the disturbances are deviations of the {n} states of the robot: give {n} numbers, or {n} x k"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.control.discrete import DiscreteStateSpace
-from pliant.control.limits import Limits, Shortfalls, actuator_limits, allocate, check_holding, named
+from pliant.control.limits import Limits, Shortfalls, actuator_limits, check_holding, closest_inputs, named
 from pliant.control.lqr import Regulator
 from pliant.control.observer import Observer
 from pliant.control.reduction import Reduction
@@ -23,7 +23,7 @@ from pliant.control.sample_derivatives import (
 )
 from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.equations.outputs import evaluate_outputs
-from pliant.language.arguments import ArgumentError, mapping, need_equations, of_type
+from pliant.language.arguments import ArgumentError, flag, mapping, need_equations, of_type, vector
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.linear.state_space import StateSpace, refuse_smooth
 from pliant.solve.motion.events import Now
@@ -66,7 +66,7 @@ class Actuation:
         binding = command != wanted
         if np.any(binding):
             if self.effect is not None:
-                shared = allocate(
+                shared = closest_inputs(
                     self.effect, self.effect @ wanted, lower, upper, preferred=self.rest, regularization=SHARED
                 )
                 command, binding, cut = shared.inputs, shared.binding, shared.missed
@@ -164,6 +164,7 @@ class StateFeedback:
         if self.observer is not None:
             of_type("observer", self.observer, Observer, "write observer=pliant.control.kalman(...)")
         self.noise = mapping("noise", self.noise)
+        flag("share", self.share)
         linear = self.regulator.linear
         if isinstance(linear, DiscreteStateSpace):
             self.sample_time, self.delay, self._past = linear.sample_time, linear.delay, linear.past
@@ -173,6 +174,8 @@ class StateFeedback:
                 raise ValueError("a continuous design needs a `period`: the sample time of the controller [s]")
             self.sample_time, self.delay, self._past, self._linear = self.period, 0.0, 0, linear
         self._check_states()
+        if self.guess is not None:
+            self.guess = vector("guess", self.guess, len(self._linear.states))
         for name in self.equations.inputs:
             refuse_smooth(name, self._linear.inputs)
         if self.observer is not None and not isinstance(self.observer.linear, DiscreteStateSpace):
@@ -246,7 +249,7 @@ class StateFeedback:
             self._outputs = _whole_names(self.observer.linear.outputs, tuple(values))
             self._zero = np.concatenate([np.atleast_1d(values[name]) for name in self._outputs])
             n = len(self._linear.states)
-            self._estimate = np.zeros(n) if self.guess is None else np.asarray(self.guess, dtype=float)
+            self._estimate = np.zeros(n) if self.guess is None else self.guess
         self.estimates: list[np.ndarray] = []
 
     def _rest_outputs(self, eqs: Equations, inputs: Values, parameters: Values, t: float) -> dict[str, Any]:
@@ -397,7 +400,7 @@ class StateFeedback:
         lower, upper = self._actuation.limits.bounds(inputs)
         rates = self._actuation.limits.rate
         reach = np.array([float(rates.get(name, np.inf)) * self.sample_time for name in inputs])
-        guess = np.zeros(n) if self.guess is None else np.asarray(self.guess, dtype=float)
+        guess = np.zeros(n) if self.guess is None else self.guess
         return Matrices(
             A,
             B,

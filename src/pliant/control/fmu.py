@@ -6,7 +6,6 @@ The FMU is run by FMPy (`pip install 'pliant[fmi]'`). It is native code: run onl
 from __future__ import annotations
 
 import lzma
-import math
 import os
 import re
 import shutil
@@ -22,7 +21,7 @@ from typing import Any, TypeAlias
 
 from pliant.equations.core import check_names
 from pliant.equations.outputs import output_names, output_parts
-from pliant.language.arguments import ArgumentError, file_name
+from pliant.language.arguments import ArgumentError, file_name, mapping, number
 from pliant.language.message_text import suggestion
 from pliant.solve.motion.events import Now
 
@@ -36,6 +35,8 @@ DAMAGED = (
 """What reading a damaged or encrypted zip file raises."""
 BOMB, RATIO = 50_000_000, 200
 """Size [bytes] above which the compression ratio of an FMU is limited to this value."""
+ENCODINGS = (b"utf-8", b"utf8", b"us-ascii", b"ascii", b"iso-8859-1", b"latin-1", b"windows-1252")
+"""Accepted encodings of a description: UTF-8, and others in which ASCII characters are themselves."""
 NUMBERS = {"Float64", "Float32", "Real"}
 
 
@@ -66,6 +67,8 @@ class Fmu:
         self._folder = _unpacked(file_name("file", self.file))
         self._remove = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._description = _described(self._folder, self.file)
+        self.inputs, self.commands = mapping("inputs", self.inputs), mapping("commands", self.commands)
+        self.parameters = mapping("parameters", self.parameters)
         known = {x.name: x for x in self._description.modelVariables if x.type in NUMBERS}
         self._check("input", self.inputs, [n for n, x in known.items() if x.causality == "input"])
         self._check(
@@ -73,8 +76,7 @@ class Fmu:
         )
         self._check("parameter", self.parameters, list(known))
         for name, value in self.parameters.items():
-            if not math.isfinite(value):
-                raise ArgumentError(f"the parameter '{name}' of the FMU must be a finite number, not {value}")
+            number(f"the parameter '{name}' of the FMU", value)
         self._reference = {name: x.valueReference for name, x in known.items()}
         self._single = {name for name, x in known.items() if x.type == "Float32"}
         self._instance: Any = None
@@ -130,7 +132,7 @@ class Fmu:
     def _measure(self, now: Now) -> None:
         for name, source in self.inputs.items():
             if callable(source):
-                self._set(name, float(source(now)))
+                self._set(name, number(f"the input '{name}' of the FMU", source(now)))
             else:
                 output, component = self._sources[source]
                 self._set(name, float(now.measure([output])[component]))
@@ -207,7 +209,7 @@ def _check_contents(archive: zipfile.ZipFile, file: Path) -> None:
     whole, packed = (sum(getattr(entry, key) for entry in entries) for key in ("file_size", "compress_size"))
     if whole > BOMB and whole > RATIO * packed:
         raise ArgumentError(
-            f"{file} is too large to be unpacked: {whole / 1e6:.0f} MB, {whole // packed} times its size"
+            f"{file} is too large to be unpacked: {whole / 1e6:.0f} MB, {whole // max(1, packed)} times its size"
         )
     sizes = {entry.filename: entry.file_size for entry in entries}
     if "modelDescription.xml" not in sizes:
@@ -215,6 +217,9 @@ def _check_contents(archive: zipfile.ZipFile, file: Path) -> None:
     if sizes["modelDescription.xml"] > DESCRIPTION:
         raise ArgumentError(f"the description in {file} is too large: {sizes['modelDescription.xml']} bytes")
     text = archive.read("modelDescription.xml")
+    declared = re.match(rb"""[^>]*?\sencoding\s*=\s*["']([^"']*)""", text)
+    if declared and declared[1].lower() not in ENCODINGS:  # others, such as UTF-7, could hide the declarations below
+        raise ArgumentError(f"the description in {file} is not in UTF-8, as FMI requires")
     if b"<!DOCTYPE" in text or b"<!ENTITY" in text or b"\0" in text:
         raise ArgumentError(f"the description in {file} defines entities, which FMI does not allow")
 

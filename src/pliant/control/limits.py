@@ -11,7 +11,7 @@ import scipy
 
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
-from pliant.language.arguments import ArgumentError, mapping, of_type, real
+from pliant.language.arguments import ArgumentError, mapping, number, of_type, real, vector
 from pliant.language.message_text import describe
 from pliant.language.syntax import Symbol, parse
 from pliant.tendon import TensionTendon
@@ -38,17 +38,21 @@ class Limits:
     upper: Mapping[str, float] = field(default_factory=dict)
     rate: Mapping[str, float] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for what in ("lower", "upper", "rate"):
+            object.__setattr__(self, what, mapping(what, getattr(self, what)))
+
     def bounds(self, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper bounds in the order of `names`, infinite if there is none."""
         for what, table in (("lower", self.lower), ("upper", self.upper), ("rate", self.rate)):
-            for name, value in mapping(what, table).items():
+            for name, value in table.items():
                 check_names("input", [name], names)
                 if real(f"{what} of input '{name}'", value, "a number").shape != ():
                     raise ArgumentError(f"{what} of input '{name}' must be a number, not {describe(value)}")
         lower = np.array([float(self.lower.get(name, -np.inf)) for name in names])
         upper = np.array([float(self.upper.get(name, np.inf)) for name in names])
         for name, rate in self.rate.items():
-            if not rate > 0:
+            if not float(rate) > 0:
                 raise ValueError(f"the largest rate of input '{name}' must be above zero; it is {rate:g} per second")
         for name, low, high in zip(names, lower, upper, strict=True):
             if not low <= high:
@@ -129,6 +133,33 @@ def allocate(
     If there are many solutions, the one closest to `preferred` is returned, by default the smallest; a pretension keeps
     antagonistic tendons from going slack.
     """
+    effect = real("effect", effect, "a matrix")
+    if effect.ndim != 2 or not np.isfinite(effect).all():
+        raise ArgumentError("effect must be a matrix of finite numbers", "with a row per effect and a column per input")
+    rows, columns = effect.shape
+    lower, upper = (real(name, x, "bounds") for name, x in (("lower", lower), ("upper", upper)))
+    if lower.shape != (columns,) or upper.shape != (columns,) or not np.all(lower <= upper):
+        raise ArgumentError(
+            f"lower and upper must be bounds of {columns} inputs that do not exclude each other", "they may be infinite"
+        )
+    if preferred is not None:
+        preferred = vector("preferred", preferred, columns)
+    regularization = number("regularization", regularization, at_least=0.0)
+    return closest_inputs(
+        effect, vector("wanted", wanted, rows), lower, upper, preferred=preferred, regularization=regularization
+    )
+
+
+def closest_inputs(
+    effect: np.ndarray,
+    wanted: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    *,
+    preferred: np.ndarray | None = None,
+    regularization: float = 1e-8,
+) -> Allocation:
+    """`allocate` of arrays that are known to be valid."""
     if preferred is None:
         preferred = np.clip(0.0, lower, upper)
     scale = np.linalg.norm(effect) or 1.0

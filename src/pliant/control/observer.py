@@ -122,10 +122,19 @@ def luenberger(linear: Linear, poles: np.ndarray) -> Observer:
         A = linear.A[:n, :n]
         shown = linear.C[:, :n] @ A
         gain = np.zeros((len(linear.A), len(shown)))
-        gain[:n] = scipy.signal.place_poles(A.T, shown.T, wanted).gain_matrix.T
+        gain[:n] = _placed(A, shown, wanted)
         return Observer(gain, None, linear, scipy.linalg.eigvals(A - gain[:n] @ shown))
-    gain = scipy.signal.place_poles(linear.A.T, linear.C.T, wanted).gain_matrix.T
+    gain = _placed(linear.A, linear.C, wanted)
     return Observer(gain, None, linear, scipy.linalg.eigvals(linear.A - gain @ linear.C))
+
+
+def _placed(A: np.ndarray, C: np.ndarray, poles: np.ndarray) -> np.ndarray:
+    """The gain L for which A - L C has these poles."""
+    # SciPy fails if outputs are dependent: independent combinations of them carry the same information
+    basis, _, _ = np.linalg.svd(C, full_matrices=False)
+    basis = basis[:, : int(np.linalg.matrix_rank(C))]
+    gain = scipy.signal.place_poles(A.T, (basis.T @ C).T, poles).gain_matrix.T
+    return np.asarray(gain @ basis.T)
 
 
 def _plant(linear: Linear) -> StateSpace:

@@ -20,8 +20,9 @@ from pliant.control.pid_derivatives import command_cotangents, refuse_task
 from pliant.control.required_inputs import Actuation, ForceMetric, InputsNotConverged, required_inputs
 from pliant.control.sample_derivatives import CommandCotangents, Sample, new_gains
 from pliant.control.static_model import StaticModel
-from pliant.control.task import Reference, Task, refuse_at_rest_only
+from pliant.control.task import Reference, Task, check_task, refuse_at_rest_only
 from pliant.equations.equations import Equations, Values, with_independent_rows
+from pliant.language.arguments import real
 from pliant.language.base import OneOrList, Problem
 from pliant.language.dimension import NUMBER, TIME, TORQUE
 from pliant.language.scalar import Scalar, Value
@@ -57,7 +58,7 @@ class Pid:
     def check(self, size: int) -> None:
         """Reject gains that are not finite, negative, or not one for each of `size` components."""
         for name in GAINS:
-            gain = np.asarray(getattr(self, name), dtype=float)
+            gain = real(f"the {name} gain", getattr(self, name))
             if gain.shape not in ((), (size,)):
                 raise ValueError(
                     f"the {name} gain has {gain.size} values for {size} components; give one, or one for each"
@@ -111,7 +112,7 @@ class PidControl:
     name: str = "pid"
 
     def __post_init__(self) -> None:
-        self.task.check(self.equations)
+        check_task(self.equations, self.task)
         refuse_at_rest_only(self.task, named(self))
         if self.compensation not in ("none", "measured", "reference"):
             raise ValueError(f"compensation is none, measured or reference, not '{self.compensation}'")

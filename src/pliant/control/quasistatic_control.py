@@ -16,10 +16,11 @@ import numpy as np
 
 from pliant.control.base import TaskController, expressed_path
 from pliant.control.contact_task import ContactForce, PlanePosition
-from pliant.control.limits import Limits, Shortfalls, allocate, named
+from pliant.control.limits import Limits, Shortfalls, closest_inputs, named
 from pliant.control.static_model import StaticModel
 from pliant.control.task import Coordinates, Reference, Several, Task, typical_size
 from pliant.equations.equations import Equations, Values
+from pliant.language.arguments import flag, number
 from pliant.language.base import Problem
 from pliant.language.names import ContactName
 from pliant.language.scalar import AngularSpeed, ForceSignal, Number, Scalar, Time
@@ -53,6 +54,9 @@ class StaticControl:
     seconds: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        for gain in ("proportional", "integral", "derivative"):
+            setattr(self, gain, number(f"the {gain} gain of {named(self)}", getattr(self, gain)))
+        flag("least_squares", self.least_squares)
         self._model = StaticModel(self.equations, self.task, self.inputs, self.limits, self.parameters)
         self._shortfalls = Shortfalls(self.equations, self._model.inputs, self._model.limits)
         self._path = self.path.checked(self.task.size, named(self))
@@ -82,7 +86,7 @@ class StaticControl:
         lower, upper = limits.within(model.inputs, self._last, self.sample_time)
         wish = gain @ model.u + correction
         w = model.weights
-        found = allocate(w[:, None] * gain, w * wish, lower, upper, preferred=model.u, regularization=1e-10)
+        found = closest_inputs(w[:, None] * gain, w * wish, lower, upper, preferred=model.u, regularization=1e-10)
         short = self._shortfalls.add(now.t, found.inputs, found.binding, found.cut)
         if missed > 1e-3 * max(1e-6, float(np.linalg.norm(w * wanted)), typical_size(self.task)):
             self._missed += 1

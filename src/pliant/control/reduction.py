@@ -97,7 +97,7 @@ def reduce(linear: StateSpace, *, keep: int | None = None, below: float | None =
     if (keep is None) == (below is None):
         raise ArgumentError("give either the number of modes to keep or the highest frequency")
     if keep is not None:
-        whole("keep", keep, least=1, hint="the number of modes")
+        keep = whole("keep", keep, least=1, hint="the number of modes")
     if below is not None:
         positive("below", below, hint="a frequency in Hz")
     modes = system_modes(linear.A, linear.B, linear.C, linear.states)

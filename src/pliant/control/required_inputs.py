@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pliant.control.limits import LIMITS_HINT, Allocation, Limits, allocate, declared_limits
+from pliant.control.limits import LIMITS_HINT, Allocation, Limits, closest_inputs, declared_limits
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.state import read_state
@@ -162,7 +162,7 @@ def _settle(
         near = None if liked is None else liked * scale
         if count >= PATIENCE:
             near = u * scale  # lines that alternate between slack and taut: stay close to the current inputs
-        found = allocate(
+        found = closest_inputs(
             effect / scale, wanted, lower * scale, upper * scale, preferred=near, regularization=PREFERENCE
         )
         change = found.inputs / scale - u

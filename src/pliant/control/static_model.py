@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from pliant.control.limits import Limits, OutOfReach, Shortfalls, actuator_limits, allocate, check_holding
+from pliant.control.limits import Limits, OutOfReach, Shortfalls, actuator_limits, check_holding, closest_inputs
 from pliant.control.required_inputs import required_inputs
-from pliant.control.task import Coordinates, FramePosition, SearchTask, Task, parts, searched
+from pliant.control.task import Coordinates, FramePosition, SearchTask, Task, check_task, parts, searched
 from pliant.equations.contacts import contacts_at_rest
+from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values, with_independent_rows
+from pliant.language.arguments import mapping, name_tuple, number, vector
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.saddle import saddle_matrix
 from pliant.solve.state import Start, assemble, given_state
@@ -55,9 +57,9 @@ class StaticModel:
         limits: Limits | None,
         parameters: Values | None,
     ) -> None:
-        task.check(eqs)
+        check_task(eqs, task)
         self.eqs, self.task, self.parameters = eqs, task, parameters
-        self.inputs = inputs or eqs.model.actuators
+        self.inputs = name_tuple(inputs, "inputs") or eqs.model.actuators
         self.limits = actuator_limits(eqs, self.inputs, limits)
         self.weights = np.ones(task.size)
 
@@ -86,8 +88,9 @@ class StaticModel:
         self.multipliers = found.multipliers if len(found.multipliers) else np.zeros(bound.m)
 
     def _take(self, inputs: Values) -> None:
+        check_names("input", inputs, self.eqs.inputs)
         values = dict(zip(self.eqs.inputs, self.eqs.input_vector(), strict=True)) | dict(inputs)
-        self.values = {name: float(values[name]) for name in self.eqs.inputs}
+        self.values = {name: number(f"input '{name}'", values[name]) for name in self.eqs.inputs}
         self.preferred = np.clip(self.u, *self.limits.bounds(self.inputs))
 
     @property
@@ -217,7 +220,7 @@ class StaticModel:
                 wish = ahead - own + gain @ u
                 # (or, if lines alternate between slack and taut, to the last ones)
                 near = self.preferred if count < PATIENCE else u
-                found = allocate(gain, wish, lower, upper, preferred=near, regularization=1e-12)
+                found = closest_inputs(gain, wish, lower, upper, preferred=near, regularization=1e-12)
                 if np.linalg.norm(gain @ found.inputs - wish) <= 1e-6 * np.linalg.norm(ahead) + SETTLED:
                     break  # otherwise out of reach: only the inputs may move the task
             change = solved[:, :-1] @ (found.inputs - u) + solved[:, -1]
@@ -337,8 +340,10 @@ def rest_with(
     within their `limits`; by default all but those of `loads`, which are disturbances.
     """
     model = StaticModel(eqs, task, use, limits, parameters)
-    model.begin(given_state(eqs.at(parameters=parameters), start, 0.0, where="start").q, dict(inputs or {}))
-    model.reach(np.asarray(value, dtype=float), title="no equilibrium", hint="Choose another pose, or widen the limits")
+    model.begin(given_state(eqs.at(parameters=parameters), start, 0.0, where="start").q, mapping("inputs", inputs))
+    model.reach(
+        vector("value", value, task.size), title="no equilibrium", hint="Choose another pose, or widen the limits"
+    )
     model.drop_round_off()
     here = eqs.at(inputs=model.values, parameters=parameters)
     zero = np.zeros(len(eqs.rates))

@@ -12,7 +12,8 @@ import scipy
 
 from pliant.equations.core import UnknownName, check_names
 from pliant.equations.equations import Equations, Values
-from pliant.language.arguments import known_keywords
+from pliant.language.arguments import ArgumentError, known_keywords, need_equations
+from pliant.language.message_text import describe
 
 
 @dataclass(frozen=True)
@@ -244,6 +245,14 @@ class Several:
 def parts(task: Task) -> tuple[Task, ...]:
     """The components of a combined task."""
     return tuple(x for part in task.tasks for x in parts(part)) if isinstance(task, Several) else (task,)
+
+
+def check_task(eqs: Equations, task: Task) -> None:
+    """Reject what is not a task, and tasks with names that the robot does not have."""
+    need_equations(eqs)
+    if isinstance(task, type) or not hasattr(task, "check"):
+        raise ArgumentError(f"{describe(task)} is not a task", 'write pliant.control.FramePosition("FRAME")')
+    task.check(eqs)
 
 
 def refuse_at_rest_only(task: Task, title: str) -> None:

@@ -11,7 +11,7 @@ from pliant.control.discrete import DiscreteStateSpace, held
 from pliant.control.feedback import Actuation
 from pliant.control.limits import Limits, named
 from pliant.control.lqr import Regulator, Weights, weight_matrix
-from pliant.control.task import Task, refuse_at_rest_only
+from pliant.control.task import Task, check_task, refuse_at_rest_only
 from pliant.control.trajectory import Trajectory
 from pliant.equations.equations import Equations, Values
 from pliant.equations.state import State
@@ -62,7 +62,7 @@ class Tracking:
         P = self.hold.cost * (design.sample_time if isinstance(design, DiscreteStateSpace) else 1.0)
         self.gains = [self.hold.gain] * count
         if self.task is not None:
-            self.task.check(self.equations)
+            check_task(self.equations, self.task)
             refuse_at_rest_only(self.task, named(self))
         plant = self.hold.plant
         self._push = [self._through(plant.state.q, *held(plant.A, plant.B, self.sample_time), self.hold.gain)] * (

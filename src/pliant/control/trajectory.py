@@ -19,7 +19,19 @@ from pliant.control.orientation_task import FrameDirection, FrameOrientation, ro
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.state import State
-from pliant.language.arguments import known_keywords, mapping, number, vector
+from pliant.language.arguments import (
+    flag,
+    known_keywords,
+    listed,
+    mapping,
+    name_tuple,
+    need_equations,
+    number,
+    of_type,
+    pair,
+    vector,
+    whole,
+)
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.state import Start
 from pliant.solve.statics.equilibrium import state_at
@@ -41,14 +53,17 @@ class Goal:
     directions: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, value in mapping("Goal: coordinates", self.coordinates).items():
+        for what in ("coordinates", "positions", "orientations", "directions"):
+            object.__setattr__(self, what, mapping(f"Goal: {what}", getattr(self, what)))
+        for name, value in self.coordinates.items():
             number(f"Goal: {name}", value)
-        for name, value in mapping("Goal: positions", self.positions).items():
-            vector(f"Goal: place of {name}", value, 3)
-        for name, value in mapping("Goal: orientations", self.orientations).items():
-            rotation_matrix(f"Goal: orientation of {name}", value)
-        for name, value in mapping("Goal: directions", self.directions).items():
-            FrameDirection(name, value)
+        for name, place in self.positions.items():
+            vector(f"Goal: place of {name}", place, 3)
+        for name, turned in self.orientations.items():
+            rotation_matrix(f"Goal: orientation of {name}", turned)
+        for name, direction in self.directions.items():
+            FrameDirection(name, direction)
+        flag("Goal: at_rest", self.at_rest)
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -77,6 +92,7 @@ class Sphere:
     def __post_init__(self) -> None:
         vector("Sphere: center", self.center, 3)
         number("Sphere: radius", self.radius, at_least=0)
+        name_tuple(tuple(self.frames) if isinstance(self.frames, Mapping) else self.frames, "Sphere: frames")
         for name, around in self.frames.items() if isinstance(self.frames, Mapping) else ():
             number(f"Sphere: radius around {name}", around, at_least=0)
 
@@ -151,7 +167,8 @@ def plan(
     effort: weight of each input by name, or one for all, per square of its unit.
     limits: of the inputs; by default those of the model. Inputs of `loads` keep the model's values.
     """
-    check_plan(eqs, duration, goal, intervals, obstacles)
+    check_plan(eqs, duration, goal, intervals, obstacles, guess)
+    iterations, time_weight = whole("iterations", iterations, least=1), number("time_weight", time_weight)
     q0, v0 = state_at(eqs.at(parameters=parameters), start, 0.0, where="start")
     problem = _Problem(eqs, intervals, parameters)
     problem.dynamics(duration)
@@ -164,16 +181,24 @@ def plan(
 
 
 def check_plan(
-    eqs: Equations, duration: float | tuple[float, float], goal: Goal, intervals: int, obstacles: Sequence[Sphere]
-) -> None:
+    eqs: Equations, duration: float | tuple[float, float], goal: Goal, intervals: int, obstacles: Sequence[Sphere],
+    guess: Trajectory | None = None,
+) -> None:  # fmt: skip
     """Reject robots with closed loops, and invalid goals and durations [s]."""
+    need_equations(eqs)
+    of_type("goal", goal, Goal, "write pliant.control.Goal(coordinates={...})")
+    for sphere in listed(obstacles):
+        of_type("an obstacle", sphere, Sphere, "write obstacles=[pliant.control.Sphere(...)]")
+    if guess is not None:
+        of_type("guess", guess, Trajectory, "give the result of an earlier plan")
     if eqs.model.system.rows or eqs.model.system.quaternions():
         raise ValueError("plans are for robots without closed loops and free rotations; this one has some")
     if not eqs.inputs:
         raise ValueError("the robot has no input to plan; mark parameters as inputs in the model")
-    if intervals < 2:
-        raise ValueError(f"a plan needs at least 2 intervals, not {intervals}")
-    low, high = duration if isinstance(duration, tuple) else (duration, duration)
+    whole("intervals", intervals, least=2, most=1_000_000)
+    low, high = pair(
+        "duration", duration if isinstance(duration, tuple) else (duration, duration), example="duration=2.0"
+    )
     if not (0 < low <= high < np.inf):
         raise ValueError(f"the duration must be above zero and finite; it is {low:g} to {high:g} s")
     check_names("coordinate", goal.coordinates, eqs.coordinates)
@@ -249,9 +274,9 @@ class _Problem:
         names = self.eqs.inputs
         if isinstance(effort, Mapping):
             check_names("input", effort, names)
-            weights = np.array([float(effort.get(name, 0.0)) for name in names])
+            weights = np.array([number(f"effort of '{name}'", effort.get(name, 0.0)) for name in names])
         else:
-            weights = np.full(len(names), float(effort))
+            weights = np.full(len(names), number("effort", effort))
         simpson = np.ones(2 * self.n + 1)
         simpson[1::2], simpson[2:-1:2] = 4, 2
         power = ca.sum1(ca.DM(weights) * self.u**2)

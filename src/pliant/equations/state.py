@@ -98,7 +98,7 @@ def read_state(model: Model, q: Any, v: Any = None, t: float | None = None, *, a
         t = given.t if t is None else t
     rates = np.zeros(len(model.v_names)) if v is None and at_rest else vector("v", v, len(model.v_names))
     contacts = given.contacts if isinstance(given, State) else None
-    return State(vector("q", q, len(model.q_names)), rates, 0.0 if t is None else t, contacts=contacts)
+    return State(vector("q", q, len(model.q_names)), rates, 0.0 if t is None else number("t", t), contacts=contacts)
 
 
 def taken_apart(q: Any, t: float | None) -> tuple[Any, Any, float | None]:

@@ -20,7 +20,7 @@ from pliant.fleet.program import TooLong, why_no_straight_line
 from pliant.fleet.robot import commanded_inputs, refuse
 from pliant.fleet.runtime_engine import RuntimeEngine
 from pliant.fleet.straight_line_engine import StraightLineEngine
-from pliant.language.arguments import ArgumentError, choice, is_number, mapping, name_tuple, need_equations, whole
+from pliant.language.arguments import ArgumentError, choice, is_number, mapping, name_tuple, need_equations, real, whole
 from pliant.model.limits import refused_cases
 from pliant.solve.motion.integrator import Method
 from pliant.solve.state import AssembledState, Start
@@ -321,10 +321,9 @@ def _split(parameters: dict[str, Any], count: int) -> tuple[dict[str, float], di
     numbers = {name: value for name, value in parameters.items() if is_number(value) or isinstance(value, str)}
     arrays = {name: value for name, value in parameters.items() if name not in numbers}
     for name, value in arrays.items():
-        if np.shape(value) != (count,):
-            raise ArgumentError(
-                f"the parameter '{name}' must be a number or an array of {count}; its shape is {np.shape(value)}"
-            )
+        shape = value.shape if hasattr(value, "shape") else real(f"the parameter '{name}'", value).shape
+        if shape != (count,):
+            raise ArgumentError(f"the parameter '{name}' must be a number or an array of {count}; its shape is {shape}")
     return numbers, arrays
 
 

@@ -23,6 +23,7 @@ from pliant.language.arguments import (
     name_tuple,
     need_equations,
     number,
+    whole,
 )
 from pliant.language.message_text import describe, suggestion
 from pliant.language.ranges import read_range
@@ -30,6 +31,9 @@ from pliant.solve.status import AnalysisFailed, Status
 
 Search = Literal["slsqp", "ipopt", "optuna"]
 RANGE = 'give a range: (0.1, 0.2) in SI units, or "10:20 cm"'
+
+MOST_EVALUATIONS = 1_000_000_000
+"""Largest number of evaluations; optimizers count in 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,8 @@ def optimize(
     choice("method", method, tuple(SEARCHES))
     choice("on_failure", on_failure, ("raise", "return"))
     function("progress", progress)
-    most = int(number("evaluations", evaluations, at_least=1))
+    most = int(number("evaluations", evaluations, at_least=1, at_most=MOST_EVALUATIONS))
+    seed = whole("seed", seed, least=0)
     bounds = {name: _range(eqs, name, given) for name, given in mapping("vary", vary).items()}
     if not bounds:
         raise ArgumentError("nothing varies", 'write vary={"length": "10:20 cm"}')

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from pliant.identify.search import Search, Solution, Target, Unknowns, mean_dist
 from pliant.language.arguments import (
     ArgumentError,
     function,
+    listed,
     mapping,
     name_tuple,
     need_equations,
@@ -239,7 +240,7 @@ def fit(
 
 
 def _listed(measurements: Any) -> list[Recording | Measurement]:
-    given = list(measurements) if isinstance(measurements, Iterable) else [measurements]
+    given = list(listed(measurements))
     for one in given:
         if not isinstance(one, Measurement):
             check_recording(one)

@@ -8,6 +8,7 @@ from pliant._version import __version__
 from pliant.control.feedback import StateFeedback
 from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
+from pliant.language.arguments import of_type
 
 NO_BOUND = 1e300
 """Value of a missing bound."""
@@ -19,6 +20,7 @@ def controller_files(controller: StateFeedback) -> dict[str, str]:
     It measures the inputs of the observer; without an observer the deviations of the states are computed from all positions, then
     all rates, of the robot.
     """
+    of_type("controller", controller, StateFeedback, "write pliant.control.StateFeedback(...)")
     if controller.share:
         raise ExportError(
             "sharing among redundant inputs solves an optimization at every sample", "export it without `share`"

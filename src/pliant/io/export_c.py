@@ -35,7 +35,8 @@ from pliant.io.controller_c import controller_files
 from pliant.io.export_trial import tried
 from pliant.io.factor_bounds import factor_bounds
 from pliant.io.folders import check_folder, write_files
-from pliant.language.arguments import file_name, need_equations
+from pliant.language.arguments import file_name, flag, is_number, need_equations
+from pliant.language.message_text import describe
 from pliant.model.inputs import SERIES, InputPlan
 from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
@@ -95,7 +96,7 @@ def export_c(
     loops cannot be closed at the start.
     """
     target, model = file_name("folder", folder), own_model(eqs)
-    check_folder(target, force=force)
+    check_folder(target, force=flag("force", force))
     beside = {} if controller is None else controller_files(controller)
     _check(model, method, step)
     trial = tried(model, method, step)
@@ -183,10 +184,10 @@ def c_files(
 
 
 def _check(model: Model, method: str, step: float) -> None:
-    if method not in METHODS:
-        raise ExportError(f"unknown method '{method}'", f"choose one of {', '.join(METHODS)}")
-    if not (np.isfinite(step) and step > 0):
-        raise ExportError(f"the step must be a positive time, not {step:g}", "give it in seconds, such as 1e-3")
+    if not isinstance(method, str) or method not in METHODS:
+        raise ExportError(f"unknown method {describe(method)}", f"choose one of {', '.join(METHODS)}")
+    if not (is_number(step) and step > 0):
+        raise ExportError(f"the step must be a positive time, not {describe(step)}", "give it in seconds, such as 1e-3")
     if not model.system.v_size:
         raise ExportError("the robot has no coordinates: there is no motion to export", "give it a joint that moves")
 

@@ -37,6 +37,7 @@ from pliant.io.export_c import RUNTIME, UNLOCATED, assembled_start, c_files, exp
 from pliant.language.arguments import file_name, need_equations
 from pliant.language.dimension import BASE_UNITS
 from pliant.language.files import write_whole
+from pliant.language.message_text import describe
 from pliant.language.units import parse_unit
 from pliant.model.model import Model
 
@@ -94,8 +95,8 @@ def export_fmu(
     """
     need_equations(eqs)
     target, model = file_name("file", file), own_model(eqs)
-    if version not in VERSIONS:
-        raise ExportError(f"unknown version of FMI '{version}'", f"choose one of {', '.join(VERSIONS)}")
+    if not isinstance(version, str) or version not in VERSIONS:
+        raise ExportError(f"unknown version of FMI {describe(version)}", f"choose one of {', '.join(VERSIONS)}")
     if target.suffix != ".fmu":
         raise ExportError(f"cannot determine the format of {str(target)!r}", "end it in .fmu")
     if target.is_dir():

@@ -76,7 +76,7 @@ class RigidRobot:
 def rigid_robot(eqs: Equations, links: int) -> RigidRobot:
     """A robot with its rods as chains of links; raises ExportError if it has parts that links cannot represent."""
     need_equations(eqs)
-    whole("links", links, least=1, hint="the number of links in each rod")
+    links = whole("links", links, least=1, hint="the number of links in each rod")
     spec = eqs.model.spec
     if spec.meshes:
         raise ExportError(

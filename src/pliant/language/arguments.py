@@ -75,10 +75,12 @@ def positive(where: str, value: Any, hint: str = "") -> float:
     return number(where, value, above=0.0, hint=hint)
 
 
-def whole(where: str, value: Any, *, least: int, hint: str = "") -> int:
-    """An integer of at least `least`."""
+def whole(where: str, value: Any, *, least: int, most: int | None = None, hint: str = "") -> int:
+    """An integer of at least `least`, and at most `most`."""
     if not is_number(value) or value != int(value) or value < least:
         raise ArgumentError(f"{where} must be an integer of at least {least}, not {describe(value)}", hint)
+    if most is not None and value > most:
+        raise ArgumentError(f"{where} must be an integer of at most {most}, not {describe(value)}", hint)
     return int(value)
 
 
@@ -111,7 +113,11 @@ def mapping(where: str, value: Any) -> dict[str, Any]:
 def real(where: str, value: Any, wanted: str = "numbers") -> np.ndarray:
     """An array of real numbers of any shape, finite or not."""
     try:
-        return np.asarray(value, dtype=float)
+        found = np.asarray(value)
+        # NumPy would drop imaginary parts, and read None as NaN
+        if np.iscomplexobj(found) or (found.dtype == object and any(x is None for x in found.flat)):
+            raise TypeError
+        return found.astype(float)
     except (TypeError, ValueError, OverflowError):
         raise ArgumentError(f"{where} must be {wanted}, not {describe(value)}") from None
 
@@ -138,8 +144,8 @@ def numbers(where: str, value: Any) -> np.ndarray:
 def vector(where: str, value: Any, size: int) -> np.ndarray:
     """An array of `size` finite numbers."""
     try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError, OverflowError):
+        array = real(where, value)
+    except ArgumentError:
         raise ArgumentError(f"{where} must have {size} entries in one dimension, not be {describe(value)}") from None
     if array.shape != (size,):
         raise ArgumentError(f"{where} must have {size} entries in one dimension; it has shape {array.shape}")
@@ -149,13 +155,18 @@ def vector(where: str, value: Any, size: int) -> np.ndarray:
     return array
 
 
+def listed(value: Any) -> tuple[Any, ...]:
+    """The entries of an iterable; anything else, such as an array without dimensions, is an entry by itself."""
+    return tuple(value) if np.iterable(value) else (value,)
+
+
 def name_tuple(value: Any, where: str = "names") -> tuple[str, ...] | None:
     """Names as a tuple; a single name is accepted, and None is returned unchanged."""
     if value is None:
         return None
-    given = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else (value,)
+    given = (value,) if isinstance(value, str) else listed(value)
     for name in given:
-        if not isinstance(name, str):
+        if not isinstance(name, str) or isinstance(value, Mapping):
             raise ArgumentError(f"{where} must be a name or a list of names, not {describe(value)}")
     return tuple(map(str, given))
 
@@ -233,8 +244,7 @@ def pair(where: str, value: Any, *, example: str) -> tuple[float, float]:
 
 def folder_list(value: Any) -> tuple[Path, ...]:
     """Paths of the argument `folders`; a single folder is accepted, and None gives none."""
-    single = isinstance(value, (str, bytes, os.PathLike)) or not isinstance(value, Iterable)
-    given = () if value is None else (value,) if single else value
+    given = () if value is None else (value,) if isinstance(value, (str, bytes, os.PathLike)) else listed(value)
     return tuple(file_name("a folder", folder) for folder in given)
 
 

@@ -167,9 +167,9 @@ def inverse_kinematics(
     with a frame in a given place, and the inputs for it; `pliant.required_inputs` the inputs that balance a pose best.
     """
     need_equations(eqs)
-    whole("starts", starts, least=1)
+    starts = whole("starts", starts, least=1, most=1_000_000)
     number("spread", spread, at_least=0)
-    whole("seed", seed, least=0)
+    seed = whole("seed", seed, least=0)
     here = eqs.at(parameters=parameters)
     first = given_state(here, start, 0.0, where="start").q
     search = _Search(

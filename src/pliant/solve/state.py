@@ -9,10 +9,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from pliant.equations.binding import Binding
+from pliant.equations.contacts import Contacts
 from pliant.equations.equations import Equations, with_independent_rows
 from pliant.equations.initial_states import on_motions, prescribed_coordinates
 from pliant.equations.state import HasFinal, HasState, SpecifiedValues, State, rate_name, state_of
-from pliant.language.arguments import ArgumentError, number, vector
+from pliant.language.arguments import ArgumentError, number, of_type, real, vector
 from pliant.language.message_text import describe, renamed_hint
 from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
@@ -61,8 +62,13 @@ def _state(eqs: Equations, given: Any, time: float, where: str) -> State:
     if isinstance(given, State):
         vector(f"q of {where}", given.q, len(eqs.coordinates))
         vector(f"v of {where}", given.v, len(eqs.rates))
-        if given.multipliers is not None and np.size(given.multipliers):  # not every state has known constraint forces
-            vector(f"multipliers of {where}", given.multipliers, len(eqs.constraint_names))
+        number(f"t of {where}", given.t)
+        of_type(f"given of {where}", given.given, SpecifiedValues, "omit it")
+        if given.contacts is not None:
+            of_type(f"contacts of {where}", given.contacts, Contacts, "give those of a result")
+        named = f"multipliers of {where}"
+        if given.multipliers is not None and real(named, given.multipliers).size:  # constraint forces may be unknown
+            vector(named, given.multipliers, len(eqs.constraint_names))
         return _on_motions(eqs, given)
     if isinstance(given, Mapping):
         return eqs.state(given, t=time)

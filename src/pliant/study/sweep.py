@@ -90,7 +90,7 @@ def run_sweep(
 ) -> SweepEnd:
     """Run the remaining cases of a sweep; see `sweep`."""
     kept, vary = name_tuple(keep, "keep") or (), mapping("vary", vary)
-    whole("seed", seed, least=0)
+    seed = whole("seed", seed, least=0)
     file_name("folder", folder)
     study = Study(robot, cases(vary, sample, seed=seed), made_analysis(analysis, options, kept))
     first = study.structures.equations[0]

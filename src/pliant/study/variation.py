@@ -3,7 +3,6 @@ kPa`."""
 
 from __future__ import annotations
 
-import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pliant.language.arguments import ArgumentError
+from pliant.language.arguments import ArgumentError, is_number
 from pliant.language.message_text import describe, suggestion
 from pliant.language.ranges import NUMBER, Range, read_range, read_unit
 from pliant.language.units import Unit
@@ -205,6 +204,6 @@ def _listed(name: str, given: Sequence[Any]) -> Variation:
 
 
 def _finite(name: str, value: Any) -> float:
-    if not math.isfinite(value):
+    if not is_number(value):
         raise ArgumentError(f"a value of '{name}' is not finite", "give finite numbers")
     return float(value)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.language.arguments import ArgumentError, file_name, function, need_equations, positive
+from pliant.language.arguments import ArgumentError, file_name, function, need_equations, number, positive
 from pliant.language.display import shown
 from pliant.language.files import write_whole
 from pliant.language.message_text import describe
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 CLOCK = 0.045
 """Height of the strip for the time, relative to that of a frame."""
+SLOWEST = 0.01
+"""Lowest frame rate [1/s]; a frame of a GIF lasts at most 655 s."""
 MOST_FRAMES = 3000
 WIDTH, HEIGHT = 960, 720
 """Largest size of the picture [pixels]; its shape is that of the content."""
@@ -88,7 +90,7 @@ def film(
     fps: frames per second. speed: seconds of motion per second of film. Between saved times the nearest one is shown.
     view, labels, frames: as in `sketch`. size: width and height [pixels]; by default the shape of the content, up to 960 x 720.
     """
-    fps, speed = positive("fps", fps), positive("speed", speed)
+    fps, speed = number("fps", positive("fps", fps), at_least=SLOWEST), positive("speed", speed)
     need_equations(eqs)
     function("progress", progress)
     if not hasattr(run, "time") or not hasattr(run, "q"):
@@ -103,11 +105,12 @@ def film(
     if len(run.time) < 2:
         raise FilmError("the result contains fewer than two saved times: simulate with --save-every")
     span = float(run.time[-1] - run.time[0])
-    count = max(2, round(span / speed * fps) + 1)
-    if count > MOST_FRAMES:
+    wanted = span / speed * fps
+    if wanted > MOST_FRAMES - 0.5:
         raise FilmError(
-            f"the film would have {count} frames, more than {MOST_FRAMES}: increase the speed or reduce the frame rate"
+            f"the film would have {wanted + 1:.6g} frames, more than {MOST_FRAMES}: increase the speed or reduce the frame rate"
         )
+    count = max(2, round(wanted) + 1)
     moments = run.time[0] + np.linspace(0, span, count)
     chosen = [int(np.argmin(np.abs(run.time - t))) for t in moments]
     look = _FrameStyle(view, None if size is None else picture_size(size), labels, frames)
@@ -156,7 +159,7 @@ def _pictures(
     width, height = (2 * round(x / 2) for x in (scale * shape if look.size is None else look.size))
     dots = RESOLUTION * max(width / WIDTH, height / HEIGHT)  # text and lines scale with the picture
     last, frame = -1, np.zeros((height, width, 3), dtype=np.uint8)
-    for number, k in enumerate(chosen):
+    for count, k in enumerate(chosen):
         if k != last:
             canvas = FigureCanvasAgg(Figure((width / dots, height / dots), dpi=dots))
             ax = canvas.figure.add_axes((0, 0, 1, 1))
@@ -167,7 +170,7 @@ def _pictures(
             last = k
         yield frame
         if progress is not None:
-            progress(number + 1, len(chosen))
+            progress(count + 1, len(chosen))
 
 
 def _with_still_pivots(scenes: Sequence[Scene]) -> list[Scene]:
@@ -247,7 +250,7 @@ def _gif(pictures: Iterator[np.ndarray], frames_per_second: float) -> bytes:
 
 
 def _index_type(colours: np.ndarray) -> type[np.unsignedinteger[Any]]:
-    """Integer type for this number of colours."""
+    """Integer type for this count of colours."""
     return np.uint16 if len(colours) < 65536 else np.uint32
 
 
@@ -259,5 +262,5 @@ def _nearest(colours: np.ndarray, palette: np.ndarray) -> np.ndarray:
 
 
 def _channels(packed: np.ndarray) -> np.ndarray:
-    """Red, green and blue (n x 3) of colours that are one number each."""
+    """Red, green and blue (n x 3) of colours that are one count each."""
     return np.stack([packed >> 16 & 255, packed >> 8 & 255, packed & 255], axis=1).astype(np.int32)

@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from pliant.language.arguments import ArgumentError
+from pliant.language.arguments import ArgumentError, flag
 from pliant.language.files import write_whole
 from pliant.view import outlines
 from pliant.view.camera import Camera, View, choose_camera, look_from, view_direction
@@ -158,7 +158,8 @@ class Drawing(Symbols):
         self, scene: Scene, camera: Camera, *, labels: bool, frames: bool, size: float | None = None,
         center: np.ndarray | None = None, push: float | None = None,
     ) -> None:  # fmt: skip
-        self.scene, self.camera, self.labels, self.frames = scene, camera, labels, frames
+        self.scene, self.camera = scene, camera
+        self.labels, self.frames = flag("labels", labels), flag("frames", frames)
         points = scene.outline_points()
         self.center = 0.5 * (points.min(axis=0) + points.max(axis=0)) if center is None else center
         flat = camera.project(points)

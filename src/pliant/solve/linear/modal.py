@@ -200,7 +200,7 @@ def modes(
     need_equations(eqs)
     flag("undamped", undamped)
     if count is not None:
-        whole("count", count, least=1, hint="or omit it for all modes")
+        count = whole("count", count, least=1, hint="or omit it for all modes")
     eqs, given, t = about(eqs, at, inputs, parameters, time)
     made, moving = steady_start(eqs, given, t)
     notes = [*made.messages, *([moving] if moving else []), *friction_remarks(eqs.model, linear=True)]

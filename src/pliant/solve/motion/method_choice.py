@@ -87,7 +87,7 @@ def choose_method(
         return MethodChoice(_made(ExplicitRungeKutta, **tolerances), "automatic: no springs or dampers")
     rate = bound.fastest_rate(begin, q, v) if rate is None else rate
     stable = STABLE_STEP / rate if rate > 0 else np.inf
-    steps = (end - begin) / stable
+    steps = (end - begin) * rate / STABLE_STEP  # the stable step of an infinite rate is zero
     if steps <= FEW_STEPS and (bound.nv <= SMALL or steps >= SLACK):
         return MethodChoice(_made(ExplicitRungeKutta, **tolerances), "automatic: not stiff", True, stable, tolerances)
     implicit = _made(Rosenbrock, **tolerances)

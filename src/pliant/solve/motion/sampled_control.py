@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat, runtime_checkabl
 import numpy as np
 
 from pliant.equations.core import check_names
-from pliant.language.arguments import ArgumentError
+from pliant.language.arguments import ArgumentError, number, positive, whole
 from pliant.solve.motion.events import Now
 
 if TYPE_CHECKING:
@@ -42,6 +42,10 @@ class Controller(Protocol):
         """
 
 
+MOST_SAMPLES = 10_000_000
+"""Largest number of samples of a controller in one run: more would not fit into memory."""
+
+
 class SampledLoop:
     """The controllers of a run: the time of the next call of each, and pending commands."""
 
@@ -54,17 +58,22 @@ class SampledLoop:
                     f"{said} is not a controller: give an object with `sample_time`, `start` and `command`"
                 )
         self.active = bool(self.controllers)
-        self._random = [np.random.default_rng(getattr(c, "seed", 0)) for c in self.controllers]
+        self._random = [
+            np.random.default_rng(whole(f"the seed of {_title(c)}", getattr(c, "seed", 0), least=0))
+            for c in self.controllers
+        ]
         self._order = count()
         self._queue: list[tuple[float, int, int, int, Mapping[str, float]]] = []
         self._now: Now | None = None
         times = [begin]
         for i, controller in enumerate(self.controllers):
-            step, delay = float(controller.sample_time), _delay(controller)
-            if not (step > 0 and np.isfinite(step)):
-                raise ValueError(f"the sample time of {_title(controller)} must be above zero; it is {step:g} s")
-            if not (delay >= 0 and np.isfinite(delay)):
-                raise ValueError(f"the delay of {_title(controller)} must not be negative; it is {delay:g} s")
+            step = positive(f"the sample time of {_title(controller)}", controller.sample_time, hint="in seconds")
+            delay = _delay(controller)
+            if (end - begin) / MOST_SAMPLES > step:
+                raise ArgumentError(
+                    f"the sample time of {_title(controller)}, {step:g} s, gives more than {MOST_SAMPLES:,} samples in this run",
+                    "increase it, or shorten the run",
+                )
             samples = begin + step * np.arange(int(np.floor((end - begin) / step * (1 + 1e-12))) + 1)
             for t in samples[samples < end]:
                 self._put(float(t), i, None)
@@ -178,7 +187,7 @@ def _deviations(controller: Controller, now: Now) -> dict[str, np.ndarray]:
 
 
 def _delay(controller: Controller) -> float:
-    return float(getattr(controller, "delay", 0.0))
+    return number(f"the delay of {_title(controller)}", getattr(controller, "delay", 0.0), at_least=0.0)
 
 
 def _title(controller: Controller) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -17,8 +17,10 @@ from pliant.language.arguments import (
     ArgumentError,
     choice,
     file_name,
+    flag,
     function,
     known_keywords,
+    listed,
     name_tuple,
     need_equations,
     number,
@@ -260,13 +262,12 @@ def read_request(
     """The options of `simulate`, checked."""
     begin, end = _span(begin, until)
     names = name_tuple(independent, "independent")
-    events = () if events is None else (events,) if not isinstance(events, Iterable) else tuple(events)
+    events = () if events is None else listed(events)
+    flag("save_between", save_between)
     function("mid_step", mid_step)
     function("progress", progress)
     out = None if out is None else file_name("out", out)
-    for name, value in (("rtol", rtol), ("atol", atol)):
-        if value is not None:
-            number(name, value)
+    rtol, atol = (None if x is None else number(name, x) for name, x in (("rtol", rtol), ("atol", atol)))
     for event in events:
         if not isinstance(event, Event):
             raise ArgumentError(f"an event cannot be {describe(event)}", "write Event(function of now, or an output)")

@@ -92,7 +92,7 @@ def continuation(
     for name, value in stop.items():
         number(f"stop: '{name}'", value, hint=SI_HINT)
     number("to", to, hint=SI_HINT)
-    whole("max_points", max_points, least=2)
+    max_points = whole("max_points", max_points, least=2)
     positive("max_step", max_step)
     positive("tolerance", tolerance)
     eqs = eqs.at(inputs=inputs_at_time(eqs, inputs, parameters, t), parameters=parameters)

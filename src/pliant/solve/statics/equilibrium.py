@@ -338,10 +338,10 @@ def equilibria(
     in `equilibrium`; unstable poses are included with `stability="any"`.
     """
     need_equations(eqs)
-    whole("starts", starts, least=1)
+    starts = whole("starts", starts, least=1, most=1_000_000)
     choice("stability", stability, ("stable", "any"))
     number("spread", spread, at_least=0)
-    whole("seed", seed, least=0)
+    seed = whole("seed", seed, least=0)
     rng = np.random.default_rng(seed)
     eqs = eqs.at(inputs=inputs_at_time(eqs, inputs, parameters, time), parameters=parameters)
     bound, first = eqs.binding, given_state(eqs, start, time, where="start").q
