@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -31,3 +32,23 @@ def test_an_interrupt_during_imports_has_no_traceback(module: str) -> None:
     )
     assert done.returncode == 130
     assert done.stderr.strip() == "pliant: interrupted"
+
+
+SAVED = """
+import sys
+import pliant
+
+def progress(t, until, steps):
+    assert "h5netcdf" in sys.modules
+
+assert "h5netcdf" not in sys.modules
+pliant.simulate(pliant.derive("pendulum"), 1.0, out=sys.argv[1], progress=progress)
+"""
+
+
+def test_what_saves_a_run_is_imported_before_it(tmp_path: Path) -> None:
+    """An interrupt ends the run and not the import of the package that saves it, which would be unusable."""
+    done = subprocess.run(
+        [sys.executable, "-c", SAVED, tmp_path / "run.nc"], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr

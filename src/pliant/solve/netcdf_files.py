@@ -19,6 +19,7 @@ import hashlib
 import os
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,12 @@ LINE_SIZE = len(LINE_BEGIN) + 64 + 1
 
 class ResultFileError(RuntimeError):
     """A result could not be written or read."""
+
+
+def load_writer() -> None:
+    """Import the packages that write files. Ctrl-C within an import leaves them unusable, so analyses whose results are saved after
+    Ctrl-C import them first."""
+    import_module("h5netcdf")
 
 
 def save_dataset(dataset: xarray.Dataset, path: str | os.PathLike[str], kind: str) -> None:

@@ -114,7 +114,9 @@ def test_this_machine_is_answered(host, path):
     assert DOOR.inside(path).split("?")[0] == "/"
 
 
-@pytest.mark.parametrize("path", ["/", "", "/index.html", "/secrets", "/secre", "/x/secret", "/?secret", "/%73ecret"])
+@pytest.mark.parametrize(
+    "path", ["/", "", "/index.html", "/secrets", "/secre", "/x/secret", "/?secret", "/%73ecret", "/\udcff"]
+)
 def test_other_addresses_are_refused(path):
     assert "incomplete address" in DOOR.refusal(path, {"Host": "localhost:8080"})
 

@@ -33,6 +33,7 @@ from pliant.solve.motion.sampled_control import SampledLoop
 from pliant.solve.motion.state_setting import set_state
 from pliant.solve.motion.step_resolution import StepResolution
 from pliant.solve.motion.stop_times import NONE, on_stops, stop_times
+from pliant.solve.netcdf_files import load_writer
 from pliant.solve.result import INTERRUPTED, KEPT, STILL_RUNNING, Result, Timing, keep
 from pliant.solve.status import Status
 
@@ -313,6 +314,8 @@ class _Saver:
 
     def __init__(self, job: Job, run: TimeLoop) -> None:
         self.job, self.run = job, run
+        if job.out is not None:
+            load_writer()
         self.cost, self.last = LEAST_SAVE_COST, time.perf_counter()
 
     def save_if_due(self) -> None:

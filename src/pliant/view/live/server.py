@@ -80,7 +80,7 @@ class RequestGuard:
         if origin is not None and not (origin.startswith("http://") and self._is_ours(origin)):
             return "connections from other pages are not allowed"
         word = path.partition("?")[0].strip("/").partition("/")[0]
-        if not hmac.compare_digest(word.encode(), self.word.encode()):
+        if not hmac.compare_digest(word.encode(errors="surrogateescape"), self.word.encode()):
             return "incomplete address: use the complete address that was printed"
         return None
 
