@@ -177,12 +177,14 @@ static int is_length(const double *G, int m, int frames, int row) {
   return 0;
 }
 
-double pl_constraint_gap(const pl_work *w) {
+double pl_largest_row(const pl_work *w, const double *x) {
   double y = 0;
   for (int r = 0; r < w->T->m; ++r)
-    if (w->row_active[r]) y = fmax(y, fabs(w->phi[r]) / w->row_size[r]);
+    if (w->row_active[r]) y = fmax(y, fabs(x[r]) / w->row_size[r]);
   return y;
 }
+
+double pl_constraint_gap(const pl_work *w) { return pl_largest_row(w, w->phi); }
 
 /* Values, rates, Jacobian and convective terms of all constraints:
  * phi_rate = J v - signal_rate, d2phi = J a + gamma (gamma includes minus the signal's acceleration). */

@@ -261,7 +261,9 @@ void pl_frame_tangents(pl_work *);
 void pl_force_tangent(pl_work *, const double *q, const double *v);
 void pl_input_tangent(pl_work *, const double *q, const double *v, double *r_signal);
 void pl_constraints(pl_work *, const double *q, const double *v);
-/* Largest of the constraint values, each relative to its size; NAN is ignored. */
+/* Largest number of the active constraints, each relative to its size; NAN is ignored. */
+double pl_largest_row(const pl_work *, const double *);
+/* The same of the constraint values. */
 double pl_constraint_gap(const pl_work *);
 void pl_constraint_tangent(pl_work *, const double *lambda);
 void pl_constraint_wrenches(pl_work *, const double *lambda);

@@ -113,13 +113,6 @@ static int factor(pl_run *r, double h) {
   return status;
 }
 
-static double largest_row(const pl_work *w, const double *x) {
-  double y = 0;
-  for (int i = 0; i < w->T->m; ++i)
-    if (w->row_active[i]) y = fmax(y, fabs(x[i]) / w->row_size[i]);
-  return y;
-}
-
 /* The motion by which the step's matrix closes gaps of constraints, in w->rhs with its multipliers; added to `moved`. */
 static void close_gap(pl_work *w, double s, const double *gap, double *moved) {
   const int nv = w->T->nv, m = w->T->m;
@@ -154,7 +147,7 @@ int pl_rosenbrock_restore(pl_run *r, double t, double h, double *q, double *v) {
   if (!(gap <= tolerance)) return 0;
   before = INFINITY;
   for (int round = 0;; ++round) {
-    gap = h * largest_row(w, w->phi_rate);
+    gap = h * pl_largest_row(w, w->phi_rate);
     if (!(gap > CLOSED * tolerance && gap < 0.5 * before) || round == ROUNDS) break;
     before = gap;
     close_gap(w, s, w->phi_rate, moved + rows);
