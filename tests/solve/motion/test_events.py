@@ -69,3 +69,11 @@ def test_a_wall_just_before_the_turning_point_is_hit_in_every_period(swinging):
     run = simulate(swinging, 20.0, events=[wall])
     quarter = np.arccos(-0.9999)
     assert times(run, "wall") == pytest.approx([quarter + 2 * quarter * k for k in range(3)], abs=2e-3)
+
+
+def test_commands_that_are_returned_instead_of_set_are_refused(swinging):
+    """A controller returns them; of a mid-step function, or at an event, they would be ignored."""
+    ahead = Event(lambda now: now.q["p"] - 0.5, then=lambda now: {"p": 0.0})  # type: ignore[arg-type,return-value]
+    for options in ({"mid_step": lambda now: {"p": 0.0}}, {"events": [ahead]}):
+        with pytest.raises(pliant.ArgumentError, match=r"returned .* no effect.*now\.inputs\[name\]"):
+            simulate(swinging, 3.0, **options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -376,7 +376,12 @@ class EventMonitor:
         """Call a function at the current time and apply the values that it sets."""
         now = self._now(run.t, _place(run))
         before = run.q.copy(), run.v.copy()
-        function(now)
+        returned: Any = function(now)
+        if isinstance(returned, Mapping):  # as a controller returns commands
+            raise ArgumentError(
+                f"a function that is called during a run returned {describe(returned)}, which would have no effect",
+                "set now.inputs[name], now.parameters[name], now.q[name] or now.v[name] instead",
+            )
         self.memory = now.memory
         changed = self.job.rebind(run, now.inputs, now.parameters)
         q = np.where(now.q == before[0], run.q, now.q)
