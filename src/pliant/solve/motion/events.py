@@ -372,11 +372,11 @@ class EventMonitor:
             self._call(self.mid_step, run)
         self._look(run)
 
-    def _call(self, function: Callable[[Now], None], run: Any) -> None:
+    def _call(self, function: Callable[[Now], object], run: Any) -> None:
         """Call a function at the current time and apply the values that it sets."""
         now = self._now(run.t, _place(run))
         before = run.q.copy(), run.v.copy()
-        returned: Any = function(now)
+        returned = function(now)
         if isinstance(returned, Mapping):  # as a controller returns commands
             raise ArgumentError(
                 f"a function that is called during a run returned {describe(returned)}, which would have no effect",
