@@ -1,4 +1,4 @@
-"""Parts that are placed across each other have no contact force, or too small a one: the remark states how deep they are."""
+"""Parts that are placed inside each other have no contact force, or too small a one: the remark states how deep they are."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ contacts: {{c: {{between: [one, two]}}}}
 
 
 def across(notes: tuple[str, ...]) -> list[str]:
-    """The remarks on parts across each other."""
-    return [note for note in notes if note.startswith("parts are across")]
+    """The remarks on parts that overlap."""
+    return [note for note in notes if note.startswith("parts overlap more deeply")]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def across(notes: tuple[str, ...]) -> list[str]:
         ("{type: sphere, parent: a, radius: 3 cm}", "{type: sphere, parent: b, radius: 2 cm}", "[0, 0, 0]", 0.05),
     ],
 )
-def test_parts_across_each_other_have_a_remark_with_names_and_depth(
+def test_parts_that_overlap_deeply_have_a_remark_with_names_and_depth(
     first: str, second: str, position: str, depth: float
 ) -> None:
     eqs = robot(first, second, position)

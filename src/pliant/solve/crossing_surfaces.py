@@ -1,8 +1,8 @@
-"""Surfaces that are deeper in each other than their contacts: parts that were placed across each other.
+"""Surfaces that overlap more deeply than their contacts: parts that were placed inside each other.
 
 Contacts are local minima of the distance, at vertices and crossing edges (`runtime/contact_search.c`, `contact_faces.c`). A bar
-across a box has neither: its ends are outside, and its edges are far from those of the box. Axes that intersect have no direction
-to part in. Such surfaces have no contact force, or one for a smaller depth, and stay where they are.
+through a box has neither: its ends are outside, and its edges are far from those of the box. Axes that intersect have no direction
+in which they separate. Such surfaces have no contact force, or one for a smaller depth, and stay where they are.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def crossing_notes(bound: Binding, t: float, q: np.ndarray) -> list[str]:
     said = [f"{a} and {b} by {missed[a, b][0]:.2g} m (contacts: {missed[a, b][1]:.2g} m)" for a, b in order]
     more = f" and {len(said) - SHOWN} more pairs" if len(said) > SHOWN else ""
     return [
-        f"parts are across each other, deeper than their contacts reach, so the forces that part them are missing or too small: "
+        "parts overlap more deeply than their contacts, so the forces that separate them are missing or too small: "
         f"{', '.join(said[:SHOWN])}{more}; move them apart"
     ]
 
