@@ -11,7 +11,7 @@ import scipy
 
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
-from pliant.language.arguments import ArgumentError, mapping, number, of_type, real, vector
+from pliant.language.arguments import ArgumentError, mapping, matrix, number, of_type, real, vector
 from pliant.language.message_text import describe
 from pliant.language.syntax import Symbol, parse
 from pliant.tendon import TensionTendon
@@ -133,9 +133,7 @@ def allocate(
     If there are many solutions, the one closest to `preferred` is returned, by default the smallest; a pretension keeps
     antagonistic tendons from going slack.
     """
-    effect = real("effect", effect, "a matrix")
-    if effect.ndim != 2 or not np.isfinite(effect).all():
-        raise ArgumentError("effect must be a matrix of finite numbers", "with a row per effect and a column per input")
+    effect = matrix("effect", effect, "with a row per effect and a column per input")
     rows, columns = effect.shape
     lower, upper = (real(name, x, "bounds") for name, x in (("lower", lower), ("upper", upper)))
     if lower.shape != (columns,) or upper.shape != (columns,) or not np.all(lower <= upper):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy
 
-from pliant.language.arguments import ArgumentError, name_tuple, real
+from pliant.language.arguments import ArgumentError, matrix, name_tuple
 
 REACH = 1e-9
 """A mode is uncontrollable if its controllability, relative to the best possible input, is below this."""
@@ -79,11 +78,11 @@ def system_modes(
     A: np.ndarray, B: np.ndarray | None = None, C: np.ndarray | None = None, names: tuple[str, ...] = ()
 ) -> list[Mode]:
     """All modes, slowest first, with measures of their controllability by B and observability in C."""
-    A = _matrix("A", A)
+    A = matrix("A", A)
     n = len(A)
     if A.shape != (n, n):
         raise ArgumentError(f"A must be a square matrix; it has shape {A.shape}")
-    B, C = (None if x is None else _matrix(name, x) for name, x in (("B", B), ("C", C)))
+    B, C = (None if x is None else matrix(name, x) for name, x in (("B", B), ("C", C)))
     if (B is not None and B.shape[0] != n) or (C is not None and C.shape[1] != n):
         raise ArgumentError(f"B must have a row, and C a column, for each of the {n} states")
     names = name_tuple(names) or ()
@@ -108,14 +107,6 @@ def system_modes(
         shown = _reach(right[:, alike], C.T) if C is not None else 1.0
         modes.append(Mode(value, u, w, labels, reach, shown))
     return modes
-
-
-def _matrix(where: str, value: Any) -> np.ndarray:
-    """A matrix of finite numbers."""
-    found = real(where, value, "a matrix")
-    if found.ndim != 2 or not np.isfinite(found).all():
-        raise ArgumentError(f"{where} must be a matrix of finite numbers")
-    return found
 
 
 def _plain(name: str) -> str:

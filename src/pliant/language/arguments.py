@@ -155,6 +155,14 @@ def vector(where: str, value: Any, size: int) -> np.ndarray:
     return array
 
 
+def matrix(where: str, value: Any, hint: str = "") -> np.ndarray:
+    """A matrix of finite numbers."""
+    found = real(where, value, "a matrix")
+    if found.ndim != 2 or not np.isfinite(found).all():
+        raise ArgumentError(f"{where} must be a matrix of finite numbers", hint)
+    return found
+
+
 def listed(value: Any) -> tuple[Any, ...]:
     """The entries of an iterable; anything else, such as an array without dimensions, is an entry by itself."""
     return tuple(value) if np.iterable(value) else (value,)
