@@ -13,6 +13,7 @@ from pydantic import Field
 from pliant.constraint.frames import CONSTANTS as CLOSING
 from pliant.constraint.frames import ROWS as SIX
 from pliant.constraint.frames import frame_constraint
+from pliant.formula.base import FrameForce
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose, columns, scalars
 from pliant.language import dimension as dim
@@ -21,15 +22,14 @@ from pliant.language.base import Problem
 from pliant.language.names import Name
 from pliant.language.placement import Axis
 from pliant.language.scalar import Quantity, Scalar
-from pliant.link.beam import BEAM, beam_force
 from pliant.mesh.base import MeshBase, PlacedMesh, section_properties
+from pliant.mesh.beam_edge import EDGE, edge_force, edge_stiffness
 from pliant.mesh.edges import EdgesBase, ShellEdges
 from pliant.motion import FREE
 from pliant.rod.actuation import STEADY
 from pliant.rod.curve import constant_strain
 from pliant.rod.properties import RodProperties, Station
 from pliant.rod.strains import ALL
-from pliant.section.base import SectionProperties
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -157,22 +157,14 @@ meshes:
         return placed.node_columns(total)
 
     def add_edges(self, build: Build, name: str, placed: PlacedMesh, frames: list[tuple[int, Pose]]) -> None:
-        """A beam per edge, except between two points of one body."""
-        properties = section_properties(self, build)
-        turn = principal_turn(properties)
-        x, y, z = self._axes(build, placed)
-        cosine, sine = ca.cos(turn), ca.sin(turn)
-        geometry = placed.kind_columns(ca.vertcat(cosine * x + sine * y, cosine * y - sine * x, z))
-        laws, signals = self._edge_laws(build, placed, beam_stiffness(turned(properties, turn), placed.lengths))
-        plain, both_ways, origin = placed.kind_columns(ca.vertcat(x, y, z)), [0.0] * 6, [0.0, 0.0, 0.0]
-        forces = {
-            number: beam_force(map="midpoint", with_input=number in signals) for number in set(placed.sets.tolist())
-        }
+        """A beam or a rod per edge, except between two points of one body."""
+        section_axes = placed.kind_columns(ca.vertcat(*self._axes(build, placed)))
+        laws, kinds, signals = self._edge_laws(build, placed)
+        origin = [0.0, 0.0, 0.0]
         shared: dict[int, int] = {}  # index of the constants of each type of edge between free nodes
         points = {i: scalars(pose[1]) for i, (_, pose) in placed.held.items()}
-        axes: dict[
-            tuple[int, int], list[Any]
-        ] = {}  # of sections at fixed nodes, by their orientation and the type of edge
+        # axes of sections at fixed nodes, by their orientation and the type of edge
+        axes: dict[tuple[int, int], list[Any]] = {}
         for edge, (a, b, k) in enumerate(
             zip(placed.first.tolist(), placed.second.tolist(), placed.kind.tolist(), strict=True)
         ):
@@ -180,70 +172,61 @@ meshes:
             number = int(placed.sets[k])
             if node_a == node_b:
                 continue
-            force = forces[number]
             is_free = a not in placed.held and b not in placed.held
             if is_free and k in shared:
-                build.system.frame_force(force, (node_a, node_b), shared[k], signals.get(number, 0), name)
+                build.system.frame_force(kinds[number], (node_a, node_b), shared[k], signals[number], name)
                 continue
-            rod = self._edges_of(number).model is not None
-            section = plain[edge] if rod else geometry[edge]
             ends = []
             for i, pose in ((a, pose_a), (b, pose_b)):
-                turned_axes = section
+                turned_axes = section_axes[edge]
                 if i in placed.held:
                     key = (id(pose[0]), k)
-                    turned_axes = axes[key] = axes.get(key) or _turned_axes(pose[0], section)
+                    turned_axes = axes[key] = axes.get(key) or _turned_axes(pose[0], turned_axes)
                 ends.append([*turned_axes, *points.get(i, origin)])
-            if rod:
+            if k not in laws:
                 self._add_rod(
-                    build, f"{name}.e{edge + 1}", placed, k, ((node_a, ends[0]), (node_b, ends[1])), signals.get(number)
+                    build, f"{name}.e{edge + 1}", placed, k, ((node_a, ends[0]), (node_b, ends[1])), signals[number]
                 )
                 continue
             values = laws[k]
-            constants = BEAM.write(
-                first=ends[0],
-                second=ends[1],
-                rest=[0.0, 0.0, values[0], 0.0, 0.0, 0.0],
-                stiffness=values[1:7],
-                damping=values[7:13],
-                power=[1.0, 1.0, values[13], 1.0, 1.0, 1.0],
-                direction=both_ways,
-            )
+            constants = EDGE.write(
+                first=ends[0], second=ends[1], length=values[0], stiffness=values[1:7], coupling=values[7:9],
+                time=values[9], damping=values[10], power=values[11],
+            )  # fmt: skip
             at = build.system.constants(constants)
             if is_free:
                 shared[k] = at
-            build.system.frame_force(force, (node_a, node_b), at, signals.get(number, 0), name)
+            build.system.frame_force(kinds[number], (node_a, node_b), at, signals[number], name)
 
     def _edge_laws(
-        self, build: Build, placed: PlacedMesh, stiffness: Any
-    ) -> tuple[dict[int, list[Any]], dict[int, int]]:
-        """For each type of edge: rest length [m], six stiffnesses and dampings, power along it. For driven entries of `edges`:
-        the index of the first of their six signals."""
+        self, build: Build, placed: PlacedMesh
+    ) -> tuple[dict[int, list[Any]], dict[int, FrameForce], dict[int, int]]:
+        """For each type of edge that is a beam: its constants from the length on (`EDGE`). For each entry of `edges`: the type of
+        force, and its signal, or the six of driven rods."""
         laws: dict[int, list[Any]] = {}
+        kinds: dict[int, FrameForce] = {}
         signals: dict[int, int] = {}
         for number in map(int, distinct(placed.sets)):
             own = self._edges_of(number)
-            mine = np.flatnonzero(placed.sets == number).tolist()
-            length, one, k = placed.lengths[:, mine], ca.DM.ones(1, len(mine)), stiffness[:, mine]
-            time = build.value(self.damping_time if own.damping_time is None else own.damping_time)
-            rest = own.rest_length(build, length, 1.0) * one
-            k = ca.vertcat(k[:2, :], k[2, :] * length / rest, k[3:, :])  # strains are relative to the length at rest
-            along, damping, power = own.damping(build, rest, self.damping_time)
-            dampings = ca.vertcat(time * k[:2, :], along * k[2, :] + damping * one, time * k[3:, :])
-            table = ca.vertcat(rest, k, dampings, power * one)
-            laws |= dict(zip(mine, columns(table), strict=True))
+            signals[number] = 0
             if own.is_driven and own.input is not None:
-                signals[number] = build.add_signal_expressions([0, 0, -build.signal_expression(own.input), 0, 0, 0])
-        return laws, signals
+                pull = build.signal_expression(own.input)
+                signals[number] = build.add_signal_expressions([pull] if own.model is None else [0, 0, -pull, 0, 0, 0])
+            if own.model is not None:
+                continue
+            mine = np.flatnonzero(placed.sets == number).tolist()
+            one = ca.DM.ones(1, len(mine))
+            rest = own.rest_length(build, placed.lengths[:, mine], 1.0) * one
+            stiffness = edge_stiffness(section_properties(self, build), rest)
+            along, damping, power = own.damping(build, rest, self.damping_time)
+            time = build.value(self.damping_time if own.damping_time is None else own.damping_time)
+            table = ca.vertcat(rest, stiffness, time * one, along * stiffness[2, :] + damping * one, power * one)
+            laws |= dict(zip(mine, columns(table), strict=True))
+            kinds[number] = edge_force(with_power=own.damping_power is not None, with_input=own.is_driven)
+        return laws, kinds, signals
 
     def _add_rod(
-        self,
-        build: Build,
-        name: str,
-        placed: PlacedMesh,
-        k: int,
-        ends: Sequence[tuple[int, list[Any]]],
-        driven: int | None,
+        self, build: Build, name: str, placed: PlacedMesh, k: int, ends: Sequence[tuple[int, list[Any]]], driven: int
     ) -> None:
         """A rod from the first end to the second, connected there by a constraint."""
         own, length = self._edges_of(int(placed.sets[k])), placed.lengths[k]
@@ -265,7 +248,8 @@ meshes:
             rest=(0.0,) * 6, sections=(Station(0.0, 0.0, lambda material: section),), materials=(),
             dampings=(Station(0.0, 0.0, (0.0, 0.0, stretch_damping, 0.0, 0.0, 0.0)),),
             stiffness_factors=(1.0,) * 6, damping_power=(1.0, 1.0, power, 1.0, 1.0, 1.0), law="linear", law_numbers=(),
-            free=own.model.takes(ALL), attachments={}, places={}, actuation=driven, signals=0 if driven is None else STEADY,
+            free=own.model.takes(ALL), attachments={}, places={}, actuation=driven if own.is_driven else None,
+            signals=STEADY if own.is_driven else 0,
             nominal=build.nominal, stiffness_damping=time,
         )  # fmt: skip
         own.model.apply(build, rod)
@@ -287,46 +271,6 @@ meshes:
         y = y / ca.repmat(ca.sqrt(ca.sum1(y * y)), 3, 1)
         x = ca.vertcat(*[y[i, :] * z[j, :] - y[j, :] * z[i, :] for i, j in ((1, 2), (2, 0), (0, 1))])
         return x, y, z
-
-
-def principal_turn(section: SectionProperties) -> Any:
-    """Angle from the section's axes to its principal axes of bending [rad]; zero if they coincide."""
-    bend_x, bend_y, coupling = section.stiffness[3], section.stiffness[4], section.coupling[1]
-    if ca.SX(coupling).is_zero():
-        return 0.0
-    return ca.atan2(2 * coupling, bend_x - bend_y) / 2
-
-
-def turned(section: SectionProperties, angle: Any) -> SectionProperties:
-    """The stiffness of a section along axes rotated by an angle [rad]; its inertia is unchanged."""
-    cosine, sine = ca.cos(angle), ca.sin(angle)
-    stiffness, coupling = list(section.stiffness), list(section.coupling)
-    for first, between in ((0, 0), (3, 1)):
-        a, b, c = stiffness[first], stiffness[first + 1], coupling[between]
-        stiffness[first] = cosine**2 * a + sine**2 * b + 2 * sine * cosine * c
-        stiffness[first + 1] = sine**2 * a + cosine**2 * b - 2 * sine * cosine * c
-        coupling[between] = (cosine**2 - sine**2) * c - sine * cosine * (a - b)
-    return SectionProperties(tuple(stiffness), (coupling[0], coupling[1]), section.mass, section.rotary)
-
-
-def beam_stiffness(section: SectionProperties, length: Any) -> Any:
-    """Six stiffnesses (6 x m) of straight beams of these lengths [m] for displacements relative to the frame half-way between the
-    ends.
-
-    Bending by a constant moment causes no displacement there; a transverse force adds `L^3 / (12 EI)` and `L / (kGA)`. The
-    section's axes are its principal axes of bending. The coupling of the shears along these axes is neglected; it is small except
-    in very short beams.
-    """
-    shear_x, shear_y, stretch, bend_x, bend_y, twist = section.stiffness
-    both = shear_x * shear_y - section.coupling[0] ** 2
-    return ca.vertcat(
-        1 / (length * shear_y / both + length**3 / (12 * bend_y)),
-        1 / (length * shear_x / both + length**3 / (12 * bend_x)),
-        stretch / length,
-        bend_x / length,
-        bend_y / length,
-        twist / length,
-    )
 
 
 def _pose(numbers: list[Any]) -> Pose:
