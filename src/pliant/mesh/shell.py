@@ -22,7 +22,7 @@ from pliant.language.base import Problem
 from pliant.language.names import Name
 from pliant.language.placement import Axis
 from pliant.language.scalar import Quantity, Scalar
-from pliant.mesh.base import MeshBase, PlacedMesh, section_properties
+from pliant.mesh.base import MeshBase, PlacedMesh, of_kinds, section_properties
 from pliant.mesh.beam_edge import EDGE, edge_force, edge_stiffness
 from pliant.mesh.edges import EdgesBase, ShellEdges
 from pliant.motion import FREE
@@ -30,6 +30,7 @@ from pliant.rod.actuation import STEADY
 from pliant.rod.curve import constant_strain
 from pliant.rod.properties import RodProperties, Station
 from pliant.rod.strains import ALL
+from pliant.section.base import SectionProperties
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -76,12 +77,13 @@ meshes:
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Edges need a section; node masses exclude rods; inertias are possible for a body."""
         yield from super().problems(value)
-        if self.section is None and self.material is None:
+        if any(self.section_of(number) == (None, None) for number in self.edge_numbers):
             yield (), "the edges have no section", "give `section` and `material`"
         for name, own in self.edges.items():
-            if own.model is not None and self.node_mass is not None:
-                message = "edges that are rods carry their mass along them, not at nodes"
-                yield ("edges", name, "model"), message, "give `mass` or a density in place of `node_mass`"
+            for field in ("node_mass", "nodes"):
+                if own.model is not None and getattr(self, field):
+                    message = "edges that are rods carry their mass along them, not at nodes"
+                    yield ("edges", name, "model"), message, f"give `mass` or a density in place of `{field}`"
         if self.node_inertia is not None:
             given = [value(x) for x in self.node_inertia]
             if min(given) < 0 or 2 * max(given) > sum(given) * (1 + 1e-9):
@@ -102,9 +104,9 @@ meshes:
         assert isinstance(own, ShellEdges)
         return own
 
-    def material_needs(self) -> tuple[tuple[str, ...], ...]:
+    def material_needs(self, number: int) -> tuple[tuple[str, ...], ...]:
         """Density if no mass is given, and both moduli."""
-        return (*super().material_needs(), ("youngs_modulus",), ("poissons_ratio", "shear_modulus"))
+        return (*super().material_needs(number), ("youngs_modulus",), ("poissons_ratio", "shear_modulus"))
 
     def add_nodes(self, build: Build, name: str, placed: PlacedMesh) -> list[tuple[int, Pose]]:
         """Six coordinates per node; half of each of its edges is rigidly attached to it."""
@@ -124,7 +126,6 @@ meshes:
 
     def _node_inertias(self, build: Build, placed: PlacedMesh) -> list[list[Any]]:
         """Mass [kg], first moment [kg m] and inertia about the node [kg m^2] in the drawing's axes: ten numbers each."""
-        section = section_properties(self, build)
         x, y, z = self._axes(build, placed)
         edge_mass, scale = placed.edge_mass, None
         if edge_mass is None:
@@ -134,12 +135,15 @@ meshes:
             scale, edge_mass = build.value(self.node_mass) / shares, placed.lengths
         beams = np.array([self._edges_of(int(number)).model is None for number in placed.sets], dtype=float)
         half = edge_mass / 2 * ca.DM(beams).T  # rods have their own mass
-        gyration = [r / section.mass for r in section.rotary]
+        gyration = ca.vertsplit(
+            of_kinds(placed.sets, lambda number: _gyration(section_properties(self, build, number)))
+        )
         parts = []
         for sign in (1, -1):
             first = sign * half * placed.lengths / 4
             across = half * placed.lengths**2 / 12
-            turn = [across + half * gyration[0], across + half * gyration[1], half * gyration[2], half * gyration[3]]
+            own = [half * r for r in gyration]
+            turn = [across + own[0], across + own[1], own[2], own[3]]
             at = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
             second = [
                 turn[0] * x[i, :] * x[j, :]
@@ -154,7 +158,16 @@ meshes:
         if self.node_inertia is not None:
             own = ca.vertcat(ca.DM.zeros(4), *[build.value(x) for x in self.node_inertia], ca.DM.zeros(3))
             total = total + ca.repmat(own, 1, total.shape[1])
-        return placed.node_columns(total)
+        return self._with_own_masses(build, placed.node_columns(total))
+
+    def _with_own_masses(self, build: Build, inertias: list[list[Any]]) -> list[list[Any]]:
+        """The inertias of half edges at the nodes with a mass of their own, scaled to it."""
+        own, scaled = self.own_node_masses(), dict[tuple[int, Scalar], list[Any]]()
+        for i, mass in own.items():
+            key = (id(inertias[i]), mass)
+            if key not in scaled:
+                scaled[key] = scalars(build.value(mass) / inertias[i][0] * ca.vertcat(*inertias[i]))
+        return [scaled[id(given), own[i]] if i in own else given for i, given in enumerate(inertias)]
 
     def add_edges(self, build: Build, name: str, placed: PlacedMesh, frames: list[tuple[int, Pose]]) -> None:
         """A beam or a rod per edge, except between two points of one body."""
@@ -217,7 +230,7 @@ meshes:
             mine = np.flatnonzero(placed.sets == number).tolist()
             one = ca.DM.ones(1, len(mine))
             rest = own.rest_length(build, placed.lengths[:, mine], 1.0) * one
-            stiffness = edge_stiffness(section_properties(self, build), rest)
+            stiffness = edge_stiffness(section_properties(self, build, number), rest)
             along, damping, power = own.damping(build, rest, self.damping_time)
             time = build.value(self.damping_time if own.damping_time is None else own.damping_time)
             table = ca.vertcat(rest, stiffness, time * one, along * stiffness[2, :] + damping * one, power * one)
@@ -232,7 +245,7 @@ meshes:
         own, length = self._edges_of(int(placed.sets[k])), placed.lengths[k]
         assert own.model is not None
         assert placed.edge_mass is not None, "checked when the model was read"
-        section = section_properties(self, build)
+        section = section_properties(self, build, int(placed.sets[k]))
         density = placed.edge_mass[k] / length / section.mass
         section = replace(section, mass=density * section.mass, rotary=tuple(density * x for x in section.rotary))
         rest = own.rest_length(build, length, 1.0)
@@ -271,6 +284,11 @@ meshes:
         y = y / ca.repmat(ca.sqrt(ca.sum1(y * y)), 3, 1)
         x = ca.vertcat(*[y[i, :] * z[j, :] - y[j, :] * z[i, :] for i, j in ((1, 2), (2, 0), (0, 1))])
         return x, y, z
+
+
+def _gyration(section: SectionProperties) -> list[Any]:
+    """Squared radii of gyration about the section's axes, and their product [m^2]."""
+    return [r / section.mass for r in section.rotary]
 
 
 def _pose(numbers: list[Any]) -> Pose:
