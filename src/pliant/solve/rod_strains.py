@@ -58,17 +58,18 @@ def strains_times_length(constants: np.ndarray, stations: Sequence[RodStation], 
     share = np.diff([station.x for station in stations])
     apart = share > 1e-9
     back = R[..., :-1, :, :].swapaxes(-1, -2)
-    helix = helices(back @ R[..., 1:, :, :], (back @ np.diff(p, axis=-2)[..., None])[..., 0])
+    turns = scipy.spatial.transform.Rotation.from_matrix((back @ R[..., 1:, :, :]).reshape(-1, 3, 3)).as_rotvec()
+    moved = (back @ np.diff(p, axis=-2)[..., None])[..., 0]
+    helix = helices(turns.reshape(moved.shape), moved)
     return np.asarray(helix[..., apart, :] / share[apart, None])
 
 
-def helices(rotation: np.ndarray, position: np.ndarray) -> np.ndarray:
+def helices(turn: np.ndarray, position: np.ndarray) -> np.ndarray:
     """The helix from one frame to another, the logarithm of their relative pose (... x 6): three translations [m] and three
     rotations [rad], the same in both frames.
 
-    rotation (... x 3 x 3), position (... x 3): of the second frame in the first.
+    turn, position (... x 3): rotation vector [rad] and position [m] of the second frame in the first.
     """
-    turn = scipy.spatial.transform.Rotation.from_matrix(rotation.reshape(-1, 3, 3)).as_rotvec().reshape(position.shape)
     square = np.sum(turn**2, axis=-1, keepdims=True)
     half = np.sqrt(np.maximum(square, 1e-8)) / 2  # below, the result is that of no rotation to 1e-12
     factor = (1 - half / np.tan(half)) / (4 * half**2)
