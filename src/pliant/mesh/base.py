@@ -294,6 +294,11 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
         """Properties that the material of the edges of an entry of `edges` must have: one of each group."""
         return () if self.mass is not None or self.node_mass is not None else (("density",),)
 
+    @abstractmethod
+    def edge_strain(self, poses: Sequence[Pose], constants: Any) -> Any:
+        """Elongation of an edge relative to its length without load [-], from the poses of the nodes and the constants of its
+        force."""
+
     # -- physics -----------------------------------------------------------------------------------------------------
 
     def apply(self, build: Build, name: str) -> None:

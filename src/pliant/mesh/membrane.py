@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import casadi as ca
@@ -17,7 +17,7 @@ from pliant.language.arrays import distinct
 from pliant.language.base import Problem, positive
 from pliant.language.names import Name
 from pliant.language.scalar import Number, Quantity, Scalar
-from pliant.link.axial import DRIVEN_ROPE, ROPE, driven_rope_force, rope_force
+from pliant.link.axial import DRIVEN_ROPE, ROPE, axial_length, driven_rope_force, rope_force
 from pliant.mesh.base import MeshBase, PlacedMesh, section_properties
 from pliant.mesh.edges import EdgesBase, MembraneEdges
 from pliant.motion import TRANSLATION
@@ -95,6 +95,10 @@ outputs:
         """Density if no mass is given, and Young's modulus if no stiffness is given."""
         modulus = (("youngs_modulus",),) if self._has_section_stiffness(number) else ()
         return (*super().material_needs(number), *modulus)
+
+    def edge_strain(self, poses: Sequence[Pose], constants: Any) -> Any:
+        """Of a straight rope."""
+        return axial_length(poses, constants) / ROPE.read(constants).rest - 1
 
     def add_nodes(self, build: Build, name: str, placed: PlacedMesh) -> list[tuple[int, Pose]]:
         """Three coordinates per node: its position in the world."""

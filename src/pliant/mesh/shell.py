@@ -14,7 +14,7 @@ from pliant.constraint.frames import CONSTANTS as CLOSING
 from pliant.constraint.frames import ROWS as SIX
 from pliant.constraint.frames import frame_constraint
 from pliant.formula.base import FrameForce
-from pliant.geometry import se3
+from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose, columns, scalars
 from pliant.language import dimension as dim
 from pliant.language.arrays import distinct
@@ -107,6 +107,12 @@ meshes:
     def material_needs(self, number: int) -> tuple[tuple[str, ...], ...]:
         """Density if no mass is given, and both moduli."""
         return (*super().material_needs(number), ("youngs_modulus",), ("poissons_ratio", "shear_modulus"))
+
+    def edge_strain(self, poses: Sequence[Pose], constants: Any) -> Any:
+        """Along the helix through both nodes."""
+        at = EDGE.read(constants)
+        R, p = se3.compose(se3.inverse(se3.compose(poses[0], at.first)), se3.compose(poses[1], at.second))
+        return ca.norm_2(so3.inverse_left_jacobian(so3.log(R)) @ p) / at.length - 1
 
     def add_nodes(self, build: Build, name: str, placed: PlacedMesh) -> list[tuple[int, Pose]]:
         """Six coordinates per node; half of each of its edges is rigidly attached to it."""
