@@ -149,3 +149,16 @@ def test_flying_strips_keep_their_energy() -> None:
     total, stored = run.energy["total"].values, run.energy["potential"].values
     assert stored.max() > 1e-4
     assert np.abs(total - total[0]).max() < 0.02 * stored.max()
+
+
+def test_the_energy_is_continuous_where_an_edge_turns_over() -> None:
+    """Rotations of slightly less and slightly more than half a turn from one node to the other, about any axis."""
+    eqs, rng = strip(straight(1)), np.random.default_rng(4)
+    for _ in range(10):
+        axis, place = rng.normal(size=3), LENGTH * rng.normal(size=3)
+        axis /= np.linalg.norm(axis)
+        energies = [
+            potential(eqs, state(eqs, {"n2": (place, Rotation.from_rotvec(angle * axis))}))
+            for angle in (np.pi - 1e-7, np.pi + 1e-7)
+        ]
+        assert energies[0] == pytest.approx(energies[1], rel=1e-5)

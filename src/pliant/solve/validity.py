@@ -288,7 +288,7 @@ def _placed_ends(bound: Binding, forces: Sequence[FrameForceInstance]) -> _Ends:
 
 
 def _strained_edges(model: Model, bound: Binding, states: _States) -> Iterator[str]:
-    """Edges of meshes that are stretched far beyond the linear range of materials, or turned until their deformation jumps."""
+    """Edges of meshes that are stretched far beyond the linear range of materials, or turned over."""
     value = parameter_values(model, bound)
     for name, mesh in model.spec.meshes.items():
         forces = [force for force in bound.system.frame_forces if force.source == name]
@@ -313,7 +313,7 @@ def _strained_edges(model: Model, bound: Binding, states: _States) -> Iterator[s
         if turn >= NEAR * np.pi:
             yield (
                 f"an edge of the mesh '{name}' turns by {np.degrees(turn):.3g} deg, from one node to the other or against both; "
-                "beyond 180 deg its deformation jumps. Use more cells"
+                "beyond 180 deg it unwinds to the other side. Use more cells"
             )
         named = {mesh.section_of(number)[1] for number in mesh.edge_numbers}
         moduli = [model.spec.materials[x].youngs_modulus for x in named if x is not None]
