@@ -102,15 +102,14 @@ def test_it_does_not_matter_which_end_is_the_first() -> None:
         assert found[0] == pytest.approx(found[1], rel=1e-12)
 
 
-@pytest.mark.parametrize("cells", [1, 3])
-@pytest.mark.parametrize("turn", [0.5, 2.0, 3.0])
+@pytest.mark.parametrize(("cells", "turn"), [(1, 0.5), (1, 1.5), (3, 2.0), (3, 4.0)])
 def test_a_moment_bends_edges_into_an_exact_arc(cells: int, turn: float) -> None:
     eqs = strip(
         straight(cells), "root: world", f"loads: {{m: {{frame: strip.tip, moment: [0, {-EI * turn / LENGTH}, 0]}}}}"
     )
     tip = pliant.equilibrium(eqs).frames["strip.tip"]
     radius = LENGTH / turn
-    np.testing.assert_allclose(tip.position, [radius * np.sin(turn), 0, radius * (1 - np.cos(turn))], atol=1e-9)
+    np.testing.assert_allclose(tip.position, [radius * np.sin(turn), 0, radius * (1 - np.cos(turn))], atol=1e-6)
 
 
 def test_a_moment_twists_an_edge_without_shortening_it() -> None:
