@@ -33,7 +33,7 @@ from pliant.equations.state import (
     taken_apart,
     with_names,
 )
-from pliant.language.arguments import ArgumentError, RenamedAttribute, mapping, name_tuple, number, vector
+from pliant.language.arguments import ArgumentError, mapping, name_tuple, number, vector
 from pliant.language.display import shown
 from pliant.language.message_text import describe
 from pliant.model.limits import check_values, declared_bounds, refused_cases
@@ -361,8 +361,6 @@ class Equations:
     def on_motions(self, state: State) -> State:
         """The state with prescribed coordinates according to their motions at its time; everything they carry moves with them."""
         return on_motions(self.model, self.binding, state) if prescribed_coordinates(self.model) else state
-
-    position_vector = RenamedAttribute("write state({...}).q")
 
     # -- functions of the state ----------------------------------------------------------------------------------------
 

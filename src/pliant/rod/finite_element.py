@@ -27,7 +27,7 @@ counted as supplied: if actuation varies in time, energies balance up to the squ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import pairwise
@@ -88,10 +88,6 @@ materials:
 rods:
   spring: {length: 30 cm, section: strip, material: steel, model: {kind: finite_element, elements: 6}}
 """
-
-    renamed: ClassVar[Mapping[str, str]] = {
-        "plane": "`strains: planar_xz` or `planar_yz` in the rod, next to its `model`"
-    }
 
     most_joined: ClassVar[int] = 12
 

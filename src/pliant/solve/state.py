@@ -14,7 +14,7 @@ from pliant.equations.equations import Equations, with_independent_rows
 from pliant.equations.initial_states import on_motions, prescribed_coordinates
 from pliant.equations.state import HasFinal, HasState, SpecifiedValues, State, rate_name, state_of
 from pliant.language.arguments import ArgumentError, number, of_type, real, vector
-from pliant.language.message_text import describe, renamed_hint
+from pliant.language.message_text import describe
 from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -28,8 +28,6 @@ LARGEST = 1e100
 INITIAL, EQUILIBRIUM = "initial", "equilibrium"
 """States by name: the model's initial values, and the equilibrium reached from them."""
 
-WORDS = {"start": INITIAL}
-"""New names of renamed states."""
 
 Start: TypeAlias = (
     Literal["initial", "equilibrium"]
@@ -74,7 +72,7 @@ def _state(eqs: Equations, given: Any, time: float, where: str) -> State:
         return eqs.state(given, t=time)
     if isinstance(given, str):
         known = f"known: {INITIAL}, and for motions and linearizations {EQUILIBRIUM}; or give values by name"
-        raise ArgumentError(f"unknown state '{given}' as {where}", renamed_hint(given, WORDS) or known)
+        raise ArgumentError(f"unknown state '{given}' as {where}", known)
     if not np.iterable(given):
         raise ArgumentError(
             f"{where} must be a State, an Equilibrium, a Result, positions q or values by name, not {describe(given)}",

@@ -37,7 +37,6 @@ from pliant.solve.linear.small_motion import (
     unsteadiness,
     with_contacts_from,
 )
-from pliant.solve.options import LinearizeOptions
 from pliant.solve.state import Start, assemble, followed_positions
 from pliant.solve.statics.equilibrium import about
 from pliant.solve.validity import friction_remarks
@@ -154,7 +153,7 @@ def refuse_smooth(name: str, inputs: tuple[str, ...]) -> None:
             )
 
 
-@known_keywords(LinearizeOptions.renamed)
+@known_keywords
 @on_one_blas_thread
 def linearize(
     eqs: Equations,

@@ -21,7 +21,6 @@ from pliant.solve.contact_remarks import rest_remarks, sliding_words
 from pliant.solve.coordinate_rows import coordinate_rows
 from pliant.solve.crossing_surfaces import crossing_notes
 from pliant.solve.input_limits import beyond_limits
-from pliant.solve.options import EquilibriumOptions
 from pliant.solve.state import EQUILIBRIUM, AssembledState, Start, assemble, given_state
 from pliant.solve.statics.carried_sections import CarriedSections
 from pliant.solve.statics.relaxation import Relaxation, RelaxationResult
@@ -144,7 +143,7 @@ def about(
     return eqs, state, state.t if time is None else time
 
 
-@known_keywords(EquilibriumOptions.renamed)
+@known_keywords
 @on_one_blas_thread
 def equilibrium(
     eqs: Equations,
@@ -317,7 +316,7 @@ def _not_found(eqs: Equations, residual: np.ndarray, rest: RelaxationResult, tou
     return f"{first}The robot may have no equilibrium (add springs or stops), or the start is too far from one."
 
 
-@known_keywords(EquilibriumOptions.renamed)
+@known_keywords
 @on_one_blas_thread
 def equilibria(
     eqs: Equations,
