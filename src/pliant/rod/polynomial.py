@@ -64,7 +64,7 @@ class Polynomial(RodModelBase):
 
     fineness: ClassVar[str] = "order"
 
-    most_joined: ClassVar[int] = 7
+    most_joined: ClassVar[int] = 10
 
     kind: Literal["polynomial"] = "polynomial"
     order: Annotated[int, Field(ge=1, le=12, strict=True)] = 3
