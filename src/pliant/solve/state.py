@@ -15,6 +15,7 @@ from pliant.equations.initial_states import on_motions, prescribed_coordinates
 from pliant.equations.state import HasFinal, HasState, SpecifiedValues, State, rate_name, state_of
 from pliant.language.arguments import ArgumentError, number, of_type, real, vector
 from pliant.language.message_text import describe
+from pliant.model.inputs import SERIES
 from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -118,7 +119,7 @@ def assemble(
     refuse_extremes(eqs, q, v)
     if not bound.m:
         return AssembledState(bound, q, v, ())
-    bound = bound.with_rows(np.ones(bound.m, dtype=np.int32))
+    bound = bound.with_rows(np.ones(bound.m, dtype=np.int32)).with_series(_held_positions(eqs.model, bound, t, q, v))
     start = on_motions(eqs.model, bound, State(q, v, t, given=given))
     values = np.abs(bound.constraint_values(t, start.q, start.v)[0])
     if not np.all(np.isfinite(values)):
@@ -170,6 +171,13 @@ def _refuse(eqs: Equations, what: str, values: np.ndarray) -> None:
         f"the start of '{name}' is {values[at]:g}, too large to compute with",
         "values are in SI units: metres, radians and seconds",
     )
+
+
+def _held_positions(model: Model, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> dict[int, TimeSeries]:
+    """Positions of prescribed rates and accelerations that nothing determines yet: a rate or an acceleration leaves its components
+    where they are."""
+    found = followed_positions(model, bound, t, q, v)
+    return {index: series for index, series in found.items() if bound.input_kind[index] != SERIES}
 
 
 def followed_positions(model: Model, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> dict[int, TimeSeries]:
