@@ -19,9 +19,15 @@ $(VENV)/.installed: pyproject.toml hatch_build.py
 	$(BIN)/python tools/prebuild_kernels.py --bundled
 	touch $@
 
-ROBOT ?= four_bar
+# the demonstration needs few packages: it does not wait for those of the tests
+$(VENV)/.demo: pyproject.toml hatch_build.py
+	@test -e $(VENV)/.installed || $(PYTHON) -m venv $(VENV)
+	@test -e $(VENV)/.installed || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plot$(COMPILER)]'
+	@touch $@
 
-demo: install
+ROBOT ?= stiff_flop
+
+demo: $(VENV)/.demo
 	@mkdir -p out
 	$(BIN)/pliant check $(ROBOT)
 	$(BIN)/pliant show $(ROBOT)
@@ -31,9 +37,9 @@ demo: install
 	$(BIN)/pliant picture $(ROBOT) --out out/$(ROBOT).png
 	$(BIN)/pliant run stiff_flop@circling --out out/stiff_flop
 	@echo
+	@echo "Report: out/stiff_flop/report.html (a soft module in motion; open it in a browser, no network needed)."
 	@echo "Results: out/$(ROBOT).nc (motion; read it with pliant.load_result) and out/$(ROBOT).png (picture)."
-	@echo "Report: out/stiff_flop/report.html (a soft module; open it in a browser, no network needed)."
-	@echo "Another robot: make demo ROBOT=cart_pole. All of them: $(BIN)/pliant models"
+	@echo "Another robot: make demo ROBOT=trunk. All of them: $(BIN)/pliant models"
 
 lint: install
 	$(BIN)/ruff check src tests benchmarks examples docs tools hatch_build.py

@@ -90,7 +90,14 @@ class LabelledResult:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write as netCDF (all or nothing), with a checksum; `load_result` and `load_path` read it."""
+        _check_ending(path, "end it in .nc")
         save_dataset(self.dataset, path, self.file_format)
+
+
+def _check_ending(path: str | os.PathLike[str], hint: str) -> None:
+    """Reject names of files that are not netCDF, which a program that goes by the ending could not read; none is accepted."""
+    if file_name("path", path).suffix not in (".nc", ""):
+        raise ArgumentError(f"cannot determine the format of '{path}'", hint)
 
 
 def kept_at(found: LabelledResult, path: str | os.PathLike[str]) -> FilePath:
@@ -359,6 +366,7 @@ class Result(LabelledResult):
         if file_name("path", path).suffix in FORMATS:
             self.recording().save(path)
         else:
+            _check_ending(path, f"end it in .nc (everything), or {', '.join(FORMATS)} (a table)")
             super().save(path)
 
 
