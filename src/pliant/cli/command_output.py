@@ -90,7 +90,7 @@ def equilibrium_json(found: Any) -> dict[str, Any]:
     names = eqs.constraint_names
     return {
         "q": found.coordinates,
-        "inputs": dict(zip(eqs.inputs, eqs.binding.signals(found.time)[0].tolist(), strict=True)),
+        "inputs": eqs.input_values(found.time),
         "frames": frames_json(found.frames),
         "outputs": found.outputs,
         "residual": found.residual,

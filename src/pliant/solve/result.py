@@ -227,6 +227,14 @@ class Result(LabelledResult):
             contacts=touching if touching.names else None,
         )  # fmt: skip
 
+    def _ipython_key_completions_(self) -> list[str]:
+        """Names that `run["<Tab>` completes."""
+        data = self.recorded
+        components = [part for name in self.output_names for part in self.parts(name)]
+        rates = [f"d({name})/dt" for name in data.names("rate")]
+        kinds = (self.output_names, components, data.names("frame"), data.names("coordinate"), data.names("input"), rates)
+        return list(dict.fromkeys(name for names in kinds for name in names))
+
     def __getitem__(self, name: str) -> Track:
         """A frame, coordinate, rate (`d(NAME)/dt`), output, component of an output (`tip.x`) or input by name. The name of a
         repeated output, coordinate or input denotes all instances: the values have a column for each."""
