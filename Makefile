@@ -25,7 +25,7 @@ $(VENV)/.installed: $(VENV)/.package
 	$(BIN)/python tools/prebuild_kernels.py --bundled
 	touch $@
 
-ROBOT ?= four_bar
+ROBOT ?= stiff_flop
 
 demo: $(VENV)/.package
 	@mkdir -p out
@@ -37,9 +37,9 @@ demo: $(VENV)/.package
 	$(BIN)/pliant picture $(ROBOT) --out out/$(ROBOT).png
 	$(BIN)/pliant run stiff_flop@circling --out out/stiff_flop
 	@echo
+	@echo "Report: out/stiff_flop/report.html (a soft module in motion; open it in a browser, no network needed)."
 	@echo "Results: out/$(ROBOT).nc (motion; read it with pliant.load_result) and out/$(ROBOT).png (picture)."
-	@echo "Report: out/stiff_flop/report.html (a soft module; open it in a browser, no network needed)."
-	@echo "Another robot: make demo ROBOT=cart_pole. All of them: $(BIN)/pliant models"
+	@echo "Another robot: make demo ROBOT=trunk. All of them: $(BIN)/pliant models"
 
 lint: install
 	$(BIN)/ruff check src tests benchmarks examples docs tools hatch_build.py

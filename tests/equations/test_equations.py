@@ -1,8 +1,12 @@
 """The public equations object: names, parameters, inputs, printing, CasADi functions."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
+import pliant
 from pliant import derive, load, load_text
 from pliant.equations.core import UnknownName
 
@@ -114,3 +118,21 @@ def test_equations_of_the_cart_pole_read_like_the_textbook():
     assert "cos(" in text
     assert "M a + h" in text
     assert r"\begin{aligned}" in derive(load("cart_pole")).latex()
+
+
+def test_parameters_of_equations_are_read_only():
+    """A change would have no effect; copies are plain dictionaries."""
+    eqs = pliant.derive("cart_pole")
+    before = dict(eqs.parameters)
+    name = next(iter(before))
+    for change in (
+        lambda: eqs.parameters.__setitem__(name, 2.0),
+        lambda: eqs.parameters.update({name: 2.0}),
+        lambda: eqs.parameters.pop(name),
+    ):
+        with pytest.raises(TypeError, match=r"eqs.at\(parameters="):
+            change()
+    assert eqs.parameters == before
+    for same in (pickle.loads(pickle.dumps(eqs.parameters)), copy.deepcopy(eqs.parameters), eqs.parameters | {}):
+        same[name] = 2.0
+        assert eqs.at(parameters=same).parameters[name] == 2.0

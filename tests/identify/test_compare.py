@@ -193,3 +193,17 @@ def test_a_rod_model_that_cannot_be_used_does_not_stop_the_others(tmp_path, caps
     assert "pcc:1: " in captured.err
     assert command([*words, "second=pcs:1,pcs:2,pcc:1"]) == 2
     assert "the reference pcc:1, the last rod model, cannot be computed" in capsys.readouterr().err
+
+
+def test_a_recorded_free_motion_has_no_equilibrium_to_compare() -> None:
+    """Nothing drives the robot, so its first sample is a displaced start, not rest."""
+    robot = pliant.load("cantilever")
+    run = pliant.simulate(pliant.derive(robot), 0.2, save_every=0.01, start="initial")
+    path = run["tip"].values
+    recording = pliant.Recording("free", run.time, {"x": path[:, 0], "y": path[:, 1], "z": path[:, 2]})
+    (row,) = compare(robot, recording=recording)
+    assert len(row.static_times) == 0
+    assert math.isnan(row.static_mean_error_mm)
+    assert any("drives no input" in note for note in row.notes)
+    (asked,) = compare(robot, recording=recording, rest_at=[0.1])
+    assert len(asked.static_times) == 1

@@ -289,3 +289,25 @@ def test_steps_do_not_depend_on_the_units_of_unknowns():
         step = np.array([3.0, -2.0]) / sizes
         assert least_squares_step(jacobian * sizes, jacobian @ [3.0, -2.0]) == pytest.approx(step, rel=1e-12)
     assert least_squares_step(np.zeros((5, 1)), np.ones(5)) == 0
+
+
+def test_a_model_that_does_not_describe_the_motion_is_a_remark(recording):
+    """The recorded cart goes the other way; and it says nothing about noise that no model describes."""
+    eqs, mirrored = derive(load_text(ROBOT)), {**recording.columns, "x": -recording.columns["x"]}
+    found = fit(eqs, ["damping"], Recording("mirrored", recording.time, mirrored))
+    (note,) = [note for note in found.warnings if "does not describe 'tip'" in note]
+    percent = int(note.partition("the residual is ")[2].partition("%")[0])
+    assert percent > 50
+    assert not [note for note in fit(eqs, list(TRUE), recording).warnings if "does not describe" in note]
+    noise = {
+        **recording.columns,
+        "push": 0 * recording.time,
+        "x": np.random.default_rng(1).normal(0, 1e-3, len(recording.time)),
+    }
+    still = fit(eqs, ["damping"], Recording("still", recording.time, noise))
+    assert not [note for note in still.warnings if "does not describe" in note]
+
+
+def test_the_name_of_a_file_is_no_recording():
+    with pytest.raises(ValueError, match=r"a recording cannot be '../D/tip.csv'.*read_recording"):
+        fit(derive(load_text(ROBOT)), ["damping"], "../D/tip.csv")

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+import pliant
 from pliant import (
     Event,
     ExplicitRungeKutta,
@@ -301,3 +302,14 @@ def test_the_model_in_a_result_needs_no_other_file(tmp_path):
 def test_a_damaged_model_of_a_result_is_refused(damage):
     with pytest.raises(SpecError):
         load_text(f"pliant: 1\nflat: true\nbodies: {{}}\nparameters: {{{damage}}}\n")
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "h5", "txt"])
+def test_a_file_of_another_format_is_not_written_as_netcdf(tmp_path, ending):
+    eqs = pliant.derive("pendulum")
+    for found in (pliant.simulate(eqs, 0.1), pliant.modes(eqs, at="equilibrium")):
+        if not hasattr(found, "save"):
+            continue
+        with pytest.raises(ValueError, match="cannot determine the format"):
+            found.save(tmp_path / f"a.{ending}")
+    assert list(tmp_path.iterdir()) == []

@@ -192,3 +192,18 @@ def test_bad_requests_are_refused(planar):
         inverse_kinematics(planar, "lower.tip", [0, 0, 0], np.ones((3, 3)))
     with pytest.raises(ValueError, match="must have 3 entries"):
         inverse_kinematics(planar, "lower.tip", [0, 0])
+
+
+def test_prescribed_joints_are_the_reason_why_a_target_is_not_reached():
+    text = """
+pliant: 1
+parameters: {a: {value: 0.3 rad, input: true}}
+bodies: {arm: {mass: 1 kg, frames: {end: {position: [0.5, 0, 0]}}}}
+joints: {turn: {type: revolute, child: arm, axis: z, angle: {MOTION}}}
+"""
+    driven, free = (derive(load_text(text.replace("MOTION", words))) for words in ("motion: =a", "input: =a*1 N*m/rad"))
+    (reach,) = inverse_kinematics(driven, "arm.end", [0, 0.5, 0])
+    assert reach.status == "not reached"
+    assert "'turn' follows a prescribed motion" in reach.warnings[0]
+    assert inverse_kinematics(free, "arm.end", [0, 0.5, 0])[0].status == "reached"
+    assert inverse_kinematics(free, "arm.end", [0, 0.9, 0])[0].warnings == ()

@@ -136,6 +136,41 @@ def test_rods_that_bend_between_their_stations(elements: int, is_off: bool) -> N
         assert f"{1e3 * height:.2g} mm off" in remarks[0]
 
 
+TOPPLED = """
+pliant: 1
+materials: {s: {density: 1070 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.49}}
+sections: {c: {shape: circle, radius: 5 mm}}
+rods: {arm: {length: 60 cm, section: c, material: s, law: LAW, model: {kind: MODEL}}}
+"""
+
+
+@pytest.mark.parametrize("law", ["linear", "neo_hookean"])
+@pytest.mark.parametrize("kind", ["pcs", "gvs", "pcc, sections: 5", "polynomial"])
+def test_a_rod_that_turns_by_more_than_half_a_revolution_between_stations_is_not_compressed(kind, law):
+    """A slender rod that toppled over and hangs is curled at its base and hardly stretched."""
+    eqs = derive(load_text(TOPPLED.replace("LAW", law).replace("MODEL", kind)))
+    found = equilibrium(eqs, on_failure="return")
+    assert found.frames["arm.tip"].position[2] < -0.4
+    assert [note for note in found.warnings if "compressed" in note or "stretched" in note] == []
+    run = simulate(eqs, 0.01, start=found.state)  # nor is it refused as a start
+    assert [note for note in run.warnings if "compressed" in note or "stretched" in note] == []
+
+
+@pytest.mark.parametrize("turns", [0.5, 0.97, 1.0, 1.6])
+@pytest.mark.parametrize("stretch", [0.0, 0.7])
+def test_strains_of_a_coil_are_those_of_its_model(turns, stretch):
+    """Rods of two segments, each of which turns by this many revolutions."""
+    eqs = derive(load_text(TOPPLED.replace("LAW", "linear").replace("MODEL", "pcs, elements: 2")))
+    q = eqs.initial_state().q
+    for k, name in enumerate(eqs.coordinates):
+        q[k] = {"bend_x": turns * 2 * np.pi / 0.3, "stretch": stretch}.get(
+            name.partition(".")[2].partition("[")[0], 0.0
+        )
+    notes = [note for note in range_warnings(eqs.model, eqs.binding, q[None]) if "arm" in note]
+    assert len(notes) == (1 if stretch else 0)
+    assert all("stretched by 70 percent" in note for note in notes)
+
+
 def test_a_rod_that_is_twisted_far_is_not_stretched():
     """By 90 deg per element: the centres of its sections stay in place."""
     text = ROD.replace("MODEL", "{kind: cosserat, elements: 2}").replace("MODULUS", "200 GPa")

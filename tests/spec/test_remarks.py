@@ -198,3 +198,30 @@ def test_texts_are_merged_where_one_number_changes():
     apart = ["a[1].b[2]", "a[2].b[1]", "a[1].b[1]"]
     assert merged_instances(apart) == apart
     assert merged_instances(["a[1] on c[1]", "a[2] on c[2]"]) == ["a[1..2] on c[1..2]"]
+
+
+def test_lines_and_chambers_far_from_a_short_rod() -> None:
+    """Metres instead of millimetres; an offset beyond the section, as with discs, is usual."""
+    text = """
+pliant: 1
+sections: {wire: {shape: circle, radius: 1 mm}}
+materials: {rubber: {density: 1000 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.4}}
+rods:
+  arm: {length: 20 cm, section: wire, material: rubber, chambers: {side: {force: 1 N, positions: [[CHAMBER, 0]]}}}
+tendons:
+  even: {type: tension, through: [{rod: arm, offset: [0, EVEN], eyelets: 3}], tension: 1 N}
+  wound: {type: tension, through: [{rod: arm, radius: WOUND, turns: 1, eyelets: 3}], tension: 1 N}
+  placed: {type: tension, through: [{rod: arm, points: [0, {at: 10 cm, offset: [PLACED, 0]}]}], tension: 1 N}
+"""
+    sizes = {"CHAMBER": "8", "EVEN": "4", "WOUND": "3", "PLACED": "2"}
+
+    def remarks(unit: str) -> list[str]:
+        made = text.replace("points: [0, ", "points: [{at: 0}, ")
+        for word, size in sizes.items():
+            made = made.replace(word, f"{size}{unit}")
+        return [str(remark) for remark in pliant.load_text(made).remarks if "from the axis" in str(remark)]
+
+    assert remarks(" mm") == []
+    found = remarks("")
+    assert {note.partition(" is ")[2].partition(" m")[0] for note in found} == {"8", "4", "2", "3"}
+    assert any("tendons.even.through[0].offset" in note for note in found)

@@ -179,6 +179,14 @@ def test_run_writes_a_report_beside_its_results(tmp_path, capsys):
     assert (tmp_path / "new" / "report.html").stat().st_size > 50_000
 
 
+def test_without_matplotlib_run_says_that_there_is_no_report(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("pliant.cli.listed_analyses.find_spec", lambda name: None)
+    assert command(["run", "pendulum", "--out", str(tmp_path / "results")]) == 0
+    assert "no report in" in (told := capsys.readouterr().err)
+    assert "pip install 'pliant[plot]'" in told
+    assert not list(tmp_path.rglob("*.html"))
+
+
 def test_bad_names_of_reports_are_refused_before_anything_is_computed(tmp_path, capsys):
     assert command(["simulate", "pendulum", "--until", "1e9", "--report", str(tmp_path / "page.pdf")]) == 2
     assert "end it in .html" in capsys.readouterr().err

@@ -20,7 +20,7 @@ from pliant.cli.command_output import (
     say_saved,
     say_warnings,
 )
-from pliant.cli.common import FAULT, CommandError, Interrupted, console, print_json
+from pliant.cli.common import FAULT, CommandError, Interrupted, console, print_json, say
 from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import report_file, save_report
 from pliant.equations.equations import Equations
@@ -45,7 +45,8 @@ def run_analyses(model: str, eqs: Equations, out: str | None, json: bool, report
     if faults := analysis_faults(eqs.model.spec, eqs.model):
         raise SpecError(faults, model)
     folder = _folder(out)
-    page = report or (None if folder is None or find_spec("matplotlib") is None else str(folder / "report.html"))
+    can_draw = find_spec("matplotlib") is not None
+    page = report or (str(folder / "report.html") if folder is not None and can_draw else None)
     answers: list[dict[str, Any]] = []
     findings: list[Any] = []
     code, interrupted = 0, False
@@ -62,6 +63,8 @@ def run_analyses(model: str, eqs: Equations, out: str | None, json: bool, report
         if interrupted := getattr(finding, "interrupted", False):
             break
     unwritten = save_report(page, eqs, findings)
+    if folder is not None and not can_draw:
+        say(f"no report in {folder}: it needs matplotlib, which is not installed (pip install 'pliant[plot]')")
     written = None if unwritten or page is None else report_file(page, findings)
     if json:
         status = "stopped" if interrupted else "failed" if code else "ok"

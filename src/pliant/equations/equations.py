@@ -75,6 +75,21 @@ class ConstraintTerms:
     bias: np.ndarray
 
 
+class ParameterValues(dict[str, float]):
+    """Values of parameters by name. A change would have no effect on the equations, so it is refused."""
+
+    def _refuse(self, *given: Any, **more: Any) -> Any:
+        raise TypeError(
+            "equations are constant: write eqs.at(parameters={...}) for the same equations with other values"
+        )
+
+    __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _refuse
+
+    def __reduce__(self) -> Any:
+        """Copies and pickled values are plain dictionaries."""
+        return dict, (dict(self),)
+
+
 class Equations:
     """Equations of motion `M(q) a + h(t, q, v, inputs, parameters) = J' multipliers` of one robot.
 
@@ -294,9 +309,9 @@ class Equations:
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Independent parameters and their values (SI units)."""
+        """Independent parameters and their values (SI units), read-only: equations are constant."""
         values = self.model.parameter_vector(self._parameters).tolist()
-        return dict(zip(self.model.parameter_names, values, strict=True))
+        return ParameterValues(zip(self.model.parameter_names, values, strict=True))
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -240,6 +241,8 @@ def fit(
 
 
 def _listed(measurements: Any) -> list[Recording | Measurement]:
+    if isinstance(measurements, str | os.PathLike):
+        check_recording(measurements)  # the name of a file is no list of letters
     given = list(listed(measurements))
     for one in given:
         if not isinstance(one, Measurement):
@@ -349,6 +352,7 @@ def _result(
     warnings = (*warnings, *_outcome(found, [name for name, flag in zip(unknowns.labels, lost, strict=True) if flag]))
     fitted, held_out = ([getattr(t.samples, which) for t in search.targets] for which in ("fitted", "held_out"))
     units = output_units(eqs.model)
+    warnings = (*warnings, *_unexplained(search, after, units))
     named = {units[name] for target in search.targets for name in target.samples.blocks}
     return Fit(
         status=Status.CONVERGED if found.success else Status.STOPPED,
@@ -384,6 +388,38 @@ def _outcome(found: Solution, undetermined: Sequence[str]) -> list[str]:
             f"the recordings do not determine {names}: the compared outputs do not depend on it, or only on a combination with "
             "other parameters. Check that the model moves as recorded (inputs, times), or do not fit it"
         )
+    return remarks
+
+
+UNEXPLAINED = 0.5
+"""Residual above which a fit is reported, relative to the scatter of the measured motion about its mean: the model then explains
+less than three quarters of the variance, where one of the right kind leaves a few per cent."""
+SYSTEMATIC = 2.0
+"""Residual of a motion relative to the white noise in it (from differences of successive samples) above which it is not noise."""
+LEAST_SAMPLES = 10
+"""Fewer samples say nothing about noise."""
+
+
+def _unexplained(search: Search, after: Sequence[np.ndarray], units: Mapping[str, str]) -> list[str]:
+    """A remark on each output whose motion the fitted model does not describe."""
+    remarks = []
+    for target, path in zip(search.targets, after, strict=True):
+        samples = target.samples
+        if not target.is_motion or samples.fitted.sum() < LEAST_SAMPLES:
+            continue
+        for name, block in samples.blocks.items():
+            measured = samples.measured[samples.fitted][:, block]
+            residual = path[samples.fitted][:, block] - measured
+            size, scatter = (
+                float(np.sqrt(np.mean(np.sum(x**2, axis=1)))) for x in (residual, measured - measured.mean(axis=0))
+            )
+            noise = float(np.sqrt(np.mean(np.sum(np.diff(residual, axis=0) ** 2, axis=1)) / 2))
+            if size > UNEXPLAINED * scatter and size > SYSTEMATIC * noise:
+                remarks.append(
+                    f"the fitted model does not describe '{name}': the residual is {size / scatter:.0%} of the measured motion "
+                    f"about its mean ({1e3 * size:.3g} of {1e3 * scatter:.3g} {thousandths(units[name])}, root mean squares). "
+                    "Check the start, the inputs and the axes of the recording; another parameter may have to be fitted"
+                )
     return remarks
 
 

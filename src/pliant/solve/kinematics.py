@@ -13,6 +13,7 @@ from pliant.equations.binding import Binding
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.frames import FrameMotion
+from pliant.equations.initial_states import prescribed_coordinates
 from pliant.equations.state import State, read_state
 from pliant.language.arguments import (
     ArgumentError,
@@ -323,8 +324,21 @@ class _Search:
             iterations=iterations,
             equations=self.eqs,
             parameters=self.parameters,
-            warnings=self._remarks(q),
+            warnings=(*(() if reached else self._reasons(q)), *self._remarks(q)),
         )  # fmt: skip
+
+    def _reasons(self, q: np.ndarray) -> tuple[str, ...]:
+        """Joints that a search which did not reach its target could not move."""
+        driven = [self.eqs.coordinates[entry.q_at] for entry in prescribed_coordinates(self.eqs.model)]
+        if not driven:
+            return ()
+        listed = ", ".join(f"'{name}'" for name in driven[:6]) + (
+            f" and {len(driven) - 6} more" if len(driven) > 6 else ""
+        )
+        return (
+            f"{listed} follow{'s' * (len(driven) == 1)} a prescribed motion and cannot be moved by the search: give other values "
+            "of the inputs that prescribe them (`eqs.at(inputs=...)`), or remove their `motion`",
+        )
 
     def _remarks(self, q: np.ndarray) -> tuple[str, ...]:
         """That a robot with rods or meshes is not at rest in this pose."""

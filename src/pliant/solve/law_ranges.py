@@ -13,7 +13,7 @@ from pliant.equations.workspace import EvaluationError
 from pliant.model.model import Model
 from pliant.rod.rod import Rod
 from pliant.section.fibre_law import FIBRE_LAWS, FibreLaw
-from pliant.solve.rod_strains import CaseValues, Poses, parameter_values, strains_times_length
+from pliant.solve.rod_strains import CaseValues, Poses, model_strains, parameter_values, strains_times_length
 
 LEAST_ROOM = 0.1
 """Remaining fraction of a limit below which a law is reported as close to it; also the stretch below which a rod is reported as
@@ -22,18 +22,43 @@ flat."""
 BEYOND = "the law is not defined beyond its limit"
 
 
-def law_range_notes(model: Model, bound: Binding, poses: Sequence[Poses]) -> Iterator[str]:
-    """A warning for each rod whose law or chambers come close to their limit in any of the poses of all nodes."""
+def law_range_notes(
+    model: Model, bound: Binding, states: Sequence[np.ndarray], poses: Sequence[Poses] | None = None
+) -> Iterator[str]:
+    """A warning for each rod whose law or chambers come close to their limit in any of the states (positions).
+
+    poses: of all nodes in these states, if they are known.
+    """
     watched = _watched(model)
-    if not watched or not poses:
+    if not watched or not len(states):
         return
     value = parameter_values(model, bound)
+    poses = [bound.node_poses(q) for q in states] if poses is None else poses
     stacked = np.stack([x[0] for x in poses]), np.stack([x[1] for x in poses])
     for name in watched:
         strains = strains_times_length(bound.constants, model.rod_stations[name], stacked) / value(
             model.spec.rods[name].length
         )
-        yield from _notes(model, name, strains, value)
+        yield from _confirmed(model, bound, name, strains, value, states)
+
+
+def _confirmed(
+    model: Model,
+    bound: Binding,
+    name: str,
+    strains: np.ndarray,
+    value: Callable[[Any], float],
+    states: Sequence[np.ndarray],
+) -> list[str]:
+    """Warnings for one rod from strains between its stations; those of the model itself decide."""
+    notes = list(_notes(model, name, strains, value))
+    if not notes or name not in model.strain_samples:
+        return notes
+    exact = [model_strains(model, bound, name, q) for q in states]
+    along, turning = (np.stack([one[k] for one in exact]) for k in (0, 1))
+    if along.shape != turning.shape:  # forces and moments of finite elements are sampled at different points
+        return notes
+    return list(_notes(model, name, np.concatenate([along, turning], axis=-1), value))
 
 
 def _watched(model: Model) -> tuple[str, ...]:
@@ -68,7 +93,7 @@ def refuse_outside_laws(model: Model, bound: Binding, q: np.ndarray) -> None:
     """Raise EvaluationError if a rod is beyond the limit of its law."""
     if all(rod.law == "linear" for rod in model.spec.rods.values()) or not np.all(np.isfinite(q)):
         return
-    for note in law_range_notes(model, bound, [bound.node_poses(q)]):
+    for note in law_range_notes(model, bound, [q]):
         if BEYOND in note:
             raise EvaluationError(note)
 
@@ -89,7 +114,8 @@ def outside_laws(model: Model, cases: Sequence[tuple[Binding, np.ndarray]]) -> l
             if found[k] is not None or not np.all(np.isfinite(cases[k][1])):
                 continue
             value = values.of(k)
-            notes = _notes(model, name, strains[k] / value(model.spec.rods[name].length), value)
+            own = strains[k] / value(model.spec.rods[name].length)
+            notes = _confirmed(model, cases[k][0], name, own, value, [cases[k][1]])
             beyond = [note for note in notes if BEYOND in note]
             found[k] = EvaluationError(beyond[0]) if beyond else None
     return found

@@ -90,7 +90,14 @@ class LabelledResult:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write as netCDF (all or nothing), with a checksum; `load_result` and `load_path` read it."""
+        _check_ending(path, "end it in .nc")
         save_dataset(self.dataset, path, self.file_format)
+
+
+def _check_ending(path: str | os.PathLike[str], hint: str) -> None:
+    """Reject names of files that are not netCDF, which a program that goes by the ending could not read; none is accepted."""
+    if file_name("path", path).suffix not in (".nc", ""):
+        raise ArgumentError(f"cannot determine the format of '{path}'", hint)
 
 
 def kept_at(found: LabelledResult, path: str | os.PathLike[str]) -> FilePath:
@@ -219,6 +226,14 @@ class Result(LabelledResult):
             self.q[k], self.v[k], float(self.time[k]), self.recorded["multiplier"][k],
             contacts=touching if touching.names else None,
         )  # fmt: skip
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """Names that `run["<Tab>` completes."""
+        data = self.recorded
+        components = [part for name in self.output_names for part in self.parts(name)]
+        rates = [f"d({name})/dt" for name in data.names("rate")]
+        kinds = (self.output_names, components, data.names("frame"), data.names("coordinate"), data.names("input"), rates)
+        return list(dict.fromkeys(name for names in kinds for name in names))
 
     def __getitem__(self, name: str) -> Track:
         """A frame, coordinate, rate (`d(NAME)/dt`), output, component of an output (`tip.x`) or input by name. The name of a
@@ -359,6 +374,7 @@ class Result(LabelledResult):
         if file_name("path", path).suffix in FORMATS:
             self.recording().save(path)
         else:
+            _check_ending(path, f"end it in .nc (everything), or {', '.join(FORMATS)} (a table)")
             super().save(path)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+import casadi as ca
 import numpy as np
 import scipy
 
@@ -42,6 +43,34 @@ class CaseValues:
     def of(self, case: int) -> Callable[[object], float]:
         """Equivalent of `parameter_values` in one case."""
         return lambda scalar: float(self.all(scalar)[case])
+
+
+def model_strains(model: Model, bound: Binding, name: str, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Strains of a rod where its model has them most accurately, from its own formulas: three translational, 1 for an unstretched
+    rod in the third (n x 3), and three rotational [1/m] (m x 3).
+
+    They are right however far the rod turns between two stations, from whose poses alone turns are known up to half a revolution;
+    but they are evaluated one by one, so they only confirm what `strains_times_length` suggests.
+    """
+    system, samples = model.system, model.strain_samples[name]
+    poses = bound.node_poses(q)
+    strains = []
+    for sample in samples:
+        on = (system.frame_forces if sample.on_frames else system.coordinate_forces)[sample.force]
+        at: list[Any]
+        if sample.on_frames:
+            at = [[(ca.SX(poses[0][n]), ca.SX(poses[1][n])) for n in on.nodes], [ca.SX.zeros(6) for _ in on.nodes]]
+        else:
+            q_size = sum(part.q_size for part in on.kind.parts)
+            at = [ca.SX(q[on.q_at : on.q_at + q_size]), ca.SX.zeros(on.size)]
+        constants = ca.SX(bound.constants[on.constants : on.constants + on.kind.constants])
+        section = sample.state(*at, constants, ca.SX.zeros(on.kind.signals))
+        strains.append(np.array(ca.evalf(section.strain)).ravel())
+    six = np.array(strains) + (0, 0, 1, 0, 0, 0)
+    return (
+        six[[k for k, sample in enumerate(samples) if sample.of_force], :3],
+        six[[k for k, sample in enumerate(samples) if sample.of_moment], 3:],
+    )
 
 
 def strains_times_length(constants: np.ndarray, stations: Sequence[RodStation], poses: Poses) -> np.ndarray:

@@ -26,7 +26,7 @@ from pliant.rod.turn_limits import NEAR
 from pliant.section.base import OneSection
 from pliant.solve.law_ranges import law_range_notes
 from pliant.solve.loop_closure import SILENT_BELOW
-from pliant.solve.rod_strains import Poses, helices, parameter_values, strains_times_length
+from pliant.solve.rod_strains import Poses, helices, model_strains, parameter_values, strains_times_length
 from pliant.tendon import TensionTendon
 
 OFF_SURFACE = 0.25
@@ -185,9 +185,14 @@ def _large_strains(model: Model, bound: Binding, states: _States) -> Iterator[st
         stiff = bool(moduli) and all(E is not None and value(E) >= STIFF for E in moduli)
         length, rest = value(rod.length), strains_times_length(bound.constants, stations, bound.node_poses(start))
         change = (strains_times_length(bound.constants, *states.along(stations)) - rest) / length
-        along = float(change[..., 2].flat[np.argmax(np.abs(change[..., 2]))])
-        bent = float(np.max(np.hypot(half_y * change[..., 3], half_x * change[..., 4])))
-        worst, how = max((abs(along), "stretched" if along > 0 else "compressed"), (bent, "bent"))
+        worst, how = _largest_strain(change[..., :3], change[..., 3:], half_x, half_y)
+        if worst > LARGEST_STRAIN[stiff] and name in model.strain_samples:
+            started, every = (
+                model_strains(model, bound, name, start),
+                [model_strains(model, bound, name, q) for q in states.q],
+            )
+            moved = [np.stack([one[k] - started[k] for one in every]) for k in (0, 1)]
+            worst, how = _largest_strain(moved[0], moved[1], half_x, half_y)
         if worst > LARGEST_STRAIN[stiff]:
             strain = (
                 f"by {100 * worst:.3g} percent" if how != "bent" else f"to {100 * worst:.3g} percent of strain outside"
@@ -195,10 +200,17 @@ def _large_strains(model: Model, bound: Binding, states: _States) -> Iterator[st
             yield _far_strained(f"the rod '{name}' is {how} {strain}", stiff, "elements")
 
 
+def _largest_strain(along: np.ndarray, turning: np.ndarray, half_x: float, half_y: float) -> tuple[float, str]:
+    """The largest strain of a rod in some states, from changes of its translational and rotational strains (states x n x 3)."""
+    stretch = float(along[..., 2].flat[np.argmax(np.abs(along[..., 2]))])
+    bent = float(np.max(np.hypot(half_y * turning[..., 0], half_x * turning[..., 1])))
+    return max((abs(stretch), "stretched" if stretch > 0 else "compressed"), (bent, "bent"))
+
+
 def _laws(model: Model, bound: Binding, states: _States) -> Iterator[str]:
     """Rods close to the limits of their laws."""
     if any(rod.law != "linear" or rod.chambers for rod in model.spec.rods.values()):
-        yield from law_range_notes(model, bound, states.poses)
+        yield from law_range_notes(model, bound, states.q, states.poses)
 
 
 def _half_sizes(model: Model, sections: Sequence[str], value: Callable[[object], float]) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from pliant.language.syntax import ExpressionError, Item, Node, children, parse,
 from pliant.language.traversal import parts
 from pliant.section.base import OneSection
 from pliant.spec.structure import Finding
+from pliant.tendon.routing import HelicalStretch, ParallelStretch, PointStretch
 
 if TYPE_CHECKING:
     from pliant.rod.rod import Rod
@@ -29,6 +30,8 @@ LIGHTEST, HEAVIEST = 5.0, 25e3
 """Range of densities of solids: from the lightest foams to osmium [kg/m^3]."""
 STOUTEST = 2.0
 """Largest plausible ratio of the thickness of a rod to its length."""
+WIDEST = 1.0
+"""Largest plausible ratio of the distance of a tendon or a chamber from the axis of its rod to the length of the rod."""
 FARTHEST = 100.0
 """Largest plausible ratio of the deflection under a carried weight, by linear theory, to the length of the rod."""
 DENSEST = 1e6
@@ -45,6 +48,7 @@ def remarks(checked: SemanticChecks) -> Iterator[Finding]:
     yield from _dense_bodies(checked)
     yield from _many_turns(checked)
     yield from _stout_rods(checked)
+    yield from _far_lines(checked)
     yield from _heavy_loads(checked)
     yield from _rods_touching(checked)
     yield from _massless_ends(checked)
@@ -131,6 +135,34 @@ def _stout_rods(checked: SemanticChecks) -> Iterator[Finding]:
         if length and sizes is not None and 2 * float(sizes.max()) > STOUTEST * length:
             message = f"the rod is {2 * float(sizes.max()):.3g} m thick and {length:.3g} m long"
             yield "rods", name, ("section",), message, UNIT
+
+
+def _far_lines(checked: SemanticChecks) -> Iterator[Finding]:
+    """Tendons and chambers farther from the axis of a rod than the rod is long."""
+    found: list[tuple[str, tuple[Any, ...], str, Sequence[Scalar]]] = []
+    for name, tendon in checked.flat.tendons.items():
+        for index, item in enumerate(tendon.through):
+            if isinstance(item, HelicalStretch):
+                found.append(("tendon", ("tendons", name, ("through", index, "radius")), item.rod, (item.radius,)))
+            elif isinstance(item, ParallelStretch):
+                found.append(("tendon", ("tendons", name, ("through", index, "offset")), item.rod, item.offset))
+            elif isinstance(item, PointStretch):
+                found += [
+                    ("tendon", ("tendons", name, ("through", index, "points", k, "offset")), item.rod, point.offset)
+                    for k, point in enumerate(item.points)
+                ]
+    for name, rod in checked.flat.rods.items():
+        found += [
+            ("chamber", ("rods", name, ("chambers", chamber, "positions", k)), name, position)
+            for chamber, one in rod.chambers.items()
+            for k, position in enumerate(one.positions)
+        ]
+    for what, (collection, name, path), rod_name, offset in found:
+        length = _value(checked, checked.flat.rods[rod_name].length) if rod_name in checked.flat.rods else None
+        away = math.hypot(*(_value(checked, x) or 0.0 for x in offset))
+        if length and away > WIDEST * length:
+            message = f"the {what} is {away:.3g} m from the axis of a rod that is {length:.3g} m long"
+            yield collection, name, path, message, UNIT
 
 
 def _heavy_loads(checked: SemanticChecks) -> Iterator[Finding]:

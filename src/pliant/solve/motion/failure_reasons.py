@@ -38,7 +38,7 @@ def failure_reason(
     """
     at = f"at t = {run.t:.6g} s"
     q = np.array(run.q)
-    notes = law_range_notes(eqs.model, bound, [bound.node_poses(q)])
+    notes = law_range_notes(eqs.model, bound, [q])
     beyond = "".join(f" There, {note}." for note in notes)
     turned = prescribed_half_turn(eqs, bound, q) if status in MECHANICAL else ""
     if turned:

@@ -205,7 +205,11 @@ def _first_place(
         if place is None:
             place = statics.correct(q, multipliers, first, way, metric, patient=True)
     if place is None:
-        reason = "no equilibrium was found near the start. Start from an equilibrium, or a point of another path."
+        if at_rest:
+            pushed = " with the imperfection; make it smaller, or" if push.any() else ";"
+            reason = f"no equilibrium was found at the start{pushed} start from a pose near one, or a point of another path."
+        else:
+            reason = "no equilibrium was found near the start. Start from an equilibrium (the default), or a point of another path."
         return None, statics, [reason]
     place = statics.with_tangent(place, way)
     if place is None:
