@@ -7,21 +7,27 @@ comma := ,
 CC_GIVEN := $(filter environment command%,$(origin CC))
 # a machine without a C compiler gets one from PyPI
 COMPILER := $(if $(or $(CC_GIVEN),$(shell command -v cc || command -v gcc || command -v clang)),,$(comma)compiler)
-EXTRAS := test$(COMPILER)
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: install demo test lint types layers fuzz sanitize oldest newest audit kills wheel clean
 
 install: $(VENV)/.installed
 
-$(VENV)/.installed: pyproject.toml hatch_build.py
+# the package with its plots, for the demonstration; kernels of a robot are compiled when it is first used
+$(VENV)/.package: pyproject.toml hatch_build.py
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	$(PIP) --editable '.[plot$(COMPILER)]'
+	touch $@
+
+# all that the tests need, with the kernels of the bundled robots
+$(VENV)/.installed: $(VENV)/.package
+	$(PIP) --editable '.[test$(COMPILER)]'
 	$(BIN)/python tools/prebuild_kernels.py --bundled
 	touch $@
 
 ROBOT ?= four_bar
 
-demo: install
+demo: $(VENV)/.package
 	@mkdir -p out
 	$(BIN)/pliant check $(ROBOT)
 	$(BIN)/pliant show $(ROBOT)
@@ -74,7 +80,7 @@ oldest newest:
 
 # known vulnerabilities of the versions that are installed (network); a package that cannot be looked up is an error
 audit: install
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(PIP) pip-audit
 	$(BIN)/python -m pip freeze --exclude-editable > $(VENV)/versions.txt
 	$(BIN)/python -m pip_audit --strict --no-deps --disable-pip --requirement $(VENV)/versions.txt
 

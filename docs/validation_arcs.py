@@ -168,7 +168,7 @@ def arc_models() -> str:
         tips: dict[str, np.ndarray] = {}
         for word, factor, remark in MODELS:
             eqs = pneumatic_arm(word, f"@{experiment}", shear=factor, twist=factor)
-            run = pliant.simulate(eqs, until, save_every=0.01)
+            run = pliant.simulate(eqs, until, save_every=0.01, rtol=1e-6)
             assert run.status == "completed", run.message
             tips[word + remark] = 1e3 * run["s3.tip"].position
             if word != "pcc":

@@ -1,9 +1,8 @@
-"""One vocabulary: names are the same in Python, in model files and on the command line, and errors about former names give the
-new ones."""
+"""One vocabulary: names are the same in Python, in model files and on the command line, and errors about
+words of other programs give ours."""
 
 import inspect
 import re
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 import pliant
-from pliant import cli, control
+from pliant import cli
 from pliant.language.schema_errors import read_errors
 from pliant.solve.options import (
     ContinuationOptions,
@@ -83,55 +82,22 @@ def test_commands_have_the_names_of_the_schema(name):
         assert found[field].help
 
 
-@pytest.mark.parametrize("name", VERBS)
-def test_former_names_are_no_names_of_today(name):
-    _, schema, _ = VERBS[name]
-    for former, new in schema.renamed.items():
-        assert former not in schema.model_fields
-        assert set(new.split(" or ")) <= set(schema.model_fields)
+# -- words of other programs -------------------------------------------------------------------------------------------
+
+OF_OTHERS = {"dt": "step", "t_end": "until", "x0": "start", "t_eval": "save_at", "solver": "method", "tol": "rtol"}
 
 
-# -- former names, with what replaces them -----------------------------------------------------------------------------
-
-FORMER = [(name, former) for name, (_, schema, _) in VERBS.items() for former in schema.renamed]
-
-
-# `inputs` of Python are values of inputs, not names of those to take
-@pytest.mark.parametrize(("name", "former"), [x for x in FORMER if x != ("linearize", "inputs")])
-def test_former_names_are_refused_in_python(slider, name, former):
-    function, schema, _ = VERBS[name]
-    with pytest.raises(pliant.ArgumentError, match=f"no argument '{former}'.*write {schema.renamed[former]}"):
-        function(slider, **{former: 1.0})
-
-
-@pytest.mark.parametrize(("name", "former"), FORMER)
-def test_former_names_are_read_in_model_files_or_refused(name, former):
-    """Texts live longer than commands: a former key with one replacement is read, with a warning."""
-    _, schema, _ = VERBS[name]
-    new, text = schema.renamed[former], OSCILLATOR + f"analyses: [{{{name}: {{{former}: 1}}}}]\n"
-    if new in schema.model_fields:
-        with pytest.warns(UserWarning, match=f"the key '{former}' was renamed to '{new}'"), suppress(pliant.SpecError):
-            pliant.load_text(text)
-        return
-    with pytest.raises(pliant.SpecError) as caught:
-        pliant.load_text(text)
-    (found,) = (x for x in caught.value.faults if "unknown key" in x.message)
-    assert found.hint == f"write {new}"
-
-
-def test_a_former_name_beside_its_new_one_is_refused():
-    with pytest.raises(pliant.SpecError, match=r"unknown key 'dt' \(write step\)"):
-        pliant.load_text(OSCILLATOR + "analyses: [{simulate: {until: 1 s, dt: 1 ms, step: 2 ms}}]\n")
-
-
-@pytest.mark.parametrize(("name", "former"), FORMER)
-def test_former_names_are_refused_on_the_command_line(capsys, name, former):
-    _, schema, _ = VERBS[name]
-    option = f"--{former.replace('_', '-')}"
-    assert cli.run([name, "pendulum", option, "1"]) == 2
+@pytest.mark.parametrize(("word", "own"), OF_OTHERS.items())
+def test_words_of_other_programs_are_answered_with_ours(slider, capsys, word, own):
+    with pytest.raises(pliant.ArgumentError, match=f"no argument '{word}'.*write `{own}`"):
+        pliant.simulate(slider, **{word: 1.0})
+    with pytest.raises(pliant.SpecError, match=f"unknown key '{word}'.*write `{own}`"):
+        pliant.load_text(OSCILLATOR + f"analyses: [{{simulate: {{until: 1 s, {word}: 1}}}}]\n")
+    option = f"--{word.replace('_', '-')}"
+    assert cli.run(["simulate", "pendulum", option, "1"]) == 2
     error = capsys.readouterr().err
     assert f"no such option: {option}" in error
-    assert f"write --{schema.renamed[former].replace('_', '-')}" in error
+    assert f"write --{own.replace('_', '-')}" in error
 
 
 def test_unknown_names_are_refused_with_the_nearest(slider):
@@ -139,32 +105,14 @@ def test_unknown_names_are_refused_with_the_nearest(slider):
         pliant.simulate(slider, 1.0, save_evry=0.1)
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("At", "save_at"), ("Every", "save_every"), ("Branch", "branch=1"), ("inverse_dynamics", "required_inputs")],
-)
-def test_former_names_of_the_package_say_what_replaces_them(name, words):
-    with pytest.raises(AttributeError, match=words):
-        getattr(pliant, name)
-    assert not hasattr(pliant, name)
-
-
-def test_former_words_and_truth_values_are_refused(slider, capsys):
-    with pytest.raises(pliant.ArgumentError, match=r"unknown state 'start'.*write initial"):
+def test_unknown_states_and_words_for_truth_values_are_refused(slider, capsys):
+    with pytest.raises(pliant.ArgumentError, match=r"unknown state 'start'.*known: initial"):
         pliant.modes(slider, at="start")
-    with pytest.warns(UserWarning, match="the value 'start' was renamed to 'initial'"):
-        assert ModesOptions.model_validate({"at": "start"}).at == "initial"
     assert cli.run(["picture", "pendulum", "--out", "x.png", "--at", "start"]) == 2
-    assert "write initial" in capsys.readouterr().err
+    assert "write --at initial" in capsys.readouterr().err
     with pytest.raises(ValidationError) as caught:
         SimulateOptions.model_validate({"until": 1, "controllers": "off"})
     assert [x[1:] for x in read_errors(caught.value)] == [("expected true or false, got 'off'", "write false")]
-    assert cli.run(["export", "pendulum", "--c", "x", "--dt", "1"]) == 2
-    assert "write --step" in capsys.readouterr().err
-    with pytest.raises(pliant.ArgumentError, match=r"no argument 'centre'.*write center"):
-        control.Sphere(centre=[0, 0, 0], radius=1.0, frames=())
-    with pytest.raises(AttributeError, match="write state"):
-        slider.position_vector({"slide": 1.0})
 
 
 # -- the same numbers from all of them ---------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from pliant.language import parameter, placement
 from pliant.language.aliases import ALIASES
 from pliant.language.base import Choice, Part
 from pliant.language.collection import kinds, with_defaults
-from pliant.language.names import FUNCTIONS, RESERVED, NameMarker, Reference
+from pliant.language.names import FUNCTIONS, SYMBOLS, NameMarker, Reference
 from pliant.language.scalar import CountMarker, Quantity
 from pliant.language.units import ALONE, WITH_PREFIX
 from pliant.link import LinkBase
@@ -168,7 +168,7 @@ def page() -> str:
     """The whole reference as Markdown."""
     words = {
         "functions": ", ".join(f"`{name}`" for name in FUNCTIONS),
-        "reserved": ", ".join(f"`{name}`" for name in sorted(RESERVED - set(FUNCTIONS))),
+        "reserved": ", ".join(f"`{name}`" for name in sorted(SYMBOLS - set(FUNCTIONS))),
         "prefixed": ", ".join(f"`{name}`" for name in WITH_PREFIX),
         "alone": ", ".join(f"`{name}`" for name in ALONE),
         "collections": ", ".join(f"`{name}`" for name in with_defaults(RobotSpec)),

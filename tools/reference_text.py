@@ -73,10 +73,10 @@ divided by a length.
 
 ## Names and references
 
-A name has letters, digits and underscores, begins with a letter, and is none of {reserved} or the
-functions. Parts are referred to by name. A frame is `world`, `body` (the body's own frame),
-`body.frame`, `link[2].tip` (of an instance of a repeated body) or `left/bar.tip` (in a model attached
-as `left`).
+A name has letters, digits and underscores, begins with a letter, and is not `world`. Names of parameters and outputs, which
+expressions use, are none of {reserved} or the functions either. Parts are referred to by name. A frame is
+`world`, `body` (the body's own frame), `body.frame`, `link[2].tip` (of an instance of a repeated body) or `left/bar.tip`
+(in a model attached as `left`).
 """
 
 PROSE = {

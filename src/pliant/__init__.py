@@ -6,29 +6,12 @@ so that the command line starts without unneeded imports.
 
 from __future__ import annotations
 
-from typing import Any
-
 import lazy_loader
 
 from pliant.language.display import show_by
 from pliant.language.foreign import read_by
 
-_find, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-
-_RENAMED = {
-    "At": "simulate(..., save_at=[0.5, 1])",
-    "Branch": "continuation(..., branch=1, mode=1, by='output')",
-    "Every": "simulate(..., save_every=0.01)",
-    "inverse_dynamics": "required_inputs, or inverse_dynamics of Equations for M a + h",
-}
-"""What to write in place of names of the past."""
-
-
-def __getattr__(name: str) -> Any:
-    if name in _RENAMED:
-        raise AttributeError(f"pliant no longer has '{name}' (write {_RENAMED[name]})")
-    return _find(name)
-
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 show_by(
     {

@@ -17,6 +17,7 @@ from pliant.geometry import se3, so3
 from pliant.joint.coordinate_force import ORIENTATION_FORCE, coordinate_force
 from pliant.link.axial import axial_force
 from pliant.link.beam import beam_force
+from pliant.mesh.beam_edge import edge_force
 from pliant.motion import Quaternion
 
 STEP = 1e-6
@@ -46,10 +47,17 @@ def beam_constants(rng: np.random.Generator) -> list[float]:
     return [*placement(rng), *placement(rng), *(float(x) for law in laws for x in law)]
 
 
+def edge_constants(rng: np.random.Generator) -> list[float]:
+    """Ends, length, stiffness and coupling, damping time, damping of the length and its power."""
+    springs = [*rng.uniform(10, 90, 6), 5.0, -4.0]
+    return [*placement(rng), *placement(rng), 0.8, *springs, 0.02, 2.0, 1.5]
+
+
 FORCES: list[tuple[FrameForce, Any]] = [
     (axial_force(with_input=False), axial_constants),
     (axial_force(with_input=True), axial_constants),
     *((beam_force(map=m, with_input=w), beam_constants) for m in ("midpoint", "published") for w in (False, True)),
+    *((edge_force(with_power=w, with_input=w), edge_constants) for w in (False, True)),
     (WRENCH, lambda rng: [*rng.normal(size=3), *rotation(rng).ravel(order="F")]),
 ]
 ROWS = [

@@ -230,3 +230,114 @@ def test_rods_as_edges_are_damped_along_them(folder):
 def test_values_of_edges_that_cannot_be_are_refused(kind, edges, words, folder):
     with pytest.raises(SpecError, match=words):
         chain(kind, edges, folder)
+
+
+SEVERAL = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+parameters: {thick: 3 mm}
+sections:
+  strip: {shape: rectangle, width: 2 cm, height: 1 mm}
+  rib: {shape: rectangle, width: 2 cm, height: =thick}
+  measured: {shape: stiffness, stiffness: [50, 60, 70, 1e-3, 2e-3, 3e-3], mass_per_length: 0.2}
+materials:
+  felt: {density: 300 kg/m^3, youngs_modulus: 2 MPa, poissons_ratio: 0.3}
+  rubber: {density: 900 kg/m^3, youngs_modulus: 10 MPa, poissons_ratio: 0.3}
+meshes:
+  net:
+    type: KIND
+    drawing: {nodes: [[0, 0, 0], [0.2, 0, 0], [0.4, 0, 0], [0.6, 0, 0], [0.8, 0, 0]], edges: [[1, 2], [2, 3], [3, 4], [4, 5]]}
+    ends: free
+    sets: {root: {nodes: 1}, a: {nodes: [2, 3]}, b: {nodes: [3, 4]}, c: {nodes: [4, 5]}, tip: {nodes: 5}}
+    held: {root: world}
+    VALUES
+"""
+
+
+def several(kind: str, values: str) -> pliant.Equations:
+    return pliant.derive(load_text(SEVERAL.replace("KIND", kind).replace("VALUES", values)))
+
+
+@pytest.mark.parametrize("kind", ["membrane", "shell"])
+def test_edges_have_sections_and_materials_of_their_own(kind):
+    """The stretch of each edge under a common force, and the masses of halves of edges at each node."""
+    eqs = several(
+        kind,
+        "section: strip\n    material: felt\n"
+        "    edges: {a: {material: rubber}, b: {section: rib, material: rubber}, c: {section: measured}}",
+    )
+    for thick in (3e-3, 5e-3):
+        q, v = eqs.initial_state()
+        names = list(eqs.coordinates)
+        stiffness = [2e6 * 2e-5, 1e7 * 2e-5, 1e7 * 2e-2 * thick, 70.0]
+        moved = np.cumsum([5.0 * 0.2 / k for k in stiffness])
+        for k in range(4):
+            q[names.index(f"net.n{k + 2}.x")] += moved[k]
+        force = eqs.inverse_dynamics(q, v, 0 * v, parameters={"thick": thick})
+        at = [list(eqs.rates).index(f"net.n{k}.x") for k in (2, 3, 4, 5)]
+        np.testing.assert_allclose(force[at], [0, 0, 0, 5.0], atol=1e-3)
+        halves = 0.1 * np.array([300 * 2e-5, 900 * 2e-5, 900 * 2e-2 * thick, 0.2, 0.0])
+        M = eqs.mass_matrix(q, parameters={"thick": thick}).toarray()
+        np.testing.assert_allclose(M[at, at], halves[:4] + halves[1:], rtol=1e-12)
+
+
+def test_edges_of_different_sections_bend_as_one_stepped_beam():
+    """Four edges, of which two are stiffer: deflections by a force at the tip are integrals of moment over stiffness."""
+    text = SEVERAL.replace("KIND", "shell").replace(
+        "VALUES", "section: strip\n    material: felt\n    edges: {a: {section: rib}, b: {section: rib}}"
+    )
+    eqs = pliant.derive(load_text(text + "loads: {push: {frame: net.tip, force: [0, 0, 1e-7]}}\n"))
+    ends = np.array([0.0, 0.2, 0.6, 0.8])
+    stiffness = 2e6 * 0.02 * np.array([1e-3, 3e-3, 1e-3]) ** 3 / 12
+    exact = sum(
+        ((0.8 - a) ** 3 - (0.8 - b) ** 3) / (3 * k) for a, b, k in zip(ends[:-1], ends[1:], stiffness, strict=True)
+    )
+    assert pliant.equilibrium(eqs).frames["net.tip"].position[2] == pytest.approx(1e-7 * exact, rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["membrane", "shell"])
+@pytest.mark.parametrize("others", ["node_mass: 2 g", ""])
+def test_nodes_have_masses_of_their_own(kind, others):
+    eqs = several(
+        kind, f"section: strip\n    material: felt\n    {others}\n    nodes: {{tip: {{mass: 50 g}}, b: {{mass: 7 g}}}}"
+    )
+    q, _ = eqs.initial_state()
+    M = eqs.mass_matrix(q).toarray()
+    plain = 2e-3 if others else 0.2 * 300 * 2e-5
+    at = [list(eqs.rates).index(f"net.n{k}.x") for k in (2, 3, 4, 5)]
+    np.testing.assert_allclose(M[at, at], [plain, 7e-3, 7e-3, 50e-3], rtol=1e-12)
+    if kind == "shell":  # half an edge of this mass is attached to the node
+        assert M[at[3] + 4, at[3] + 4] == pytest.approx(50e-3 * 0.1**2 / 3, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "words"),
+    [
+        ("membrane", "stiffness: 5 N, mass: 1 g, nodes: {tip: {mass: 1 g}}", "`mass` is that of the entire mesh"),
+        ("membrane", "stiffness: 5 N, node_mass: 1 g, nodes: {all: {mass: 1 g}}", "mass of all nodes is `node_mass`"),
+        ("membrane", "stiffness: 5 N, node_mass: 1 g, nodes: {hem: {mass: 1 g}}", "there is no set 'hem'"),
+        ("membrane", "stiffness: 5 N, node_mass: 1 g, nodes: {tip: {mass: 0 g}}", "mass must be above zero"),
+        ("membrane", "stiffness: 5 N, node_mass: 1 g, nodes: {a: {mass: 1 g}, b: {mass: 1 g}}", "node 3 is in 'a' and in 'b'"),
+        ("shell", "section: strip, mass: 1 g, edges: {a: {material: felt}}", "`section` needs `material`"),
+        ("shell", "section: strip, material: felt, edges: {a: {material: cotton}}", "cotton"),
+        ("shell", "material: felt, mass: 1 g, edges: {a: {section: strip}}", "`material` needs `section`"),
+        ("membrane", "node_mass: 1 g, edges: {a: {stiffness: 5 N}}", "the edges have no stiffness"),
+        ("shell", "section: strip, material: felt, nodes: {tip: {mass: 1 g}}, edges: {a: {model: {kind: pcs}}}",
+         "edges that are rods carry their mass along them"),
+    ],
+)  # fmt: skip
+def test_sections_and_masses_that_cannot_be_are_refused(kind, values, words):
+    with pytest.raises(SpecError, match=words):
+        several(kind, values.replace(", ", "\n    ") if "{" not in values else "\n    ".join(split(values)))
+
+
+def split(values: str) -> list[str]:
+    """Parts of a flow mapping, at commas outside of braces."""
+    parts, depth = [""], 0
+    for letter in values:
+        depth += (letter == "{") - (letter == "}")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]

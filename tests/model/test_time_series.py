@@ -1,4 +1,4 @@
-"""Functions of time as piecewise polynomials: accuracy, jumps, integrals, and the way from one command to the next."""
+"""Piecewise polynomials of time: jumps, integrals, and the way from one command to the next."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 
 import pliant
 from pliant.language.arguments import ArgumentError
-from pliant.model import time_series
-from pliant.model.time_series import TimeSeries, between, integrated_twice, interpolated, led_to, piece_ends, sampled
+from pliant.model.sampling import sampled
+from pliant.model.time_series import TimeSeries, between, integrated_twice, interpolated, led_to, piece_ends
 
 RNG = np.random.default_rng(3)
 
@@ -23,56 +23,6 @@ def test_a_piece_has_the_ends_it_was_given():
     poly = between(h, before, after)
     np.testing.assert_allclose(piece_ends(poly, np.zeros(4)), before, atol=1e-14)
     np.testing.assert_allclose(piece_ends(poly, h), after, atol=1e-11)
-
-
-def test_a_smooth_function_is_sampled_with_its_derivatives():
-    series = sampled(lambda t: np.sin(40 * t) * np.exp(-t), 0.0, 3.0)
-    times = RNG.uniform(0, 3, 500)
-    found = values(series, times)
-    z = np.exp((40j - 1) * times)
-    expected = np.column_stack([z.imag, ((40j - 1) * z).imag, ((40j - 1) ** 2 * z).imag])
-    for k, tolerance in enumerate((1e-9, 40e-7, 1600e-5)):
-        np.testing.assert_allclose(found[:, k], expected[:, k], atol=tolerance)
-    assert not np.any((series.breaks > 0) & (series.breaks < 3))
-
-
-def test_many_periods_are_all_there():
-    """256 periods, twice as many as the pieces to begin with: samples at equal distances would alias."""
-    series = sampled(lambda t: np.sin(2 * np.pi * 20 * t), 0.0, 12.8)
-    times = RNG.uniform(0, 12.8, 300)
-    np.testing.assert_allclose(values(series, times)[:, 0], np.sin(2 * np.pi * 20 * times), atol=1e-9)
-
-
-def test_jumps_and_bends_are_found():
-    jump = sampled(lambda t: 2.0 if t >= 0.3 else -1.0, 0.0, 1.0)
-    assert jump.breaks == pytest.approx([0.3], abs=1e-15)
-    assert [jump.at(t)[0] for t in (0.2999999, 0.3, 0.9)] == [-1.0, 2.0, 2.0]
-    bend = sampled(lambda t: abs(t - 0.37), 0.0, 1.0)
-    inside = bend.breaks[(bend.breaks > 0) & (bend.breaks < 1)]
-    assert len(inside) == 2
-    np.testing.assert_allclose(inside, 0.37, atol=2e-6)
-    known = sampled(lambda t: 5.0 if t < 0.4 else t, 0.0, 1.0, jumps=[0.4])
-    assert known.breaks[0] == 0.4
-    assert len(known.time) < 140
-
-
-@pytest.mark.parametrize(
-    ("function", "message"),
-    [
-        (lambda t: "much", "returns no number at t = 0 s"),
-        (lambda t: [1.0, 2.0], "returns no number at t = 0 s"),
-        (lambda t: np.nan if t > 0.5 else 1.0, "returns nan at t = 0.6"),
-    ],
-)
-def test_functions_of_no_use(function, message):
-    with pytest.raises(ArgumentError, match=message):
-        sampled(function, 0.0, 1.0)
-
-
-def test_a_rough_function_is_refused(monkeypatch):
-    monkeypatch.setattr(time_series, "MOST_PIECES", 2000)
-    with pytest.raises(ArgumentError, match=r"too rough to be sampled.*arrays with times"):
-        sampled(lambda t: RNG.normal(), 0.0, 1.0)
 
 
 def test_accelerations_are_integrated_twice():

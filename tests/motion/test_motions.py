@@ -13,7 +13,7 @@ from pliant.equations.kernel import coordinate_carrier, has_constant_subspace, m
 from pliant.geometry import se3, so3
 from pliant.motion import Motion, Quaternion
 from pliant.rod.pcs import strain_segment
-from pliant.rod.polynomial import polynomial_motion
+from pliant.rod.polynomial import Polynomials, polynomial_motion
 from pliant.rod.pseudo_rigid import link_joint
 from pliant.rod.variable_strain import StrainBasis, variable_strain_motion
 
@@ -30,8 +30,10 @@ ROD_MOTIONS = {
         link_joint("published"),
         variable_strain_motion(StrainBasis((0, 1, 2, 3, 4, 5), (0, 0, 0, 1, 1, 0), held=False), 2),
         variable_strain_motion(StrainBasis((2, 3, 4), (0, 1, 2), held=True), 2),
-        polynomial_motion(2, 2, "four"),
-        polynomial_motion(3, 2, "three"),
+        polynomial_motion(Polynomials(2, 2, "four")),
+        polynomial_motion(Polynomials(3, 2, "three")),
+        polynomial_motion(Polynomials(2, 2, "four", "xz")),
+        polynomial_motion(Polynomials(3, 2, "three", "yz")),
     )
 }
 MOTIONS = JOINT_MOTIONS | ROD_MOTIONS
@@ -93,7 +95,7 @@ def case(request: pytest.FixtureRequest) -> tuple[Motion, np.ndarray, np.ndarray
 
 def test_all_motions_are_covered() -> None:
     assert {"screw", "translation", "rotation", "rotation_vector", "free"} <= set(JOINT_MOTIONS)
-    assert len(ROD_MOTIONS) == 11
+    assert len(ROD_MOTIONS) == 13
 
 
 def test_stated_subspace_is_the_differentiated_one(case: Any) -> None:

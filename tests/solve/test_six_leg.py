@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.control import FramePosition, rest_with
 
 STEPS = pliant.GeneralizedAlpha(step=5e-4, spectral_radius=0.8)
 
@@ -79,3 +80,35 @@ def test_a_target_that_presses_the_probe_is_carried_by_the_legs():
     force = -run["contact"].values
     assert force[run.time < 0.045].max() == pytest.approx(0.0, abs=1e-6)
     assert 30 < force.max() < 60
+
+
+def test_winches_hold_the_platform_from_the_pose_before_the_tendons_are_tight():
+    """The start of the model is far from rest, so no inputs balance it: the search begins again at the equilibrium."""
+    eqs = pliant.derive("six_leg@winches")
+    rest = pliant.equilibrium(eqs)
+    here = np.asarray(rest.outputs["position"])
+    for moved in ([0, 0, 0], [0.002, 0, -0.003]):
+        found = rest_with(eqs, FramePosition("platform", "xyz"), here + moved)
+        np.testing.assert_allclose(found.outputs["position"], here + moved, atol=1e-6)
+        again = pliant.equilibrium(eqs, start=found, inputs=found.inputs)
+        np.testing.assert_allclose(again.outputs["position"], here + moved, atol=1e-6)
+    assert min(abs(found.inputs[f"wound{k}"]) for k in range(1, 7)) > 1e-3
+    with pytest.raises(ValueError, match="limits are active: the input 'wound1' at its lower limit"):
+        rest_with(eqs, FramePosition("platform", "xyz"), here + [0, 0, 0.1])
+
+
+def test_docking_has_no_remarks_on_the_model_itself():
+    for variant in ("docking", "docking_target"):
+        run = pliant.simulate(pliant.derive(f"six_leg@{variant}"), 0.02, start="equilibrium", method=STEPS)
+        assert run.warnings == ()
+
+
+def test_rates_that_a_motion_causes_at_a_start_at_rest_need_no_remark():
+    eqs = pliant.derive("six_leg")
+    run = pliant.simulate(eqs, 0.002, start="equilibrium", inputs={"drive": lambda t: -0.6 * t}, method=STEPS)
+    assert not [note for note in run.warnings if "contradict" in note]
+    start = pliant.equilibrium(eqs).state  # rates of the caller are still reported
+    v = np.zeros(len(eqs.rates))
+    v[:] = 0.3
+    told = pliant.simulate(eqs, 0.002, start=pliant.State(start.q, v), method=STEPS).warnings
+    assert [note for note in told if "contradict" in note]

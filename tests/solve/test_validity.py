@@ -134,3 +134,72 @@ def test_rods_that_bend_between_their_stations(elements: int, is_off: bool) -> N
         turn = 0.06 * 0.12 / (6e6 * 3.14159265 * 0.006**4 / 4)
         height = 0.12 / turn * (1 - math.cos(turn / 2))
         assert f"{1e3 * height:.2g} mm off" in remarks[0]
+
+
+def test_a_rod_that_is_twisted_far_is_not_stretched():
+    """By 90 deg per element: the centres of its sections stay in place."""
+    text = ROD.replace("MODEL", "{kind: cosserat, elements: 2}").replace("MODULUS", "200 GPa")
+    eqs = derive(load_text(text.replace("moment: [0, =moment, 0]", "moment: [0, 0, =moment]")))
+    assert notes(eqs, moment=np.pi / 0.5 * 2e11 / 2.6 * 2 * BENDING) == []
+
+
+STRIP = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+parameters: {pull: 0 N, moment: 0 N*m, lift: 0 N}
+sections: {strip: {shape: rectangle, width: 3 cm, height: 2 mm}}
+materials: {stuff: {density: 300 kg/m^3, youngs_modulus: MODULUS, poissons_ratio: 0.4}}
+meshes:
+  strip:
+    type: KIND
+    drawing: {nodes: [[0, 0, 0], [10 cm, 0, 0], [20 cm, 0, 0]], edges: [[1, 2], [2, 3]]}
+    ends: free
+    sets: {root: {nodes: 1}, tip: {nodes: 3}}
+    held: {root: world}
+    section: strip
+    material: stuff
+loads: {tip: {frame: strip.tip, force: [=pull, 0, =lift], moment: [0, =moment, 0]}}
+"""
+
+
+@pytest.mark.parametrize("kind", ["shell", "membrane"])
+@pytest.mark.parametrize(("modulus", "most"), [(5e5, 0.5), (2e11, 0.05)])
+def test_extreme_strains_of_edges_are_said(kind, modulus, most):
+    text = STRIP.replace("KIND", kind).replace("MODULUS", f"{modulus} Pa")
+    text = text if kind == "shell" else text.replace("moment: [0, =moment, 0]", "moment: [0, 0, 0]")
+    eqs = derive(load_text(text))
+    assert notes(eqs, pull=0.9 * most * modulus * 6e-5) == []
+    (note,) = notes(eqs, pull=1.1 * most * modulus * 6e-5)
+    assert f"an edge of the mesh 'strip' is stretched by {110 * most:.3g} percent" in note
+
+
+def test_edges_that_turn_over_are_said():
+    """By a moment, 85 and 175 deg from node to node."""
+    eqs = derive(load_text(STRIP.replace("KIND", "shell").replace("MODULUS", "500 kPa")))
+    per_turn = 5e5 * 0.03 * 0.002**3 / 12 / 0.1
+    assert notes(eqs, moment=-math.radians(85) * per_turn) == []
+    (note,) = notes(eqs, moment=-math.radians(175) * per_turn)
+    assert "an edge of the mesh 'strip' turns by 175 deg" in note
+
+
+LINK = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+parameters: {push: 0 N, pull: 0 N}
+bodies: {plate: {mass: 1 kg, inertia: {principal: [1, 1, 1]}}}
+joints: {float: {type: free, child: plate, z: {initial: 20 cm}}}
+links: {strut: {type: beam, between: [world, plate], stiffness: STIFFNESS}}
+loads: {push: {frame: plate, force: [=push, 0, =pull]}}
+"""
+
+
+def test_beam_links_that_are_moved_far_sideways_are_said():
+    """A strut of 20 cm that is 600 times as stiff along it as across, moved by five times its length."""
+    soft = derive(load_text(LINK.replace("STIFFNESS", "[1, 1, 600, 10, 10, 10]")))
+    assert notes(soft, push=0.01, pull=20.0) == []
+    (note,) = notes(soft, push=1.0)
+    assert "the link 'strut' is moved sideways" in note
+    assert "use a rod" in note
+    # springs that are as stiff across as along hold more than a stretched beam
+    even = derive(load_text(LINK.replace("STIFFNESS", "[600, 600, 600, 10, 10, 10]")))
+    assert notes(even, push=600.0) == []

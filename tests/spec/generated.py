@@ -6,9 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pliant.language.names import RESERVED
+from pliant.language.names import SYMBOLS, WORLD
 
-names = st.from_regex(r"[a-z][a-z0-9_]{0,5}", fullmatch=True).filter(lambda name: name not in RESERVED)
+names = st.from_regex(r"[a-z][a-z0-9_]{0,5}", fullmatch=True).filter(lambda name: name not in {WORLD, *SYMBOLS})
 texts = st.one_of(
     st.just(""),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=20),

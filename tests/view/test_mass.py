@@ -101,3 +101,33 @@ def test_clamped_rods_that_start_elsewhere_have_no_known_centre():
     spec = load_text(text.replace("parent: base", "parent: world") + "    initial: {'section[2].x': 0.1}\n")
     assert budget(spec).center is None
     assert "center of mass at the start" not in dict(overview(spec).totals)
+
+
+@pytest.mark.parametrize("kind", ["membrane", "shell"])
+@pytest.mark.parametrize("mass", ["", "node_mass: 1 g"])
+def test_nodes_of_a_mesh_have_masses_of_their_own(kind, mass):
+    spec = load_text(f"""
+pliant: 1
+sections: {{strip: {{shape: rectangle, width: 2 cm, height: 1 mm}}}}
+materials: {{felt: {{density: 300 kg/m^3, youngs_modulus: 2 MPa, poissons_ratio: 0.3}}}}
+bodies: {{rail: {{mass: 1 g}}}}
+joints: {{x: {{type: free, child: rail}}}}
+meshes:
+  net:
+    type: {kind}
+    drawing: {{rectangle: [20 cm, 10 cm], cells: [2, 1]}}
+    parent: rail
+    sets: {{hem: {{plane: y}}, tip: {{nodes: 6}}}}
+    held: {{all: rail}}
+    section: strip
+    material: felt
+    nodes: {{hem: {{mass: 3 g}}, tip: {{mass: 7 g}}}}
+    {mass}
+""")
+    eqs = derive(spec)
+    M = eqs.mass_matrix(eqs.initial_state()[0]).toarray()
+    found = budget(spec)
+    assert found.total == pytest.approx(M[0, 0], rel=1e-12)
+    assert found.meshes == pytest.approx(3 * 3e-3 + 7e-3 + (2e-3 if mass else 6e-3 * (0.1 + 0.15)), rel=1e-9)
+    cross = M[:3, 3:6] / found.total
+    np.testing.assert_allclose(found.center, [cross[1, 2], cross[2, 0], cross[0, 1]], atol=1e-12)

@@ -90,7 +90,7 @@ def equilibrium_json(found: Any) -> dict[str, Any]:
     names = eqs.constraint_names
     return {
         "q": found.coordinates,
-        "inputs": dict(zip(eqs.inputs, eqs.binding.signals(found.time)[0].tolist(), strict=True)),
+        "inputs": eqs.input_values(found.time),
         "frames": frames_json(found.frames),
         "outputs": found.outputs,
         "residual": found.residual,
@@ -304,7 +304,8 @@ def _motion_columns(result: Any, rows: Sequence[int]) -> tuple[list[NumberColumn
     """Columns of a motion: times; outputs; coordinates; energy (unless an output has that name) and constraint error."""
     data = result.recorded
     outputs = []
-    for name in result.output_names:
+    # the robot's own before those of attached ones, and single numbers before vectors, which fill the width with one output
+    for name in sorted(result.output_names, key=lambda name: ("/" in name, len(result.parts(name)) > 1)):
         values = _without_round_off(data[f"output.{name}"].reshape(len(result.time), -1)[rows])
         unit = data.unit(f"output.{name}")
         outputs += [column(part, unit, x) for part, x in zip(result.parts(name), values.T, strict=True)]

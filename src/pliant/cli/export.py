@@ -12,7 +12,6 @@ import typer
 from pliant.cli.command_output import answering, drawing, say_warnings
 from pliant.cli.common import CommandError, Json, ModelOptions, print_json, say
 from pliant.cli.model_argument import load_model, open_subject
-from pliant.cli.options import renamed_options
 from pliant.control.feedback import StateFeedback
 from pliant.equations.workspace import EvaluationError
 from pliant.fleet.export import export_cuda
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from pliant.equations.equations import Equations
 
 
-@renamed_options({"dt": "step"})
 def export(
     model: Annotated[
         str, typer.Argument(metavar="MODEL|RESULT", help="A model; for --gltf also a saved result (.nc), which moves.")

@@ -21,16 +21,6 @@ from pliant.language.value_checks import wrong_dimension
 from pliant.solve.options import Options
 
 
-def renamed_options(renamed: Mapping[str, str]) -> Callable[[Any], Any]:
-    """Decorator of a command with renamed options: the old names are rejected with the new ones as hints."""
-
-    def decorate(command: Any) -> Any:
-        command.renamed = dict(renamed)
-        return command
-
-    return decorate
-
-
 def with_options(schema: type[Options], **defaults: Any) -> Callable[[Any], Any]:
     """Decorator that adds the options of an analysis to a command and passes the given ones as `options`.
 
@@ -45,7 +35,7 @@ def with_options(schema: type[Options], **defaults: Any) -> Callable[[Any], Any]
         def read(given: dict[str, Any]) -> dict[str, Any]:
             return {name: _read(schema, name, hints[name], x) for name, x in given.items() if x is not None}
 
-        return renamed_options(schema.renamed)(in_place_of("options", made, read, command))
+        return in_place_of("options", made, read, command)
 
     def decorate(command: Any) -> Any:
         command.complete = complete

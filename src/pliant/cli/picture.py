@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -25,10 +24,9 @@ from pliant.cli.model_argument import open_subject, with_inputs
 from pliant.cli.options import in_si, with_options
 from pliant.equations.equations import Equations
 from pliant.equations.state import State
-from pliant.language.message_text import renamed_hint
 from pliant.language.scalar import Time
 from pliant.solve.options import Given, Options
-from pliant.solve.state import EQUILIBRIUM, INITIAL, WORDS, assemble, given_state
+from pliant.solve.state import EQUILIBRIUM, INITIAL, assemble, given_state
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.solve.status import Status
 from pliant.view.clips import parameters_of_run
@@ -37,8 +35,6 @@ from pliant.view.sketch import save, sketch
 
 class PoseOptions(Options):
     """The pose to draw."""
-
-    renamed: ClassVar[Mapping[str, str]] = {"t": "time", "at_state": "at", "start": "at"}
 
     at: Given = "initial"
     """Pose to draw: `initial`, `equilibrium`, or coordinates by name."""
@@ -66,7 +62,7 @@ def picture(
     """Draw a robot: planar robots face-on, others from above."""
     at, time = options.get("at", INITIAL), options.get("time")
     if isinstance(at, str) and at not in (INITIAL, EQUILIBRIUM):
-        hint = renamed_hint(at, WORDS) or 'write --at initial, --at equilibrium or coordinates: --at "q1=10 deg"'
+        hint = 'write --at initial, --at equilibrium or coordinates: --at "q1=10 deg"'
         raise CommandError(f"unknown pose '{at}'", hint)
     subject = open_subject(model, choices)
     pixels = read_size(size)

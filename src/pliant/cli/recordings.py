@@ -14,7 +14,6 @@ from rich.text import Text
 from pliant.cli.command_output import answering, check_json_file, check_picture, drawing, write_json
 from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions, console, print_json, say
 from pliant.cli.model_argument import load_model, read_inputs, read_value, with_inputs
-from pliant.cli.options import renamed_options
 from pliant.cli.progress import SearchLine
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.equations.core import check_names
@@ -58,7 +57,6 @@ RestAt = Annotated[
 Out = Annotated[str | None, typer.Option("--out", help="JSON file to write.")]
 
 
-@renamed_options({"static_at": "rest_at"})
 def compare(
     model: Model,
     rods: Annotated[
@@ -217,7 +215,6 @@ def _times(words: str | None) -> list[float] | None:
         raise CommandError(f"cannot read the times {words!r}", "write --rest-at 8.7,15.15,21.7") from None
 
 
-@renamed_options({"static_at": "rest_at"})
 def fit(
     model: Model,
     parameters: Annotated[str, typer.Option("--parameters", help="Parameters to fit, separated by commas.")],

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pliant.cli.common import CommandError, Failure
+from pliant.language.message_text import own_word
 
 REASONS = (
     (r"valid (?:number|float)", "is not a number"),
@@ -56,10 +57,9 @@ def usage_failure(error: Any, arguments: Sequence[str]) -> Failure:
     help_hint = (
         f"see pliant {command} --help" if command and known is not None and error.ctx.info_name == command else ""
     )
-    renamed = getattr(getattr(known, "callback", None), "renamed", {})
-    former = str(getattr(error, "option_name", "")).lstrip("-").replace("-", "_")
-    if former in renamed:
-        return Failure(f"no such option: {error.option_name}", f"write --{renamed[former].replace('_', '-')}")
+    name = str(getattr(error, "option_name", "")).lstrip("-").replace("-", "_")
+    if name and (own := own_word(name, [parameter.name or "" for parameter in getattr(known, "params", [])])):
+        return Failure(f"no such option: {error.option_name}", f"write --{own.replace('_', '-')}")
     hint = help_hint or "see pliant --help"
     options = getattr(getattr(error, "param", None), "opts", ())
     given = _given(options, arguments)

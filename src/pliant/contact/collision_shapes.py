@@ -297,14 +297,16 @@ def mesh_size(build: Build, name: str) -> np.ndarray:
 
 
 def mesh_radius(build: Build, name: str) -> Any:
-    """Radius of a mesh's surface [m]: half its thickness, limited to `CROWDED` times its shortest edge. The surface of a solid
-    is at its nodes."""
+    """Radius of a mesh's surface [m]: half its least thickness, limited to `CROWDED` times its shortest edge. The surface of a
+    solid is at its nodes."""
     mesh = build.robot.meshes[name]
-    if mesh.section is None or mesh.lattice.solid:
+    sections = [mesh.section_of(number)[0] for number in mesh.edge_numbers]
+    widths = [_half_width(build, section) for section in sections if section is not None]
+    if mesh.lattice.solid or len(widths) < len(sections):
         return 0.0
     ends = mesh.lattice.shares[mesh.lattice.edges] * mesh_size(build, name)
     shortest = float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).min())
-    return _least([_half_width(build, mesh.section), CROWDED * shortest])
+    return _least([*widths, CROWDED * shortest])
 
 
 # -- stiffness ---------------------------------------------------------------------------------------------------------------
@@ -325,8 +327,12 @@ def smallest_radius(build: Build, sides: Sequence[Sequence[str]]) -> Any:
 
 def _modulus(build: Build, thing: str) -> Any:
     robot = build.robot
-    part: Any = robot.rods.get(thing) or robot.bodies.get(thing) or robot.surfaces.get(thing) or robot.meshes.get(thing)
-    names = getattr(part, "material", None) or ()
+    part: Any = robot.rods.get(thing) or robot.bodies.get(thing) or robot.surfaces.get(thing)
+    if thing in robot.meshes:
+        given = {robot.meshes[thing].section_of(number)[1] for number in robot.meshes[thing].edge_numbers}
+        names: Any = sorted(name for name in given if name)
+    else:
+        names = getattr(part, "material", None) or ()
     found = [robot.materials[n] for n in ((names,) if isinstance(names, str) else names)]
     moduli = [build.value(m.youngs_modulus) for m in found if m.youngs_modulus is not None]
     return _least(moduli) if moduli else RIGID

@@ -19,7 +19,7 @@ from pliant.control.observer import Observer, kalman
 from pliant.control.reduction import Reduction, reduce
 from pliant.control.static_model import rest_with
 from pliant.control.task import Coordinates, FramePosition, Task
-from pliant.language.base import OneOrList, Part, Problem, RenamedWords, ValueOrPart, not_negative, positive
+from pliant.language.base import OneOrList, Part, Problem, ValueOrPart, not_negative, positive
 from pliant.language.dimension import TIME
 from pliant.language.names import CoordinateName, FrameName, InputName, Name, OutputName
 from pliant.language.scalar import Frequency, Length, Number, Scalar, Value
@@ -235,9 +235,7 @@ class LqrControlSpec(ControllerBase):
     decentralized."""
 
     type: Literal["lqr"] = "lqr"
-    about: Annotated[Literal["equilibrium", "initial"] | HeldPose, ValueOrPart(), RenamedWords(start="initial")] = (
-        "equilibrium"
-    )
+    about: Annotated[Literal["equilibrium", "initial"] | HeldPose, ValueOrPart()] = "equilibrium"
     """The state that it stabilizes: the equilibrium, the initial state, or another equilibrium given by inputs,
     coordinates or a frame."""
     coordinate_weights: tuple[CoordinateWeight, ...] = ()

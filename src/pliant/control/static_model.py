@@ -59,20 +59,27 @@ class StaticModel:
     ) -> None:
         check_task(eqs, task)
         self.eqs, self.task, self.parameters = eqs, task, parameters
-        self.inputs = name_tuple(inputs, "inputs") or eqs.model.actuators
+        free = tuple(name for name in eqs.model.actuators if name not in eqs.model.motion_inputs)
+        self.inputs = name_tuple(inputs, "inputs") or free or eqs.model.actuators
         self.limits = actuator_limits(eqs, self.inputs, limits)
         self.weights = np.ones(task.size)
 
     def reset(self, inputs: Values, near: np.ndarray | None = None) -> None:
         """Begin from the equilibrium with these inputs (unnamed ones: those of the model), or else from the pose `near` itself."""
-        self._take(inputs)
-        rest = equilibrium(self.eqs, start=near, inputs=self.values, parameters=self.parameters, on_failure="return")
+        rest = self.rest(inputs, near)
         if rest.status == "converged":
-            self.q, self.multipliers = rest.q, rest.multipliers
-        elif near is None:
+            return
+        if near is None:
             raise ValueError(f"the model has no equilibrium to start from: {rest.message}")
-        else:
-            self.begin(near, inputs)
+        self.begin(near, inputs)
+
+    def rest(self, inputs: Values, near: np.ndarray | None) -> Equilibrium:
+        """Begin from the equilibrium with these inputs that is found from a pose (None: the model's), if there is one."""
+        self._take(inputs)
+        found = equilibrium(self.eqs, start=near, inputs=self.values, parameters=self.parameters, on_failure="return")
+        if found.status == "converged":
+            self.q, self.multipliers = found.q, found.multipliers
+        return found
 
     def begin(self, q: np.ndarray, inputs: Values) -> None:
         """Begin from a pose and the inputs that best balance it."""
@@ -337,13 +344,21 @@ def rest_with(
 
     It may be unstable: a controller can stabilize it. start: initial pose of the search (the model's by default); inputs:
     values of the given inputs, and preferred values of the unknown ones if there are many solutions; use: the unknown inputs,
-    within their `limits`; by default all but those of `loads`, which are disturbances.
+    within their `limits`; by default all but those that prescribe motions and those of `loads`, which are disturbances.
+
+    The search begins in that pose with the inputs that best balance it. If none balance it nearly (a pose far from rest, as of legs
+    before their tendons are tight) and no equilibrium is found, it begins again at the equilibrium with the preferred inputs.
     """
     model = StaticModel(eqs, task, use, limits, parameters)
-    model.begin(given_state(eqs.at(parameters=parameters), start, 0.0, where="start").q, mapping("inputs", inputs))
-    model.reach(
-        vector("value", value, task.size), title="no equilibrium", hint="Choose another pose, or widen the limits"
-    )
+    near, preferred = given_state(eqs.at(parameters=parameters), start, 0.0, where="start").q, mapping("inputs", inputs)
+    target, hint = vector("value", value, task.size), "Choose another pose, or widen the limits"
+    model.begin(near, preferred)
+    try:
+        model.reach(target, title="no equilibrium", hint=hint)
+    except OutOfReach:
+        if model.settled or model.rest(preferred, near).status != "converged":
+            raise
+        model.reach(target, title="no equilibrium", hint=hint)
     model.drop_round_off()
     here = eqs.at(inputs=model.values, parameters=parameters)
     zero = np.zeros(len(eqs.rates))

@@ -12,7 +12,7 @@ import scipy
 
 from pliant.equations.core import UnknownName, check_names
 from pliant.equations.equations import Equations, Values
-from pliant.language.arguments import ArgumentError, known_keywords, need_equations
+from pliant.language.arguments import ArgumentError, need_equations
 from pliant.language.message_text import describe
 
 
@@ -32,7 +32,6 @@ class Reference:
         return cls(*(partial(_held, x) for x in (point, zero, zero)))
 
     @classmethod
-    @known_keywords({"centre": "center"})
     def circle(
         cls, center: Sequence[float], first: Sequence[float], second: Sequence[float], frequency: float
     ) -> Reference:

@@ -21,7 +21,6 @@ from pliant.equations.equations import Equations, Values
 from pliant.equations.state import State
 from pliant.language.arguments import (
     flag,
-    known_keywords,
     listed,
     mapping,
     name_tuple,
@@ -77,7 +76,6 @@ class Goal:
         return (*turned, *(FrameDirection(name, value) for name, value in self.directions.items()))
 
 
-@known_keywords({"centre": "center"})
 @dataclass(frozen=True)
 class Sphere:
     """A spherical obstacle of `radius` [m] at `center` [m] in the world for the origins of `frames`.

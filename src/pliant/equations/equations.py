@@ -33,7 +33,7 @@ from pliant.equations.state import (
     taken_apart,
     with_names,
 )
-from pliant.language.arguments import ArgumentError, RenamedAttribute, mapping, name_tuple, number, vector
+from pliant.language.arguments import ArgumentError, mapping, name_tuple, number, vector
 from pliant.language.display import shown
 from pliant.language.message_text import describe
 from pliant.model.limits import check_values, declared_bounds, refused_cases
@@ -329,6 +329,12 @@ class Equations:
         check_names("parameter", [name], self.model.spec.parameters)
         return declared_bounds(self.model, name, self.model.environment_with(self._parameters))
 
+    def input_values(self, t: float = 0.0) -> dict[str, float]:
+        """All inputs by name at time t [s]."""
+        # positions that result from prescribed rates and accelerations follow the inputs of the model
+        values = self.binding.signals(t)[0].tolist()
+        return dict(zip(self.inputs, values, strict=False))
+
     # -- states --------------------------------------------------------------------------------------------------------
 
     def initial_state(self, parameters: Values | None = None, *, t: float = 0.0) -> State:
@@ -361,8 +367,6 @@ class Equations:
     def on_motions(self, state: State) -> State:
         """The state with prescribed coordinates according to their motions at its time; everything they carry moves with them."""
         return on_motions(self.model, self.binding, state) if prescribed_coordinates(self.model) else state
-
-    position_vector = RenamedAttribute("write state({...}).q")
 
     # -- functions of the state ----------------------------------------------------------------------------------------
 
@@ -525,7 +529,7 @@ class Equations:
         a, binding = vector("a", a, len(self.rates)), here.binding
         if self.model.system.contacts.laws:
             return _parameter_differences(here, at, a)
-        u = binding.signals(at.t)[0][: len(self.inputs)]
+        u = np.array(list(here.input_values(at.t).values()))
         found = self._core.parameter_jacobian(at.q, at.v, a, at.t, u, binding.parameters)
         return np.asarray(found).reshape(len(self.rates), -1)
 

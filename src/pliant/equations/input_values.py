@@ -16,18 +16,19 @@ from pliant.language.message_text import describe
 from pliant.language.names import instances_of
 from pliant.language.syntax import ExpressionError, Node, parse, symbols
 from pliant.language.value_checks import wrong_dimension
+from pliant.model.enclosures import expression_cells
 from pliant.model.model import SI_HINT, Model
-from pliant.model.pulses import pulse_times
+from pliant.model.sampling import sampled, sampled_at_once
 from pliant.model.signals import switch_states, switch_times
 from pliant.model.switching import located
-from pliant.model.time_series import TimeSeries, interpolated, sampled
+from pliant.model.time_series import TimeSeries, interpolated
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
 
 InputValue = float | str | TimeSeries | Sequence[Any] | Callable[[float], float]
 """A constant number (SI units), a text with a unit or an expression of t, `(times, values)` optionally with an interpolation, a
-function of the time [s], or a series."""
+function of the time [s], which may be followed by times at which it changes suddenly, or a series."""
 
 _NUMBER = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
 INTERPOLATIONS = ("linear", "previous", "cubic")
@@ -108,6 +109,8 @@ def input_value(
         return _text(model, name, value, parameters, span)
     if callable(value):
         return _over_span(value, name, span, ())
+    if isinstance(value, tuple | list) and len(value) == 2 and callable(value[0]):
+        return _over_span(value[0], name, span, _times(name, value[1]))
     if isinstance(value, tuple | list) or (isinstance(value, np.ndarray) and value.size > 1):
         return _array(model, name, value)
     return number(f"the input '{name}'", value, hint=SI_HINT)
@@ -126,6 +129,20 @@ def _over_span(
         value = float(function(begin))
         return TimeSeries(np.array([begin]), np.array([[value]]))
     return sampled(function, begin, end, jumps=jumps, name=f"the function of input '{name}'")
+
+
+def _times(name: str, value: Any) -> list[float]:
+    """Times at which a function of time changes suddenly."""
+    try:
+        times = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        times = np.full(1, np.nan)
+    if times.ndim != 1 or not np.all(np.isfinite(times)):
+        raise ArgumentError(
+            f"the times of the function of input '{name}' cannot be {describe(value)}",
+            "write (function, times), with the times [s] at which it changes suddenly",
+        )
+    return times.tolist()
 
 
 def _array(model: Model, name: str, value: Any) -> TimeSeries:
@@ -180,20 +197,14 @@ def _text(
     jumps = np.array([float(ca.DM(x)) for x in switch_times(node, values, set(model.input_names))])
     states = [*switch_states(node, values, set(model.input_names), t)]
     if states and span is not None:
-        state = ca.Function("states", [t], [ca.densify(ca.vertcat(*states))])
-        jumps = located(lambda times: np.asarray(state(times[None])), jumps[np.isfinite(jumps)], *span)
-    if span is not None and span[1] > span[0]:
-        rate = ca.jtimes(expression, t, ca.SX(1))
-        motion = ca.Function("motion", [t], [ca.densify(x) for x in (expression, rate, ca.jtimes(rate, t, ca.SX(1)))])
-
-        def moving(times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            value, rates, accelerations = (np.asarray(x) for x in motion(times[None]))
-            return value, rates, accelerations
-
-        known = jumps[np.isfinite(jumps)]
-        peaks = pulse_times(lambda times: moving(times)[0], moving, *span, np.zeros(0), known)
-        jumps = np.union1d(jumps, peaks)
-    return _over_span(lambda time: float(function(time)), name, span, jumps.tolist())
+        state = ca.Function("states", [t, ca.SX(0, 1)], [ca.densify(ca.vertcat(*states))])
+        jumps = located(state, np.zeros(0), jumps[np.isfinite(jumps)], *span)
+    known = jumps[np.isfinite(jumps)]
+    if span is None or not span[1] > span[0]:
+        return _over_span(lambda time: float(function(time)), name, span, known.tolist())
+    ends = np.union1d(known, expression_cells(expression, t, *span, known))
+    whole = f"the function of input '{name}'"
+    return sampled_at_once(lambda times: np.asarray(function(times[None])).ravel(), *span, jumps=ends, name=whole)
 
 
 def names_in(text: str) -> set[str]:

@@ -27,7 +27,7 @@ without its ends, triangles and edges, or a half space."""
 
 COUNTS = (
     "n_node n_elem nq nv m n_theta n_s n_d n_cforce n_fforce n_con n_linear n_quat n_plain n_signal n_input "
-    "n_parameter has_input_kernel nnz nnz_j nnz_kkt kkt_dense by_tree kernel_w kernel_iw "
+    "n_parameter has_input_kernel has_round_off_kernel nnz nnz_j nnz_kkt kkt_dense by_tree kernel_w kernel_iw "
     "n_inertia n_inertia_run n_coupled inertia_columns n_route n_route_point n_rel n_rel_kind n_shared_kind n_motion "
     "n_vertex n_item n_edge n_shape n_group n_law n_excluded "
     # the largest of any element, each at least 1: rates of an element or coordinate force, frames of a force or constraint,
@@ -67,7 +67,7 @@ INTEGERS = (
 KERNELS = (
     "motion_kinematics motion_tangent cforce_value cforce_tangent fforce_value fforce_tangent "
     "rel_value rel_tangent shared_value shared_tangent shared_mass con_value con_tangent input_kernel signal_kernel "
-    "inertia_value inertia_tangent route_value route_tangent"
+    "round_off_kernel inertia_value inertia_tangent route_value route_tangent"
 ).split()
 """Arrays of kernels (`pl_kernel`) in `pl_tables`, one kernel per kind of element."""
 
@@ -101,6 +101,7 @@ RUN_HEAD = (
     ("double", "alpha_m alpha_f beta gamma"),  # generalized-alpha; Newmark is alpha_m = alpha_f = 0
     ("double *", "q v a multipliers work"),  # state at t; work: energy dissipated and supplied [2]
     ("const double *", "stop sample_t"),  # times that a step must end on, the last one the run's end; times to sample
+    ("const double *", "watch"),  # times in between that show features of signals shorter than steps may be
     ("double *", "sample_q sample_v sample_a sample_multipliers sample_work"),  # one row per sample
     ("double *", "sample_step"),  # the step that led to each sample, 0 at the start; may be null
     (
@@ -108,8 +109,11 @@ RUN_HEAD = (
         "moved lost pulse",
     ),  # speed and spin per node: largest ones, those of vibrations lost, their angular frequency
     ("double *", "deepest"),  # largest depth of contacts of each shape
-    ("int", "n_stop next_stop n_sample next_sample"),
+    ("int", "n_stop next_stop n_watch n_sample next_sample"),
     ("int", "where"),  # index in v of the first number that is not finite
+    # the largest change of a signal within a fixed step that its ends do not show, relative to its largest value; its time; which
+    ("double", "missed missed_at"),
+    ("int", "missed_signal"),
     ("long", "steps rejected newton"),
     ("long", "brief"),  # impacts shorter than a step, whose rebound is lost
 )

@@ -122,7 +122,7 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
 
 
 def _input_libraries(plan: InputPlan) -> list[Kernels]:
-    named = (("inputs", plan.inputs), ("signals", plan.signals))
+    named = (("inputs", plan.inputs), ("signals", plan.signals), ("round_off", plan.round_off))
     return [Kernels.of(name, function) for name, function in named if function is not None]
 
 
@@ -131,6 +131,7 @@ def _kernels(kinds: dict[str, _Kinds], plan: InputPlan) -> dict[str, tuple[str, 
     slots: dict[str, tuple[str, ...]] = {
         "input_kernel": () if plan.inputs is None else (plan.inputs.name(),),
         "signal_kernel": () if plan.signals is None else (plan.signals.name(),),
+        "round_off_kernel": () if plan.round_off is None else (plan.round_off.name(),),
     }
     for prefix, numbered in kinds.items():
         purposes = PURPOSES.get(prefix, ("value", "tangent"))
@@ -167,6 +168,7 @@ def _counts(
         "n_input": len(plan.kinds),
         "n_parameter": plan.parameter_count,
         "has_input_kernel": int(plan.inputs is not None),
+        "has_round_off_kernel": int(plan.round_off is not None),
         "nnz": pattern.nnz,
         "nnz_j": len(integers["j_row"]),
         "nnz_kkt": kkt.nnz,

@@ -107,6 +107,11 @@ class TimeLoop:
         for name in ("sample_q", "sample_v", "sample_a", "sample_multipliers", "sample_work", "sample_step"):
             setattr(head, name, address(getattr(self, name)))
 
+    def watch(self, times: np.ndarray) -> None:
+        """Set times [s] at which steps have to examine signals: those of features that may be shorter than a step."""
+        self._watched = np.ascontiguousarray(times, dtype=float)
+        self._head.watch, self._head.n_watch = self._watched.ctypes.data, len(self._watched)
+
     def add_stops(self, times: np.ndarray) -> None:
         """Add future times at which steps must end [s]."""
         if len(times):
@@ -143,6 +148,7 @@ class TimeLoop:
         self._stops = np.ascontiguousarray([*begins[1:], end])
         self._head.stop, self._head.n_stop, self._head.next_stop = self._stops.ctypes.data, len(self._stops), 0
         self._head.fixed, self._head.h = 1, float("inf")
+        self._head.n_watch = 0
 
     def record(self, megabytes: float) -> None:
         """Record the data for `adjoint` from now on, in about this much memory; data beyond this is recomputed."""
@@ -269,6 +275,12 @@ class TimeLoop:
     def brief_impacts(self) -> int:
         """Number of impacts that were shorter than a step, so that the rebound is inaccurate."""
         return int(self._head.brief)
+
+    @property
+    def missed_signal(self) -> tuple[float, float, int]:
+        """The largest change of a signal within a fixed step that its ends do not show, relative to its largest value, 0 if it is
+        small; its time [s]; the index of the signal."""
+        return float(self._head.missed), float(self._head.missed_at), int(self._head.missed_signal)
 
     @property
     def deepest_contacts(self) -> np.ndarray:

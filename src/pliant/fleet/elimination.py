@@ -11,6 +11,8 @@ from typing import Any
 
 import casadi as ca
 
+from pliant.language.arguments import ArgumentError
+
 Rows = list[dict[int, Any]]
 
 
@@ -36,6 +38,11 @@ def factorized(matrix: Any, *, symmetric: bool) -> tuple[Rows, list[Any]]:
     rows = rows_of(ca.triu(matrix).T if symmetric else matrix)
     inverse: list[Any] = [None] * n
     for k in reversed(range(n)):
+        if k not in rows[k]:
+            raise ArgumentError(
+                "the matrix of this robot has a zero on its diagonal: some coordinate moves no inertia, and fleets do not exchange rows",
+                "give every moving body mass and inertia, or use pliant.simulate",
+            )
         inverse[k] = 1 / rows[k][k]
         below = {j: x for j, x in rows[k].items() if j < k}
         above = below if symmetric else {i: rows[i][k] for i in range(k) if k in rows[i]}

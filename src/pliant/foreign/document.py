@@ -12,7 +12,7 @@ import numpy as np
 from pliant.foreign.shared_values import pull_defaults
 from pliant.language.faults import Fault, Place, SpecError
 from pliant.language.message_text import describe
-from pliant.language.names import MAX_NAME, RESERVED
+from pliant.language.names import MAX_NAME, SYMBOLS, WORLD
 from pliant.language.source import ImportedFile, Source
 from pliant.language.tree import Tree, from_plain
 from pliant.language.units import UNITS
@@ -96,7 +96,7 @@ def plain_name(given: str, kind: str) -> str:
     kind = re.sub(r"[^A-Za-z0-9_]+", "_", kind)[: MAX_NAME - 8]
     name = re.sub(r"[^A-Za-z0-9_]+", "_", given)[: MAX_NAME - 8].strip("_") or kind.strip("_") or "part"
     name = name if name[0].isalpha() else f"{kind if kind[:1].isalpha() else 'part'}_{name}"[: MAX_NAME - 8]
-    return f"{name}_1" if name in RESERVED else name
+    return f"{name}_1" if name == WORLD or name in SYMBOLS else name
 
 
 def read_number(text: str) -> float | None:

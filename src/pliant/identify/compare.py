@@ -125,6 +125,12 @@ NEVER_AT_REST = (
 )
 """Note for recordings without an interval of constant inputs under load, as with force sensors."""
 
+FREE_MOTION = (
+    "no equilibria are compared: the recording drives no input, so it does not tell when the robot rests. Give the times "
+    "(`rest_at`, --rest-at)"
+)
+"""Note for recordings of a free motion, or of a robot without inputs."""
+
 ARRAYS = ("time", "path", "measured", "static_times", "static_path")
 """Attributes of a comparison that are not a single number or text."""
 
@@ -207,9 +213,9 @@ def compare(
                 remarks += undriven(eqs.model, recording, [*driven, *columns])
                 remarks += missing_rows(recording, columns)
             if rest_at is None:
-                rest_at = plateaus(recording, driven) if recording is not None and driven else [0.0]
+                rest_at = [0.0] if recording is None else plateaus(recording, driven) if driven else []
                 if not rest_at:
-                    remarks.append(NEVER_AT_REST)
+                    remarks.append(NEVER_AT_REST if driven else FREE_MOTION)
             runs.append(
                 _run(_truly(models, eqs), eqs, output, times, rest_at, DEFAULT_METHOD if method is None else method)
             )

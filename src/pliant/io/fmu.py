@@ -131,13 +131,12 @@ def variables(model: Model) -> list[Variable]:
     """All variables of a robot's FMU, in the order of their numbers."""
     equations = Equations(model)
     own = equations.parameters
-    inputs = equations.binding.program.calls.signals(equations.binding, 0.0)[0]
     begin = assembled_start(model)
     names = _Names()
     listed = [Variable(names.new("time"), "independent", "continuous", "s", None, "time")]
     for name in model.parameter_names:
         listed.append(Variable(names.new(name), "parameter", "tunable", _unit(model, name), own[name], "parameter"))
-    for name, value in zip(model.input_names, inputs, strict=False):
+    for name, value in equations.input_values().items():
         listed.append(Variable(names.new(name), "input", "continuous", _unit(model, name), float(value), "input"))
     units = output_units(model)
     for part in exported_output_parts(model):

@@ -151,7 +151,7 @@ class _Reader:
     def _motors(self) -> Iterator[Motor]:
         """Motors of the forces on coordinates: one for each input of which signals are multiples, and for each other signal."""
         names, slopes = self.model.input_names, self.eqs.signal_derivative(0.0)
-        inputs = self.bound.signals(0.0)[0]
+        inputs = self.eqs.input_values()
         of_inputs: dict[int, dict[int, float]] = {}
         for signal, gears in self.gears.items():
             if not self._is_multiple(signal):
@@ -163,7 +163,7 @@ class _Reader:
                 for v_at, gear in gears.items():
                     own[v_at] = own.get(v_at, 0.0) + gear * float(slopes[signal, k])
         for k, gears in of_inputs.items():
-            yield Motor(self._new_name(names[k]), gears, float(inputs[k]), self._bounds(names[k]))
+            yield Motor(self._new_name(names[k]), gears, inputs[names[k]], self._bounds(names[k]))
 
     def _acts(self, signal: int) -> bool:
         """Whether a signal is ever nonzero."""
@@ -193,7 +193,7 @@ class _Reader:
         for size in 10.0 ** np.arange(SAMPLES):
             u = np.r_[size * random.standard_normal(count), zero[count:]]
             found = float(function(0.0, u, zero, zero, self.bound.parameters)[0][signal])
-            if abs(found - slopes @ u) > NEARLY * np.abs(slopes * u).max():
+            if abs(found - slopes @ u[:count]) > NEARLY * np.abs(slopes * u[:count]).max():
                 return False
         return True
 
@@ -403,7 +403,7 @@ def _matrix(pose: tuple[Any, Any]) -> np.ndarray:
 def _spans(blocks: np.ndarray, held: list[int], wanted: Iterable[int]) -> bool:
     """Whether the existing constraints already imply all requested components, in every pose."""
     for rates in blocks:
-        scale = np.abs(rates).max() or 1.0
+        scale = np.abs(rates).max(initial=0.0) or 1.0
         rank = np.linalg.matrix_rank(rates[held], tol=1e-9 * scale)
         if np.linalg.matrix_rank(rates[sorted({*held, *wanted})], tol=1e-9 * scale) > rank:
             return False

@@ -8,11 +8,11 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from pliant.language.message_text import describe, renamed_hint, suggestion
+from pliant.language.message_text import describe, suggestion, word_of_others
 
 LONGEST_NAME = 255
 """Bytes of the longest name of a file or folder."""
@@ -186,40 +186,19 @@ def flag(where: str, value: Any) -> bool:
     return bool(value)
 
 
-def known_keywords(renamed: Mapping[str, str]) -> Callable[[Called], Called]:
-    """Decorator of a function or class that rejects unknown keywords, with the new name of a renamed one as the hint."""
+def known_keywords(called: Called) -> Called:
+    """Decorator of a function that rejects unknown keywords, with the nearest known one as the hint."""
+    known = tuple(inspect.signature(called).parameters)
 
-    def decorate(called: Called) -> Called:
-        known = tuple(inspect.signature(called).parameters)
-        function: Any = vars(called)["__init__"] if isinstance(called, type) else called
+    @functools.wraps(called)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        for name in keywords:
+            if name not in known:
+                hint = word_of_others(name, known) or suggestion(name, known, f"known: {', '.join(known)}")
+                raise ArgumentError(f"{called.__name__} has no argument '{name}'", hint)
+        return called(*arguments, **keywords)
 
-        @functools.wraps(function)
-        def call(*arguments: Any, **keywords: Any) -> Any:
-            for name in keywords:
-                if name not in known:
-                    hint = renamed_hint(name, renamed) or suggestion(name, known, f"known: {', '.join(known)}")
-                    raise ArgumentError(f"{called.__name__} has no argument '{name}'", hint)
-            return function(*arguments, **keywords)
-
-        if isinstance(called, type):
-            called.__init__ = call  # type: ignore[misc]
-            return called
-        return call  # type: ignore[return-value]
-
-    return decorate
-
-
-class RenamedAttribute:
-    """The former name of an attribute; reading it raises AttributeError with a hint."""
-
-    def __init__(self, hint: str) -> None:
-        self.hint = hint
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.message = f"{owner.__name__} has no attribute '{name}' any more ({self.hint})"
-
-    def __get__(self, instance: Any, owner: type) -> NoReturn:
-        raise AttributeError(self.message)
+    return call  # type: ignore[return-value]
 
 
 def file_name(where: str, value: Any) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -30,7 +29,6 @@ from pliant.language.message_text import (
     describe,
     half_of_diameter,
     nearest,
-    renamed_hint,
     suggestion,
     type_of_others,
     with_article,
@@ -87,10 +85,6 @@ class Part(BaseModel):
     odd_below_zero: ClassVar[Mapping[str, str]] = {}
     """Fields whose values may be negative but rarely are, with the effect of a negative value, which produces a remark."""
 
-    renamed: ClassVar[Mapping[str, str]] = {}
-    """New names of renamed keys: old names in model files are read with a warning if they map to one key, and
-    otherwise produce hints."""
-
     @classmethod
     @cache
     def field_texts(cls) -> dict[str, str]:
@@ -134,20 +128,10 @@ class Part(BaseModel):
             data = {}
         if cls.short_form and data is not None and not isinstance(data, (Mapping, cls)):
             data = {cls.short_form: data}
-        if isinstance(data, Mapping):
-            data = cls._with_new_names(data)
         try:
             return handler(data)
         except ValidationError as error:
             raise with_known_keys(error, cls) from None
-
-    @classmethod
-    def _with_new_names(cls, data: Mapping[Any, Any]) -> Mapping[Any, Any]:
-        old = {k: cls.renamed[k] for k in data if k in cls.renamed and k not in cls.model_fields}
-        old = {k: new for k, new in old.items() if new in cls.model_fields and new not in data}
-        for name, new in old.items():
-            warnings.warn(f"the key '{name}' was renamed to '{new}'", stacklevel=2)
-        return {old.get(k, k): value for k, value in data.items()} if old else data
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -177,8 +161,7 @@ def with_known_keys(error: ValidationError, part: type[BaseModel]) -> Validation
         kind: Any = item["type"]
         if kind == "extra_forbidden" and len(location) == 1:
             known = ", ".join(part.model_fields)
-            hint = renamed_hint(location[0], getattr(part, "renamed", {}))
-            hint = hint or half_of_diameter(location[0], item["input"], part.model_fields)
+            hint = half_of_diameter(location[0], item["input"], part.model_fields)
             hint = hint or word_of_others(location[0], part.model_fields)
             hint = hint or suggestion(location[0], part.model_fields, f"known here: {known}")
             kind = fault("unknown_key", f"unknown key '{location[0]}'", hint=hint)
@@ -347,22 +330,6 @@ class ByKey(Choice):
 
 def _required(part: type[Part]) -> Iterator[str]:
     return (name for name, field in part.model_fields.items() if field.is_required())
-
-
-class RenamedWords:
-    """Annotation of a field with renamed keywords: old ones are read with a warning."""
-
-    def __init__(self, **words: str) -> None:
-        self.words = words
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        def check(data: Any) -> Any:
-            if isinstance(data, str) and data in self.words:
-                warnings.warn(f"the value '{data}' was renamed to '{self.words[data]}'", stacklevel=2)
-                return self.words[data]
-            return data
-
-        return core_schema.no_info_before_validator_function(check, handler(source))
 
 
 class WordOrList:

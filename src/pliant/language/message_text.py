@@ -26,11 +26,6 @@ def suggestion(word: object, choices: Iterable[str], otherwise: str = "") -> str
     return f"did you mean '{match}'?" if match else otherwise
 
 
-def renamed_hint(name: object, renamed: Mapping[str, str]) -> str:
-    """A hint with the new name of a renamed keyword; empty if it was not renamed."""
-    return f"write {renamed[str(name)]}" if str(name) in renamed else ""
-
-
 _KEYS: tuple[tuple[str, str, str], ...] = (
     # keys of other programs, a key that the part has, the hint (default: write that key)
     ("E young youngs elastic_modulus modulus", "youngs_modulus", ""),
@@ -47,6 +42,13 @@ _KEYS: tuple[tuple[str, str, str], ...] = (
     ("range", "limits", ""),
     ("q0 value start", "initial", ""),
     ("velocity speed", "rate", ""),
+    ("dt timestep time_step max_step", "step", ""),
+    ("t_end tf t_span duration end", "until", ""),
+    ("t0", "begin", ""),
+    ("x0 y0 q0 initial_state", "start", ""),
+    ("t_eval saveat", "save_at", ""),
+    ("integrator solver", "method", ""),
+    ("tolerance tol", "rtol", ""),
     ("origin xyz translation pos", "position", ""),
     ("rpy quat euler orientation", "rotation", ""),
     ("base", "parent", ""),
@@ -79,6 +81,12 @@ _TYPES = {
     "hinge": "revolute", "continuous": "revolute", "rotary": "revolute", "slide": "prismatic", "slider": "prismatic",
     "ball": "spherical", "fixed": "weld", "floating": "free", "cable": "tension", "capsule": "cylinder",
 }  # fmt: skip
+
+
+def own_word(key: object, known: Iterable[str]) -> str:
+    """The known word for one that other programs use; empty for other words."""
+    there = set(known)
+    return next((own for words, own, _ in _KEYS if own in there and str(key) in words.split()), "")
 
 
 def word_of_others(key: object, known: Iterable[str]) -> str:

@@ -26,8 +26,12 @@ FUNCTIONS = (
 )  # fmt: skip
 """Functions of the expression language."""
 
-RESERVED = frozenset({"world", "t", "i", "pi", "e", "free", *FUNCTIONS}) - {"floor"}
-"""Reserved words, which cannot be names."""
+SYMBOLS = frozenset({"t", "i", "pi", "e", *FUNCTIONS}) - {"floor"}
+"""Words with a meaning in expressions: time, the number of an instance, constants and functions. No parameter and no output has
+such a name, because expressions use those by name; other parts may."""
+
+WORLD = "world"
+"""The frame of the environment, which is no part's name."""
 
 _NAME = re.compile(WORD)
 _NUMBERED = r"\[[1-9][0-9]*\]"
@@ -47,12 +51,13 @@ def with_repeated(known: Iterable[str]) -> list[str]:
     return [*dict.fromkeys(x.rpartition("[")[0] for x in listed if re.search(rf"{_NUMBERED}$", x)), *listed]
 
 
-def read_name(value: Any) -> str:
-    """Check that `value` may be the name of a part, and return it."""
+def read_name(value: Any, *, in_expressions: bool = False) -> str:
+    """Check that `value` may be the name of a part, or of one that expressions use, and return it."""
     if not isinstance(value, str):
         raise fault("bad_name", f"expected a name, got {describe(value)}", hint="a name begins with a letter")
-    if value in RESERVED:
-        message = f"the name '{value}' is reserved (it has a meaning in expressions or references)"
+    if value == WORLD or (in_expressions and value in SYMBOLS):
+        place = "references" if value == WORLD else "expressions"
+        message = f"the name '{value}' is reserved (it has a meaning in {place})"
         raise fault("reserved_name", message, hint=f"choose another name, such as '{value}_1'")
     if not _NAME.fullmatch(value) or len(value) > MAX_NAME:
         raise fault(
@@ -71,13 +76,16 @@ def _is_flat_name(value: Any, info: ValidationInfo) -> bool:
 
 
 class NameMarker:
-    """Annotation of the name of a part."""
+    """Annotation of the name of a part, or of one that expressions use by name."""
+
+    def __init__(self, *, in_expressions: bool = False) -> None:
+        self.in_expressions = in_expressions
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.with_info_plain_validator_function(self._read)
 
     def _read(self, value: Any, info: ValidationInfo) -> str:
-        return value if _is_flat_name(value, info) else read_name(value)
+        return value if _is_flat_name(value, info) else read_name(value, in_expressions=self.in_expressions)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {"type": "string", "pattern": f"^{WORD}$"}
@@ -96,7 +104,7 @@ class InputKeyMarker:
         if _is_flat_name(value, info):
             return str(value)
         match = re.fullmatch(rf"(.*?)({_NUMBERED})?", value, re.DOTALL) if isinstance(value, str) else None
-        return read_name(match[1]) + (match[2] or "") if match else read_name(value)
+        return read_name(match[1], in_expressions=True) + (match[2] or "") if match else read_name(value)
 
 
 class Reference:
@@ -126,6 +134,9 @@ _COORDINATE = rf"{_INSTANCE}(\.{WORD}{_INDEX})*"
 
 Name: TypeAlias = Annotated[str, NameMarker()]
 """The name of a part: letters, digits, underscores."""
+
+SymbolName: TypeAlias = Annotated[str, NameMarker(in_expressions=True)]
+"""The name of a parameter or an output: not a word with a meaning in expressions."""
 
 FrameName: TypeAlias = Annotated[
     str, Reference("frame", _DOTTED, "write world, body, body.frame, link[2].tip or left/bar.tip")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import casadi as ca
 import numpy as np
@@ -16,7 +16,7 @@ from pydantic import Field, PrivateAttr
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose, columns
 from pliant.language.arrays import distinct
-from pliant.language.base import Framed, FromFiles, Problem, positive
+from pliant.language.base import Framed, FromFiles, Part, Problem, positive
 from pliant.language.names import FrameName, MaterialName, Name, SectionName
 from pliant.language.placement import Placement
 from pliant.language.repeated import Repeated
@@ -32,6 +32,30 @@ if TYPE_CHECKING:
 
 ALL, ENDS = "all", "ends"
 """Sets that every mesh has: all nodes, and those with one edge."""
+
+
+class NodeValues(Part):
+    """Values for the nodes of a set."""
+
+    mass: Mass
+    """Mass of each of these nodes, instead of that of its edges or of `node_mass` [kg]."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+meshes:
+  net:
+    type: membrane
+    drawing: {rectangle: [1 m, 50 cm], cells: [4, 2]}
+    sets: {left: {plane: x}, hem: {plane: x, through: [1 m, 0, 0]}}
+    held: {left: world}
+    stiffness: 50 N
+    node_mass: 2 g
+    nodes: {hem: {mass: 10 g}}
+"""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """The mass must be positive."""
+        yield from positive(self, value, "mass")
 
 
 class MeshBase(Framed, FromFiles, Placement, Repeated):
@@ -57,13 +81,15 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
     """Mass of the entire mesh, distributed by the length of edges [kg]; default: from section and material."""
     node_mass: Mass | None = None
     """Mass of every node instead [kg]."""
+    nodes: dict[Name, NodeValues] = Field(default_factory=dict)
+    """Different values for some nodes, by the name of their set."""
     section: SectionName | None = None
-    """Cross-section of the edges, by name."""
+    """Cross-section of the edges, by name; `edges` may give some another one."""
     surface: Literal["faces", "nodes"] = "faces"
     """Contact surface: its triangles, and edges that belong to none; or only its nodes, for coarse meshes whose
     straight edges would cut through round parts."""
     material: MaterialName | None = None
-    """Material of the edges, by name; sections of given stiffness need none."""
+    """Material of the edges, by name; sections of given stiffness need none. `edges` may give some another one."""
     damping_time: Time = 0
     """Stiffness-proportional damping: every damper is its spring times this time [s]."""
     description: str = ""
@@ -95,10 +121,12 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
             if not len(members[name]):
                 hint = "see the numbers and places of nodes with pliant show MODEL --mesh picture.png"
                 raise FileProblem(f"the set '{name}' has no nodes", hint, ("sets", name))
-        for name in self.held:
-            if name not in members:
-                raise FileProblem(f"there is no set '{name}'", f"known: {', '.join(members)}", ("held", name))
+        for field in ("held", "nodes"):
+            for name in getattr(self, field):
+                if name not in members:
+                    raise FileProblem(f"there is no set '{name}'", f"known: {', '.join(members)}", (field, name))
         self._check_holders(members)
+        self._check_nodes(members)
         copy = self.model_copy()
         copy._lattice, copy._members = lattice, members
         copy._edge_sets = tuple(self._sets_of_edges(lattice, members).tolist())
@@ -167,6 +195,40 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
                     )
                     raise FileProblem(message, "remove it from one of them", ("held", name))
 
+    def _check_nodes(self, members: Mapping[str, np.ndarray]) -> None:
+        """Check that no node has its mass from two sets."""
+        giver: dict[int, str] = {}
+        for name in self.nodes:
+            if name == ALL:
+                raise FileProblem("the mass of all nodes is `node_mass`", "write it there", ("nodes", name))
+            for i in members[name].tolist():
+                other = giver.setdefault(i, name)
+                if other != name:
+                    message = f"node {i + 1} is in '{other}' and in '{name}'"
+                    raise FileProblem(message, "remove it from one of them", ("nodes", name))
+
+    def own_node_masses(self) -> dict[int, Scalar]:
+        """Masses of the nodes that have one of their own, by index [kg]."""
+        return {i: own.mass for name, own in self.nodes.items() for i in self.members[name].tolist()}
+
+    @property
+    def edge_numbers(self) -> tuple[int, ...]:
+        """Entries of `edges` that apply to some edge, counted from 1, and 0 if the others have edges too."""
+        return tuple(sorted(set(self._edge_sets))) if self.is_read else tuple(range(len(self.own_edges) + 1))
+
+    def section_of(self, number: int) -> tuple[str | None, str | None]:
+        """Names of the section and the material of the edges of an entry of `edges`, counted from 1; 0 for the others."""
+        own = self.edge_values(number)
+        return own.section or self.section, own.material or self.material
+
+    def path_of(self, number: int, field: Literal["section", "material"]) -> tuple[str, ...]:
+        """Place of the section or the material of these edges in the mesh."""
+        names = list(self.own_edges)
+        for name in (*names[number - 1 : number], ALL):
+            if name in self.own_edges and getattr(self.own_edges[name], field) is not None:
+                return ("edges", name, field)
+        return (field,)
+
     @property
     def lattice(self) -> Lattice:
         """Nodes and edges."""
@@ -208,6 +270,9 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
         yield from positive(self, value, "mass", "node_mass")
         if self.mass is not None and self.node_mass is not None:
             yield ("node_mass",), "`mass` and `node_mass` are redundant", "keep one of them"
+        if self.mass is not None and self.nodes:
+            text = "`mass` is that of the entire mesh, of which no node can have another part"
+            yield ("nodes",), text, "give `node_mass` or a density in place of `mass`"
         if value(self.damping_time) < 0:
             yield (
                 ("damping_time",),
@@ -218,14 +283,21 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
             others = self.own_edges.values() if name == ALL else (entry, self.own_edges.get(ALL, entry))
             if entry.damping_power is not None and all(x.viscosity is None for x in others):
                 yield ("edges", name, "damping_power"), "`damping_power` needs `viscosity` beside it", "add `viscosity`"
-        if self.section is None and self.material is not None:
-            yield ("material",), "`material` needs `section` beside it", "add `section`"
-        elif self.section is None and self.mass is None and self.node_mass is None:
-            yield (), "the mesh has no mass", "give `mass`, `node_mass`, or `section` and `material`"
+        for number in self.edge_numbers:
+            section, material = self.section_of(number)
+            if section is None and material is not None:
+                yield self.path_of(number, "material"), "`material` needs `section` beside it", "add `section`"
+            elif section is None and self.mass is None and self.node_mass is None:
+                yield (), "the mesh has no mass", "give `mass`, `node_mass`, or `section` and `material`"
 
-    def material_needs(self) -> tuple[tuple[str, ...], ...]:
-        """Properties of the material that the mesh needs: one of each group."""
+    def material_needs(self, number: int) -> tuple[tuple[str, ...], ...]:
+        """Properties that the material of the edges of an entry of `edges` must have: one of each group."""
         return () if self.mass is not None or self.node_mass is not None else (("density",),)
+
+    @abstractmethod
+    def edge_strain(self, poses: Sequence[Pose], constants: Any) -> Any:
+        """Elongation of an edge relative to its length without load [-], from the poses of the nodes and the constants of its
+        force."""
 
     # -- physics -----------------------------------------------------------------------------------------------------
 
@@ -355,29 +427,39 @@ def place(mesh: MeshBase, build: Build) -> PlacedMesh:
     vectors = local[:, second[examples].tolist()] - local[:, first[examples].tolist()]
     lengths = ca.sqrt(ca.sum1(vectors * vectors))
     kind = kind.ravel()
-    mass = _edge_mass(mesh, build, lengths, np.bincount(kind))
+    sets = np.array(mesh._edge_sets, dtype=int)[examples]
+    mass = _edge_mass(mesh, build, lengths, sets, np.bincount(kind))
     holders = {holder for holder, _ in held.values()}
     carrier = holders.pop() if len(holders) == 1 else node
-    sets = np.array(mesh._edge_sets, dtype=int)[examples]
     return PlacedMesh((node, base), local, R, world, first, second, kind, vectors, lengths, sets, mass, held, carrier)
 
 
-def _edge_mass(mesh: MeshBase, build: Build, lengths: Any, counts: np.ndarray) -> Any | None:
+def _edge_mass(mesh: MeshBase, build: Build, lengths: Any, sets: np.ndarray, counts: np.ndarray) -> Any | None:
     if mesh.node_mass is not None:
         return None
     if mesh.mass is not None:
         return build.value(mesh.mass) * lengths / (lengths @ ca.DM(counts.astype(float)))
-    return section_properties(mesh, build).mass * lengths
+    return of_kinds(sets, lambda number: [section_properties(mesh, build, number).mass]) * lengths
 
 
-def section_properties(mesh: MeshBase, build: Build) -> SectionProperties:
-    """Stiffness and inertia per length of the edges. Properties that a material lacks and this type of mesh does not need are 1."""
-    assert mesh.section is not None, "checked when the model was read"
-    value, section = build.value, build.robot.sections[mesh.section]
+def of_kinds(sets: np.ndarray, values: Callable[[int], Sequence[Any]]) -> Any:
+    """Values (n x k) of each type of edge from those of its entry of `edges`."""
+    total: Any = 0
+    for number in map(int, distinct(sets)):
+        total = total + ca.vertcat(*values(number)) @ ca.DM((sets == number).astype(float)).T
+    return total
+
+
+def section_properties(mesh: MeshBase, build: Build, number: int) -> SectionProperties:
+    """Stiffness and inertia per length of the edges of an entry of `edges`, counted from 1; 0 for the others. Properties that a
+    material lacks and this type of mesh does not need are 1."""
+    name, material_name = mesh.section_of(number)
+    assert name is not None, "checked when the model was read"
+    value, section = build.value, build.robot.sections[name]
     assert isinstance(section, OneSection), "no table: checked when the model was read"
-    if mesh.material is None:  # with given stiffness
+    if material_name is None:  # with given stiffness
         return section.properties(value, None)
-    material = build.robot.materials[mesh.material]
+    material = build.robot.materials[material_name]
     E = 1.0 if material.youngs_modulus is None else value(material.youngs_modulus)
     if material.shear_modulus is not None:
         G = value(material.shear_modulus)

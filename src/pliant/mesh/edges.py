@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 from pliant.language import dimension as dim
 from pliant.language.base import Part, Problem, positive
 from pliant.language.message_text import KeyPath
+from pliant.language.names import MaterialName, SectionName
 from pliant.language.scalar import ForceSignal, Length, Number, Quantity, Scalar, Time
 from pliant.rod import RodModel
 
@@ -21,6 +22,10 @@ Viscosity = Annotated[Scalar, Quantity(dim.FORCE * dim.TIME)]
 class EdgesBase(Part):
     """Values for the edges of a set of nodes; those not given are taken from `all`, or from the mesh."""
 
+    section: SectionName | None = None
+    """Cross-section, instead of the mesh's, by name."""
+    material: MaterialName | None = None
+    """Material, instead of the mesh's, by name."""
     damping_time: Time | None = None
     """Stiffness-proportional damping, instead of the mesh's [s]."""
     viscosity: Viscosity | None = None
@@ -56,6 +61,8 @@ class EdgesBase(Part):
         own = {name: getattr(self, name) for name in self.model_fields_set}
         if "rest" in own or "tightness" in own:
             own = {"rest": None, "tightness": None} | own
+        if "stiffness" in type(self).model_fields and ("section" in own or "material" in own):
+            own = {"stiffness": None} | own
         return others.model_copy(update=own)
 
     @property
@@ -86,7 +93,7 @@ class MembraneEdges(EdgesBase):
     """Values for the edges of a membrane with both ends in a set of nodes."""
 
     stiffness: Annotated[Scalar, Quantity(dim.FORCE)] | None = None
-    """Force per unit of strain, instead of the mesh's [N]."""
+    """Force per unit of strain, instead of the mesh's or that of its section and material [N]."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -112,7 +119,8 @@ meshes:
 
 
 class ShellEdges(EdgesBase):
-    """Values for the edges of a shell with both ends in a set of nodes."""
+    """Values for the edges of a shell with both ends in a set of nodes. Edges with six stiffnesses of their own have a section
+    that is given by its `stiffness`."""
 
     model: RodModel | None = None
     """Rod model of every edge instead of a beam: the rod begins at one node, and constraints connect it to the other.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import casadi as ca
@@ -17,8 +17,8 @@ from pliant.language.arrays import distinct
 from pliant.language.base import Problem, positive
 from pliant.language.names import Name
 from pliant.language.scalar import Number, Quantity, Scalar
-from pliant.link.axial import DRIVEN_ROPE, ROPE, driven_rope_force, rope_force
-from pliant.mesh.base import ALL, MeshBase, PlacedMesh, section_properties
+from pliant.link.axial import DRIVEN_ROPE, ROPE, axial_length, driven_rope_force, rope_force
+from pliant.mesh.base import MeshBase, PlacedMesh, section_properties
 from pliant.mesh.edges import EdgesBase, MembraneEdges
 from pliant.motion import TRANSLATION
 
@@ -66,12 +66,21 @@ outputs:
         """The edges must have a stiffness, and numbers must be in their ranges."""
         yield from super().problems(value)
         yield from positive(self, value, "stiffness", "tightness", "fading")
-        if self.stiffness is None and self.section is None and self._common_stiffness is None:
-            yield (), "the edges have no stiffness", "give `stiffness`, or `section` and `material`"
+        for number in self.edge_numbers:
+            if self._has_section_stiffness(number) and self.section_of(number)[0] is None:
+                yield (), "the edges have no stiffness", "give `stiffness`, or `section` and `material`"
 
-    @property
-    def _common_stiffness(self) -> Scalar | None:
-        return self.edges[ALL].stiffness if ALL in self.edges else None
+    def _edges_of(self, number: int) -> MembraneEdges:
+        own = self.edge_values(number)
+        assert isinstance(own, MembraneEdges)
+        return own
+
+    def _has_section_stiffness(self, number: int) -> bool:
+        """Whether the stiffness of the edges of an entry of `edges` is that of a section, which takes precedence over `stiffness`
+        if it is of their own."""
+        own = self._edges_of(number)
+        has_own = own.section is not None or own.material is not None
+        return own.stiffness is None and (has_own or self.stiffness is None)
 
     @property
     def own_edges(self) -> Mapping[str, EdgesBase]:
@@ -82,9 +91,14 @@ outputs:
         """Empty values of edges."""
         return MembraneEdges()
 
-    def material_needs(self) -> tuple[tuple[str, ...], ...]:
+    def material_needs(self, number: int) -> tuple[tuple[str, ...], ...]:
         """Density if no mass is given, and Young's modulus if no stiffness is given."""
-        return (*super().material_needs(), *((("youngs_modulus",),) if self.stiffness is None else ()))
+        modulus = (("youngs_modulus",),) if self._has_section_stiffness(number) else ()
+        return (*super().material_needs(number), *modulus)
+
+    def edge_strain(self, poses: Sequence[Pose], constants: Any) -> Any:
+        """Of a straight rope."""
+        return axial_length(poses, constants) / ROPE.read(constants).rest - 1
 
     def add_nodes(self, build: Build, name: str, placed: PlacedMesh) -> list[tuple[int, Pose]]:
         """Three coordinates per node: its position in the world."""
@@ -105,9 +119,12 @@ outputs:
     def _node_masses(self, build: Build, placed: PlacedMesh) -> list[Any]:
         if placed.edge_mass is None:
             assert self.node_mass is not None
-            return [build.value(self.node_mass)] * placed.count
-        half = placed.edge_mass / 2
-        return [column[0] for column in placed.node_columns(placed.node_sum(half, half))]
+            masses = [build.value(self.node_mass)] * placed.count
+        else:
+            half = placed.edge_mass / 2
+            masses = [column[0] for column in placed.node_columns(placed.node_sum(half, half))]
+        own = self.own_node_masses()
+        return [build.value(own[i]) if i in own else mass for i, mass in enumerate(masses)]
 
     def add_edges(self, build: Build, name: str, placed: PlacedMesh, frames: list[tuple[int, Pose]]) -> None:
         """A rope per edge, except between two points of one body."""
@@ -147,11 +164,10 @@ outputs:
         kinds: dict[int, FrameForce] = {}
         signals: dict[int, int] = {}
         for number in map(int, distinct(placed.sets)):
-            own = self.edge_values(number)
-            assert isinstance(own, MembraneEdges)
+            own = self._edges_of(number)
             mine = np.flatnonzero(placed.sets == number).tolist()
             length, one = placed.lengths[:, mine], ca.DM.ones(1, len(mine))
-            whole = self._edge_stiffness(build) if own.stiffness is None else build.value(own.stiffness)
+            whole = self._edge_stiffness(build, number)
             rest = own.rest_length(build, length, build.value(self.tightness)) * one
             time, damping, power = own.damping(build, rest, self.damping_time)
             fading = build.value(self.fading) / 2 * rest
@@ -162,7 +178,8 @@ outputs:
             signals[number] = build.add_signals([own.input]) if own.is_driven and own.input is not None else 0
         return laws, kinds, signals
 
-    def _edge_stiffness(self, build: Build) -> Any:
-        if self.stiffness is not None:
-            return build.value(self.stiffness)
-        return section_properties(self, build).stiffness[2]
+    def _edge_stiffness(self, build: Build, number: int) -> Any:
+        if self._has_section_stiffness(number):
+            return section_properties(self, build, number).stiffness[2]
+        given = self._edges_of(number).stiffness
+        return build.value(self.stiffness if given is None else given)  # type: ignore[arg-type]

@@ -13,7 +13,8 @@ from pydantic import Field
 from pliant.constraint.frames import CONSTANTS as CLOSING
 from pliant.constraint.frames import ROWS as SIX
 from pliant.constraint.frames import frame_constraint
-from pliant.geometry import se3
+from pliant.formula.base import FrameForce
+from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose, columns, scalars
 from pliant.language import dimension as dim
 from pliant.language.arrays import distinct
@@ -21,8 +22,8 @@ from pliant.language.base import Problem
 from pliant.language.names import Name
 from pliant.language.placement import Axis
 from pliant.language.scalar import Quantity, Scalar
-from pliant.link.beam import BEAM, beam_force
-from pliant.mesh.base import MeshBase, PlacedMesh, section_properties
+from pliant.mesh.base import MeshBase, PlacedMesh, of_kinds, section_properties
+from pliant.mesh.beam_edge import EDGE, edge_force, edge_stiffness
 from pliant.mesh.edges import EdgesBase, ShellEdges
 from pliant.motion import FREE
 from pliant.rod.actuation import STEADY
@@ -76,12 +77,13 @@ meshes:
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Edges need a section; node masses exclude rods; inertias are possible for a body."""
         yield from super().problems(value)
-        if self.section is None and self.material is None:
+        if any(self.section_of(number) == (None, None) for number in self.edge_numbers):
             yield (), "the edges have no section", "give `section` and `material`"
         for name, own in self.edges.items():
-            if own.model is not None and self.node_mass is not None:
-                message = "edges that are rods carry their mass along them, not at nodes"
-                yield ("edges", name, "model"), message, "give `mass` or a density in place of `node_mass`"
+            for field in ("node_mass", "nodes"):
+                if own.model is not None and getattr(self, field):
+                    message = "edges that are rods carry their mass along them, not at nodes"
+                    yield ("edges", name, "model"), message, f"give `mass` or a density in place of `{field}`"
         if self.node_inertia is not None:
             given = [value(x) for x in self.node_inertia]
             if min(given) < 0 or 2 * max(given) > sum(given) * (1 + 1e-9):
@@ -102,9 +104,15 @@ meshes:
         assert isinstance(own, ShellEdges)
         return own
 
-    def material_needs(self) -> tuple[tuple[str, ...], ...]:
+    def material_needs(self, number: int) -> tuple[tuple[str, ...], ...]:
         """Density if no mass is given, and both moduli."""
-        return (*super().material_needs(), ("youngs_modulus",), ("poissons_ratio", "shear_modulus"))
+        return (*super().material_needs(number), ("youngs_modulus",), ("poissons_ratio", "shear_modulus"))
+
+    def edge_strain(self, poses: Sequence[Pose], constants: Any) -> Any:
+        """Along the helix through both nodes."""
+        at = EDGE.read(constants)
+        R, p = se3.compose(se3.inverse(se3.compose(poses[0], at.first)), se3.compose(poses[1], at.second))
+        return ca.norm_2(so3.inverse_left_jacobian(so3.log(R)) @ p) / at.length - 1
 
     def add_nodes(self, build: Build, name: str, placed: PlacedMesh) -> list[tuple[int, Pose]]:
         """Six coordinates per node; half of each of its edges is rigidly attached to it."""
@@ -124,7 +132,6 @@ meshes:
 
     def _node_inertias(self, build: Build, placed: PlacedMesh) -> list[list[Any]]:
         """Mass [kg], first moment [kg m] and inertia about the node [kg m^2] in the drawing's axes: ten numbers each."""
-        section = section_properties(self, build)
         x, y, z = self._axes(build, placed)
         edge_mass, scale = placed.edge_mass, None
         if edge_mass is None:
@@ -134,12 +141,15 @@ meshes:
             scale, edge_mass = build.value(self.node_mass) / shares, placed.lengths
         beams = np.array([self._edges_of(int(number)).model is None for number in placed.sets], dtype=float)
         half = edge_mass / 2 * ca.DM(beams).T  # rods have their own mass
-        gyration = [r / section.mass for r in section.rotary]
+        gyration = ca.vertsplit(
+            of_kinds(placed.sets, lambda number: _gyration(section_properties(self, build, number)))
+        )
         parts = []
         for sign in (1, -1):
             first = sign * half * placed.lengths / 4
             across = half * placed.lengths**2 / 12
-            turn = [across + half * gyration[0], across + half * gyration[1], half * gyration[2], half * gyration[3]]
+            own = [half * r for r in gyration]
+            turn = [across + own[0], across + own[1], own[2], own[3]]
             at = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
             second = [
                 turn[0] * x[i, :] * x[j, :]
@@ -154,25 +164,26 @@ meshes:
         if self.node_inertia is not None:
             own = ca.vertcat(ca.DM.zeros(4), *[build.value(x) for x in self.node_inertia], ca.DM.zeros(3))
             total = total + ca.repmat(own, 1, total.shape[1])
-        return placed.node_columns(total)
+        return self._with_own_masses(build, placed.node_columns(total))
+
+    def _with_own_masses(self, build: Build, inertias: list[list[Any]]) -> list[list[Any]]:
+        """The inertias of half edges at the nodes with a mass of their own, scaled to it."""
+        own, scaled = self.own_node_masses(), dict[tuple[int, Scalar], list[Any]]()
+        for i, mass in own.items():
+            key = (id(inertias[i]), mass)
+            if key not in scaled:
+                scaled[key] = scalars(build.value(mass) / inertias[i][0] * ca.vertcat(*inertias[i]))
+        return [scaled[id(given), own[i]] if i in own else given for i, given in enumerate(inertias)]
 
     def add_edges(self, build: Build, name: str, placed: PlacedMesh, frames: list[tuple[int, Pose]]) -> None:
-        """A beam per edge, except between two points of one body."""
-        properties = section_properties(self, build)
-        turn = principal_turn(properties)
-        x, y, z = self._axes(build, placed)
-        cosine, sine = ca.cos(turn), ca.sin(turn)
-        geometry = placed.kind_columns(ca.vertcat(cosine * x + sine * y, cosine * y - sine * x, z))
-        laws, signals = self._edge_laws(build, placed, beam_stiffness(turned(properties, turn), placed.lengths))
-        plain, both_ways, origin = placed.kind_columns(ca.vertcat(x, y, z)), [0.0] * 6, [0.0, 0.0, 0.0]
-        forces = {
-            number: beam_force(map="midpoint", with_input=number in signals) for number in set(placed.sets.tolist())
-        }
+        """A beam or a rod per edge, except between two points of one body."""
+        section_axes = placed.kind_columns(ca.vertcat(*self._axes(build, placed)))
+        laws, kinds, signals = self._edge_laws(build, placed)
+        origin = [0.0, 0.0, 0.0]
         shared: dict[int, int] = {}  # index of the constants of each type of edge between free nodes
         points = {i: scalars(pose[1]) for i, (_, pose) in placed.held.items()}
-        axes: dict[
-            tuple[int, int], list[Any]
-        ] = {}  # of sections at fixed nodes, by their orientation and the type of edge
+        # axes of sections at fixed nodes, by their orientation and the type of edge
+        axes: dict[tuple[int, int], list[Any]] = {}
         for edge, (a, b, k) in enumerate(
             zip(placed.first.tolist(), placed.second.tolist(), placed.kind.tolist(), strict=True)
         ):
@@ -180,76 +191,67 @@ meshes:
             number = int(placed.sets[k])
             if node_a == node_b:
                 continue
-            force = forces[number]
             is_free = a not in placed.held and b not in placed.held
             if is_free and k in shared:
-                build.system.frame_force(force, (node_a, node_b), shared[k], signals.get(number, 0), name)
+                build.system.frame_force(kinds[number], (node_a, node_b), shared[k], signals[number], name)
                 continue
-            rod = self._edges_of(number).model is not None
-            section = plain[edge] if rod else geometry[edge]
             ends = []
             for i, pose in ((a, pose_a), (b, pose_b)):
-                turned_axes = section
+                turned_axes = section_axes[edge]
                 if i in placed.held:
                     key = (id(pose[0]), k)
-                    turned_axes = axes[key] = axes.get(key) or _turned_axes(pose[0], section)
+                    turned_axes = axes[key] = axes.get(key) or _turned_axes(pose[0], turned_axes)
                 ends.append([*turned_axes, *points.get(i, origin)])
-            if rod:
+            if k not in laws:
                 self._add_rod(
-                    build, f"{name}.e{edge + 1}", placed, k, ((node_a, ends[0]), (node_b, ends[1])), signals.get(number)
+                    build, f"{name}.e{edge + 1}", placed, k, ((node_a, ends[0]), (node_b, ends[1])), signals[number]
                 )
                 continue
             values = laws[k]
-            constants = BEAM.write(
-                first=ends[0],
-                second=ends[1],
-                rest=[0.0, 0.0, values[0], 0.0, 0.0, 0.0],
-                stiffness=values[1:7],
-                damping=values[7:13],
-                power=[1.0, 1.0, values[13], 1.0, 1.0, 1.0],
-                direction=both_ways,
-            )
+            constants = EDGE.write(
+                first=ends[0], second=ends[1], length=values[0], stiffness=values[1:7], coupling=values[7:9],
+                time=values[9], damping=values[10], power=values[11],
+            )  # fmt: skip
             at = build.system.constants(constants)
             if is_free:
                 shared[k] = at
-            build.system.frame_force(force, (node_a, node_b), at, signals.get(number, 0), name)
+            build.system.frame_force(kinds[number], (node_a, node_b), at, signals[number], name)
 
     def _edge_laws(
-        self, build: Build, placed: PlacedMesh, stiffness: Any
-    ) -> tuple[dict[int, list[Any]], dict[int, int]]:
-        """For each type of edge: rest length [m], six stiffnesses and dampings, power along it. For driven entries of `edges`:
-        the index of the first of their six signals."""
+        self, build: Build, placed: PlacedMesh
+    ) -> tuple[dict[int, list[Any]], dict[int, FrameForce], dict[int, int]]:
+        """For each type of edge that is a beam: its constants from the length on (`EDGE`). For each entry of `edges`: the type of
+        force, and its signal, or the six of driven rods."""
         laws: dict[int, list[Any]] = {}
+        kinds: dict[int, FrameForce] = {}
         signals: dict[int, int] = {}
         for number in map(int, distinct(placed.sets)):
             own = self._edges_of(number)
-            mine = np.flatnonzero(placed.sets == number).tolist()
-            length, one, k = placed.lengths[:, mine], ca.DM.ones(1, len(mine)), stiffness[:, mine]
-            time = build.value(self.damping_time if own.damping_time is None else own.damping_time)
-            rest = own.rest_length(build, length, 1.0) * one
-            k = ca.vertcat(k[:2, :], k[2, :] * length / rest, k[3:, :])  # strains are relative to the length at rest
-            along, damping, power = own.damping(build, rest, self.damping_time)
-            dampings = ca.vertcat(time * k[:2, :], along * k[2, :] + damping * one, time * k[3:, :])
-            table = ca.vertcat(rest, k, dampings, power * one)
-            laws |= dict(zip(mine, columns(table), strict=True))
+            signals[number] = 0
             if own.is_driven and own.input is not None:
-                signals[number] = build.add_signal_expressions([0, 0, -build.signal_expression(own.input), 0, 0, 0])
-        return laws, signals
+                pull = build.signal_expression(own.input)
+                signals[number] = build.add_signal_expressions([pull] if own.model is None else [0, 0, -pull, 0, 0, 0])
+            if own.model is not None:
+                continue
+            mine = np.flatnonzero(placed.sets == number).tolist()
+            one = ca.DM.ones(1, len(mine))
+            rest = own.rest_length(build, placed.lengths[:, mine], 1.0) * one
+            stiffness = edge_stiffness(section_properties(self, build, number), rest)
+            along, damping, power = own.damping(build, rest, self.damping_time)
+            time = build.value(self.damping_time if own.damping_time is None else own.damping_time)
+            table = ca.vertcat(rest, stiffness, time * one, along * stiffness[2, :] + damping * one, power * one)
+            laws |= dict(zip(mine, columns(table), strict=True))
+            kinds[number] = edge_force(with_power=own.damping_power is not None, with_input=own.is_driven)
+        return laws, kinds, signals
 
     def _add_rod(
-        self,
-        build: Build,
-        name: str,
-        placed: PlacedMesh,
-        k: int,
-        ends: Sequence[tuple[int, list[Any]]],
-        driven: int | None,
+        self, build: Build, name: str, placed: PlacedMesh, k: int, ends: Sequence[tuple[int, list[Any]]], driven: int
     ) -> None:
         """A rod from the first end to the second, connected there by a constraint."""
         own, length = self._edges_of(int(placed.sets[k])), placed.lengths[k]
         assert own.model is not None
         assert placed.edge_mass is not None, "checked when the model was read"
-        section = section_properties(self, build)
+        section = section_properties(self, build, int(placed.sets[k]))
         density = placed.edge_mass[k] / length / section.mass
         section = replace(section, mass=density * section.mass, rotary=tuple(density * x for x in section.rotary))
         rest = own.rest_length(build, length, 1.0)
@@ -265,7 +267,8 @@ meshes:
             rest=(0.0,) * 6, sections=(Station(0.0, 0.0, lambda material: section),), materials=(),
             dampings=(Station(0.0, 0.0, (0.0, 0.0, stretch_damping, 0.0, 0.0, 0.0)),),
             stiffness_factors=(1.0,) * 6, damping_power=(1.0, 1.0, power, 1.0, 1.0, 1.0), law="linear", law_numbers=(),
-            free=own.model.takes(ALL), attachments={}, places={}, actuation=driven, signals=0 if driven is None else STEADY,
+            free=own.model.takes(ALL), attachments={}, places={}, actuation=driven if own.is_driven else None,
+            signals=STEADY if own.is_driven else 0,
             nominal=build.nominal, stiffness_damping=time,
         )  # fmt: skip
         own.model.apply(build, rod)
@@ -289,44 +292,9 @@ meshes:
         return x, y, z
 
 
-def principal_turn(section: SectionProperties) -> Any:
-    """Angle from the section's axes to its principal axes of bending [rad]; zero if they coincide."""
-    bend_x, bend_y, coupling = section.stiffness[3], section.stiffness[4], section.coupling[1]
-    if ca.SX(coupling).is_zero():
-        return 0.0
-    return ca.atan2(2 * coupling, bend_x - bend_y) / 2
-
-
-def turned(section: SectionProperties, angle: Any) -> SectionProperties:
-    """The stiffness of a section along axes rotated by an angle [rad]; its inertia is unchanged."""
-    cosine, sine = ca.cos(angle), ca.sin(angle)
-    stiffness, coupling = list(section.stiffness), list(section.coupling)
-    for first, between in ((0, 0), (3, 1)):
-        a, b, c = stiffness[first], stiffness[first + 1], coupling[between]
-        stiffness[first] = cosine**2 * a + sine**2 * b + 2 * sine * cosine * c
-        stiffness[first + 1] = sine**2 * a + cosine**2 * b - 2 * sine * cosine * c
-        coupling[between] = (cosine**2 - sine**2) * c - sine * cosine * (a - b)
-    return SectionProperties(tuple(stiffness), (coupling[0], coupling[1]), section.mass, section.rotary)
-
-
-def beam_stiffness(section: SectionProperties, length: Any) -> Any:
-    """Six stiffnesses (6 x m) of straight beams of these lengths [m] for displacements relative to the frame half-way between the
-    ends.
-
-    Bending by a constant moment causes no displacement there; a transverse force adds `L^3 / (12 EI)` and `L / (kGA)`. The
-    section's axes are its principal axes of bending. The coupling of the shears along these axes is neglected; it is small except
-    in very short beams.
-    """
-    shear_x, shear_y, stretch, bend_x, bend_y, twist = section.stiffness
-    both = shear_x * shear_y - section.coupling[0] ** 2
-    return ca.vertcat(
-        1 / (length * shear_y / both + length**3 / (12 * bend_y)),
-        1 / (length * shear_x / both + length**3 / (12 * bend_x)),
-        stretch / length,
-        bend_x / length,
-        bend_y / length,
-        twist / length,
-    )
+def _gyration(section: SectionProperties) -> list[Any]:
+    """Squared radii of gyration about the section's axes, and their product [m^2]."""
+    return [r / section.mass for r in section.rotary]
 
 
 def _pose(numbers: list[Any]) -> Pose:

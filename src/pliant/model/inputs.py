@@ -13,6 +13,7 @@ from pliant.language.arguments import ArgumentError
 from pliant.language.environment import Environment, to_node
 from pliant.language.scalar import Scalar
 from pliant.language.source import FileProblem
+from pliant.model.round_off import signal_weights
 from pliant.model.signals import SignalTable, switch_states, switch_times
 from pliant.model.time_series import TimeSeries, interpolated
 
@@ -30,6 +31,8 @@ class InputPlan:
         table: the series.
         inputs: `(t, parameters) -> u, du/dt, d2u/dt2`, or None when no input is an expression.
         signals: `(t, u, du, d2u, parameters) -> s, ds/dt, d2s/dt2`, or None without signals.
+        values: `(t, u, parameters) -> s`, or None.
+        round_off: round-off of inputs and signals (`model.round_off.signal_weights`), or None where they cannot cancel.
         parameter_count: numbers in `parameters`.
     """
 
@@ -38,6 +41,8 @@ class InputPlan:
     table: tuple[TimeSeries, ...] = ()
     inputs: ca.Function | None = None
     signals: ca.Function | None = None
+    values: ca.Function | None = None
+    round_off: ca.Function | None = None
     parameter_count: int = 0
 
 
@@ -80,14 +85,20 @@ def plan_inputs(
             kinds.append(EXPRESSION)
             series_index.append(-1)
             expressions.append(ca.SX(found.expression))
-    function = None
+    function = given = None
     if EXPRESSION in kinds:
         u = ca.vertcat(*expressions)
+        given = ca.Function("given", [t, parameters], [ca.densify(u)])
         rate = ca.jtimes(u, t, ca.SX(1))
         acceleration = ca.jtimes(rate, t, ca.SX(1))
         outputs = [ca.densify(x) for x in (u, rate, acceleration)]
         function = ca.Function("inputs", [t, parameters], outputs)
-    plan = InputPlan(tuple(kinds), tuple(series_index), tuple(table), function, signals.function(), parameters.numel())
+    of_signals = signals.function()
+    values = None if of_signals is None else signals.values()
+    round_off = None if values is None else signal_weights(values, given, parameters.numel())
+    plan = InputPlan(
+        tuple(kinds), tuple(series_index), tuple(table), function, of_signals, values, round_off, parameters.numel()
+    )
     return plan, switches, states
 
 

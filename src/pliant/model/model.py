@@ -228,7 +228,7 @@ class Model:
         linear = np.asarray(self.switches(parameters), dtype=float).ravel() if self._has_switches else np.zeros(0)
         if not self.has_located_switches:
             return linear
-        found = located(lambda t: np.asarray(self.states(t[None], parameters)), linear[np.isfinite(linear)], begin, end)
+        found = located(self.states, parameters, linear[np.isfinite(linear)], begin, end)
         return np.concatenate([linear, found])
 
     @cached_property

@@ -89,6 +89,11 @@ class SignalTable:
         outputs = [ca.densify(x) for x in (s, rate, acceleration)]
         return ca.Function("signals", [self.t, u, du, ddu, self._parameters], outputs)
 
+    def values(self) -> ca.Function:
+        """`(t, u, parameters) -> s`, if there are signals."""
+        u = ca.vertcat(*self.inputs.values()) if self.inputs else ca.SX(0, 1)
+        return ca.Function("values", [self.t, u, self._parameters], [ca.densify(ca.vertcat(*self._expressions))])
+
 
 def total_derivative(x: Any, t: Any, u: Any, du: Any, u_rate: Any, du_rate: Any) -> Any:
     """dx/dt along the motion of the inputs (third derivatives of inputs do not occur)."""

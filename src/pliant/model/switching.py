@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import casadi as ca
 import numpy as np
 
 from pliant.language.arguments import ArgumentError
+from pliant.model.enclosures import decided_cells
 
-SAMPLES = 4096
-"""Samples of a span. A condition that holds for a shorter time between two of them may be missed."""
+SAMPLES = 256
+"""Samples of a span, besides the ends of cells in which conditions do not change as far as their bounds show."""
 BETWEEN = 16
 """Samples between two switches that are already known, as a condition may depend on others."""
 MOST_SWITCHES = 100_000
@@ -17,22 +19,26 @@ ROUND_OFF = 1e-13
 """Times that differ by less than this fraction of the larger of begin and end are the same."""
 
 
-def located(states: Callable[[np.ndarray], np.ndarray], known: np.ndarray, begin: float, end: float) -> np.ndarray:
+def located(states: ca.Function, parameters: np.ndarray, known: np.ndarray, begin: float, end: float) -> np.ndarray:
     """Times between `begin` and `end` [s] at which one of several states changes, to round-off: the first times after the changes.
 
-    states: from n times to integers, states x n; those that others depend on come first. known: switch times that are given.
+    states: `(t, parameters) -> integers`; those that others depend on come first. known: switch times that are given.
 
     Raises ArgumentError if there are too many.
     """
     if not end > begin:
         return np.zeros(0)
-    base = np.linspace(begin, end, SAMPLES)
+
+    def values(times: np.ndarray) -> np.ndarray:
+        return np.asarray(states(times[None], parameters))
+
     found = np.unique(known[(known > begin) & (known < end)])
+    base = np.union1d(np.linspace(begin, end, SAMPLES), decided_cells(states, parameters, begin, end, found))
     before = -1
-    for row in range(len(states(base[:1]))):
+    for row in range(states.numel_out(0)):
         if len(found) != before:
             before, times = len(found), _refined(base, found)
-        found = np.union1d(found, _changes(lambda t, row=row: states(t)[row], times))  # type: ignore[misc]
+        found = np.union1d(found, _changes(lambda t, row=row: values(t)[row], times))  # type: ignore[misc]
     instant = ROUND_OFF * max(abs(begin), abs(end))
     # of times that differ by round-off the last is after the change; the begin itself is read after its changes
     found = found[np.append(np.diff(found) > instant, True)] if len(found) else found

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 import scipy
@@ -166,116 +165,3 @@ def led_to(target: float, present: Sequence[float], t: float, duration: float) -
     rest = [target, 0.0, 0.0]
     pieces = between(np.array([h, h]), np.array([present, reached]), np.array([reached, rest]))
     return TimeSeries(np.array([t, t + h, t + 2 * h]), np.vstack([pieces, [target, 0, 0, 0, 0, 0]]))
-
-
-# -- functions of time -------------------------------------------------------------------------------------------------
-
-FIRST_PIECES = 128
-"""Initial number of pieces of a span: features between two of their samples may be missed."""
-MOST_PIECES = 100_000
-SAMPLING_ERROR = 1e-10
-"""Largest error of a sampled function, relative to its range."""
-NARROWEST = 2.0**-20
-"""An interval of this fraction of the range that is still not smooth contains a jump or a kink."""
-NODES = 0.5 - 0.5 * np.cos(np.pi * np.arange(TERMS) / (TERMS - 1))
-TO_TERMS = np.linalg.inv(NODES[:, None] ** np.arange(TERMS))
-TRIED = np.array([0.047, 0.23, 0.49, 0.76, 0.951])
-TRIED_POWERS = TRIED[:, None] ** np.arange(TERMS)
-
-
-def sampled(
-    function: Callable[[float], float],
-    begin: float,
-    end: float,
-    *,
-    jumps: Sequence[float] = (),
-    name: str = "function",
-    pieces: int = FIRST_PIECES,
-) -> TimeSeries:
-    """A function of time [s] between two times as a piecewise polynomial, with an error of 1e-10 of its range.
-
-    Jumps and kinks are located; known ones are given by `jumps`. pieces: initial number of pieces. Raises ArgumentError
-    if the function returns a non-finite number, or is too rough.
-    """
-
-    def value(t: float) -> float:
-        try:
-            found = float(function(t))
-        except (TypeError, ValueError) as error:
-            raise ArgumentError(f"{name} returns no number at t = {t:g} s: {error}") from None
-        if not np.isfinite(found):
-            raise ArgumentError(f"{name} returns {found} at t = {t:g} s")
-        return found
-
-    inside = sorted({float(t) for t in jumps if begin < t < end})
-    parts = list(zip([begin, *inside], [*inside, end], strict=True))
-    # the range is sampled at aperiodic times, so that no period of the function is missed
-    shares = np.arange(2 * pieces + 6) * 0.6180339887498949 % 1.0
-    first = [value(t) for t in (*(begin + (end - begin) * shares).tolist(), end)]
-    tolerance = max(SAMPLING_ERROR * (max(first) - min(first)), 1e-13 * max(map(abs, first)), 1e-300)
-    spans: list[tuple[float, float]] = []
-    for left, right in parts:
-        # the function before a jump
-        near = right if right == end else float(np.nextafter(right, left))
-        count = max(1, round(pieces * (right - left) / (end - begin)))
-        spans += pairwise([*np.linspace(left, right, count + 1)[:-1].tolist(), near])
-    narrowest = NARROWEST * (end - begin)
-    found: list[tuple[float, np.ndarray]] = []
-    while spans:
-        fitted, spans, broken = _fitted(value, np.array(spans), tolerance, narrowest)
-        found += fitted
-        for a, b in broken:
-            found += _broken(value, a, b, tolerance)
-        if len(found) + len(spans) > MOST_PIECES:
-            raise ArgumentError(
-                f"{name} is too rough to be sampled, as at t = {spans[-1][0] if spans else end:g} s",
-                "give a smooth function, or arrays with times",
-            )
-    found.sort(key=lambda piece: piece[0])
-    times, table = [t for t, _ in found], [poly for _, poly in found]
-    last = np.zeros(TERMS)
-    last[:3] = piece_ends(table[-1][None], np.array([end - times[-1]]))[0] * (1.0, 1.0, 0.5)
-    return TimeSeries(np.array([*times, end]), np.array([*table, last]))
-
-
-Spans = list[tuple[float, float]]
-
-
-def _fitted(
-    value: Callable[[float], float], spans: np.ndarray, tolerance: float, narrowest: float
-) -> tuple[list[tuple[float, np.ndarray]], Spans, Spans]:
-    """Spans (n x 2) that are described by one polynomial each: beginning and coefficients; halves of the others; and those of the
-    others that are too narrow to be halved."""
-    a, b = spans.T
-    h = (b - a)[:, None]
-    nodes = a[:, None] + h * NODES
-    nodes[:, -1] = b
-    table = np.array([value(t) for t in nodes.ravel().tolist()]).reshape(nodes.shape)
-    tried = np.array([value(t) for t in (a[:, None] + h * TRIED).ravel().tolist()]).reshape(len(a), -1)
-    x = table[:, :1]
-    terms = (table - x) @ TO_TERMS.T
-    smooth = np.max(np.abs(terms @ TRIED_POWERS.T - (tried - x)), axis=1) <= tolerance
-    terms[:, :1] = x
-    terms /= h ** np.arange(TERMS)
-    wide = ~smooth & (b - a > narrowest)
-    middle = 0.5 * (a + b)
-    halves = [*zip(a[wide], middle[wide], strict=True), *zip(middle[wide], b[wide], strict=True)]
-    narrow = ~smooth & ~wide
-    return [*zip(a[smooth], terms[smooth], strict=True)], halves, [*zip(a[narrow], b[narrow], strict=True)]
-
-
-def _broken(
-    value: Callable[[float], float], a: float, b: float, tolerance: float
-) -> Iterator[tuple[float, np.ndarray]]:
-    """A short span with a jump or a kink in it, as straight pieces."""
-    low, high = a, b
-    least = np.spacing(max(abs(a), abs(b)))  # times next to zero are closer to each other
-    while high - low > least and (middle := 0.5 * (low + high)) not in (low, high):
-        left, right = abs(value(middle) - value(low)), abs(value(high) - value(middle))
-        low, high = (low, middle) if left > right else (middle, high)
-    jump = abs(value(high) - value(low))
-    ends = [a, low, high, b] if jump > 100 * tolerance else [a, b]
-    for i, (t, later) in enumerate(pairwise(ends)):
-        if later > t:
-            slope = 0.0 if len(ends) == 4 and i == 1 else (value(later) - value(t)) / (later - t)
-            yield t, np.array([value(t), slope, 0, 0, 0, 0])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pliant.model.model import Model
     from pliant.spec.robot import RobotSpec
 
-UNITS = {"force": "N", "length": "m", "rate": "m/s"}
+UNITS = {"force": "N", "strain": "-", "length": "m", "rate": "m/s"}
 NodeNumber = Annotated[int, Field(ge=1, strict=True)]
 
 
@@ -29,9 +29,10 @@ class MeshOutput(OutputBase):
     """The mesh."""
     edge: tuple[NodeNumber, NodeNumber]
     """The two nodes of the edge by their numbers, as `pliant show MODEL --mesh` draws them."""
-    quantity: Literal["force", "length", "rate"] = "force"
-    """What is recorded: the `force` along the line between the nodes, positive if it pulls them together [N], their distance
-    (`length`) [m], or its `rate` [m/s]."""
+    quantity: Literal["force", "strain", "length", "rate"] = "force"
+    """What is recorded: the `force` along the line between the nodes, positive if it pulls them together [N], the elongation of
+    the edge relative to its length without load, along its curve if it bends (`strain`) [-], the distance of the nodes (`length`)
+    [m], or its `rate` [m/s]."""
     description: str = ""
     """Description for readers."""
 
@@ -64,10 +65,10 @@ class MeshOutput(OutputBase):
             text = f"both ends of this edge of the mesh '{self.mesh}' are fixed to the same body, so it has no force"
             raise SpecError([Fault(text, "choose another edge", path)])
         if sum(a != b for a, b in ends) != len(forces):
-            if self.quantity != "force":
+            if self.quantity in ("length", "rate"):
                 return None
             path = next(f"outputs.{name}.edge" for name, output in build.robot.outputs.items() if output is self)
-            text = f"edges of the mesh '{self.mesh}' are rods, so forces along its edges are not available"
+            text = f"edges of the mesh '{self.mesh}' are rods, so its edges have no '{self.quantity}'"
             raise SpecError([Fault(text, "remove the output, or the `model` of these edges", path)])
         return forces[sum(a != b for a, b in ends[:number])]
 
@@ -76,6 +77,11 @@ class MeshOutput(OutputBase):
 
     def value(self, at: Symbols) -> Any:
         first, second = (at.frame(name) for name in self._frames())
+        force = None if at.prepared is None else at.model.system.frame_forces[at.prepared]
+        if self.quantity == "strain":
+            assert force is not None, "checked when the model was built"
+            mesh = at.model.spec.meshes[self.mesh]
+            return mesh.edge_strain(at.poses(force.nodes), at.constants(force))
         way = second.position - first.position
         length = ca.norm_2(way)
         if self.quantity == "length":
@@ -84,7 +90,7 @@ class MeshOutput(OutputBase):
             velocities = (end.twist[0:3] + ca.cross(end.twist[3:6], end.position) for end in (first, second))
             near, far = velocities
             return ca.dot(far - near, way) / length
-        force = at.model.system.frame_forces[at.prepared]
+        assert force is not None, "checked when the model was built"
         same = force.nodes[0] == at.model.frames[self._frames()[0]].node
         pull = at.wrench(force)[0:3] if same else at.wrench(force)[6:9]
         return ca.dot(pull, way) / length

@@ -47,7 +47,8 @@ class RodOutput(OutputBase):
         "angle", "plane", "radius", "length", "strain", "curvature", "force", "moment", "material_force", "material_moment"
     ] = "angle"  # fmt: skip
     """What is recorded. At a point or along the rod: `strain` (shear along x and y, stretch along z) [-], `curvature`
-    (bending about x and y, twist about z) [1/m], `force` and `moment` of the section: exerted by the distal part of
+    (bending about x and y, twist about z) [1/m], per undeformed length: of a stretched rod it is `1 + stretch` times
+    the reciprocal of its radius of curvature; `force` and `moment` of the section: exerted by the distal part of
     the rod on the proximal part, by material and chambers together, as in statics [N, N m]; `material_force` and
     `material_moment` are the contribution of the material, elastic and viscous, which also balances the pressure of
     chambers. Of an arc: the `angle` of bending [rad], the direction of bending as an angle from the base's x axis

@@ -182,7 +182,7 @@ def planar_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]
         R, p = rod.curve.pose(s)
         slide = base[0].T @ se3.point_velocity(twist, base[1] + base[0] @ p)
         rates = (slide[along], slide[2], (base[0].T @ twist[3:6])[1 - along])
-        _refuse_shape_out_of_plane(build, rod, (R, p), 1 - along, plane)
+        refuse_shape_out_of_plane(build, rod, (R, p), 1 - along, plane)
         # about the normal z rotates towards x, but away from y
         angle = ca.atan2(R[along, 2], R[2, 2]) * (1 if along == 0 else -1)
         for j, (label, start) in enumerate(((plane[0], p[along]), ("z", p[2]), ("angle", angle))):
@@ -207,7 +207,8 @@ def _refuse_base_out_of_plane(build: Build, rod: RodProperties, base: Pose, norm
         build.require(ROUND_OFF - ca.fabs(amount), f"rods.{rod.name}.strains", text, hint)
 
 
-def _refuse_shape_out_of_plane(build: Build, rod: RodProperties, section: Pose, normal: int, plane: Plane) -> None:
+def refuse_shape_out_of_plane(build: Build, rod: RodProperties, section: Pose, normal: int, plane: Plane) -> None:
+    """Check that a section of a rod's shape is in the plane in which the rod moves."""
     R, p = section
     text = f"the rod moves in its {plane} plane, but its shape leaves that plane"
     for amount in (p[normal] / rod.length, R[normal, normal] - 1):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -50,7 +50,6 @@ class ArcModel(RodModelBase):
     """Circular arcs in series that stretch and bend but neither shear nor twist. Final classes add `kind` and the mass."""
 
     fineness: ClassVar[str] = "sections"
-    renamed: ClassVar[Mapping[str, str]] = {"extensible": "`strains: inextensible` in the rod, next to its `model`"}
 
     sections: Annotated[int, Field(ge=1, le=500, strict=True)] = 1
     """Number of arcs, all of the same undeformed length; of a tapered rod each is as thick as in its middle."""

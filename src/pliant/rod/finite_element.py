@@ -21,13 +21,14 @@ potential is
     h (W(e) - A(e)) + h/2 y' (F^-1 - C) y,
 
 which is the one above for a linear law without actuators. C is the stiffness at the strain e, so that y stays small if a law
-stiffens without bound. The part of the second term that depends on `a` alone is not
-counted as supplied: if actuation varies in time, energies balance up to the square of the element's length.
+stiffens without bound. The element stores the value of this potential without actuators, a function of its shape alone, and
+everything else is work of the actuators: the force that they add, the gradient of a potential at constant signals, times the rate
+of the mean strain. So energies balance exactly, also if signals vary in time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import pairwise
@@ -88,10 +89,6 @@ materials:
 rods:
   spring: {length: 30 cm, section: strip, material: steel, model: {kind: finite_element, elements: 6}}
 """
-
-    renamed: ClassVar[Mapping[str, str]] = {
-        "plane": "`strains: planar_xz` or `planar_yz` in the rod, next to its `model`"
-    }
 
     most_joined: ClassVar[int] = 12
 
@@ -298,21 +295,37 @@ def element_effect(
     mean: for a law that couples all elements, the mean stretch of the rod and its rate. solve: replaces elimination.
     """
     at = element_constants(law).read(c)
+    length, section = at.length, _middle_section(law, c)
+    stretch = None if mean is None else mean[0]
+    force, second = _shape_terms(strain, c, signal, law, stretch, solve or _solved)
+    stored = section_effect(strain, rate, section, ca.DM(0, 1), law, mean=mean)
+    supply = stored.supply
+    if signal.numel():
+        # the stored energy is that of the element without actuators, a function of its strain: the rest of the force is theirs
+        passive, second = _shape_terms(strain, c, ca.DM(0, 1), law, stretch, _solved)
+        supply += ca.dot(force - passive, rate)
+    if mean is not None:
+        supply += _change_with_mean(strain, c, law, mean)
+    friction = strain_friction(rate, length, ca.vertcat(section.stiffness, section.coupling), at.damping, at.power)
+    return Effect(force - friction, stored.energy + second, ca.dot(friction, rate), supply)
+
+
+def _shape_terms(strain: Any, c: Any, signal: Any, law: Law, mean: Any, solve: Solve) -> tuple[Any, Any]:
+    """The force along the mean strain without damping, and the second term of the potential in the module's docstring, at a mean
+    stretch of the rod for a law that couples all elements."""
+    at = element_constants(law).read(c)
     length, stiffness = at.length, (ca.vertcat(at.stiffness, at.coupling), at.far_stiffness)
-    mean_stiffness = (stiffness[0] + stiffness[1]) / 2
-    section, none = _undamped(at, mean_stiffness), ca.DM(0, 1)
     # the wrench of the loads at a strain, and its derivative, transposed, along a direction
     answer = _loads(law, c.numel(), signal.numel(), is_joined=mean is not None)
-    others = (1.0 if mean is None else mean[0], c, signal)
+    others = (1.0 if mean is None else mean, c, signal)
     wrench = answer(strain, ca.DM.zeros(6), *others)[0]
-    softened = _SectionCompliance(
-        law, strain, others, (compliance(mean_stiffness), *(compliance(C) for C in stiffness))
-    )
+    at_rest = (compliance((stiffness[0] + stiffness[1]) / 2), *(compliance(C) for C in stiffness))
+    softened = _SectionCompliance(law, strain, others, at_rest)
     middle, near, far = softened.compliances()
     is_linear = law == "linear" and signal.numel() <= STEADY
     # the strain due to this wrench, without those due to actuators and the rest shape of the law
     y = strain - at.rest - middle @ actuation(strain, signal) if is_linear else middle @ wrench
-    varied, turned, energy = _varied(strain + STRAIGHT, y, length, (near, far), solve or _solved)
+    varied, turned, energy = _varied(strain + STRAIGHT, y, length, (near, far), solve)
     if (
         is_linear
     ):  # the derivative of the wrench is the stiffness, so that the difference of the two compliances vanishes
@@ -321,11 +334,14 @@ def element_effect(
         correction = answer(strain, middle @ varied - y, *others)[1]
         hardened = softened.change(wrench, varied, length)
         force = -length * (wrench + correction - turned + hardened)
-    energy = length * (energy - ca.dot(y, wrench) / 2)
-    stored = section_effect(strain, rate, section, none, law, mean=mean)
-    friction = strain_friction(rate, length, mean_stiffness, at.damping, at.power)
-    supply = length * ca.dot(actuation(strain, signal), rate) + stored.supply
-    return Effect(force - friction, stored.energy + energy, ca.dot(friction, rate), supply)
+    return force, length * (energy - ca.dot(y, wrench) / 2)
+
+
+def _change_with_mean(strain: Any, c: Any, law: Law, mean: tuple[Any, Any]) -> Any:
+    """Rate of the second term of the potential due to the mean stretch of the rod [W], to which the forces do not respond."""
+    stretch = ca.SX.sym("mean")
+    _, second = _shape_terms(strain, c, ca.DM(0, 1), law, stretch, _solved)
+    return ca.substitute(ca.gradient(second, stretch), stretch, mean[0]) * mean[1]
 
 
 @cache

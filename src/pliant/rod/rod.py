@@ -109,8 +109,8 @@ class Rod(Framed, Placement, Repeated):
     all but stretch, `kirchhoff` both of these: bend_x, bend_y and twist. With several keywords the strains common to
     all of them are free: `[planar, unshearable]` is stretch and bend_y. The models `pcs`, `pseudo_rigid` and `gvs`
     take any; `cosserat`, `finite_element` and `timoshenko` take `planar`, and their sections then move in the plane
-    of the base's axes as these stand at the start, which what carries the base must not leave; `pcc` and `pcc_cog`
-    take those of stretch, bend_x and bend_y; `polynomial` has all six."""
+    of the base's axes as these stand at the start, which what carries the base must not leave; `polynomial` takes
+    `planar`, in the plane of the base's present axes; `pcc` and `pcc_cog` take those of stretch, bend_x and bend_y."""
     stiffness_factors: SixFactors = (1,) * 6
     """Factors on the stiffness of the six strains shear-x, shear-y, stretch, bend-x, bend-y, twist [-]. To remove a
     strain omit it from `strains`; a large factor would make the equations stiff. With the linear law they may depend

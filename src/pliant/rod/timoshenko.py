@@ -11,7 +11,7 @@ phi = 12 EI / (kGA L^2), the same matrix is the exact-shear element, exact at it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -85,10 +85,6 @@ rods:
 """
 
     is_linear: ClassVar[bool] = True
-
-    renamed: ClassVar[Mapping[str, str]] = {
-        "plane": "`strains: planar_xz` or `planar_yz` in the rod, next to its `model`"
-    }
 
     kind: Literal["timoshenko"] = "timoshenko"
     elements: Annotated[int, Field(ge=1, le=500, strict=True)] = 10

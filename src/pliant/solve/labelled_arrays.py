@@ -6,6 +6,7 @@ importing xarray.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -82,13 +83,28 @@ class LabelledArrays:
 
     @cached_property
     def dataset(self) -> xarray.Dataset:
-        """The content as an xarray Dataset."""
+        """The content as an xarray Dataset.
+
+        Variables that cannot be computed are omitted, with a remark among the `warnings`: what was saved is not lost with them.
+        """
         import xarray
 
-        def made(found: Mapping[str, Variable]) -> dict[str, Any]:
-            return {name: (axes, _made(values), dict(about)) for name, (axes, values, about) in found.items()}
+        omitted: list[str] = []
 
-        return xarray.Dataset(made(self.variables), made(self.labels), dict(self.attributes))
+        def made(found: Mapping[str, Variable]) -> dict[str, Any]:
+            arrays = {}
+            for name, (axes, values, about) in found.items():
+                try:
+                    arrays[name] = (axes, _made(values), dict(about))
+                except Exception as reason:
+                    omitted.append(f"{name} could not be computed: {reason}")
+            return arrays
+
+        variables, labels = made(self.variables), made(self.labels)
+        attributes = dict(self.attributes)
+        if omitted:
+            attributes["warnings"] = json.dumps([*json.loads(attributes.get("warnings", "[]")), *omitted])
+        return xarray.Dataset(variables, labels, attributes)
 
     def __contains__(self, name: object) -> bool:
         return name in self.variables or name in self.labels

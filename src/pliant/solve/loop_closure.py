@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -272,14 +272,16 @@ def _changed_rates(
     eqs: Equations, start: State, after: np.ndarray, promised: Mapping[str, float], size: Mapping[str, float]
 ) -> list[str]:
     """A remark on rates that were all specified together, by a state, and violate the constraints. If some are specified by name,
-    the others are expected to follow, and so are those that prescribed motions cause in the model's own initial state."""
+    the others are expected to follow, and so are those that prescribed motions cause where the start is at rest, or in the model's
+    own initial state."""
     before = start.v
     names = [rate_name(rate) for rate in eqs.rates]
     pairs = zip(names, before.tolist(), after.tolist(), strict=True)
     changed = [(name, a, b) for name, a, b in pairs if differs(a, b, size[name])]
     if not changed or not before.any() or any(name in promised for name in names):
         return []
-    if np.array_equal(before, eqs.initial_state(t=start.t).v):
+    caused = eqs.on_motions(replace(start, v=np.zeros(len(before)))).v
+    if any(np.array_equal(before, expected) for expected in (caused, eqs.initial_state(t=start.t).v)):
         return []
     return [f"the rates of the start contradict the constraints and were changed: {_listed(changed, size)}"]
 

@@ -1,8 +1,7 @@
 """Options of the analyses: the only list of their names, for Python, for `analyses` of model files and for the command line.
 
 Each class is the schema of one analysis. Functions of the same analysis have these names as keywords (a test compares
-them), the command line generates its options from them (`cli/options.py`), and `renamed` lists former names for the
-hints of all three.
+them), and the command line generates its options from them (`cli/options.py`).
 """
 
 from __future__ import annotations
@@ -12,14 +11,13 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, StrictBool
 
-from pliant.language.base import OneOrList, Part, RenamedWords, WordOrMapping
+from pliant.language.base import OneOrList, Part, WordOrMapping
 from pliant.language.names import CoordinateName, InputName, OutputName
 from pliant.language.scalar import Number, Quantity, Time, Value
 from pliant.language.traversal import map_leaves
-from pliant.solve.state import WORDS
 
 Values: TypeAlias = dict[str, Value]
-Given: TypeAlias = Annotated[Literal["initial", "equilibrium"] | Values, WordOrMapping(), RenamedWords(**WORDS)]
+Given: TypeAlias = Annotated[Literal["initial", "equilibrium"] | Values, WordOrMapping()]
 """A state: `initial`, `equilibrium`, or coordinates and rates by name."""
 Names: TypeAlias = Annotated[tuple[CoordinateName, ...], OneOrList()]
 
@@ -40,9 +38,7 @@ class Options(Part):
 class EquilibriumOptions(Options):
     """Find an equilibrium."""
 
-    renamed: ClassVar[Mapping[str, str]] = {"t": "time", "stay": "stability"}
-
-    start: Annotated[Literal["initial"] | Values, WordOrMapping(), RenamedWords(**WORDS)] = "initial"
+    start: Annotated[Literal["initial"] | Values, WordOrMapping()] = "initial"
     """Pose from which the search starts: `initial`, or coordinates by name."""
     time: Time = 0
     """Time at which inputs are evaluated [s]."""
@@ -56,8 +52,6 @@ class EquilibriumOptions(Options):
 class ModesOptions(Options):
     """Eigenvalues, frequencies, damping ratios and mode shapes."""
 
-    renamed: ClassVar[Mapping[str, str]] = {"t": "time", "at_state": "at"}
-
     count: Annotated[int, Field(ge=1, strict=True)] | None = None
     """Number of modes: growing ones first, then the lowest; default: all (20 if there are more than 1200 rates)."""
     at: Given = "equilibrium"
@@ -70,13 +64,6 @@ class ModesOptions(Options):
 
 class LinearizeOptions(Options):
     """Linear equations about a state, for control."""
-
-    renamed: ClassVar[Mapping[str, str]] = {
-        "t": "time",
-        "at_state": "at",
-        "inputs": "input_names",
-        "outputs": "output_names",
-    }
 
     at: Given = "equilibrium"
     """State about which the equations are linearized: `equilibrium`, `initial`, or coordinates and rates by name."""
@@ -93,33 +80,6 @@ class LinearizeOptions(Options):
 class SimulateOptions(Options):
     """Simulate the motion from an initial state."""
 
-    renamed: ClassVar[Mapping[str, str]] = {
-        "t": "until",
-        "dt": "step",
-        "save": "save_every or save_at",
-        "at": "save_at",
-        "duration": "until",
-        "time": "until",
-        "end": "until",
-        "t_end": "until",
-        "tf": "until",
-        "t_span": "begin or until",
-        "t0": "begin",
-        "x0": "start",
-        "y0": "start",
-        "q0": "start",
-        "initial": "start",
-        "initial_state": "start",
-        "max_step": "step or method",
-        "timestep": "step",
-        "time_step": "step",
-        "integrator": "method",
-        "solver": "method",
-        "tolerance": "rtol",
-        "tol": "rtol",
-        "t_eval": "save_at",
-        "control": "controllers",
-    }
     flags: ClassVar[Mapping[str, str]] = {"controllers": "--no-control"}
 
     until: Time
@@ -154,8 +114,6 @@ class SimulateOptions(Options):
 
 class ContinuationOptions(Options):
     """Follow equilibria while a parameter changes, through limit points and bifurcations."""
-
-    renamed: ClassVar[Mapping[str, str]] = {"t": "time"}
 
     parameter: str
     """Parameter or input to change, from its value in the model."""

@@ -1,4 +1,4 @@
-"""Strains of rods between their registered stations, from the poses of all nodes."""
+"""Strains of rods between their registered stations, and of edges of meshes, from the poses of all nodes."""
 
 from __future__ import annotations
 
@@ -57,12 +57,21 @@ def strains_times_length(constants: np.ndarray, stations: Sequence[RodStation], 
     p = positions + (rotations @ placed[..., 9:, None])[..., 0]
     share = np.diff([station.x for station in stations])
     apart = share > 1e-9
-    between = R[..., :-1, :, :].swapaxes(-1, -2) @ R[..., 1:, :, :]
-    turns = scipy.spatial.transform.Rotation.from_matrix(between.reshape(-1, 3, 3)).as_rotvec()
-    # expressed in the frame half-way, in which the chord of a constant curvature is along the tangent
-    half_way = scipy.spatial.transform.Rotation.from_rotvec(turns / 2).as_matrix().reshape(between.shape)
-    middle, turn = R[..., :-1, :, :] @ half_way, turns.reshape(between.shape[:-1])
-    chord = (middle.swapaxes(-1, -2) @ np.diff(p, axis=-2)[..., None])[..., 0]
-    half = np.linalg.norm(turn, axis=-1) / 2
-    chord = chord / np.sinc(np.minimum(half, 3.0) / np.pi)[..., None]
-    return np.asarray(np.concatenate([chord, turn], axis=-1)[..., apart, :] / share[apart, None])
+    back = R[..., :-1, :, :].swapaxes(-1, -2)
+    turns = scipy.spatial.transform.Rotation.from_matrix((back @ R[..., 1:, :, :]).reshape(-1, 3, 3)).as_rotvec()
+    moved = (back @ np.diff(p, axis=-2)[..., None])[..., 0]
+    helix = helices(turns.reshape(moved.shape), moved)
+    return np.asarray(helix[..., apart, :] / share[apart, None])
+
+
+def helices(turn: np.ndarray, position: np.ndarray) -> np.ndarray:
+    """The helix from one frame to another, the logarithm of their relative pose (... x 6): three translations [m] and three
+    rotations [rad], the same in both frames.
+
+    turn, position (... x 3): rotation vector [rad] and position [m] of the second frame in the first.
+    """
+    square = np.sum(turn**2, axis=-1, keepdims=True)
+    half = np.sqrt(np.maximum(square, 1e-8)) / 2  # below, the result is that of no rotation to 1e-12
+    factor = (1 - half / np.tan(half)) / (4 * half**2)
+    across = np.cross(turn, position)
+    return np.concatenate([position - across / 2 + factor * np.cross(turn, across), turn], axis=-1)

@@ -14,7 +14,8 @@ from pliant.equations.equations import Equations, with_independent_rows
 from pliant.equations.initial_states import on_motions, prescribed_coordinates
 from pliant.equations.state import HasFinal, HasState, SpecifiedValues, State, rate_name, state_of
 from pliant.language.arguments import ArgumentError, number, of_type, real, vector
-from pliant.language.message_text import describe, renamed_hint
+from pliant.language.message_text import describe
+from pliant.model.inputs import SERIES
 from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -28,8 +29,6 @@ LARGEST = 1e100
 INITIAL, EQUILIBRIUM = "initial", "equilibrium"
 """States by name: the model's initial values, and the equilibrium reached from them."""
 
-WORDS = {"start": INITIAL}
-"""New names of renamed states."""
 
 Start: TypeAlias = (
     Literal["initial", "equilibrium"]
@@ -74,7 +73,7 @@ def _state(eqs: Equations, given: Any, time: float, where: str) -> State:
         return eqs.state(given, t=time)
     if isinstance(given, str):
         known = f"known: {INITIAL}, and for motions and linearizations {EQUILIBRIUM}; or give values by name"
-        raise ArgumentError(f"unknown state '{given}' as {where}", renamed_hint(given, WORDS) or known)
+        raise ArgumentError(f"unknown state '{given}' as {where}", known)
     if not np.iterable(given):
         raise ArgumentError(
             f"{where} must be a State, an Equilibrium, a Result, positions q or values by name, not {describe(given)}",
@@ -120,7 +119,7 @@ def assemble(
     refuse_extremes(eqs, q, v)
     if not bound.m:
         return AssembledState(bound, q, v, ())
-    bound = bound.with_rows(np.ones(bound.m, dtype=np.int32))
+    bound = bound.with_rows(np.ones(bound.m, dtype=np.int32)).with_series(_held_positions(eqs.model, bound, t, q, v))
     start = on_motions(eqs.model, bound, State(q, v, t, given=given))
     values = np.abs(bound.constraint_values(t, start.q, start.v)[0])
     if not np.all(np.isfinite(values)):
@@ -172,6 +171,13 @@ def _refuse(eqs: Equations, what: str, values: np.ndarray) -> None:
         f"the start of '{name}' is {values[at]:g}, too large to compute with",
         "values are in SI units: metres, radians and seconds",
     )
+
+
+def _held_positions(model: Model, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> dict[int, TimeSeries]:
+    """Positions of prescribed rates and accelerations that nothing determines yet: a rate or an acceleration leaves its components
+    where they are."""
+    found = followed_positions(model, bound, t, q, v)
+    return {index: series for index, series in found.items() if bound.input_kind[index] != SERIES}
 
 
 def followed_positions(model: Model, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> dict[int, TimeSeries]:

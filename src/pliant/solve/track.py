@@ -11,9 +11,6 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from pliant.language.message_text import suggestion
 
-RENAMED = {"value": "values"}
-
-
 Part = np.ndarray | Callable[[], np.ndarray]
 """Values, or a function that computes them on demand."""
 
@@ -51,7 +48,7 @@ class Track(NDArrayOperatorsMixin):
         if "values" in self.__dict__ and not name.startswith("_") and hasattr(np.ndarray, name):
             return getattr(self.values, name)
         known = ("time", "values", "unit", *parts, *(("rotation",) if "quaternion" in parts else ()))
-        hint = suggestion(RENAMED.get(name, name), known)
+        hint = suggestion(name, known)
         raise AttributeError(
             f"the {self.__dict__.get('kind', 'track')} '{self.__dict__.get('name', '')}' has {', '.join(known)}, but no '{name}'"
             + (f"; {hint}" if hint else "")

@@ -7,20 +7,26 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import scipy
 
 from pliant.equations.binding import Binding
+from pliant.formula.relative import ENDS
 from pliant.language.arrays import distinct
 from pliant.language.state_formula import depends_on_state
-from pliant.link.beam import Beam
+from pliant.link.axial import ROPE
+from pliant.link.beam import BEAM, Beam
+from pliant.mesh import Membrane, Shell
+from pliant.mesh.beam_edge import EDGE
 from pliant.model.entries import RodStation
 from pliant.model.model import Model
+from pliant.model.system import FrameForceInstance
 from pliant.output.constraint import ConstraintOutput
 from pliant.output.reaction import ReactionOutput
 from pliant.rod.turn_limits import NEAR
 from pliant.section.base import OneSection
 from pliant.solve.law_ranges import law_range_notes
 from pliant.solve.loop_closure import SILENT_BELOW
-from pliant.solve.rod_strains import Poses, parameter_values, strains_times_length
+from pliant.solve.rod_strains import Poses, helices, parameter_values, strains_times_length
 from pliant.tendon import TensionTendon
 
 OFF_SURFACE = 0.25
@@ -30,6 +36,11 @@ STATES = 200
 
 SMALL_TURN = 0.2
 """Rotations of a linear beam above this are not small [rad]: the error of its deflection is then 1 to 2 percent."""
+
+FORGOTTEN = 0.05
+"""Missing fraction of the energy of a link's stretch above which it is reported: that of a linear spring in place of a beam."""
+EDGES = 200_000
+"""Number of edges of a mesh that are examined in all states together: more would take as long as short runs."""
 
 STIFF = 1e9
 """Young's modulus that separates metals, glass and hard plastics from rubber [Pa]."""
@@ -45,7 +56,9 @@ def range_warnings(model: Model, bound: Binding, states: np.ndarray) -> list[str
     states = np.asarray(states, dtype=float)
     picked = distinct(np.linspace(0, len(states) - 1, min(STATES, len(states))).astype(int))
     looked_at = _States(bound, [q for q in states[picked] if np.all(np.isfinite(q))])
-    watched = (_turn_limits, _linear_beams, _large_strains, _laws, _turned_links, _straight_surfaces)
+    watched = (
+        _turn_limits, _linear_beams, _large_strains, _laws, _turned_links, _sideways_links, _strained_edges, _straight_surfaces,
+    )  # fmt: skip
     return [note for watch in watched for note in watch(model, bound, looked_at)]
 
 
@@ -179,11 +192,7 @@ def _large_strains(model: Model, bound: Binding, states: _States) -> Iterator[st
             strain = (
                 f"by {100 * worst:.3g} percent" if how != "bent" else f"to {100 * worst:.3g} percent of strain outside"
             )
-            kind = "a stiff material withstands" if stiff else "the linear law describes"
-            yield (
-                f"the rod '{name}' is {how} {strain}, more than {kind} (up to {100 * LARGEST_STRAIN[stiff]:g} percent is "
-                "accepted without a remark); check its stiffness, its loads and its number of elements"
-            )
+            yield _far_strained(f"the rod '{name}' is {how} {strain}", stiff, "elements")
 
 
 def _laws(model: Model, bound: Binding, states: _States) -> Iterator[str]:
@@ -213,18 +222,129 @@ def _turned_links(model: Model, bound: Binding, states: _States) -> Iterator[str
         turning = any(depends_on_state(k, link.state_names(), value) or value(k) for k in link.stiffness[3:])
         if not (link.measure == "midpoint" or turning):
             continue
-        force = bound.system.frame_forces[model.link_forces[name]]
-        ends = bound.constants[force.constants : force.constants + 24]
-        first, second = ends[:9].reshape(3, 3).T, ends[12:21].reshape(3, 3).T
-        largest = 0.0
-        for rotations, _ in states.poses:
-            relative = (rotations[force.nodes[0]] @ first).T @ (rotations[force.nodes[1]] @ second)
-            largest = max(largest, float(np.arccos(np.clip(0.5 * (np.trace(relative) - 1), -1, 1))))
+        ends = _placed_ends(bound, [bound.system.frame_forces[model.link_forces[name]]])
+        largest = max((float(np.linalg.norm(ends.between(*poses)[0])) for poses in states.poses), default=0.0)
         if largest >= NEAR * np.pi:
             yield (
                 f"the ends of the link '{name}' turn by {np.degrees(largest):.3g} deg against each other; beyond 180 deg its "
                 "deformation jumps. Add stiffness against turning, or measure displacements in the first frame (`map: first`)"
             )
+
+
+def _sideways_links(model: Model, bound: Binding, states: _States) -> Iterator[str]:
+    """Beam links that are moved sideways so far that a beam between these frames would rather be stretched: their six springs act
+    along axes that do not turn towards it."""
+    value = parameter_values(model, bound)
+    for name, link in model.spec.links.items():
+        if not isinstance(link, Beam) or any(depends_on_state(k, link.state_names(), value) for k in link.stiffness):
+            continue
+        stiffness = np.array([value(k) for k in link.stiffness])
+        force = bound.system.frame_forces[model.link_forces[name]]
+        rest = bound.constants[force.constants + BEAM.at["rest"] :][:6]
+        length = float(np.linalg.norm(rest[:3]))
+        if stiffness[:3].min() <= 0 or length == 0 or any(way != "both" for way in link.direction):
+            continue
+        ends = _placed_ends(bound, [force])
+        worst = (1.0, 0.0)
+        for rotations, positions in states.poses:
+            turn, apart = ends.between(rotations, positions)
+            half = scipy.spatial.transform.Rotation.from_rotvec((0.5 if link.measure == "midpoint" else 0.0) * turn[0])
+            deformation = np.concatenate([half.inv().apply(apart[0]), turn[0]]) - rest
+            stretch = float(np.linalg.norm(apart)) - length
+            stretched = float(stiffness[:3] @ (rest[:3] / length) ** 2) * stretch**2
+            worst = min(worst, (float(stiffness @ deformation**2) / max(stretched, 1e-300), stretch))
+        if worst[0] < 1 - FORGOTTEN:
+            yield (
+                f"the link '{name}' is moved sideways until the distance of its ends has changed by {100 * worst[1] / length:.3g} "
+                f"percent, but its six springs act along fixed axes and store {100 * worst[0]:.2g} percent of the energy of this "
+                "stretch; use a rod in its place"
+            )
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """Ends of forces between two frames: nodes (n x 2), and rotations (n x 3 x 3) and positions (n x 3) of each end on its node."""
+
+    nodes: np.ndarray
+    rotations: tuple[np.ndarray, np.ndarray]
+    positions: tuple[np.ndarray, np.ndarray]
+
+    def between(self, rotations: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rotation vector and position of the second end in the first (n x 3 each), for poses of all nodes."""
+        (R, p), (S, r) = (
+            (rotations[at] @ turned, positions[at] + np.einsum("nij,nj->ni", rotations[at], place))
+            for at, turned, place in zip(self.nodes.T, self.rotations, self.positions, strict=True)
+        )
+        turns = scipy.spatial.transform.Rotation.from_matrix(np.einsum("nji,njk->nik", R, S)).as_rotvec()
+        return turns, np.einsum("nji,nj->ni", R, r - p)
+
+
+def _placed_ends(bound: Binding, forces: Sequence[FrameForceInstance]) -> _Ends:
+    """The ends of forces whose constants begin with `ENDS`."""
+    constants = np.stack([bound.constants[force.constants : force.constants + ENDS.size] for force in forces])
+    turned = [constants[:, k : k + 9].reshape(-1, 3, 3).transpose(0, 2, 1) for k in (0, 12)]
+    placed = [constants[:, k + 9 : k + 12] for k in (0, 12)]
+    return _Ends(np.array([force.nodes for force in forces]), (turned[0], turned[1]), (placed[0], placed[1]))
+
+
+def _strained_edges(model: Model, bound: Binding, states: _States) -> Iterator[str]:
+    """Edges of meshes that are stretched far beyond the linear range of materials, or turned until their deformation jumps."""
+    value = parameter_values(model, bound)
+    for name, mesh in model.spec.meshes.items():
+        forces = [force for force in bound.system.frame_forces if force.source == name]
+        if not forces:
+            continue
+        picked = distinct(
+            np.linspace(0, len(states.q) - 1, max(1, min(len(states.q), EDGES // len(forces)))).astype(int)
+        )
+        at = np.array([force.constants for force in forces])
+        rest = bound.constants[at + (EDGE.at["length"] if isinstance(mesh, Shell) else ROPE.at["rest"])]
+        longest, shortest, turn = -np.inf, np.inf, 0.0
+        for k in picked:
+            if isinstance(mesh, Shell):
+                turns, apart = _placed_ends(bound, forces).between(*states.poses[k])
+                way = helices(turns, apart)[:, :3]
+                length = np.linalg.norm(way, axis=1)
+                tilt = np.arccos(np.clip(way[:, 2] / np.maximum(length, 1e-300), -1, 1))
+                turn = max(turn, float(tilt.max()), float(np.linalg.norm(turns, axis=1).max()))
+            else:
+                length = _distances(bound, forces, states.poses[k])
+            longest, shortest = max(longest, float(np.max(length / rest))), min(shortest, float(np.min(length / rest)))
+        if turn >= NEAR * np.pi:
+            yield (
+                f"an edge of the mesh '{name}' turns by {np.degrees(turn):.3g} deg, from one node to the other or against both; "
+                "beyond 180 deg its deformation jumps. Use more cells"
+            )
+        named = {mesh.section_of(number)[1] for number in mesh.edge_numbers}
+        moduli = [model.spec.materials[x].youngs_modulus for x in named if x is not None]
+        if not moduli:
+            continue  # a law of its own, for instance of ropes that are drawn out far
+        stiff = all(E is not None and value(E) >= STIFF for E in moduli)
+        if isinstance(mesh, Membrane) and mesh.direction == "tension":
+            shortest = 1.0
+        worst, how = max((longest - 1, "stretched"), (1 - shortest, "compressed"))
+        if worst > LARGEST_STRAIN[stiff]:
+            yield _far_strained(f"an edge of the mesh '{name}' is {how} by {100 * worst:.3g} percent", stiff, "cells")
+
+
+def _distances(bound: Binding, forces: Sequence[FrameForceInstance], poses: Poses) -> np.ndarray:
+    """Distances of the points between which forces act, whose constants begin with `POINTS`."""
+    rotations, positions = poses
+    ends = []
+    for k in (0, 1):
+        nodes = np.array([force.nodes[k] for force in forces])
+        points = np.stack([bound.constants[force.constants + 3 * k :][:3] for force in forces])
+        ends.append(positions[nodes] + np.einsum("nij,nj->ni", rotations[nodes], points))
+    return np.asarray(np.linalg.norm(ends[1] - ends[0], axis=1))
+
+
+def _far_strained(what: str, stiff: bool, divided: str) -> str:
+    """A remark on a part that is strained beyond `LARGEST_STRAIN`."""
+    kind = "a stiff material withstands" if stiff else "the linear law describes"
+    return (
+        f"{what}, more than {kind} (up to {100 * LARGEST_STRAIN[stiff]:g} percent is accepted without a remark); check its "
+        f"stiffness, its loads and its number of {divided}"
+    )
 
 
 def _straight_surfaces(model: Model, bound: Binding, states: _States) -> Iterator[str]:

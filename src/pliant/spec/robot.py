@@ -26,7 +26,7 @@ from pliant.joint import Joint
 from pliant.language.base import OneOrList, Part
 from pliant.language.display import shown
 from pliant.language.faults import Fault
-from pliant.language.names import InputKey, Name
+from pliant.language.names import InputKey, Name, SymbolName
 from pliant.language.parameter import Parameter, World
 from pliant.language.source import Source
 from pliant.link import Link
@@ -64,7 +64,7 @@ class RobotSpec(Part):
     """Files to read first; this file adds to their content and takes precedence."""
     world: World = World()
     """The environment of the robot: gravity."""
-    parameters: dict[Name, Parameter] = Field(default_factory=dict)
+    parameters: dict[SymbolName, Parameter] = Field(default_factory=dict)
     """Named values for use in expressions."""
     materials: dict[Name, Material] = Field(default_factory=dict)
     """Materials by name."""
@@ -98,7 +98,7 @@ class RobotSpec(Part):
     """External forces and moments by name."""
     inputs: dict[InputKey, Input] = Field(default_factory=dict)
     """Signals of input parameters over time, by parameter; `pull` drives all instances of a repeated one, `pull[2]` one of them."""
-    outputs: dict[Name, Output] = Field(default_factory=dict)
+    outputs: dict[SymbolName, Output] = Field(default_factory=dict)
     """Named quantities to record."""
     start: Literal["initial", "equilibrium"] = "initial"
     """Start of motions: the initial values, or the equilibrium found from them."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.language.arguments import known_keywords, name_tuple
 from pliant.language.deadline import time_is_up
-from pliant.solve.options import EquilibriumOptions, LinearizeOptions, ModesOptions, SimulateOptions
 from pliant.solve.result import INTERRUPTED
 from pliant.solve.versions import versions
 from pliant.study.analyses import KEPT, Analysis, FindEquilibrium, FindModes, Linearize, Outcome, Simulate, units
@@ -170,7 +169,7 @@ def _run(
     return study.dataset(found)
 
 
-@known_keywords(SimulateOptions.renamed)
+@known_keywords
 def simulate_many(
     robot: Robot,
     cases: CasesGiven,
@@ -219,7 +218,7 @@ def simulate_many(
     return _run(robot, cases, Simulate(options, name_tuple(keep, "keep") or ()), workers, executor, progress)
 
 
-@known_keywords(EquilibriumOptions.renamed)
+@known_keywords
 def equilibrium_many(
     robot: Robot,
     cases: CasesGiven,
@@ -241,7 +240,7 @@ def equilibrium_many(
     return _run(robot, cases, FindEquilibrium(options), workers, executor, progress)
 
 
-@known_keywords(ModesOptions.renamed)
+@known_keywords
 def modes_many(
     robot: Robot,
     cases: CasesGiven,
@@ -263,7 +262,7 @@ def modes_many(
     return _run(robot, cases, FindModes(options), workers, executor, progress)
 
 
-@known_keywords(LinearizeOptions.renamed)
+@known_keywords
 def linearize_many(
     robot: Robot,
     cases: CasesGiven,

@@ -12,6 +12,7 @@ import numpy as np
 
 from pliant.geometry import se3
 from pliant.mesh.base import MeshBase, place
+from pliant.mesh.shell import Shell
 from pliant.model.build import Build
 from pliant.rod.properties import RodProperties, rod_properties
 
@@ -104,12 +105,18 @@ def _gauss(rod: RodProperties) -> Iterator[tuple[float, Any]]:
 
 
 def _mesh(build: Build, mesh: MeshBase) -> Iterator[Lump]:
-    placed = place(mesh, build)
-    if placed.edge_mass is None:
-        assert mesh.node_mass is not None, "checked when the model was read"
-        yield placed.count * build.value(mesh.node_mass), ca.sum2(placed.world) / placed.count
-        return
-    masses = ca.horzcat(*[placed.edge_mass[int(k)] for k in placed.kind]).T
-    middles = 0.5 * (placed.world[:, placed.first.tolist()] + placed.world[:, placed.second.tolist()])
-    total = ca.sum1(masses)
-    yield total, middles @ masses / total
+    """Halves of edges at their nodes; where the mass of a node is given, they are scaled to it."""
+    placed, own = place(mesh, build), mesh.own_node_masses()
+    weights = placed.lengths if placed.edge_mass is None else placed.edge_mass
+    halves = build.nominals(weights).ravel()[placed.kind] / 2
+    at_nodes = np.bincount(placed.first, halves, placed.count) + np.bincount(placed.second, halves, placed.count)
+    given = [own.get(i, mesh.node_mass) for i in range(placed.count)]
+    numbers = [np.nan if mass is None else build.nominal(build.value(mass)) for mass in given]
+    factors = np.where(np.isnan(numbers), 1.0, numbers / at_nodes)
+    world = build.nominals(placed.world)
+    near, far = world[:, placed.first], world[:, placed.second]
+    depth = 0.25 if isinstance(mesh, Shell) else 0.0  # of the centre of a half, as a fraction of the edge
+    first, second = (halves * factors[end] for end in (placed.first, placed.second))
+    moment = (near + depth * (far - near)) @ first + (far + depth * (near - far)) @ second
+    total = float(first.sum() + second.sum())
+    yield total, ca.DM(moment / total)

@@ -1,5 +1,6 @@
 """The live page: what it computes, whom it answers, and how it behaves in a browser."""
 
+import html
 import http.client
 import json
 import socket
@@ -98,6 +99,32 @@ def test_sliders_have_ranges_that_make_sense(eqs):
     assert [(s.low, s.high) for s in pressures] == [(0.0, 1e5)] * 3
     angles = coordinate_sliders(pliant.derive("cart_pole"), 1.0)
     assert [(s.unit, round(s.high - s.low, 3)) for s in angles] == [("m", 2.0), ("rad", 6.283)]
+
+
+DRIVEN = MODEL.replace("parameters:", "parameters:\n  amount: 0.4 N").replace(
+    "loads:",
+    "inputs: {force: =amount + 1 N/s*t}\noutputs: {tip: {frame: arm.tip}, push: {reaction: arm, component: z}}\nloads:",
+)
+
+
+def test_sliders_show_the_inputs_that_the_model_drives():
+    """The pose, the sliders and the outputs belong together, also if an input of the file depends on a parameter."""
+    eqs = pliant.derive(pliant.load_text(DRIVEN))
+    (force,) = input_sliders(eqs)
+    assert force.value == pytest.approx(0.4)
+    robot = LiveRobot(eqs)
+    rest = robot.rest(SliderValues())
+    expected = pliant.equilibrium(eqs)
+    assert rest.scene.loads[0].force[2] == pytest.approx(force.value)
+    lines = dict(line.split(" = ") for line in rest.outputs.splitlines())
+    assert float(lines["tip"].split(", ")[2].split()[0]) == pytest.approx(expected.outputs["tip"][2], rel=1e-3)
+    assert float(lines["push"].split()[0]) == pytest.approx(float(expected.outputs["push"]), rel=1e-3)
+    assert robot.inputs(SliderValues(parameters={"amount": 0.7})) == {"force": pytest.approx(0.7)}
+    assert robot.inputs(SliderValues(parameters={"amount": 0.7}, inputs={"force": 0.1})) == {"force": 0.1}
+    # without motion or rest there are no forces to show
+    assert [line.split(" = ")[0] for line in robot.start(SliderValues()).outputs.splitlines()] == ["tip"]
+    run = pliant.simulate(eqs, 0.1, save_every=0.05)
+    assert LiveRobot(eqs, run).at_time(0.05).outputs.startswith("tip = ")
 
 
 # -- whom it answers -------------------------------------------------------------------------------------------------
@@ -228,6 +255,14 @@ def test_the_server_itself_refuses(served):
         body = answer.read()
         assert answer.status == status
         assert status == 200 or b"ssh -L" in body
+
+
+def test_the_page_has_the_name_of_the_robot_as_its_title(served):
+    for headers in ({}, {"Accept-Encoding": "gzip"}):
+        connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=10)
+        connection.request("GET", f"/{served.word}/", headers={"Host": f"localhost:{served.port}", **headers})
+        body = connection.getresponse().read()
+        assert f"<title>{html.escape(HOSTILE)}</title>".encode() in body
 
 
 def test_websockets_and_viser_are_as_they_were(served):

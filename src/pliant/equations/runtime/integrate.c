@@ -83,7 +83,9 @@ static void place(pl_run *r, pl_memory *m) {
   x->left.value = pl_doubles(m, signals), x->left.rate = pl_doubles(m, signals);
   x->left.acceleration = pl_doubles(m, signals);
   x->right.value = pl_doubles(m, signals), x->right.rate = pl_doubles(m, signals);
-  x->right.acceleration = pl_doubles(m, signals), x->right.largest = pl_doubles(m, signals);
+  x->right.acceleration = pl_doubles(m, signals), x->right.largest = pl_doubles(m, signals), x->right.here = pl_doubles(m, signals);
+  x->at_places = pl_doubles(m, 2 * signals), x->input_weights = pl_doubles(m, T->n_input);
+  x->round_off = pl_doubles(m, signals);
   x->extent.p = pl_doubles(m, 3 * T->n_node), x->extent.R = pl_doubles(m, 9 * T->n_node);
   x->extent.V = pl_doubles(m, 6 * T->n_node), x->extent.rates = pl_doubles(m, T->nv);
   r->moved = pl_doubles(m, 2 * T->n_node), r->lost = pl_doubles(m, 2 * T->n_node), r->pulse = pl_doubles(m, 2 * T->n_node);
@@ -279,6 +281,7 @@ static int signals_jump(pl_run *r) {
   const pl_tables *T = w->T;
   const int n = T->n_signal;
   const double between = 4 * (r->t_floor - r->t_cap);
+  int jumps = 0;
   double *left = r->memory.left.value, *left_rate = r->memory.left.rate;
   double *left_acceleration = r->memory.left.acceleration;
   pl_signals(w, r->t_cap);
@@ -286,7 +289,14 @@ static int signals_jump(pl_run *r) {
   memcpy(left_acceleration, w->signal_acceleration, n * sizeof(double));
   pl_signals(w, r->t_floor);
   for (int i = 0; i < n; ++i)
-    if (differs(left[i], w->signal[i], between * (fabs(left_rate[i]) + fabs(w->signal_rate[i])))) return 1;
+    jumps |= differs(left[i], w->signal[i], between * (fabs(left_rate[i]) + fabs(w->signal_rate[i])));
+  if (jumps) { /* signals that cancel differ by round-off */
+    double *right = r->memory.right.value, *round_off = r->memory.round_off;
+    memcpy(right, w->signal, n * sizeof(double));
+    pl_signal_round_off(r, r->t_floor, round_off);
+    for (int i = 0; i < n; ++i)
+      if (differs(left[i], right[i], between * (fabs(left_rate[i]) + fabs(w->signal_rate[i])) + round_off[i])) return 1;
+  }
   for (int k = 0; k < T->m; ++k) {
     const int i = T->row_signal[k];
     if (i < 0) continue;
@@ -516,7 +526,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
     if (sample_ahead > 0 && sample_ahead < h) h = sample_ahead, lands = 0;
     if (!lands && !(r->t + h > r->t)) return PL_STEP_TOO_SMALL; /* the time would not advance */
     r->t_cap = lands ? stop - instant(stop, left) : INFINITY;
-    const double missed = r->fixed ? 0 : pl_signal_error(r, h);
+    const double missed = pl_signal_error(r, h);
     double error = missed;
     int status = missed > 1 ? PL_OK : pl_run_attempt(r, h, &error);
     error = fmax(error, missed);

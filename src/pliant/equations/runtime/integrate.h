@@ -38,7 +38,9 @@ typedef struct pl_extent {
 /* Arrays of a run beside its state. */
 typedef struct pl_run_memory {
   struct { double *value, *rate, *acceleration; } left;             /* signals before a jump, or at the beginning of a step */
-  struct { double *value, *rate, *acceleration, *largest; } right;  /* at its end; their largest values in the run */
+  /* at its end; their largest values in the step and in the run */
+  struct { double *value, *rate, *acceleration, *here, *largest; } right;
+  double *at_places, *input_weights, *round_off;                    /* signal_error.c: signals at other times, their round-off */
   struct { double *d0, *d1, *dd0, *dd1, *qd, *qdd; } between;       /* pl_interpolate: derivatives of q at both ends */
   struct { double *q, *v, *a, *multipliers; } middle;               /* add_work */
   struct { double *p, *R, *V, *rates; } extent; /* positions of all nodes at the start; twists; sizes of rates, as pl_rate_sizes */
@@ -188,9 +190,12 @@ int pl_run_restore_state(pl_run *, const void *bytes, size_t size);
 /* signal_error.c */
 /* Finds the largest values of signals by a few times of the run: those at its start may be round-off, as 1 - cos(x) of a small x. */
 void pl_signal_range(pl_run *);
-/* Deviation of signals within the step from the interpolation of its ends, relative to the tolerance (accept when <= 1). The
- * signals of the workspace are those of the state afterwards. */
+/* Deviation of signals within the step from the interpolation of its ends, relative to the tolerance (accept when <= 1). Of fixed
+ * steps it is 0, and `missed` contains what they have missed. The signals of the workspace are those of the state afterwards. */
 double pl_signal_error(pl_run *, double h);
+/* Round-off of the signals at t, and of their rates and accelerations over a step, as a bound; the signals of the workspace are
+ * those at t afterwards. */
+void pl_signal_round_off(pl_run *, double t, double *out);
 
 /* motion_error.c */
 /* Weight of errors of rates in implicit methods: fast vibrations have large rates with little energy. */

@@ -1,4 +1,6 @@
 /* Functions of time: inputs from expressions, recorded series or the caller, then signals computed from them. */
+#include <math.h>
+
 #include "pliant.h"
 
 int pl_series_piece(const pl_binding *b, int i, double *t, int *outside) {
@@ -43,4 +45,20 @@ void pl_signals(pl_work *w, double t) {
   const double *arg[5] = {&t, w->input, w->input_rate, w->input_acceleration, w->parameters};
   double *res[3] = {w->signal, w->signal_rate, w->signal_acceleration};
   pl_call(T->signal_kernel, arg, res, w);
+}
+
+void pl_signal_weights(pl_work *w, double t, double *of_inputs, double *of_signals) {
+  const pl_tables *T = w->T;
+  pl_signals(w, t);
+  if (!T->has_round_off_kernel) {
+    for (int i = 0; i < T->n_signal; ++i) of_signals[i] = fabs(w->signal[i]);
+    return;
+  }
+  const double *arg[4] = {&t, w->input, w->input, w->parameters};
+  double *res[2] = {of_inputs, NULL};
+  pl_call(T->round_off_kernel, arg, res, w);
+  for (int i = 0; i < T->n_input; ++i)
+    if (w->bound.input_kind[i] != PL_INPUT_EXPRESSION) of_inputs[i] = fabs(w->input[i]);
+  arg[2] = of_inputs, res[0] = NULL, res[1] = of_signals;
+  pl_call(T->round_off_kernel, arg, res, w);
 }

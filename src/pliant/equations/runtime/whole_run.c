@@ -65,6 +65,7 @@ int pl_run_whole(const pl_tables *T, const pl_binding *bound, pl_run_head *asked
     status = pl_run_start(r);
     if (!status) status = pl_run_advance(r, most_steps);
     asked->t = r->t, asked->steps = r->steps, asked->rejected = r->rejected, asked->next_sample = r->next_sample;
+    asked->missed = r->missed;
     if (!status && kernel) status = sample_outputs(w, asked, kernel, n_res, res, res_step, sizes);
   }
   pl_run_free(r), pl_work_free(w);

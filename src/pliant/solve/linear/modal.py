@@ -21,7 +21,6 @@ from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.contact_remarks import linear_remarks
 from pliant.solve.input_limits import beyond_limits
 from pliant.solve.linear.small_motion import at_rest, first_order, imbalance, largest_force, steady_start
-from pliant.solve.options import ModesOptions
 from pliant.solve.quadratic_eigenvalues import ROUND_OFF, Eigenpairs, MasslessMotion, eigenpairs
 from pliant.solve.saddle import on_allowed_motions
 from pliant.solve.sparse_eigenvalues import NotConverged, SparseMatrices, lowest_eigenpairs
@@ -176,7 +175,7 @@ def _eigenvalue(value: complex) -> str:
     return f"±{value.imag:.4g}i" if value.real == 0 else f"{value.real:.4g} ± {value.imag:.4g}i"
 
 
-@known_keywords(ModesOptions.renamed)
+@known_keywords
 @on_one_blas_thread
 def modes(
     eqs: Equations,

@@ -16,6 +16,7 @@ from pliant.solve.independent_coordinates import partition
 from pliant.solve.linear.prescribed_motions import PrescribedMotions, rate_by_position
 from pliant.solve.saddle import balancing_multipliers, saddle_matrix
 from pliant.solve.state import AssembledState, assemble
+from pliant.solve.statics.equilibrium import driven_words
 
 BALANCED = 1e-9
 """Unbalanced forces below this fraction of the acting forces are treated as zero (an equilibrium is computed to a tenth of it)."""
@@ -152,7 +153,8 @@ def steady_start(eqs: Equations, given: State, t: float) -> tuple[AssembledState
     made = with_contacts_from(made, given, t)
     unsteady = unsteadiness(eqs, made, t)
     if not unsteady:
-        return made, ""
+        driven = "" if np.any(made.v) else driven_words(eqs, made, t)
+        return made, driven and f"prescribed motions are held where they are: {driven}"
     said = f"{unsteady}: modes are computed about its pose, without {{}}"
     if np.any(given.v):
         driven = assemble(eqs, eqs.binding, t, np.array(given.q), np.zeros(len(eqs.rates)), given.given.at_rest())

@@ -37,9 +37,8 @@ from pliant.solve.linear.small_motion import (
     unsteadiness,
     with_contacts_from,
 )
-from pliant.solve.options import LinearizeOptions
-from pliant.solve.state import Start, assemble, followed_positions
-from pliant.solve.statics.equilibrium import about
+from pliant.solve.state import Start, assemble
+from pliant.solve.statics.equilibrium import about, driven_words
 from pliant.solve.validity import friction_remarks
 
 FEW = 6
@@ -154,7 +153,7 @@ def refuse_smooth(name: str, inputs: tuple[str, ...]) -> None:
             )
 
 
-@known_keywords(LinearizeOptions.renamed)
+@known_keywords
 @on_one_blas_thread
 def linearize(
     eqs: Equations,
@@ -181,8 +180,7 @@ def linearize(
     need_equations(eqs)
     independent = name_tuple(independent, "independent")
     eqs, given, t = about(eqs, at, inputs, parameters, time)
-    followed = followed_positions(eqs.model, eqs.binding, t, given.q, given.v)
-    made = assemble(eqs, eqs.binding.with_series(followed), t, np.array(given.q), np.array(given.v), given.given)
+    made = assemble(eqs, eqs.binding, t, np.array(given.q), np.array(given.v), given.given)
     made = with_contacts_from(made, given, t)
     bound, q, v = made.bound, made.q, made.v
     touching = contacts_at(bound, t, q, v) if bound.system.contacts.laws else None
@@ -193,8 +191,11 @@ def linearize(
     if not np.any(v):
         resting, rest = at_rest(bound, t, q)
         said = imbalance(eqs, resting, forces=largest_force(bound, t, q))
+        driven = driven_words(eqs, made, t)
         if said:
             notes.append(said)
+        elif driven:
+            notes.append(f"{driven.partition(',')[0]}: the linear system describes changes of this motion at this time only")
         else:  # drop the round-off accelerations
             a, multipliers = np.zeros(bound.nv), rest.multipliers
     elif unsteady := unsteadiness(eqs, made, t):

@@ -139,12 +139,11 @@ class DerivedQuantities:
         starts = np.searchsorted(motion.time, [x.time for x in history[1:]], side="left")
         per_state = 8 * NUMBERS_PER_FRAME * (len(model.system.nodes) + len(model.frames))
         at_once = max(1, CHUNK_BYTES // per_state)
-        empty = True
+        if not len(motion.time):
+            yield history[-1].bound, motion
         for since, begin, end in zip(history, [0, *starts], [*starts, len(motion.time)], strict=True):
-            if end > begin or empty:
-                for first in range(begin, max(end, begin + 1), at_once):
-                    yield since.bound, motion.between(first, min(first + at_once, end))
-                empty = False
+            for first in range(begin, end, at_once):
+                yield since.bound, motion.between(first, min(first + at_once, end))
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,7 @@ def _outputs(eqs: Equations, bound: Binding, motion: SavedStates, batch: Batch) 
     states = (motion.q, motion.v, motion.a, motion.multipliers)
     carried: np.ndarray = np.zeros(0)
     if nodes := carrying_nodes(eqs.model):
-        carried = bound.carried(motion.time, *states, nodes, motion.contacts).reshape(len(motion.time), -1)
+        carried = bound.carried(motion.time, *states, nodes, motion.contacts).reshape(len(motion.time), 6 * len(nodes))
     energies: np.ndarray = np.zeros(3)
     if energy_outputs(eqs.model):
         energies = np.column_stack([batch.energies[:, :2], motion.work[:, :1]])

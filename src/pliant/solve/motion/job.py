@@ -27,12 +27,13 @@ from pliant.solve.motion.integrator import Method, make_run
 from pliant.solve.motion.kinematic_inputs import KinematicInputs, take_effect
 from pliant.solve.motion.method_choice import MethodChoice, MethodMonitor
 from pliant.solve.motion.progress_monitor import ProgressMonitor, fastest
-from pliant.solve.motion.remarks import start_remarks, vibration_remarks
+from pliant.solve.motion.remarks import missed_remarks, start_remarks, vibration_remarks
 from pliant.solve.motion.result_builder import build_result
 from pliant.solve.motion.sampled_control import SampledLoop
 from pliant.solve.motion.state_setting import set_state
 from pliant.solve.motion.step_resolution import StepResolution
 from pliant.solve.motion.stop_times import NONE, on_stops, stop_times
+from pliant.solve.motion.watched_times import watched_times
 from pliant.solve.netcdf_files import load_writer
 from pliant.solve.result import INTERRUPTED, KEPT, STILL_RUNNING, Result, Timing, keep
 from pliant.solve.status import Status
@@ -172,6 +173,7 @@ class Job:
             t=self.begin, q=q, v=v, stops=stops, samples=self.times, step=method.step, fixed=method.fixed,
             rtol=method.relative_tolerance, atol=method.absolute_tolerance, max_step=method.largest_step(self.end - self.begin),
         )  # fmt: skip
+        run.watch(watched_times(self.eqs.model, self.bound, self.begin, self.end, stops))
 
     def rebind(
         self,
@@ -193,6 +195,7 @@ class Job:
             return False
         as_given = {name: inputs[name] for name in changed}
         given = inputs_over_time(self.eqs, as_given, parameters, run.t, self.end) or {}
+        moved = parameters != self.parameters
         self.inputs, self.parameters = self.inputs | given, dict(parameters)
         self._as_given |= as_given
         values = self.eqs.at(inputs=self.inputs, parameters=parameters).binding
@@ -208,7 +211,15 @@ class Job:
         run.rebind(bound)
         later = [x for value in given.values() if isinstance(value, TimeSeries) for x in value.breaks]
         run.add_stops(np.array([x for x in later if run.t < x < self.end]))
+        if moved or any(isinstance(x, TimeSeries) for x in given.values()) or self._scales_signals(changed):
+            run.watch(watched_times(self.eqs.model, bound, run.t, self.end, np.array(later)))
         return True
+
+    def _scales_signals(self, inputs: set[str]) -> bool:
+        """Whether some signal depends on one of these inputs and on time itself."""
+        sources = self.eqs.model.signal_sources
+        columns = [1 + self.eqs.model.input_names.index(name) for name in inputs]
+        return bool(np.any(sources[:, :1] & sources[:, columns]))
 
     def set_state(self, run: TimeLoop, q: np.ndarray, v: np.ndarray) -> bool:
         """Set another state at the current time, projected on the constraints; the run's `start` must be called afterwards.
@@ -266,6 +277,7 @@ class Job:
         if run.brief_impacts:
             found = [*found, _brief(run.brief_impacts, cure)]
         found = [*found, *depth_remarks(self.bound, run.deepest_contacts)]
+        found += missed_remarks(self.eqs.model, *run.missed_signal, self.method.step)
         finer = (
             "a smaller step"
             if self.method.fixed

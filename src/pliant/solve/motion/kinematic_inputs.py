@@ -16,7 +16,8 @@ from pliant.equations.equations import Equations
 from pliant.language.arguments import ArgumentError
 from pliant.language.arrays import distinct
 from pliant.model.inputs import EXPRESSION, SERIES
-from pliant.model.time_series import FIRST_PIECES, TimeSeries, integrated, integrated_twice, led_to, sampled
+from pliant.model.sampling import FIRST_PIECES, sampled
+from pliant.model.time_series import TimeSeries, integrated, integrated_twice, led_to
 from pliant.solve.state import followed_positions
 
 FEW_TIMES = 64

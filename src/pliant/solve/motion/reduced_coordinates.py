@@ -133,7 +133,8 @@ def simulate_reduced(
     start = clock.perf_counter()
     status, message = run.integrate(np.concatenate([made.q[chosen], made.v[chosen]]), method)
     saved_t, states = np.array(run.saved_times), run.saved
-    q, v, a = (np.array([s[k] for s in states]).reshape(len(states), -1) for k in range(3))
+    sizes = (bound.nq, bound.nv, bound.nv)
+    q, v, a = (np.array([s[k] for s in states]).reshape(len(states), size) for k, size in enumerate(sizes))
     multipliers = np.array([bound.forward(t, qi, vi)[1] for t, qi, vi in zip(saved_t, q, v, strict=True)])
     work, nothing = (
         _work(bound, saved_t, q, v),

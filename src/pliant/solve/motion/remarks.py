@@ -51,6 +51,20 @@ def start_remarks(bound: Binding, t: float, q: np.ndarray, v: np.ndarray, a: np.
     ]
 
 
+def missed_remarks(model: Model, share: float, t: float, signal: int, step: float | None) -> list[str]:
+    """A remark if fixed steps [s] have missed a change of a signal, by a share of its largest value at time t [s]."""
+    if not share:
+        return []
+    names = [name for name, uses in zip(model.input_names, model.signal_sources[signal, 1:], strict=False) if uses]
+    what = (
+        f"the input{'s' if names[1:] else ''} {', '.join(map(repr, names))}" if names else "a force or motion over time"
+    )
+    return [
+        f"fixed steps of {step or 0:.3g} s are too long for {what}: within one, at t = {t:.4g} s, it differs from a straight line "
+        f"by {share:.0%} of its largest value. Use a smaller step, or a method that chooses its steps"
+    ]
+
+
 def energy_remarks(energies: np.ndarray, cure: str, added: np.ndarray | float = 0.0) -> list[str]:
     """A remark if the energy balance of a run is not satisfied.
 

@@ -51,7 +51,11 @@ def build_result(
         return (*notes(), *found)
 
     def attributes() -> dict[str, str]:
-        return _attributes(eqs, status, message, method, warnings(), timing)
+        try:
+            remarks = warnings()
+        except Exception as reason:  # the motion is complete without them
+            remarks = (*notes(), f"remarks on this result could not be computed: {reason}")
+        return _attributes(eqs, status, message, method, remarks, timing)
 
     def parts() -> Parts:
         profiles = output_axes(eqs.model, history[0].bound)

@@ -39,7 +39,6 @@ from pliant.solve.motion.reduced_coordinates import simulate_reduced
 from pliant.solve.motion.sampled_control import Controller, SampledLoop
 from pliant.solve.motion.save_times import save_times
 from pliant.solve.motion.start_remarks import far_from_held, held_otherwise
-from pliant.solve.options import SimulateOptions
 from pliant.solve.overlaps import overlap_notes
 from pliant.solve.result import Result, keep, said_where
 from pliant.solve.state import INITIAL, AssembledState, Start, assemble
@@ -50,7 +49,7 @@ LEAST_TIMES, FEW_TIMES = 10_000, 16
 """Minimum number of representable times in a run, and in a step or interval."""
 
 
-@known_keywords(SimulateOptions.renamed)
+@known_keywords
 def simulate(
     eqs: Equations,
     until: float = 1.0,

@@ -9,7 +9,6 @@ from pliant.equations.equations import Equations
 from pliant.equations.time_loop import INSTANT
 from pliant.language.arrays import distinct
 from pliant.model.switching import ROUND_OFF
-from pliant.solve.motion.signal_pulses import signal_pulses
 
 NONE = np.zeros(0)
 
@@ -17,18 +16,20 @@ NONE = np.zeros(0)
 def stop_times(
     eqs: Equations, bound: Binding, begin: float, end: float, wanted: np.ndarray, pauses: np.ndarray = NONE
 ) -> np.ndarray:
-    """Times at which steps of a run have to end [s]: requested times, pauses, jumps of inputs and signals, peaks of
-    their short pulses, and its end."""
-    switches = eqs.model.switch_times(bound.parameters, begin, end)
-    known = np.concatenate([switches[np.isfinite(switches)], *(series.breaks for series in bound.series)])
-    pulses = signal_pulses(eqs.model, bound, begin, end, known)
-    if not (len(known) or len(pulses) or len(pauses) or len(wanted)):
+    """Times at which steps of a run have to end [s]: requested times, pauses, jumps of inputs and signals, and its end."""
+    jumps = jump_times(eqs, bound, begin, end)
+    if not (len(jumps) or len(pauses) or len(wanted)):
         return np.array([end])
-    jumps = np.concatenate([known, pulses])
     # the initial state is read after jumps at the start
     inside = jumps[(jumps > begin + ROUND_OFF * max(abs(begin), abs(end))) & (jumps < end)]
     stops = distinct(np.concatenate([inside, pauses, wanted, [end]]))
     return np.asarray(stops[stops > begin])
+
+
+def jump_times(eqs: Equations, bound: Binding, begin: float, end: float) -> np.ndarray:
+    """Times at which inputs and signals jump or have a kink [s]."""
+    switches = eqs.model.switch_times(bound.parameters, begin, end)
+    return np.concatenate([switches[np.isfinite(switches)], *(series.breaks for series in bound.series)])
 
 
 def on_stops(times: np.ndarray, stops: np.ndarray) -> np.ndarray:

@@ -25,6 +25,7 @@ from pliant.solve.motion.integrator import Method
 from pliant.solve.motion.method_choice import MethodChoice, MethodMonitor, choose_method
 from pliant.solve.motion.simulate import Request
 from pliant.solve.motion.stop_times import NONE, stop_times
+from pliant.solve.motion.watched_times import watched_times
 from pliant.solve.state import AssembledState, assemble, refuse_extremes
 
 MOST_STEPS = 20_000
@@ -140,9 +141,11 @@ class UninterruptedRuns:
         stops = stop_times(eqs, made.bound, request.begin, request.end, request.times if request.exact else NONE)
         q, v = np.ascontiguousarray(made.q, dtype=float), np.ascontiguousarray(made.v, dtype=float)
         head.stop, head.n_stop, head.q, head.v = self._address(stops), len(stops), self._address(q), self._address(v)
+        watched = watched_times(eqs.model, made.bound, request.begin, request.end, stops)
+        head.watch, head.n_watch = self._address(watched), len(watched)
         samples, outputs = self._place(head, room)
         most = min(MethodMonitor(choice, request.end).most_unseen, MOST_STEPS, max(100, MOST_NUMBERS // max(1, len(v))))
-        return UninterruptedRun(made.bound, head, most, samples, outputs, (stops, q, v))
+        return UninterruptedRun(made.bound, head, most, samples, outputs, (stops, watched, q, v))
 
     def go(self, runs: Iterable[UninterruptedRun]) -> None:
         """Perform some runs, each as far as possible in one call."""
@@ -152,7 +155,7 @@ class UninterruptedRuns:
             head = run.head
             status = call(tables, run.bound.address, ctypes.addressof(head), run.most, *run.outputs)
             self.tried += 1
-            if not status and head.next_sample == ends:
+            if not status and head.next_sample == ends and not head.missed:
                 self.ended += 1
                 run.t = float(head.t)
 

@@ -28,7 +28,6 @@ from pliant.language.message_text import describe
 from pliant.model.model import SI_HINT
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.input_limits import beyond_limits
-from pliant.solve.options import ContinuationOptions
 from pliant.solve.result import Timing
 from pliant.solve.state import EQUILIBRIUM, Start, assemble, given_state
 from pliant.solve.statics.arc_length import ArcLengthStatics, Direction, EquilibriumPoint
@@ -44,7 +43,7 @@ from pliant.solve.validity import friction_remarks
 PUSH_STAGES = 10
 
 
-@known_keywords(ContinuationOptions.renamed)
+@known_keywords
 @on_one_blas_thread
 def continuation(
     eqs: Equations,

@@ -21,8 +21,7 @@ from pliant.solve.contact_remarks import rest_remarks, sliding_words
 from pliant.solve.coordinate_rows import coordinate_rows
 from pliant.solve.crossing_surfaces import crossing_notes
 from pliant.solve.input_limits import beyond_limits
-from pliant.solve.options import EquilibriumOptions
-from pliant.solve.state import EQUILIBRIUM, AssembledState, Start, assemble, given_state
+from pliant.solve.state import EQUILIBRIUM, AssembledState, Start, assemble, followed_positions, given_state
 from pliant.solve.statics.carried_sections import CarriedSections
 from pliant.solve.statics.relaxation import Relaxation, RelaxationResult
 from pliant.solve.statics.stability import Stability, held_by_damping, judge, judge_large
@@ -106,9 +105,9 @@ class Equilibrium:
     @property
     def input_rows(self) -> list[tuple[str, str, str]]:
         """Name, value and unit of the inputs for which it was computed, if they replace those of the model."""
-        environment, held = self.equations.model.environment, self.equations.binding.signals(self.time)[0]
+        environment = self.equations.model.environment
         rows = []
-        for name, value in zip(self.equations.inputs, held, strict=True):
+        for name, value in self.equations.input_values(self.time).items():
             if name in self.inputs:
                 dimension = environment.dimension(name)
                 unit = "" if dimension is None or dimension.is_number else dimension.unit.replace("*", " ")
@@ -144,7 +143,7 @@ def about(
     return eqs, state, state.t if time is None else time
 
 
-@known_keywords(EquilibriumOptions.renamed)
+@known_keywords
 @on_one_blas_thread
 def equilibrium(
     eqs: Equations,
@@ -162,7 +161,8 @@ def equilibrium(
     coordinates by name.
 
     Args:
-        time: at which inputs are read [s].
+        time: at which inputs are read [s]. Prescribed positions have their values then; a prescribed rate or acceleration leaves
+            its components where `start` has them.
         tolerance: largest accepted unbalanced force, relative to the acting forces.
         stability: "any" accepts the nearest equilibrium even if it is unstable, for instance to stabilize it by a controller.
         timeout: seconds of real time after which the search ends and counts as failed.
@@ -182,11 +182,12 @@ def equilibrium(
         late = "" if rest.in_balance else time_is_up()
     bound = rest.bound
     touching = contacts_at_rest(bound, time, rest.q)
+    driven = driven_words(eqs, made, time)
     at = StaticEquations(bound, time, tolerance).linearized(rest.q, rest.multipliers)
     judged = judge(at) or judge_large(at)
     warnings = [
         *made.messages,
-        *_driven(eqs, made.v, time),
+        *([f"prescribed motions are held at their values at t = {time:g} s: {driven}"] if driven else []),
         *negative_tension_warnings(eqs.model, bound.signals(time)[1]),
         *beyond_limits(eqs.model, bound, time),
     ]
@@ -258,15 +259,18 @@ def _still_slides(rest: RelaxationResult, t: float) -> bool:
     return touching is not None and not np.all(touching.sticks)
 
 
-def _driven(eqs: Equations, rates: np.ndarray, time: float) -> list[str]:
-    """A remark if prescribed motions have rates: an equilibrium is at rest."""
-    if not np.any(rates):
-        return []
-    k = int(np.argmax(np.abs(rates)))
-    return [
-        f"prescribed motions are held at their values at t = {time:g} s: '{eqs.rates[k]}' is driven at {rates[k]:.3g} (SI units) "
-        "then, and forces caused by this motion are not included"
-    ]
+def driven_words(eqs: Equations, made: AssembledState, t: float) -> str:
+    """Words on prescribed motions that have a rate or an acceleration at time t [s], which an equilibrium does not have."""
+    what, values, names = "is driven at", made.v, eqs.rates
+    if not np.any(values):
+        accelerations, signals = made.bound.signal_rates(t)[1], np.array(eqs.model.system.row_signals(), dtype=int)
+        rows = np.flatnonzero((signals >= 0) & made.bound.active_rows)
+        what, values, names = "is accelerated at", np.zeros(len(signals)), eqs.constraint_names
+        values[rows] = accelerations[signals[rows]]
+    if not np.any(values):
+        return ""
+    k = int(np.argmax(np.abs(values)))
+    return f"'{names[k]}' {what} {values[k]:.3g} (SI units) then, and forces caused by this motion are not included"
 
 
 def _pushed(eqs: Equations, rate: int) -> str:
@@ -317,7 +321,7 @@ def _not_found(eqs: Equations, residual: np.ndarray, rest: RelaxationResult, tou
     return f"{first}The robot may have no equilibrium (add springs or stops), or the start is too far from one."
 
 
-@known_keywords(EquilibriumOptions.renamed)
+@known_keywords
 @on_one_blas_thread
 def equilibria(
     eqs: Equations,
@@ -344,7 +348,9 @@ def equilibria(
     seed = whole("seed", seed, least=0)
     rng = np.random.default_rng(seed)
     eqs = eqs.at(inputs=inputs_at_time(eqs, inputs, parameters, time), parameters=parameters)
-    bound, first = eqs.binding, given_state(eqs, start, time, where="start").q
+    first = given_state(eqs, start, time, where="start").q
+    still = np.zeros(len(eqs.rates))
+    bound = eqs.binding.with_series(followed_positions(eqs.model, eqs.binding, time, first, still))
     found: list[Equilibrium] = []
     size, sizes = bound.sizes(first)
     wanted: tuple[Literal["stable", "any"], ...] = ("stable",) if stability == "stable" else ("stable", "any")
@@ -353,6 +359,8 @@ def equilibria(
         for which in wanted:
             try:
                 begin = bound.increment(first, increment)
+                if eqs.model.followed:  # a prescribed rate or acceleration leaves its components where `start` has them
+                    begin = assemble(eqs, bound, time, begin, still).q
                 result = equilibrium(eqs, start=begin, time=time, tolerance=tolerance, stability=which)
             except RuntimeError:
                 continue

@@ -100,6 +100,8 @@ class Tangent:
 
     def _dense(self, A: np.ndarray, J: np.ndarray, give: np.ndarray) -> tuple[Solve, bool] | None:
         m = len(give)
+        if not self.n + m:  # LAPACK rejects empty matrices
+            return lambda b: b, True
         matrix = np.zeros((self.n + m, self.n + m), order="F")
         matrix[: self.n, : self.n] = A
         matrix[self.n :, : self.n], matrix[: self.n, self.n :] = J, J.T

@@ -29,7 +29,7 @@ class PathParameter:
     def initial(self, t: float) -> float:
         """Its value at the beginning of the path: as given for this call, else the model's at time t [s]."""
         if self.name in self._eqs.inputs:
-            return float(self._eqs.binding.signals(t)[0][self._eqs.inputs.index(self.name)])
+            return self._eqs.input_values(t)[self.name]
         return self._eqs.parameters[self.name]
 
     def equations(self, value: float) -> Equations:
@@ -40,8 +40,10 @@ class PathParameter:
         return self._eqs.at(parameters=change, within_limits=False)
 
     def at(self, value: float, bound: Binding) -> Binding:
-        """The binding with this value, and with the active constraint rows and the contact memory of `bound`."""
-        return self.equations(value).binding.with_rows(bound.row_active).with_memory_of(bound)
+        """The binding with this value, and with the active constraint rows, the positions that prescribed rates and accelerations
+        leave unchanged, and the contact memory of `bound`."""
+        held = {item.input: bound.series[bound.input_series[item.input]] for item in self._eqs.model.followed}
+        return self.equations(value).binding.with_rows(bound.row_active).with_series(held).with_memory_of(bound)
 
     def derivative(self, value: float, imbalance: Imbalance) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives of forces and constraint values, which `imbalance` returns for a value, with respect to the parameter: by a

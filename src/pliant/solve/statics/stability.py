@@ -88,8 +88,10 @@ def judge(at: LinearizedEquations, scaling: np.ndarray | None = None) -> Stabili
     `scaling`: that of another pose, so that `values` at both are comparable.
     """
     n = at.stiffness.shape[0]
-    if n == 0 or n > DENSE_UP_TO:
+    if n > DENSE_UP_TO:
         return None
+    if n == 0:  # nothing can move
+        return Stability(np.zeros(0), np.zeros((0, 0)), 0, 0, None, True)
     D = stiffness_scaling(at) if scaling is None else scaling
     Z, plain, C, M = on_allowed_motions(at)
     if Z.shape[1] == 0:

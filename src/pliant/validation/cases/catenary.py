@@ -37,18 +37,25 @@ constraints:
 """
 
 
-def exact(s: np.ndarray) -> np.ndarray:
-    """Position (x, z) of the elastic catenary at arc lengths [m] (Irvine, with both ends at the same height)."""
-    area = np.pi * RADIUS**2
-    w, EA = DENSITY * area * 9.81, E * area
-    V = w * LENGTH / 2
+def elastic_catenary(s: np.ndarray, w: float, EA: float, length: float, span: float) -> np.ndarray:
+    """Position (x, z) of the elastic catenary at arc lengths [m] (Irvine, with both ends at the same height).
+
+    w: weight per length [N/m]; length: without load [m].
+    """
+    V = w * length / 2
 
     def x(H: float, s: np.ndarray) -> np.ndarray:
         return np.asarray(H * s / EA + H / w * (np.arcsinh(V / H) - np.arcsinh((V - w * s) / H)))
 
-    H = scipy.optimize.brentq(lambda H: x(H, np.array(LENGTH)) - SPAN, 1e-6, 10.0, xtol=1e-14)
+    H = scipy.optimize.brentq(lambda H: x(H, np.array(length)) - span, 1e-6, 10.0, xtol=1e-14)
     down = s / EA * (V - w * s / 2) + H / w * (np.sqrt(1 + (V / H) ** 2) - np.sqrt(1 + ((V - w * s) / H) ** 2))
     return np.array([x(H, s), -down])
+
+
+def exact(s: np.ndarray) -> np.ndarray:
+    """Position (x, z) of the cable at arc lengths [m]."""
+    area = np.pi * RADIUS**2
+    return elastic_catenary(s, DENSITY * area * 9.81, E * area, LENGTH, SPAN)
 
 
 @case(

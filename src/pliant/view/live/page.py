@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 from pliant.equations.equations import Equations
@@ -23,6 +25,8 @@ MOST_FAILURES = 30
 """Number of consecutive failed drawings after which the page stops."""
 MOST_NAMES = 12
 """More names than this would hide the robot: they are shown only when their box is checked."""
+OUTPUTS = '<pre style="margin: 0 1em; max-height: 12em; overflow: auto; font-size: 11px">{}</pre>'
+"""Outputs on the page, as wide as its panel."""
 STEPS = 400
 """Number of steps of a slider."""
 
@@ -36,8 +40,8 @@ class LivePage:
         self.drawing = Drawing(server.scene, "/robot")
         self.ghost = Drawing(server.scene, "/overlay", ghost=True)
         self.changed, self.stopped = threading.Event(), threading.Event()
-        self.time, self.phase, self.moving = 0.0, 0.0, False
-        self.gui.configure_theme(show_logo=False, show_share_button=False)
+        self.time, self.phase, self.moving, self.followed = 0.0, 0.0, False, False
+        self.gui.configure_theme(show_logo=False, show_share_button=False, control_width="small")
         self.gui.main_panel.dock_right()
         first, words = self._first()
         stage = self.drawing.draw(first.scene)
@@ -63,6 +67,7 @@ class LivePage:
         self.options = tuple(options)
         self.what = self._follow(gui.add_dropdown("Show", options, initial_value=first))
         self.status = gui.add_text("Status", "", disabled=True, multiline=True)
+        self.outputs = gui.add_html("", visible=bool(eqs.model.spec.outputs))
         self.play = gui.add_button("Play", hint="Play or pause the run, or a mode")
         self.play.on_click(lambda _: self._toggle())
         duration = float(run.time[-1] - run.time[0]) if run is not None and len(run.time) else 0.0
@@ -174,11 +179,28 @@ class LivePage:
             shown = self._shown(self.robot, choice)
             with self.server.atomic():
                 self.drawing.draw(shown.scene)
-            words = shown.words + self._draw_overlay(choice)
+            words, outputs = shown.words + self._draw_overlay(choice), shown.outputs
+            self._follow_model(choice)
         except EXPECTED as reason:
-            words = str(reason)
+            words, outputs = str(reason), ""
         if self.status.value != words:
             self.status.value = words
+        if self.outputs.content != (content := OUTPUTS.format(html.escape(outputs))):
+            self.outputs.content = content
+
+    def _follow_model(self, choice: SliderValues) -> None:
+        """Show the values that inputs have in the model where it drives them and their sliders were not moved: they may depend on
+        its parameters."""
+        if "Inputs" not in self.sliders or not (choice.parameters or self.followed):
+            return
+        self.followed = bool(choice.parameters)
+        for name, value in self.robot.inputs(choice).items():
+            slider, handle = self.sliders["Inputs"].get(name, (None, None))
+            if slider is None or name in choice.inputs or value == slider.value:
+                continue
+            low, high = min(slider.low, value), max(slider.high, value)
+            self.sliders["Inputs"][name] = replace(slider, value=value, low=low, high=high), handle
+            handle.min, handle.max, handle.value = low, high, value
 
     def _shows(self) -> str:
         """The requested display; browsers may send values that are not in the list."""

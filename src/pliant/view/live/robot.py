@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from pliant.equations.equations import Equations, Values
+from pliant.equations.outputs import evaluate_outputs, output_units
 from pliant.equations.workspace import EvaluationError
 from pliant.solve.linear.modal import Modes, modes
 from pliant.solve.result import Result
 from pliant.solve.state import AssemblyError, assemble
-from pliant.solve.statics.equilibrium import equilibrium
+from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import with_rod_model
@@ -21,6 +23,10 @@ from pliant.view.marks import Scene
 from pliant.view.scene import SceneMaker
 
 MOST_MODES = 12
+MOST_NUMBERS = 9
+"""Outputs with more numbers are not written out on the page."""
+ROUND_OFF = 1e-12
+"""Numbers below this are written as 0 (SI units)."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +40,11 @@ class SliderValues:
 
 @dataclass(frozen=True)
 class DisplayedScene:
-    """A scene and its caption."""
+    """A scene, its caption, and the robot's outputs as text, one per line."""
 
     scene: Scene
     words: str
+    outputs: str = ""
 
 
 class LiveRobot:
@@ -56,17 +63,39 @@ class LiveRobot:
         bound = self.eqs.at(inputs=choice.inputs, parameters=choice.parameters).binding
         start = self.eqs.state(choice.start, parameters=choice.parameters)
         made = assemble(self.eqs, bound, 0.0, start.q, start.v, start.given)
-        return self._shown(choice, made.q, 0.0, "; ".join(made.messages) or "the initial pose")
+        zero = np.zeros(bound.nv)
+        found = evaluate_outputs(self.eqs.model, bound, 0.0, made.q, made.v, zero, np.zeros(bound.m), 0.0)
+        spec = self.eqs.model.spec.outputs  # forces are those of a motion or of rest
+        known = {name: x for name, x in found.items() if name in spec and spec[name].is_of_positions_and_velocities}
+        words = "; ".join(made.messages) or "the initial pose"
+        return self._shown(choice, made.q, 0.0, words, self._told(known))
 
     def rest(self, choice: SliderValues) -> DisplayedScene:
         """The equilibrium near the last one, or near the start if that was changed."""
-        q, words = self._solve(choice)
-        return self._shown(choice, q, 0.0, words)
+        found = self._solve(choice)
+        return self._shown(choice, found.q, 0.0, found.message, self._told(found.outputs))
+
+    def inputs(self, choice: SliderValues) -> dict[str, float]:
+        """All inputs with these values of the sliders (SI units); the model's own may depend on its parameters."""
+        signals = self.eqs.at(inputs=choice.inputs, parameters=choice.parameters).binding.signals(0.0)[0]
+        return dict(zip(self.eqs.inputs, signals.tolist(), strict=True))
+
+    def _told(self, outputs: Mapping[str, Any]) -> str:
+        units = output_units(self.eqs.model)
+        lines = []
+        for name, value in outputs.items():
+            numbers = np.ravel(value)
+            if numbers.size > MOST_NUMBERS:
+                continue  # a profile along a rod
+            text = ", ".join(f"{x:.4g}" for x in np.where(np.abs(numbers) > ROUND_OFF, numbers, 0.0))
+            unit = units.get(name, "")
+            lines.append(f"{name} = {text}" + ("" if unit in ("", "-") else f" {unit}"))
+        return "\n".join(lines)
 
     def mode(self, choice: SliderValues, number: int, phase: float) -> DisplayedScene:
         """A mode (from 1) about the equilibrium, at a phase between 0 and 1."""
         if self._found is None or self._found[0] != choice:
-            q, _ = self._solve(choice)
+            q = self._solve(choice).q
             self._found = (
                 choice,
                 modes(self.eqs, at=q, count=MOST_MODES, inputs=choice.inputs, parameters=choice.parameters),
@@ -88,13 +117,14 @@ class LiveRobot:
         k = int(np.argmin(np.abs(times - times[0] - t)))
         self._maker = self._maker or run_maker(self.eqs, self.run)
         (scene,) = run_scenes(self.eqs, self.run, [k], self._maker)
-        return DisplayedScene(scene, f"t = {times[k]:.4g} s")
+        told = self._told({name: self.run[name].values[k] for name in self.run.output_names})
+        return DisplayedScene(scene, f"t = {times[k]:.4g} s", told)
 
     def mode_count(self) -> int:
         """Number of modes that can be shown."""
         return min(MOST_MODES, max(0, len(self.eqs.rates) - self.eqs.model.system.rows))
 
-    def _solve(self, choice: SliderValues) -> tuple[np.ndarray, str]:
+    def _solve(self, choice: SliderValues) -> Equilibrium:
         begin = self._rest
         if begin is None or choice.start != self._start:
             begin = self.eqs.state(choice.start, parameters=choice.parameters).q
@@ -104,10 +134,10 @@ class LiveRobot:
         if found.status != "converged":
             raise ValueError(found.message)
         self._rest, self._start = found.q, dict(choice.start)
-        return found.q, found.message
+        return found
 
-    def _shown(self, choice: SliderValues, q: np.ndarray, t: float, words: str) -> DisplayedScene:
-        return DisplayedScene(SceneMaker(self.eqs, choice.parameters, inputs=choice.inputs).at(q, t), words)
+    def _shown(self, choice: SliderValues, q: np.ndarray, t: float, words: str, outputs: str = "") -> DisplayedScene:
+        return DisplayedScene(SceneMaker(self.eqs, choice.parameters, inputs=choice.inputs).at(q, t), words, outputs)
 
 
 EXPECTED = (AssemblyError, EvaluationError, ValueError)

@@ -12,11 +12,12 @@ import asyncio
 import contextlib
 import ctypes
 import hmac
+import html
 import math
 import secrets
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cache
@@ -175,7 +176,7 @@ def start_server(port: int, label: str) -> LiveServer:
     import viser
 
     word = secrets.token_urlsafe(16)
-    with _starting, _guarded(word):
+    with _starting, _guarded(word, label):
         made = viser.ViserServer(host=BIND, port=port, label=label, verbose=False)
     made.on_client_disconnect(lambda client: give_memory_back())
     return LiveServer(made, RequestGuard(made.get_port(), word))
@@ -195,7 +196,7 @@ _starting = threading.Lock()
 
 
 @contextmanager
-def _guarded(word: str) -> Iterator[None]:
+def _guarded(word: str, title: str) -> Iterator[None]:
     """A viser server that is started in this context checks every request and message.
 
     viser has no hook for such checks, so the function that serves websockets is replaced, in viser's own module only. It is called
@@ -207,7 +208,10 @@ def _guarded(word: str) -> Iterator[None]:
     usual = module.websockets
 
     def serve(handler: Any, host: Any, port: int, *, process_request: Any, **more: Any) -> Any:
-        more |= {"process_request": _checked(RequestGuard(port, word), process_request), "max_size": LARGEST_MESSAGE}
+        more |= {
+            "process_request": _checked(RequestGuard(port, word), process_request, title),
+            "max_size": LARGEST_MESSAGE,
+        }
         return usual.asyncio.server.serve(_careful(handler), host, port, **more)
 
     server = _PatchedModule(usual.asyncio.server, serve=serve)
@@ -228,8 +232,8 @@ class _PatchedModule:
         return getattr(self._usual, name)
 
 
-def _checked(door: RequestGuard, process_request: Any) -> Any:
-    """A handler of requests that refuses those that the guard does not accept."""
+def _checked(door: RequestGuard, process_request: Any, title: str) -> Any:
+    """A handler of requests that refuses those that the guard does not accept; `title` is that of the page."""
     from websockets import Headers
     from websockets.http11 import Response
 
@@ -237,12 +241,26 @@ def _checked(door: RequestGuard, process_request: Any) -> Any:
         reason = door.refusal(request.path, request.headers)
         if reason is None:
             request.path = door.inside(request.path)
-            return process_request(connection, request)
+            return titled(title, request, lambda: process_request(connection, request))
         body = f"{reason}; from another machine: {tunnel_advice(door.port)}\n".encode()
         head = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(body)), "Connection": "close"}
         return Response(HTTPStatus.FORBIDDEN.value, HTTPStatus.FORBIDDEN.phrase, Headers(head), body)
 
     return check
+
+
+def titled(title: str, request: Any, answer: Callable[[], Any]) -> Any:
+    """The answer to a request; viser's page has a fixed title, in whose place this one is put."""
+    if request.path.partition("?")[0] != "/" or request.headers.get("Upgrade") == "websocket":
+        return answer()
+    if "Accept-Encoding" in request.headers:
+        del request.headers["Accept-Encoding"]  # the page itself is answered uncompressed
+    found = answer()
+    if found is not None:
+        found.body = found.body.replace(b"<title>Viser</title>", f"<title>{html.escape(title)}</title>".encode(), 1)
+        del found.headers["Content-Length"]
+        found.headers["Content-Length"] = str(len(found.body))
+    return found
 
 
 def _careful(handler: Any) -> Any:

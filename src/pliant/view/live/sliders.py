@@ -42,8 +42,8 @@ def parameter_sliders(eqs: Equations) -> list[Slider]:
 
 
 def input_sliders(eqs: Equations) -> list[Slider]:
-    """Inputs, at their constant values."""
-    held = eqs.input_vector()
+    """Inputs, at their values at t = 0: those of `inputs` in the model file, if it drives them."""
+    held = eqs.binding.signals(0.0)[0]
     return [_slider(eqs, name, float(held[k])) for k, name in enumerate(eqs.inputs[:MOST])]
 
 
