@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
-import io
 import json
 import os
 import random
-import re
 import tempfile
 import warnings
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -37,9 +34,11 @@ from fuzz_inputs import (
     swept,
     variations,
 )
+from messages import check_words, refusals, run_words
 from mutation import mutate, mutate_bytes, mutate_numbers
+from surfaces import CHEAP, SURFACES, go_through
+from valid_models import ENTRIES, FIELDS, valid_model
 
-from pliant.cli import run as run_command
 from pliant.control.fmu import Fmu
 from pliant.identify.recording import drive
 from pliant.io.results import load_path, load_result
@@ -57,17 +56,6 @@ from pliant.spec.reader import check, load
 from pliant.spec.writer import dump
 from pliant.study.cases import cases
 from pliant.view.tables import html
-
-FOREIGN = re.compile(
-    r"Traceback|internal error|could not be broadcast|has no attribute|NoneType|not subscriptable|unsupported operand"
-    r"|invalid literal|could not convert|ufunc|<class '|Input should|infs or NaNs|out of bounds|object at 0x|Errno"
-    r"|not enough values|too many values|SystemError|casadi|\.cpp|numpy\.|np\.float|takes \d+ positional|unexpected keyword"
-)
-"""Words of other libraries, which must not occur in messages to users."""
-
-
-class BadMessage(AssertionError):
-    """An error without a message, or with that of another library."""
 
 
 @dataclass(frozen=True)
@@ -102,23 +90,6 @@ WORDS = (
     lambda data: json.loads(data)["arguments"],
     lambda words: json.dumps({"arguments": words}, ensure_ascii=False).encode(),
 )
-
-
-@contextlib.contextmanager
-def refusals(*expected: type[Exception]) -> Iterator[None]:
-    """Allow exceptions of these types, with understandable messages."""
-    try:
-        yield
-    except expected as error:
-        check_words(str(error))
-
-
-def check_words(text: str) -> None:
-    """Raise BadMessage for words that users should not see."""
-    if not text.strip():
-        raise BadMessage("an error without a message")
-    if found := FOREIGN.search(text):
-        raise BadMessage(f"a message with {found.group()!r}: {text[:500]}")
 
 
 def written(case: Case, folder: Path, name: str = "case") -> Path:
@@ -186,7 +157,7 @@ def _analyse(case: Case, folder: Path) -> None:
         eqs = derive(load(path))
         if len(eqs.coordinates) <= MOST_COORDINATES:
             for words in (["equilibrium"], ["simulate", "--until", "0.01"], ["modes"]):
-                _run([*words, str(path)], {"PLIANT_COMPILE": "never"})
+                run_words([*words, str(path)], {"PLIANT_COMPILE": "never"})
 
 
 # -- files -----------------------------------------------------------------------------------------------------------------
@@ -318,7 +289,7 @@ def _run_command(case: Case, folder: Path) -> None:
         prepare(given["arguments"], Path(fresh))
         os.chdir(fresh)
         try:
-            _run(given["arguments"], {"PLIANT_COMPILE": "never", **given.get("environment", {})})
+            run_words(given["arguments"], {"PLIANT_COMPILE": "never", **given.get("environment", {})})
         finally:
             os.chdir(before)
 
@@ -343,29 +314,23 @@ def prepare(words: Sequence[str], folder: Path) -> None:
             (folder / "swept" / name).write_bytes(data)
 
 
-def _run(arguments: list[str], environment: dict[str, str]) -> None:
-    """A command ends with 0, or with 2 and a message with a suggestion; requested JSON is JSON."""
-    out, err = io.StringIO(), io.StringIO()
-    kept = {name: os.environ.get(name) for name in environment}
-    os.environ.update(environment, PLIANT_DEBUG="1")
-    try:
-        with (
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
-            np.errstate(divide="warn", over="warn", invalid="warn"),
-        ):
-            code = run_command(arguments)
-    finally:
-        for name, value in kept.items():
-            os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
-    said = err.getvalue()
-    assert code in (0, 2, 124), f"exit code {code}: {said}"
-    if found := FOREIGN.search(said):
-        raise BadMessage(f"a message with {found.group()!r}: {said[:500]}")
-    if code == 2:
-        assert said.strip() or out.getvalue().strip(), "a failure without a message"
-    if "--json" in arguments and out.getvalue().strip() and not {"--help", "-h"} & set(arguments):
-        json.loads(out.getvalue())
+# -- valid models ----------------------------------------------------------------------------------------------------------
+
+SHARE = 0.25
+"""Of the surfaces that not every model goes through."""
+
+
+def _valid_model(chance: random.Random) -> Case:
+    """A model, and what is done with it: both are in the case, so that a smaller model goes the same way."""
+    model = valid_model(chance.getrandbits(32))
+    names = [name for name in SURFACES if name in CHEAP or chance.random() < SHARE]
+    return Case(json.dumps({"surfaces": names, "model": model.data}, indent=1).encode(), ".json")
+
+
+def _use_model(case: Case, folder: Path) -> None:
+    given = json.loads(case.data)
+    with tempfile.TemporaryDirectory(dir=folder) as fresh:
+        go_through(json.dumps(given["model"]), given["surfaces"], Path(fresh))
 
 
 TARGETS = {
@@ -380,6 +345,7 @@ TARGETS = {
         Target("fmus", _damaged_fmu, _read_fmu),
         Target("recordings", _damaged_recording, _read_recording, pieces=(LINES, BYTES)),
         Target("variations", _any_variation, _read_variation, pieces=(BYTES,)),
+        Target("valid", _valid_model, _use_model, seconds=60.0, pieces=(ENTRIES, FIELDS)),
         Target("commands", _any_command, _run_command, pieces=(WORDS,)),
     )
 }

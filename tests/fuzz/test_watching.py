@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fuzz_targets import BYTES, BadMessage, Case, Target, check_words, refusals
+from fuzz_targets import BYTES, Case, Target
+from messages import BadMessage, check_words, refusals
 from watching import attempt, minimized, outcomes
 
 

@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from fuzz_targets import BadMessage, Case, Pieces, Target
+from fuzz_targets import Case, Pieces, Target
+from messages import BadMessage
 
 BYTES = 2**30
 """Most memory that a worker may take beyond what it starts with."""

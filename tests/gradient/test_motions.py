@@ -185,3 +185,20 @@ def test_constraint_forces_of_a_stiff_rod_at_rest(method: str) -> None:
         found, expected = pullbacks[0]({"end_force": weights[None]}), pullbacks[1]({"end_force": weights})
         for name in names:
             assert found[name] == pytest.approx(expected[name], rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["semi_implicit", "generalized_alpha", "explicit"])
+def test_a_robot_without_coordinates(method: str) -> None:
+    """Nothing moves, but its outputs depend on its parameters, and a state of no numbers is recorded."""
+    text = """
+pliant: 1
+parameters: {reach: 0.5 m}
+bodies: {arm: {mass: 1 kg, frames: {tip: {position: [0, =2*reach, 0]}}}}
+joints: {hold: {type: weld, child: arm}}
+outputs: {tip: {frame: arm.tip, component: y}}
+"""
+    options = {} if method == "explicit" else {"step": 1e-3}
+    f = pliant.differentiable(equations(text), "tip", ["reach"], until=0.01, method=method, **options)
+    values, pullback = f.vjp()
+    assert values["tip"] == pytest.approx(1.0)
+    assert pullback({"tip": np.ones_like(values["tip"])})["reach"] == pytest.approx(2.0)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pliant.solve.quadratic_eigenvalues import MasslessMotion, eigenpairs, real_modes
+from pliant.solve.quadratic_eigenvalues import MasslessMotion, _doubts, eigenpairs, real_modes
 from pliant.solve.sparse_eigenvalues import SparseMatrices, lowest_eigenpairs
 
 
@@ -109,3 +109,13 @@ def test_iteration_finds_what_elimination_finds(free):
     np.testing.assert_allclose(some.values, every.values[order], rtol=1e-8, atol=1e-12)
     assert np.abs(J @ some.shapes).max() < 1e-8
     assert np.sum(some.values == 0) == free
+
+
+def test_doubts_of_eigenvalues_that_are_not_determined() -> None:
+    """Where the slope of the characteristic polynomial underflows the doubt is without bound, and nothing is divided by zero."""
+    one, zero = np.ones((1, 1)), np.zeros((1, 1))
+    tiny = np.full((1, 1), 1e-200)
+    with np.errstate(all="raise", under="ignore"):
+        assert _doubts(np.array([0j]), tiny, tiny, zero, one * 1e300, zero)[0] == np.inf
+        assert _doubts(np.array([0j]), one, one, zero, zero, zero)[0] == 0.0
+        assert 0 < _doubts(np.array([1j]), one, one, zero, one * 1e-12, zero)[0] < 1e-11

@@ -171,3 +171,30 @@ def test_saving_is_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         save(PYTHON.replace(name="other"), path)
     assert path.read_text() == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["arm.yaml"]
+
+
+@pytest.mark.parametrize("name", ["cloth", "net", "spider_web", "tissue_block"])
+def test_flat_meshes_are_compared_and_written_back(name: str) -> None:
+    """The nodes and edges that flattening computes do not count: they follow from the drawing, and are arrays."""
+    flat = pliant.flatten(pliant.load(name))
+    assert flat == pliant.flatten(pliant.load(name))
+    assert pliant.load_text(pliant.dump(flat), folder=MODEL_FOLDER).meshes == flat.meshes
+    mesh = next(iter(flat.meshes))
+    assert flat != flat.replace(meshes={**flat.meshes, mesh: flat.meshes[mesh].model_copy(update={"damping_time": 1.0})})
+
+
+def test_recorded_inputs_and_solids_are_compared() -> None:
+    text = """
+pliant: 1
+parameters: {u: {value: 0 N, input: true}}
+bodies: {a: {mass: 1 kg}}
+joints: {j: {type: prismatic, child: a, displacement: {input: =u}}}
+surfaces: {hull: {type: convex, points: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, LAST]]}}
+inputs: {u: {series: {times: [0, 1, 2], values: [0, 1, END]}}}
+"""
+    one = text.replace("LAST", "1").replace("END", "2")
+    flat = pliant.flatten(pliant.load_text(one))
+    assert flat == pliant.flatten(pliant.load_text(one))
+    assert flat == pliant.load_text(pliant.dump(flat))
+    assert flat != pliant.flatten(pliant.load_text(text.replace("LAST", "2").replace("END", "2")))
+    assert flat != pliant.flatten(pliant.load_text(text.replace("LAST", "1").replace("END", "3")))

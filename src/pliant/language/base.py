@@ -117,6 +117,10 @@ class Part(BaseModel):
         """Problems with the values of this part; `value` evaluates one of them."""
         yield from ()
 
+    def __eq__(self, other: object) -> bool:
+        """Whether the fields are equal; what was computed from them does not count."""
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
     @model_validator(mode="wrap")
     @classmethod
     def _read(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
@@ -188,6 +192,14 @@ class FromFiles(Part):
     def values_read(self) -> tuple[Any, ...]:
         """The values that `with_files` evaluates; parameters in them cannot change later."""
         return ()
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the fields are equal, with the contents of files written out if both were read."""
+        if type(self) is not type(other) or not isinstance(other, FromFiles):
+            return False
+        if self.is_read and other.is_read:
+            return bool(self.without_files().__dict__ == other.without_files().__dict__)
+        return self.__dict__ == other.__dict__
 
     @property
     @abstractmethod

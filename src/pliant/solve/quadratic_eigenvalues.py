@@ -224,8 +224,10 @@ def _doubts(
     )
     slope = np.abs(np.einsum("ij,ij->j", y.conj(), 2 * values * x + c @ x))
     # a perturbation e of a double eigenvalue splits it by about sqrt(e)
-    curve = np.maximum(np.abs(np.einsum("ij,ij->j", y.conj(), x)), 1e-300)
-    return np.minimum(share / np.maximum(slope, 1e-300), np.sqrt(share / curve))
+    curve = np.abs(np.einsum("ij,ij->j", y.conj(), x))
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        doubts = np.fmin(share / slope, np.sqrt(share / curve))
+    return np.where(share == 0, 0.0, np.where(np.isnan(doubts), np.inf, doubts))
 
 
 def shapes_of_unit_mass(x: np.ndarray, M: Any) -> np.ndarray:

@@ -168,9 +168,6 @@ class RobotSpec(Part):
         source, whole = info.context or (Source(), True)
         return build(cls, data, handler, source, whole=whole)
 
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.__dict__ == other.__dict__
-
     def __str__(self) -> str:
         return str(shown("RobotSpec.text", self))
 

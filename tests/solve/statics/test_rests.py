@@ -172,3 +172,35 @@ def test_the_command_shows_an_unstable_pose_and_fails(capsys):
     assert "stability='any'" in answer["message"]
     assert run([*common, "--stability", "any"]) == 0
     assert json.loads(capsys.readouterr().out)["stable"] is False
+
+
+@pytest.mark.parametrize("joint", ["revolute, axis: z", "revolute, axis: [1, 2, 3]", "spherical", "universal"])
+@pytest.mark.parametrize("place", ["position: [0.058, -0.051, 0.03]", "position: [1 m, 0, 0.3], rotation: {axis: [1, 2, 3], angle: 0.7}"])
+def test_a_balanced_wheel_is_at_rest(joint: str, place: str) -> None:
+    """All moments of its weight are round-off, and so is their stiffness: no pose balances that."""
+    text = f"""
+pliant: 1
+world: {{gravity: [6.87, 5.13, 8.31]}}
+bodies: {{wheel: {{mass: 45 g, inertia: {{principal: [1e-4, 1e-4, 1e-4]}}}}}}
+joints: {{axle: {{type: {joint}, child: wheel, {place}}}}}
+"""
+    eqs = pliant.derive(pliant.load_text(text))
+    rest = pliant.equilibrium(eqs)
+    assert (rest.status, rest.stable) == ("converged", None)  # it can turn
+    assert np.array_equal(rest.q, eqs.initial_state().q)
+
+
+def test_a_wheel_on_an_arm_is_at_rest() -> None:
+    text = """
+pliant: 1
+bodies:
+  arm: {mass: 1 kg, center_of_mass: [0.2, 0, 0], frames: {tip: {position: [0.377, 0.11, 0.05]}}}
+  wheel: {mass: 45 g}
+joints:
+  shoulder: {type: revolute, child: arm, axis: y, position: [0.058, -0.051, 0.03], angle: {spring: 30}}
+  axle: {type: revolute, child: wheel, parent: arm.tip, axis: x}
+"""
+    rest = pliant.equilibrium(pliant.derive(pliant.load_text(text)))
+    assert rest.stable is None
+    moment = 9.81 * (0.2 + 0.045 * 0.377) * np.cos(rest.q[0]) + 9.81 * 0.045 * 0.05 * np.sin(rest.q[0])
+    assert 30 * rest.q[0] == pytest.approx(moment, rel=1e-8)

@@ -68,6 +68,7 @@ int pl_run_record(pl_run *r, size_t bytes) {
   pl_tape *x = (pl_tape *)calloc(1, sizeof *x);
   if (!x) return PL_OUT_OF_MEMORY;
   x->size = state_size(r), x->stride = 1;
+  if (!x->size) x->size = 1; /* of a robot without coordinates */
   const size_t room = bytes / (x->size * sizeof(double));
   x->room = room < 16 ? 16 : room > 1L << 30 ? 1L << 30 : (long)room;
   r->tape = x;

@@ -31,7 +31,7 @@ from pliant.solve.statics.carried_sections import CarriedSections, Entries
 from pliant.solve.statics.factorization import Factors, Tangent
 from pliant.solve.statics.obstacles import Obstacles
 from pliant.solve.statics.stability import DENSE_UP_TO, NEUTRAL, stiffness_scaling
-from pliant.solve.statics.static_equations import StaticEquations, forces_in_play, largest_turn
+from pliant.solve.statics.static_equations import StaticEquations, forces_in_play, largest_turn, total_mass
 
 # Maximum number of evaluations of the equations in a search.
 MAX_ITERATIONS = 500
@@ -58,9 +58,6 @@ LEAST_RADIUS = 1e-12
 CLOSED = 1e-11
 # A pose is an equilibrium if its forces balance, and the next Newton step is shorter than this fraction of the longest.
 IN_BALANCE = 1e-6
-# Forces below this fraction of the acting forces are zero along coordinates whose stiffness is below the second fraction of the
-# largest one.
-ROUND_OFF, NO_STIFFNESS = 1e-12, 1e-12
 # Length of the perturbation that leaves an unstable equilibrium, and the maximum number of perturbations.
 PUSH = 0.1
 MAX_PUSHES = 6
@@ -198,21 +195,7 @@ class Relaxation:
         at = self._statics.linearized(q, multipliers)
         if not (np.all(np.isfinite(at.residual)) and np.all(np.isfinite(at.stiffness.data))):
             raise EvaluationError("the forces at a pose are not finite numbers")
-        return _PoseEquations(q, multipliers, self._without_round_off(q, at))
-
-    def _without_round_off(self, q: np.ndarray, at: LinearizedEquations) -> LinearizedEquations:
-        """The equations without round-off of forces along neutral coordinates, which no pose balances."""
-        D, stiffness = at.rate_sizes, abs(at.stiffness)
-        rows = D * np.asarray(stiffness @ D + stiffness.T @ D).ravel()
-        loops = np.asarray(abs(at.jacobian).sum(axis=0)).ravel()
-        neutral = (at.residual != 0) & (rows <= NO_STIFFNESS * rows.max(initial=0.0)) & (loops == 0)
-        if not np.any(neutral):
-            return at
-        bound = self._statics.bound
-        sources = bound.force_by_source(self._statics.t, q, np.zeros(bound.nv)).values()
-        acting = max((float(np.abs(D * force).max(initial=0.0)) for force in sources), default=0.0)
-        left_out = neutral & (np.abs(D * at.residual) <= ROUND_OFF * acting)
-        return replace(at, residual=np.where(left_out, 0.0, at.residual)) if np.any(left_out) else at
+        return _PoseEquations(q, multipliers, at)
 
     def _tangent(
         self, place: _PoseEquations, metric: Any, imbalance: np.ndarray, left: np.ndarray | float = 0.0
@@ -267,8 +250,7 @@ class Relaxation:
     def _metric(self, at: LinearizedEquations) -> Any:
         """V: displacements weighted by the mass that they move, relative to the robot's mass and size, and rotations of nodes. An
         array for small systems, else sparse."""
-        total = float(sum(self._bound.constants[k] for k in self._bound.system.masses.values()))
-        scale = 1.0 / ((total if total > 0 else 1.0) * self._size**2)
+        scale = 1.0 / ((total_mass(self._bound) or 1.0) * self._size**2)
         # a small multiple of the identity, so that massless directions have a nonzero length
         square = self._sizes**2
         typical = float(np.mean(square * (scale * np.abs(at.mass.diagonal()) + self._turns))) if len(square) else 0.0

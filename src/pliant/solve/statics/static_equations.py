@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from pliant.equations.binding import Binding
+from pliant.equations.binding import GRAVITY, Binding
 from pliant.equations.contacts import from_here
-from pliant.equations.linearized import LinearizedEquations
+from pliant.equations.linearized import LinearizedEquations, on_pattern
 from pliant.solve.saddle import balancing_multipliers
+
+
+ROUND_OFF, NO_STIFFNESS = 1e-12, 1e-12
+"""Forces below the first fraction of the acting forces, or of moments of the weight over the robot's size, are zero along coordinates
+whose stiffness is below the second fraction of the largest one, or as small as these moments."""
+
+
+def total_mass(bound: Binding) -> float:
+    """The mass of all rigid parts [kg]."""
+    return float(sum(bound.constants[k] for k in bound.system.masses.values()))
 
 
 def largest_turn(before: np.ndarray, after: np.ndarray) -> float:
@@ -33,14 +45,40 @@ class StaticEquations:
         self.bound, self.t, self.tolerance = bound, t, tolerance
         self._zero = np.zeros(bound.nv)
         self._load = np.zeros(bound.nv)
+        self._weight = total_mass(bound) * float(np.linalg.norm(bound.constants[GRAVITY]))
 
     def remember(self, q: np.ndarray) -> None:
         """Store the contacts of this pose: friction is then measured from it."""
         self.bound = from_here(self.bound, self.t, q)
 
     def linearized(self, q: np.ndarray, multipliers: np.ndarray) -> LinearizedEquations:
-        """Unbalanced forces and constraint values at rest, with their derivatives; without the load."""
-        return self.bound.linearized(self.t, q, self._zero, self._zero, multipliers)
+        """Unbalanced forces and constraint values at rest, with their derivatives; without the load and without round-off of
+        forces along neutral coordinates, which no pose balances."""
+        at = self.bound.linearized(self.t, q, self._zero, self._zero, multipliers)
+        return self._without_round_off(q, at)
+
+    def _without_round_off(self, q: np.ndarray, at: LinearizedEquations) -> LinearizedEquations:
+        D, K = at.rate_sizes, abs(at.stiffness)
+        stiffness = D * np.asarray(K @ D + K.T @ D).ravel()
+        loops = np.asarray(abs(at.jacobian).sum(axis=0)).ravel()
+        # of a wheel on its axle, moments of its weight and their stiffness are round-off of moments about the world's origin
+        noise = ROUND_OFF * self._weight * self.bound.sizes(q)[0]
+        soft = (loops == 0) & (stiffness <= max(NO_STIFFNESS * stiffness.max(initial=0.0), noise))
+        if not np.any(soft & ((at.residual != 0) | (stiffness != 0))):
+            return at
+        gone = soft & (stiffness <= noise)
+        if np.any(gone & (stiffness != 0)):
+            columns = np.repeat(gone, np.diff(at.stiffness.indptr))
+            at = replace(
+                at,
+                stiffness=on_pattern(
+                    at.stiffness, np.where(columns | gone[at.stiffness.indices], 0.0, at.stiffness.data)
+                ),
+            )
+        sources = self.bound.force_by_source(self.t, q, self._zero).values()
+        acting = max((float(np.abs(D * force).max(initial=0.0)) for force in sources), default=0.0)
+        left_out = soft & (np.abs(D * at.residual) <= max(ROUND_OFF * acting, noise))
+        return replace(at, residual=np.where(left_out, 0.0, at.residual))
 
     def imbalance(
         self, q: np.ndarray, multipliers: np.ndarray, bound: Binding | None = None
