@@ -6,7 +6,6 @@ import casadi as ca
 import numpy as np
 import pytest
 
-import pliant
 from pliant.model.round_off import signal_weights, weights
 
 RNG = np.random.default_rng(11)
@@ -17,7 +16,7 @@ x, y = ca.SX.sym("x"), ca.SX.sym("y")
 @pytest.mark.parametrize(
     ("expression", "exact"),
     [
-        (ca.sin(x) ** 2 + ca.cos(x) ** 2 - 1, lambda x, y: 0 * x),
+        (ca.sin(x) ** 2 + ca.cos(x) * ca.sin(x + ca.pi / 2) - 1, lambda x, y: 0 * x),
         (x * np.cos(0.1) + x * np.cos(0.1 + 2 * np.pi / 3) + x * np.cos(0.1 + 4 * np.pi / 3), lambda x, y: 0 * x),
         ((x + y) ** 3 - x**3 - y**3 - 3 * x * y * (x + y), lambda x, y: 0 * x),
         (ca.sqrt(x * x + 1) - x - 1 / (ca.sqrt(x * x + 1) + x), lambda x, y: 0 * x),
@@ -47,10 +46,8 @@ def test_weights_of_inputs_that_are_expressions_enter() -> None:
     t, u, p = ca.SX.sym("t"), ca.SX.sym("u"), ca.SX.sym("p")
     inputs = ca.Function("u", [t, p], [t * 3e4 - t * 1e4 - t * 2e4])
     found = signal_weights(ca.Function("s", [t, u, p], [u * p]), inputs, 1)
-    w = ca.SX.sym("w")
     assert found is not None
     of_inputs, _ = found(0.5, 0.0, 0.0, 2.0)
     _, of_signals = found(0.5, 0.0, of_inputs, 2.0)
     assert 3e4 <= float(of_inputs) < 1e6
     assert 6e4 <= float(of_signals) < 2e6
-    assert w.numel() == 1 and pliant.__version__

@@ -27,8 +27,8 @@ SAMPLING_ERROR = 1e-10
 NOISE_ALLOWED = 1e-5
 """Random variation of a function, relative to its range, up to which it is sampled as well as it varies."""
 NARROWEST, LEAST_SPAN = 2.0**-36, 2.0**-100
-"""Fractions of a span: an interval as short as the first is a straight line, as one that is not smooth contains a kink; one as short
-as the second, as next to zero, is constant."""
+"""Fractions of a span: an interval as short as the first is a straight line, as one that is not smooth contains a kink; one as
+short as the second, as next to zero, is constant."""
 NODES = 0.5 - 0.5 * np.cos(np.pi * np.arange(TERMS) / (TERMS - 1))
 TO_TERMS = np.linalg.inv(NODES[:, None] ** np.arange(TERMS))
 TRIED = np.array([0.047, 0.23, 0.49, 0.76, 0.951])
@@ -188,8 +188,8 @@ class TimeFunction:
         return values
 
     def switches(self, begin: float, end: float) -> tuple[np.ndarray, bool]:
-        """Times [s] at which comparisons and differences of its time change sign, and whether there are no others; none where it does
-        not take such a time."""
+        """Times [s] at which comparisons and differences of its time change sign, and whether there are no others; none where it
+        does not take such a time."""
         times, count, done = np.zeros(0), -1, 0
         try:
             while done < TRACED:

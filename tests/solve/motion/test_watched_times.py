@@ -54,33 +54,31 @@ def test_pulses_on_stiff_parts_act() -> None:
 
 
 METHODS = {
-    "default": None,
-    "explicit": pliant.ExplicitRungeKutta(),
-    "implicit": pliant.Rosenbrock(),
-    "generalized alpha": pliant.GeneralizedAlpha(rtol=1e-4)
-    if "rtol" in pliant.GeneralizedAlpha.__dataclass_fields__
-    else None,
+    "default": (None, 1e-6),
+    "explicit": (pliant.ExplicitRungeKutta(), 1e-6),
+    "implicit": (pliant.Rosenbrock(), 1e-3),
+    "generalized alpha": (pliant.GeneralizedAlpha(), 1e-2),
 }
 
 
-@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("how", ["function", "text", "model", "samples"])
-def test_all_pulses_of_a_train_act(how: str, method) -> None:
-    """Narrow bells of 5 ms in 20 s, by every method of variable steps, and however they are given."""
-    begins = np.arange(0.5, 20.0, 0.5) + 0.02 * np.sin(np.arange(39))
-    terms = " + ".join(f"exp(-((t - {x:.6f} s)/(5 ms))^2)" for x in begins)
-    text = f"100 N*({terms})"
+def test_all_pulses_of_a_train_act(how: str, method: str) -> None:
+    """Bells of 5 ms in every half second, by every method of variable steps, and however they are given."""
+    text = "100 N*exp(-((t - 0.5 s*floor(t/(0.5 s)) - 0.2 s)/(5 ms))^2)"
+
+    def push(t: float) -> float:
+        return 100 * math.exp(-(((t % 0.5 - 0.2) / 5e-3) ** 2))
+
     eqs = cart(f'input: "={text}"' if how == "model" else "input: =push")
-    given = {
-        "function": lambda t: 100 * sum(math.exp(-min(((t - x) / 5e-3) ** 2, 700)) for x in begins),
-        "text": text,
-        "samples": None,
-    }
-    if how == "samples":
-        times = np.sort(np.append(np.linspace(0, 20, 41) + 1e-5, [x + 2e-3 * np.arange(-10, 11) for x in begins]))
-        given["samples"] = times, [given["function"](t) for t in times], "cubic"
-    run = pliant.simulate(eqs, 20.0, inputs=None if how == "model" else {"push": given[how]}, method=method)
-    assert run.v[-1, 0] == pytest.approx(39 * 0.5 * math.sqrt(math.pi), rel=2e-3)
+    places = np.union1d(np.linspace(0, 0.45, 10), 0.2 + 1e-3 * np.arange(-30, 31))
+    times = (0.5 * np.arange(20)[:, None] + places).ravel()
+    given = {"function": push, "text": text, "samples": (times, [push(t) for t in times], "cubic")}
+    integrator, tolerance = METHODS[method]
+    run = pliant.simulate(eqs, 10.0, inputs=None if how == "model" else {"push": given[how]}, method=integrator)
+    assert run.v[-1, 0] == pytest.approx(
+        20 * 0.5 * math.sqrt(math.pi), rel=max(tolerance, 1e-4 if how == "samples" else 0)
+    )
 
 
 def test_large_pulses_do_not_hide_small_ones() -> None:
@@ -111,7 +109,9 @@ def test_a_function_may_come_with_times() -> None:
 
 def test_pulses_of_inputs_that_an_event_sets_act() -> None:
     """And those of a signal that an event scales from zero."""
-    later = pliant.Event(lambda now: now.t - 1.0, direction="rising", stop=False, then=lambda now: now.set(push=pulse))
+    later = pliant.Event(
+        lambda now: now.t - 1.0, direction="rising", stop=False, then=lambda now: now.inputs.update(push=pulse)
+    )
 
     def pulse(t: float) -> float:
         return 1e3 * math.exp(-(((t - 13.2) / 1e-3) ** 2))
@@ -129,9 +129,9 @@ def test_fixed_steps_that_miss_pulses_say_so(method: str) -> None:
         "symplectic-euler": pliant.SymplecticEuler,
     }[method]
     eqs = cart("input: =push")
-    for push in ("1 N*exp(-((t - 13.2345 s)/(0.1 ms))^2)", "1 N*sin(2*pi*100*t/(1 s))"):
-        run = pliant.simulate(eqs, 20.0, inputs={"push": push}, method=make(step=step))
+    for push in ("1 N*exp(-((t - 3.2345 s)/(0.1 ms))^2)", "1 N*sin(2*pi*100*t/(1 s))"):
+        run = pliant.simulate(eqs, 4.0, inputs={"push": push}, method=make(step=step))
         assert any("fixed steps of 0.01 s are too long for the input 'push'" in x for x in run.warnings)
     for push in ("1 N*sin(2*pi*t/(1 s))", "2 N", "if(t < 3.2 s, 0 N, 1 N)", "1 N*(t/1 s)^2"):
-        run = pliant.simulate(eqs, 20.0, inputs={"push": push}, method=make(step=step))
+        run = pliant.simulate(eqs, 4.0, inputs={"push": push}, method=make(step=step))
         assert not any("fixed steps" in x for x in run.warnings)

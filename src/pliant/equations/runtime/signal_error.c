@@ -11,13 +11,14 @@
 
 #include "integrate.h"
 
-#define ALLOWED 1e-3 /* tolerance, relative to the largest value of a signal in the step */
-#define SMALL 1e-3   /* or to this fraction of its largest value in the run, where it is smaller */
-#define SURVEYED 16  /* number of times at which signals are evaluated at the start of a run */
+#define ALLOWED 1e-3     /* tolerance, relative to the largest value of a signal in the step */
+#define SMALL 1e-3       /* or to this fraction of its largest value in the run, where it is smaller */
+#define SURVEYED 16      /* number of times at which signals are evaluated at the start of a run */
 /* Deviations up to this fraction of what signals are sums of are round-off: a hundred units of the last place, of rates and of
  * accelerations too, as shares of a value that has hundreds of periods within a step. */
 #define ROUND_OFF 1e-11
 
+#define NOTICED 1e-2     /* share of the tolerance below which an error does not affect the next step */
 #define PASSED 0.2       /* what fixed steps may miss of a signal: five steps in a period of a sine do */
 #define NOW_AND_THEN 16  /* of this number of fixed steps without times to watch one is examined: oscillations last */
 
@@ -61,7 +62,7 @@ static double error_at(pl_run *r, double h, double x, const double *y) {
     double off = fabs(y[i] - (y0[i] + b * (y1[i] - y0[i]) + c0 * d0[i] + c1 * d1[i] + e0 * a0[i] + e1 * a1[i]));
     const double allowed = ALLOWED * fmax(here[i], SMALL * largest[i]);
     if (!(off > error * allowed)) continue;
-    if (off > allowed) {
+    if (off > NOTICED * allowed && r->w->T->has_round_off_kernel) {
       if (!measured) pl_signal_round_off(r, pl_time(r, r->t + x * h), m->round_off), measured = 1;
       off -= m->round_off[i];
     }
