@@ -38,9 +38,11 @@ def colliding(which: str, law: str) -> pliant.Equations:
 
 @pytest.mark.parametrize("which", PAIRS)
 @pytest.mark.parametrize("friction", [0.0, 0.1, 10.0], ids=["smooth", "sliding", "sticking"])
-def test_tangents_are_derivatives(which: str, friction: float) -> None:
-    """In motion, where friction follows from the sliding velocity: surfaces slide, or would stick."""
-    eqs = colliding(which, f"dissipation: 0.5 s/m, friction: {friction}, exponent: 1.2")
+@pytest.mark.parametrize("loss", ["dissipation: 0.5 s/m", "restitution: 0.6"], ids=["damped", "impact"])
+def test_tangents_are_derivatives(which: str, friction: float, loss: str) -> None:
+    """In motion, where friction follows from the sliding velocity: surfaces slide, or would stick. The losses of an impact that
+    nothing is remembered of depend on the present velocity."""
+    eqs = colliding(which, f"{loss}, friction: {friction}, exponent: 1.2")
     rng, h, none = np.random.default_rng(1), 1e-7, np.zeros(0)
     v, a = 0.3 * rng.normal(size=len(eqs.rates)), rng.normal(size=len(eqs.rates))
     binding, place = eqs.binding, eqs.state({"a.z": 0.19}).q

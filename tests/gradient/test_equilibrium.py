@@ -58,6 +58,23 @@ outputs: {{at: {{frame: arm.end}}}}
         assert f.vjp()[1]({"at": np.array([1.0, 0, 0])})["reach"] == pytest.approx(1.0, rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    "model", ["{kind: pcs, elements: 3}", "{kind: cosserat, elements: 5}"], ids=["pcs", "cosserat"]
+)
+def test_a_toppled_rod_has_no_derivatives(model: str) -> None:
+    """A round rod that is too soft to stand falls to any side: the direction is a combination of all its bends."""
+    text = (
+        rod(model)
+        .replace("E: 400 kPa, length: 20 cm", "E: 200 kPa, length: 45 cm")
+        .replace("value: 0.02 N", "value: 0 N")
+    )
+    f = pliant.differentiable(equations(text), "tip", ["E", "radius"], analysis="equilibrium")
+    values, pullback = f.vjp()
+    assert np.hypot(*values["tip"][:2]) > 0.1
+    with pytest.raises(pliant.ArgumentError, match=r"can drift along 'arm.* without force"):
+        pullback({"tip": np.ones(3)})
+
+
 def test_a_tendon_that_is_barely_slack_has_no_effect() -> None:
     """Its rest length is 3 um from where it would pull, far less than differences by parameters usually span."""
     eqs = pliant.derive("leg")

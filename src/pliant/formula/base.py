@@ -112,13 +112,15 @@ def world_jacobian(expression: Any, poses: Sequence[Pose]) -> Any:
     return ca.horzcat(*columns)
 
 
-def meeting_square(*points: Any) -> Any:
-    """Term added to squares of distances between points [m^2], so that directions are differentiable where points coincide."""
+def meeting_square(*points: Any, share: float = MEETING) -> Any:
+    """Term added to squares of distances between points [m^2], so that directions are differentiable where points coincide.
+
+    share: the distance below which they count as coincident, relative to their distances from the origin."""
     square = sum(ca.dot(x, x) for x in points)
     away = ca.fmin(square / AT_ORIGIN**2, 1e4)
     for _ in range(3):
         away = away * away
-    return MEETING**2 * (square + 1 / (1 + away))
+    return share**2 * (square + 1 / (1 + away))
 
 
 def switch_width(width: Any, value: Any, rest: Any) -> Any:

@@ -94,7 +94,13 @@ class ParameterTangents:
     def constants(self, name: str) -> np.ndarray:
         """Derivative of the constants."""
         if name not in self._made:
-            self._made[name] = self._eqs.model.system.constants.tangent(self._vector, self.parameters(name))
+            found = self._eqs.model.system.constants.tangent(self._vector, self.parameters(name))
+            if not np.all(np.isfinite(found)):
+                raise ArgumentError(
+                    f"there are no derivatives with respect to '{name}': numbers of the model have none at its value",
+                    "see whether an expression has a kink there, such as the square root of zero, and use another value",
+                )
+            self._made[name] = found
         return self._made[name]
 
     def parameters(self, name: str) -> np.ndarray:

@@ -101,9 +101,7 @@ links:
         """Add the link's force to the system."""
         ends = [build.attachment(end) for end in self.between]
         spring = self.spring or AxialSpring(coefficient=0)
-        points = [build.initial_point(node, placement[1]) for node, placement in ends]
-        difference = points[0] - points[1]
-        length: Any = ca.sqrt(ca.dot(difference, difference))
+        length = build.initial_length([(node, placement[1]) for node, placement in ends])
         rest = build.value(spring.compression) * (length if spring.rest == AS_AT_START else build.value(spring.rest))
         given, power = (self.damper.coefficient, self.damper.power) if self.damper else (0, 1)
         start = _state(length, rest)

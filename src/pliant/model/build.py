@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.formula.base import CoordinateForce, FrameConstraint, FrameForce
 from pliant.formula.inertia import Inertia
-from pliant.formula.route import RouteForce
+from pliant.formula.route import RouteForce, measure
 from pliant.geometry import cached_functions, se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.language.environment import Environment
@@ -207,6 +207,12 @@ class Build:
         """World position at the start of a point fixed to a node."""
         R, p = self.initial_pose(node)
         return p + R @ point
+
+    def initial_length(self, passes: Sequence[tuple[int, Any]]) -> Any:
+        """Length at the start [m] of a line through points, given by node and position: as the line measures it in motion, also
+        where two points coincide, so that it has derivatives there."""
+        points = [self.initial_point(node, place) for node, place in passes]
+        return measure(points, [ca.DM.zeros(3)] * len(points)).length
 
     # -- elements ----------------------------------------------------------------------------------------------------
 

@@ -9,16 +9,18 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
+import numpy as np
 
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose, scalars
 from pliant.rod.actuation import STEADY, VARYING
 from pliant.rod.curve import Curve, constant_strain
 from pliant.rod.quadrature import NEAR, divide, gauss_between, parts_between, product_weights
-from pliant.rod.section_law import Law, StrainFactors, constants_of
+from pliant.rod.section_law import FibreSection, Law, StrainFactors, constants_of
 from pliant.rod.strains import LABELS, Free
 from pliant.section.base import MaterialValues, OneSection, SectionProperties
 from pliant.section.fibre_law import FIBRE_LAWS
+from pliant.section.fibres import standardized
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -54,6 +56,7 @@ class RodProperties:
         damping_power: of the six strain rates.
         law: constitutive law of the section.
         law_numbers: numbers of the law along the rod, from its materials; empty if it has none.
+        fibres: those of the sections (`section.fibres.standardized`) along the rod, if the law is a sum over them.
         free: the free strains; the others keep their initial values.
         attachments: arc length of each frame to be placed on it [m], named by the model or reserved by tendons.
         places: the fraction of the length of each of these, at the model's own parameter values.
@@ -78,6 +81,7 @@ class RodProperties:
     damping_power: tuple[Any, ...]
     law: Law
     law_numbers: Stations
+    fibres: Stations
     free: Free
     attachments: dict[str, Any]
     places: dict[str, float]
@@ -213,6 +217,8 @@ class RodProperties:
         layout = constants_of(self.law)
         found = self._along(self.law_numbers, x, lambda given: given) if self.law_numbers else ()
         numbers = {"law": list(found)} if "law" in layout.at else {}
+        if self.fibres:
+            numbers["fibres"] = list(self._along(self.fibres, x, lambda given: given))
         return layout.write(
             length=length,
             stiffness=section.stiffness,
@@ -255,6 +261,8 @@ def rod_properties(rod: Rod, name: str, build: Build) -> RodProperties:
         gaps = max(len(given) - 1, 1)
         return tuple(Station(k / gaps, k / gaps, item) for k, item in enumerate(given))
 
+    sections = _sections(rod, build, along)
+    law, fibres = _over_fibres(rod, build, law, sections)
     return RodProperties(
         name=name,
         node=node,
@@ -263,13 +271,14 @@ def rod_properties(rod: Rod, name: str, build: Build) -> RodProperties:
         curve=curve,
         stress_free=rod.stress_free,
         rest=rest,
-        sections=_sections(rod, build, along),
+        sections=sections,
         materials=along([_material(build.robot.materials[given], build) for given in rod.material]),
         dampings=along([tuple(map(value, six)) for six in rod.damping]),
         stiffness_factors=factors,
         damping_power=tuple(map(value, rod.damping_power)),
         law=law,
         law_numbers=along([numbers]) if numbers else _law_numbers(rod, build, along),
+        fibres=fibres,
         free=rod.free_strains(),
         attachments=attachments,
         places=dict(zip(attachments, map(float, places), strict=True)),
@@ -317,18 +326,50 @@ def _law_numbers(rod: Rod, build: Build, along: Callable[[Sequence[Any]], Statio
 def _sections(rod: Rod, build: Build, along: Callable[[Sequence[Any]], Stations]) -> Stations:
     """The sections of a rod, at arc lengths given by a table or equidistant for a list."""
 
-    def maker(name: str) -> Callable[[MaterialValues | None], SectionProperties]:
-        section = build.robot.sections[name]
-        assert isinstance(section, OneSection), "a table holds no other table: checked when the model was read"
+    def maker(section: OneSection) -> Callable[[MaterialValues | None], SectionProperties]:
         return lambda material: section.properties(build.value, material)
 
-    first = build.robot.sections[rod.section[0]]
-    if len(rod.section) == 1 and (stations := first.stations_by_arc_length()):
+    makers = [maker(section) for section in _single_sections(rod, build)]
+    stations = build.robot.sections[rod.section[0]].stations_by_arc_length() if len(rod.section) == 1 else ()
+    if stations:
         length = build.value(rod.length)
         fractions = [build.value(at) / length for at, _ in stations]
-        makers = [maker(name) for _, name in stations]
         return tuple(Station(at, build.nominal(at), what) for at, what in zip(fractions, makers, strict=True))
-    return along([maker(name) for name in rod.section])
+    return along(makers)
+
+
+def _single_sections(rod: Rod, build: Build) -> list[OneSection]:
+    """The sections of a rod in order, those of a table if it has one."""
+    table = build.robot.sections[rod.section[0]].stations_by_arc_length() if len(rod.section) == 1 else ()
+    found = [build.robot.sections[name] for name in ([name for _, name in table] or rod.section)]
+    assert all(isinstance(section, OneSection) for section in found), "a table holds no other table: checked when read"
+    return found  # type: ignore[return-value]
+
+
+def _over_fibres(rod: Rod, build: Build, law: Law, sections: Stations) -> tuple[Law, Stations]:
+    """A hyperelastic law as a sum over the fibres of all different sections of a rod, and their stations. The shares of those of
+    other sections are zero, and interpolated in between; sections of one shape have the same fibres."""
+    if isinstance(law, StrainFactors) or law not in FIBRE_LAWS:
+        return law, ()
+    given = [section.fibres(build.value) for section in _single_sections(rod, build)]
+    if not all(given):
+        return law, ()
+    every = [standardized(fibres) for fibres in given]
+    different = {str(fibres): fibres for fibres in every}
+    blocks = [np.array(fibres, dtype=object).reshape(3, -1) for fibres in different.values()]
+
+    def shares(own: list[Any]) -> list[Any]:
+        parts = [
+            list(block[2] if str(own) == key else 0.0 * block[2]) for key, block in zip(different, blocks, strict=True)
+        ]
+        return [entry for part in parts for entry in part]
+
+    places = [entry for row in (0, 1) for block in blocks for entry in block[row]]
+    kind = FibreSection(law, sum(block.shape[1] for block in blocks))
+    if len(blocks) == 1:
+        return kind, (Station(0.0, 0.0, [*places, *shares(every[0])]),)
+    stations = zip(sections, every, strict=True)
+    return kind, tuple(Station(at.fraction, at.x, [*places, *shares(own)]) for at, own in stations)
 
 
 def _material(material: Material, build: Build) -> tuple[Any, Any, Any]:

@@ -98,8 +98,8 @@ class Rod(Framed, Placement, Repeated):
     neo-Hookean (`neo_hookean`), Mooney-Rivlin (`mooney_rivlin`, with `mooney_ratio` of its material), Gent (`gent`,
     with `gent_limit`) or Ogden (`ogden`, with `ogden_terms`); or the published update of stiffness (`mean_stretch`):
     with the mean stretch x of the entire rod, radii shrink by 1/sqrt(x), E and G by 1/x, lengths grow by x, and
-    chambers keep their radius. The incompressible laws are exact in stretch, and to second order in shear, bend and
-    twist of the stretched rod. The update is a formula of the present strains, which is what updating between ever
+    chambers keep their radius. The incompressible laws are summed over the fibres of the section, whose outline must be
+    known (with a section given by numbers, bends are of second order), and are of second order in shear and twist. The update is a formula of the present strains, which is what updating between ever
     shorter steps comes to; it joins all pieces of the rod, and has no stored energy, so what it puts in counts as
     supplied."""
     strains: Strains | None = None

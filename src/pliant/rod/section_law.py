@@ -7,11 +7,14 @@ couples all pieces of a rod, so they form one force.
 
 The hyperelastic laws are those of fibres (`section.fibre_law`): a fibre of an incompressible rod that is stretched by x stores E
 w(x), and the shear modulus of the stretched solid is G s(x). Sections become thinner by 1/sqrt(x), so a fibre at the
-undeformed distance y from the axis is at y / sqrt(x), and with stretch x, shears, bends b and twist t the rod stores per length
+undeformed distance y from the axis is at y / sqrt(x), and with stretch x, shears, bend b and twist t the rod stores per length
 
-    EA w(x) + s(x) kGA shear^2 / 2 + w''(x) / x EI b^2 / 2 + s(x) / x GJ t^2 / 2:
+    integral of E w(x + b y / sqrt(x)) over the section + s(x) kGA shear^2 / 2 + s(x) / x GJ t^2 / 2:
 
-exact in stretch, and to second order in shear, bend and twist of the stretched rod.
+exact in stretch, for any bend at which sections shrink evenly, and to second order in shear and twist of the stretched rod.
+The integral is a sum over fibres (`section.fibres`), whose distances are scaled by the section's radii of gyration, so that EI is
+the section's own. Without an outline (sections given by their numbers) its expansion EA w(x) + w''(x) / x EI b^2 / 2 is
+used.
 
 Stiffness factors that depend on the strains (`StrainFactors`) are applied as written: the force along a strain is its factor
 times its stiffness times the strain from rest. The stored energy is the work of these forces along a straight path from rest;
@@ -65,18 +68,39 @@ class StrainFactors:
         return out
 
 
-Law = LawName | StrainFactors
+@dataclass(frozen=True)
+class FibreSection:
+    """A hyperelastic law of this name, summed over a number of fibres of the section, which are among its constants."""
+
+    name: LawName
+    fibres: int
+
+    def __str__(self) -> str:
+        """Key that distinguishes it from others in names of kernels."""
+        return f"{self.name}_{self.fibres}_fibres"
+
+
+Law = LawName | StrainFactors | FibreSection
 
 CONSTANTS = Fields("length", "stiffness:6", "coupling:2", "rest:6", "damping:6", "power:6")
 """Length [m]; of the section stiffness, coupling of the shears and of the bends, rest strain, damping coefficient and power."""
 
 
 def constants_of(law: Law) -> Fields:
-    """Constants of a law: `CONSTANTS`, and the numbers of a law that has some, under `law`."""
+    """Constants of a law: `CONSTANTS`, the numbers of a law that has some, under `law`, and its `fibres` (`standardized`)."""
     if isinstance(law, StrainFactors):
         return CONSTANTS + Fields(f"law:{sizes(law.formulas)}")
-    size = FIBRE_LAWS[law].size if law in FIBRE_LAWS else 0
-    return CONSTANTS + Fields(f"law:{size}") if size else CONSTANTS
+    fibre_law = fibre_law_of(law)
+    numbers = Fields(f"law:{fibre_law.size}") if fibre_law is not None and fibre_law.size else Fields()
+    fibres = Fields(f"fibres:{3 * law.fibres}") if isinstance(law, FibreSection) else Fields()
+    return CONSTANTS + numbers + fibres
+
+
+def fibre_law_of(law: Law) -> FibreLaw | None:
+    """The law of fibres of a hyperelastic law; None for others."""
+    if isinstance(law, StrainFactors):
+        return None
+    return FIBRE_LAWS.get(law.name if isinstance(law, FibreSection) else law)
 
 
 def section_effect(
@@ -114,7 +138,7 @@ def _elastic(strain: Any, rate: Any, at: Any, law: Law, mean: tuple[Any, Any] | 
     if isinstance(law, StrainFactors):
         density = _integrated(lambda e: _varying_force(e, at, law), x, at.rest)
     else:
-        density = _energy(x, at.rest, at.stiffness, at.coupling, law, getattr(at, "law", None))
+        density = _energy(x, at, law)
     energy, force = ca.substitute([density, ca.gradient(density, x)], [x], [strain])
     if not isinstance(law, StrainFactors):
         return energy, force, 0.0
@@ -141,18 +165,29 @@ def _integrated(force: Callable[[Any], Any], strain: Any, rest: Any) -> Any:
     return total
 
 
-def _energy(strain: Any, rest: Any, stiffness: Any, coupling: Any, law: LawName, numbers: Any) -> Any:
+def _energy(strain: Any, at: Any, law: LawName | FibreSection) -> Any:
     """Stored energy per length [J/m]."""
-    e = strain - rest
+    e, stiffness, coupling = strain - at.rest, at.stiffness, at.coupling
     between = coupling[0] * e[0] * e[1], coupling[1] * e[3] * e[4]
-    if law == "linear":
+    fibre_law = fibre_law_of(law)
+    if fibre_law is None:
         return 0.5 * ca.dot(stiffness * e, e) + between[0] + between[1]
     shear = 0.5 * (stiffness[0] * e[0] ** 2 + stiffness[1] * e[1] ** 2) + between[0]
     bend = 0.5 * (stiffness[3] * e[3] ** 2 + stiffness[4] * e[4] ** 2) + between[1]
     twist = 0.5 * stiffness[5] * e[5] ** 2
-    x = 1 + strain[2] - rest[2]
-    axial, shearing, bending = fibre_factors(FIBRE_LAWS[law], x, numbers)
-    return stiffness[2] * axial + shearing * shear + bending * bend + shearing / x * twist
+    x, numbers = 1 + strain[2] - at.rest[2], getattr(at, "law", None)
+    axial, shearing, bending = fibre_factors(fibre_law, x, numbers)
+    others = shearing * shear + shearing / x * twist
+    if not isinstance(law, FibreSection):
+        return stiffness[2] * axial + bending * bend + others
+    n = law.fibres
+    fibre_x, fibre_y, share = at.fibres[:n], at.fibres[n : 2 * n], at.fibres[2 * n :]
+    by_x, by_y = (e[k] * ca.sqrt(stiffness[k] / stiffness[2]) for k in (3, 4))
+    stretches = x + (by_x * fibre_y - by_y * fibre_x) / ca.sqrt(x)
+    fibres = ca.dot(share, fibre_law.energy(fibre_law.within(stretches, numbers), numbers))
+    # zero, unless factors of stiffness scale the coupling of the bends otherwise than the bends, or properties are interpolated
+    uncounted = between[1] + stiffness[2] * ca.dot(share, fibre_x * fibre_y) * by_x * by_y
+    return stiffness[2] * fibres + bending * uncounted + others
 
 
 def fibre_factors(law: FibreLaw, x: Any, numbers: Any) -> tuple[Any, Any, Any]:
@@ -169,10 +204,11 @@ def relative_stiffness(strain: Any, at: Any, law: Law) -> Any:
     """Stiffness of the six strains relative to that among the constants, at a strain (6); None if it is the same."""
     if isinstance(law, StrainFactors):
         return ca.vertcat(*law.factors(strain, at.law))
-    if law not in FIBRE_LAWS:
+    fibre_law = fibre_law_of(law)
+    if fibre_law is None:
         return None
     x = 1 + strain[2] - at.rest[2]
-    _, shear, bend = fibre_factors(FIBRE_LAWS[law], x, getattr(at, "law", None))
+    _, shear, bend = fibre_factors(fibre_law, x, getattr(at, "law", None))
     return ca.vertcat(shear, shear, bend * x, bend, bend, shear / x)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from pliant.language.base import Problem, positive
 from pliant.language.scalar import Length
 from pliant.section.base import Evaluate, SectionShape
+from pliant.section.fibres import Fibre, ring
 
 
 class Annulus(SectionShape):
@@ -36,6 +37,10 @@ class Annulus(SectionShape):
         """Whether a circle lies between the inner and the outer radius."""
         away = np.hypot(x, y)
         return away + radius < value(self.outer_radius) and away - radius > value(self.inner_radius)
+
+    def full_fibres(self, value: Evaluate) -> list[Fibre]:
+        """Of a ring."""
+        return ring(value(self.outer_radius), value(self.inner_radius))
 
     def full_area(self, value: Evaluate) -> Any:
         """pi (R^2 - r^2) [m^2]."""

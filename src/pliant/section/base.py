@@ -15,6 +15,7 @@ from pydantic import Field
 from pliant.language.base import Part, Problem
 from pliant.language.repeated import Repeated
 from pliant.language.scalar import Length, Scalar
+from pliant.section.fibres import Fibre, small_disc
 
 Evaluate: TypeAlias = Callable[[Scalar], Any]
 
@@ -98,6 +99,11 @@ class OneSection(SectionBase):
         """Corners of its outline in order, about the axis, x and y of each [m], for contacts; none for round sections."""
         return ()
 
+    def fibres(self, value: Evaluate) -> list[Fibre]:
+        """Points of its material about the axis, for integrals over the section in any unit of length; none if its outline is
+        unknown."""
+        return []
+
     def bore(self, value: Evaluate) -> Any:
         """Radius of its central hole [m], for drawings."""
         return 0.0
@@ -164,6 +170,10 @@ class HoledSection(GeometricSection):
         """Centre x, centre y and radius of every hole [m]."""
         return [circle for holes in self.holes for circle in holes.circles(value)]
 
+    def hole_fibres(self, value: Evaluate) -> list[Fibre]:
+        """Points of the holes, with negative areas."""
+        return [(x, y, -area) for circle in self.circles(value) for x, y, area in small_disc(*circle)]
+
     def hole_problems(self, value: Evaluate) -> Iterator[Problem]:
         """Holes lie inside, apart from each other, and balanced about the centre."""
         for index, holes in enumerate(self.holes):
@@ -195,6 +205,14 @@ class HoledSection(GeometricSection):
 
 class SectionShape(HoledSection):
     """An outline with holes, which are subtracted from its area and moments."""
+
+    @abstractmethod
+    def full_fibres(self, value: Evaluate) -> list[Fibre]:
+        """Points of the area inside the outline, holes not subtracted; in any unit of length if there are none."""
+
+    def fibres(self, value: Evaluate) -> list[Fibre]:
+        """Points of the material."""
+        return self.full_fibres(value) + self.hole_fibres(value)
 
     @abstractmethod
     def full_area(self, value: Evaluate) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from pliant.language.base import Problem, positive
 from pliant.language.scalar import Length
 from pliant.section.base import Evaluate, SectionShape
+from pliant.section.fibres import Fibre, disc
 
 
 class Circle(SectionShape):
@@ -30,6 +31,10 @@ class Circle(SectionShape):
     def contains(self, value: Evaluate, x: float, y: float, radius: float) -> bool:
         """Whether a circle lies inside this one."""
         return np.hypot(x, y) + radius < value(self.radius)
+
+    def full_fibres(self, value: Evaluate) -> list[Fibre]:
+        """Of a disc."""
+        return disc(0.0, 0.0, value(self.radius) if self.holes else 1.0)
 
     def full_area(self, value: Evaluate) -> Any:
         """pi r^2 [m^2]."""

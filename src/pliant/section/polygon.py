@@ -16,6 +16,7 @@ from pliant.language.scalar import Length, Number, SecondMoment
 from pliant.language.syntax import symbols
 from pliant.section.base import Evaluate, HoledSection
 from pliant.section.explicit_properties import share_problems
+from pliant.section.fibres import Fibre, polygon
 from pliant.section.warping import Warping, warping
 
 Point = tuple[Any, Any]
@@ -93,6 +94,12 @@ rods:
             lost = (a, a * x, a * y, a * (r**2 / 4 + y**2), a * (r**2 / 4 + x**2), a * x * y)
             found = [u - w for u, w in zip(found, lost, strict=True)]
         return found
+
+    def fibres(self, value: Evaluate) -> list[Fibre]:
+        """Points of the triangles between its centre and its edges, and of its holes."""
+        x, y = self.centre(value)
+        holes = [(u - x, w - y, area) for u, w, area in self.hole_fibres(value)]
+        return polygon(self.outline(value)) + holes
 
     def total_area(self, value: Evaluate) -> Any:
         """Exact [m^2]."""

@@ -11,6 +11,7 @@ from pliant.language.evaluate import evaluate
 from pliant.language.scalar import Length
 from pliant.language.syntax import Call, Symbol
 from pliant.section.base import Evaluate, SectionShape
+from pliant.section.fibres import Fibre, rectangle
 
 ODD_FIFTHS = 31 / 32 * 1.0369277551433699
 """Sum of 1 / n^5 over odd n: 31/32 of Riemann's zeta function at 5."""
@@ -33,6 +34,10 @@ class Rectangle(SectionShape):
     def contains(self, value: Evaluate, x: float, y: float, radius: float) -> bool:
         """Whether a circle lies inside the rectangle."""
         return abs(x) + radius < value(self.width) / 2 and abs(y) + radius < value(self.height) / 2
+
+    def full_fibres(self, value: Evaluate) -> list[Fibre]:
+        """Of a rectangle."""
+        return rectangle(value(self.width), value(self.height)) if self.holes else rectangle(1.0, 1.0)
 
     def full_area(self, value: Evaluate) -> Any:
         """Width times height [m^2]."""

@@ -12,6 +12,7 @@ from pliant.equations.binding import Binding
 from pliant.equations.workspace import EvaluationError
 from pliant.model.model import Model
 from pliant.rod.rod import Rod
+from pliant.section.base import OneSection
 from pliant.section.fibre_law import FIBRE_LAWS, FibreLaw
 from pliant.solve.rod_strains import CaseValues, Poses, model_strains, parameter_values, strains_times_length
 
@@ -84,7 +85,7 @@ def _notes(model: Model, name: str, strains: np.ndarray, value: Callable[[Any], 
     rod = model.spec.rods[name]
     law = FIBRE_LAWS.get(rod.law)
     if law is not None or rod.law == "mean_stretch":
-        yield from _law_notes(model, name, rod, law, strains[..., 2], value)
+        yield from _law_notes(model, name, rod, law, strains, value)
     for chamber in _braids(rod):
         yield from _braid_notes(name, chamber, strains, value)
 
@@ -127,22 +128,47 @@ def _near_an_end(model: Model, name: str, strains: np.ndarray, value: Callable[[
     law = FIBRE_LAWS.get(rod.law)
     if _braids(rod) or (law is not None and law.room is not None) or not strains.size:
         return np.arange(len(strains))
-    shortest = strains[..., 2].min(axis=1) / value(rod.length)
-    if not (rod.shape is not None and rod.stress_free):
-        shortest = shortest - value(rod.rest[2])
-    return np.flatnonzero(~(shortest > LEAST_ROOM))
+    length = np.reshape(value(rod.length), (-1, 1, 1))
+    _, shortest, _ = _stretches(model, rod, strains / length, lambda scalar: np.reshape(value(scalar), (-1, 1)))
+    return np.flatnonzero(~(shortest.min(axis=1) > LEAST_ROOM))
+
+
+def _stretches(model: Model, rod: Rod, strains: np.ndarray, value: Callable[[Any], Any]) -> tuple[np.ndarray, ...]:
+    """Stretches of the axis, and of the shortest and the longest fibre; strains: between stations (... x 6).
+
+    They are those of the axis if the law does not depend on fibres, or if the bends at rest follow from a shape.
+    """
+    shaped = rod.shape is not None and rod.stress_free
+    x = strains[..., 2] - (0.0 if shaped else value(rod.rest[2]))
+    sections = [model.spec.sections[name] for name in rod.section]
+    sections = [model.spec.sections[name] for s in sections for _, name in s.stations_by_arc_length()] or sections
+    if shaped or rod.law not in FIBRE_LAWS or not all(isinstance(s, OneSection) and s.fibres(value) for s in sections):
+        return x, x, x
+    by_x, by_y = (strains[..., k] - value(rod.rest[k]) for k in (3, 4))
+    strain = np.zeros_like(x)
+    for section in sections:
+        assert isinstance(section, OneSection)
+        corners = section.outline(value)
+        every = [np.abs(by_x * v - by_y * u) for u, v in corners]
+        every = every or [np.hypot(by_x, by_y) * section.half_sizes(value)[0]]
+        strain = np.maximum(strain, np.max(every, axis=0))
+    strain = strain / np.sqrt(np.maximum(x, 1e-6))  # sections become thinner; an axis without length is reported as such
+    return x, x - strain, x + strain
 
 
 def _law_notes(
-    model: Model, name: str, rod: Rod, law: FibreLaw | None, stretches: np.ndarray, value: Callable[[Any], float]
+    model: Model, name: str, rod: Rod, law: FibreLaw | None, strains: np.ndarray, value: Callable[[Any], float]
 ) -> Iterator[str]:
-    """Compare the law of a rod with its stretches, which still include the stress-free stretch."""
-    at_rest = 0.0 if rod.shape is not None and rod.stress_free else value(rod.rest[2])
-    shortest, longest = (float(x) - at_rest for x in (np.min(stretches), np.max(stretches)))
+    """Compare the law of a rod with the stretches of its axis and its fibres; the strains still include the stress-free ones."""
+    axis, low, high = _stretches(model, rod, strains, value)
+    shortest, longest = float(low.min()), float(high.max())
+    whole = f"the rod '{name}' is {{}} to {{:.4g}} of its length"
+    fibre = f"the rod '{name}' is bent so that fibres at its surface are {{}} to {{:.4g}} of their length"
     if shortest <= LEAST_ROOM:
-        yield f"the rod '{name}' is compressed to {shortest:.3g} of its length" + (
-            f": {BEYOND}" if shortest <= 0 else f", beyond the range of its law '{rod.law}' for any material"
-        )
+        squeezed = axis.min() <= LEAST_ROOM
+        text = (whole if squeezed else fibre).format("compressed", axis.min() if squeezed else shortest)
+        beyond = f", beyond the range of its law '{rod.law}' for any material"
+        yield text + (f": {BEYOND}" if shortest <= 0 else beyond)
         return
     if law is None or law.room is None:
         return
@@ -151,10 +177,11 @@ def _law_notes(
         x = min((shortest, longest), key=lambda x: law.room(x, numbers))  # type: ignore[misc]
         left = float(law.room(x, numbers))
         if left <= LEAST_ROOM:
-            way = "stretched" if x > 1 else "compressed"
             shown = " and ".join(f"{number:g}" for number in numbers)
-            text = f"the rod '{name}' is {way} to {x:.4g} of its length, with {max(left, 0):.2g} left of the limit of its law "
-            text += f"'{rod.law}' ({law.key} {shown})"
+            along = min((float(axis.min()), float(axis.max())), key=lambda x: law.room(x, numbers))  # type: ignore[misc]
+            text = whole if law.room(along, numbers) <= LEAST_ROOM else fibre
+            text = text.format("stretched" if x > 1 else "compressed", along if text is whole else x)
+            text += f", with {max(left, 0):.2g} left of the limit of its law '{rod.law}' ({law.key} {shown})"
             yield text + (f": {BEYOND}" if left <= 0 else "; check its load and the limit of its material")
             return
 

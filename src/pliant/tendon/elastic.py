@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import casadi as ca
@@ -81,7 +80,7 @@ tendons:
 
     def apply(self, build: Build, name: str) -> None:
         """Add the tendon to the system."""
-        rest = self._initial_length(build) if self.rest == AS_AT_START else build.value(self.rest)
+        rest = build.initial_length(self.passes(build)) if self.rest == AS_AT_START else build.value(self.rest)
         if self.stiffness is not None:
             stiffness = build.value(self.stiffness)
         else:
@@ -97,13 +96,6 @@ tendons:
         )
         wound = self.shortening != 0
         self.add(build, name, elastic_line(wound=wound), constants, [self.shortening] if wound else [])
-
-    def _initial_length(self, build: Build) -> Any:
-        points = [build.initial_point(node, place) for node, place in self.passes(build)]
-        total: Any = 0.0
-        for a, b in pairwise(points):
-            total += ca.sqrt(ca.dot(b - a, b - a))
-        return total
 
 
 CONSTANTS = Fields("stiffness", "rest", "damping", "power", "smoothing")

@@ -48,9 +48,10 @@ typedef struct pl_touch {
   double slip_rate[3], rate;         /* sliding velocity, rate of the distance */
   double force[3], pressing, loss;   /* on side A; its normal part; active dissipation [s/m] */
   double stretch[3], speed;          /* after the step */
-  double k_t, c_t, k_t_by_gap, c_t_by_gap; /* stiffness and damping of friction */
+  double k_t, c_t, k_t_by_gap, c_t_by_gap, c_t_by_rate; /* stiffness and damping of friction */
+  int speed_is_rate;                                     /* the approach velocity is the present rate: there is no memory */
   double D[3][3], Dv[3][3];          /* derivatives of friction with respect to the slip and to the sliding velocity */
-  double by_cap[3], by_gap_along[3]; /* and with respect to the maximum friction, and to the gap in addition */
+  double by_cap[3], by_gap_along[3], by_rate_along[3]; /* and by the maximum friction, and by the gap and rate in addition */
   double by_gap, by_rate;            /* derivatives of the normal force */
   double since;                      /* fraction of the step in contact */
   double since_by_gap, by_since[3];  /* its derivative with respect to the gap, and that of the force */

@@ -181,17 +181,22 @@ static const pl_remembered *moved_on(const pl_work *w, const pl_touch *c) {
 static void press(pl_touch *c, const double *law) {
   const double k = law[PL_LAW_STIFFNESS] * c->share, p = law[PL_LAW_EXPONENT], depth = -c->gap;
   const double slope = p == 1 ? k : k * pow(depth, p - 1), spring = slope * depth;
-  double loss = law[PL_LAW_DISSIPATION];
-  if (law[PL_LAW_IMPACT] > 0) loss = law[PL_LAW_IMPACT] / fmax(c->speed, law[PL_LAW_SLOW]);
+  double loss = law[PL_LAW_DISSIPATION], loss_by_rate = 0;
+  if (law[PL_LAW_IMPACT] > 0) {
+    loss = law[PL_LAW_IMPACT] / fmax(c->speed, law[PL_LAW_SLOW]);
+    /* without a memory the approach velocity is the present one, so the force of an impact does not depend on it */
+    if (c->speed_is_rate && c->speed > law[PL_LAW_SLOW]) loss_by_rate = loss / c->speed;
+  }
   const double factor = 1 - loss * c->rate;
   c->loss = loss;
   c->energy = spring * depth / (p + 1);
   c->pressing = factor > 0 ? spring * factor : 0;
   c->by_gap = factor > 0 ? -p * slope * factor : 0;
-  c->by_rate = factor > 0 ? -loss * spring : 0;
+  c->by_rate = factor > 0 ? -(loss + c->rate * loss_by_rate) * spring : 0;
   c->dissipation = (spring - c->pressing) * c->rate;
   c->k_t = law[PL_LAW_TANGENTIAL] * slope, c->c_t = c->k_t * loss * depth;
   c->k_t_by_gap = -(p - 1) * c->k_t / depth, c->c_t_by_gap = -p * c->k_t * loss;
+  c->c_t_by_rate = c->k_t * loss_by_rate * depth;
 }
 
 /* Tangential force f from the trial force: the trial force itself, or its projection on the cone; D and Dv from the stiffness and
@@ -203,7 +208,7 @@ static void rub(pl_touch *c, const double *law, const double *stretch, const dou
   double trial[3] = {0}, size2 = 0, f[2], ratio[2];
   memcpy(c->stretch, stretch, sizeof c->stretch);
   memset(c->D, 0, sizeof c->D), memset(c->Dv, 0, sizeof c->Dv), memset(c->by_cap, 0, sizeof c->by_cap);
-  memset(c->by_gap_along, 0, sizeof c->by_gap_along);
+  memset(c->by_gap_along, 0, sizeof c->by_gap_along), memset(c->by_rate_along, 0, sizeof c->by_rate_along);
   c->sliding = 0;
   if (!(most > 0)) {
     memset(c->stretch, 0, sizeof c->stretch);
@@ -231,6 +236,7 @@ static void rub(pl_touch *c, const double *law, const double *stretch, const dou
     for (int a = 0; a < 3; ++a) column[a] = scale * (t[j][a] - trial[a] * share);
     const double s = dot3(t[j], stretch) + dot3(t[j], z), u = dot3(t[j], c->slip_rate);
     for (int a = 0; a < 3; ++a) c->by_gap_along[a] -= ratio[j] * (c->k_t_by_gap * s + c->c_t_by_gap * u) * column[a];
+    for (int a = 0; a < 3; ++a) c->by_rate_along[a] -= ratio[j] * c->c_t_by_rate * u * column[a];
     for (int a = 0; a < 3; ++a)
       for (int b = 0; b < 3; ++b) {
         c->D[a][b] -= ratio[j] * c->k_t * column[a] * t[j][b];
@@ -264,6 +270,7 @@ void pl_contact_law(pl_work *w, pl_touch *c) {
   c->share_here = c->share;
   if (old) c->share = old->share, c->stored_before = old->stored;
   c->speed = old ? old->speed : approach(w, c);
+  c->speed_is_rate = !old && kind != PL_MEMORY_STEP;
   if (old) {
     const double length = sqrt(dot3(old->stretch, old->stretch));
     if (kind == PL_MEMORY_STEP) turn_along(w, node_of(w, c, c->first_count), old->stretch, stretch);
@@ -359,7 +366,7 @@ static void vary_force(const pl_work *w, const pl_touch *c, int j, const double 
   const double tilt = dot3(d->n, tangential);
   for (int a = 0; a < 3; ++a) {
     out[a] = pressing * (c->n[a] + c->by_cap[a]) + nearer * (c->by_gap_along[a] + c->since_by_gap * c->by_since[a]) +
-             c->pressing * d->n[a] - tilt * c->n[a];
+             c->pressing * d->n[a] - tilt * c->n[a] + rate * c->by_rate_along[a];
     for (int b = 0; b < 3; ++b) out[a] += c->D[a][b] * z[b] + c->Dv[a][b] * u[b];
   }
 }
@@ -399,7 +406,7 @@ void pl_contact_blocks(const pl_work *w, const pl_touch *c, double *K, double *C
     for (int b = 0; b < 3; ++b) {
       double flat = 0;
       for (int k = 0; k < 3; ++k) flat += c->Dv[a][k] * ((k == b) - c->n[k] * c->n[b]);
-      A[a][b] = flat + c->by_rate * (c->n[a] + c->by_cap[a]) * c->n[b];
+      A[a][b] = flat + (c->by_rate * (c->n[a] + c->by_cap[a]) + c->by_rate_along[a]) * c->n[b];
     }
   for (int j = 0; j < c->count; ++j)
     for (int l = 0; l < 6 && node_of(w, c, j); ++l) { /* the ground does not move */

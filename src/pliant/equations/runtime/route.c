@@ -15,7 +15,7 @@
 
 #include "route.h"
 
-static const double MEETING = 1e-12, AT_ORIGIN = 2e-12; /* as in formula/base.py */
+static const double MEETING = 1e-7, AT_ORIGIN = 2e-12; /* as in formula/route.py and base.py */
 
 static double meeting_square(double square) {
   double away = fmin(square / (AT_ORIGIN * AT_ORIGIN), 1e4);
