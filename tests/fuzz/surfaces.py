@@ -102,7 +102,11 @@ def go_through(text: str, names: list[str], folder: Path) -> None:
 @contextmanager
 def said() -> Iterator[None]:
     """Warnings are in words of ours; those of computations are errors; so are foreign exceptions."""
-    with warnings.catch_warnings(record=True) as notes, refusals(*WORDED), np.errstate(divide="warn", over="warn", invalid="warn"):
+    with (
+        warnings.catch_warnings(record=True) as notes,
+        refusals(*WORDED),
+        np.errstate(divide="warn", over="warn", invalid="warn"),
+    ):
         warnings.simplefilter("always")
         warnings.simplefilter("error", RuntimeWarning)
         try:
@@ -143,13 +147,23 @@ def finite(values: Any, what: str) -> None:
 
 def texts(subject: Subject) -> None:
     spec = subject.spec
-    for shown in (str(spec), repr(spec), html(spec), spec._repr_html_(), str(subject.eqs), repr(subject.eqs), subject.eqs._repr_html_()):
+    for shown in (
+        str(spec),
+        repr(spec),
+        html(spec),
+        spec._repr_html_(),
+        str(subject.eqs),
+        repr(subject.eqs),
+        subject.eqs._repr_html_(),
+    ):
         assert "Traceback" not in shown
         assert "internal error" not in shown
     again = load_text(pliant.dump(spec), folder=subject.folder)
     assert again == spec, "a model that is written back must be the same"
     flat = pliant.flatten(spec)
-    assert load_text(pliant.dump(flat), folder=subject.folder) == flat, "a flat model that is written back must be the same"
+    assert load_text(pliant.dump(flat), folder=subject.folder) == flat, (
+        "a flat model that is written back must be the same"
+    )
     accelerations(pliant.derive(again), subject.eqs, "written back")
     accelerations(pliant.derive(flat), subject.eqs, "flat")
 
@@ -157,7 +171,12 @@ def texts(subject: Subject) -> None:
 def accelerations(other: Equations, eqs: Equations, what: str) -> None:
     """The equations give the same accelerations at the start."""
     start = eqs.initial_state()
-    same(other.forward_dynamics(start)[0], eqs.forward_dynamics(start)[0], f"accelerations of the model {what}", close=1e-12)
+    same(
+        other.forward_dynamics(start)[0],
+        eqs.forward_dynamics(start)[0],
+        f"accelerations of the model {what}",
+        close=1e-12,
+    )
 
 
 def pickled(subject: Subject) -> None:
@@ -172,7 +191,9 @@ def dynamics(subject: Subject) -> None:
     a, multipliers = eqs.forward_dynamics(start)
     finite(a, "accelerations")
     if not multipliers.size and a.size:
-        size = max(1e-9, *(np.abs(eqs.bias(start.q, start.v))), float(np.abs(eqs.mass_matrix(start.q)).max() * np.abs(a).max()))
+        size = max(
+            1e-9, *(np.abs(eqs.bias(start.q, start.v))), float(np.abs(eqs.mass_matrix(start.q)).max() * np.abs(a).max())
+        )
         same(eqs.inverse_dynamics(start.q, start.v, a, t=0.0) / size, np.zeros(len(a)), "inverse dynamics", close=1e-7)
     energy = eqs.energy(start)
     finite([float(energy.total)], "energy")
@@ -296,10 +317,17 @@ def alike(found: np.ndarray, expected: np.ndarray, what: str, subject: Subject, 
     bound = CLOSE * scale
     random = np.random.default_rng(0)
     for _ in range(8):
-        values = {n: x * (1 + 1e-12 * random.standard_normal()) for n, x in zip(subject.eqs.coordinates, start.q, strict=True)}
+        values = {
+            n: x * (1 + 1e-12 * random.standard_normal()) for n, x in zip(subject.eqs.coordinates, start.q, strict=True)
+        }
         with suppress(*WORDED):
             other = pliant.simulate(
-                subject.eqs, STEP * STEPS, start=subject.eqs.state(values), method=method, save_every=STEP, controllers=()
+                subject.eqs,
+                STEP * STEPS,
+                start=subject.eqs.state(values),
+                method=method,
+                save_every=STEP,
+                controllers=(),
             )
             plain = pliant.simulate(
                 subject.eqs, STEP * STEPS, start=subject.eqs.state(dict(zip(subject.eqs.coordinates, start.q, strict=True))),
@@ -337,11 +365,19 @@ def exported_c(subject: Subject) -> None:
             target.write_bytes(_objects[key])
     program = folder / "program"
     _run_program(compiler, "-o", str(program), *(str(file.with_suffix(".o")) for file in sources), "-lm")
-    done = subprocess.run([program, f"{STEP * STEPS:g}", f"{STEPS}"], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [program, f"{STEP * STEPS:g}", f"{STEPS}"], capture_output=True, text=True, check=False, timeout=60
+    )
     rows = [[float(x) for x in line.split()] for line in done.stdout.splitlines() if not line.startswith("#")]
     run = subject.motion(pliant.SemiImplicit(step=STEP))
     if done.returncode == 0 and run.status == "completed":
-        alike(np.array(rows[-1][1 : 1 + run.q.shape[1]]), run.q[-1], "exported C and simulate", subject, pliant.SemiImplicit(step=STEP))
+        alike(
+            np.array(rows[-1][1 : 1 + run.q.shape[1]]),
+            run.q[-1],
+            "exported C and simulate",
+            subject,
+            pliant.SemiImplicit(step=STEP),
+        )
     else:
         assert (done.returncode == 0) == (run.status == "completed"), f"exported C ends with: {done.stderr}"
 
@@ -409,8 +445,13 @@ def gradients(subject: Subject) -> None:
                 def value(x: float, f: Any = f, name: str = name, output: str = output) -> float:
                     return float(np.sum(f({name: x})[output]))
 
-                slopes = [(value(at + h) - value(at - h)) / (2 * h) for h in (1e-5 * (abs(at) or 1.0), 3e-6 * (abs(at) or 1.0))]
-                size = max(abs(slopes[0]), abs(found), 1e-9 * max(1.0, float(np.abs(values[output]).max())) / (abs(at) or 1.0))
+                slopes = [
+                    (value(at + h) - value(at - h)) / (2 * h)
+                    for h in (1e-5 * (abs(at) or 1.0), 3e-6 * (abs(at) or 1.0))
+                ]
+                size = max(
+                    abs(slopes[0]), abs(found), 1e-9 * max(1.0, float(np.abs(values[output]).max())) / (abs(at) or 1.0)
+                )
                 if abs(slopes[0] - slopes[1]) <= 1e-4 * size:
                     error = abs(found - slopes[1]) / size
                     assert error < 1e-2, f"d {output} / d {name} is {found:.6g}, and {slopes[1]:.6g} by differences"

@@ -151,7 +151,9 @@ class Coverage:
         self.refused.update(re.sub(r"'[^']*'|[-+0-9.e]*\d[-+0-9.e]*", "_", fault.message) for fault in model.refused)
         found = {type(part).__name__ for part, _ in parts(spec)}
         self.types.update(found)
-        self.fields.update({f"{type(part).__name__}.{name}" for part, _ in parts(spec) for name in part.model_fields_set})
+        self.fields.update(
+            {f"{type(part).__name__}.{name}" for part, _ in parts(spec) for name in part.model_fields_set}
+        )
         entries = {type(entry).__name__ for name in COLLECTIONS for entry in getattr(spec, name).values()}
         self.pairs.update(combinations(sorted(entries), 2))
 
@@ -261,7 +263,11 @@ class _Draft:
             return float(f"{self.decades(5.0, 300.0) * 1000 * GRAVITY * self.length / 0.04**2:.3g}")
         default = owner.model_fields[name].default
         given = NUMBERS.get(f"{owner.__name__}.{name}", NUMBERS.get(name))
-        if given and (dimension is None or name not in ("angle", "vector", "normal", "axis", "scale", "turns") or dimension.is_number):
+        if given and (
+            dimension is None
+            or name not in ("angle", "vector", "normal", "axis", "scale", "turns")
+            or dimension.is_number
+        ):
             return self.between(*given)
         size = 1.0 if dimension is None else self.unit(dimension)
         if dimension == dim.LENGTH:
@@ -346,7 +352,9 @@ class _Draft:
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 
-    def draw(self, annotation: Any, owner: type[Part], name: str, extras: tuple[Any, ...] = (), in_list: bool = False) -> Any:
+    def draw(
+        self, annotation: Any, owner: type[Part], name: str, extras: tuple[Any, ...] = (), in_list: bool = False
+    ) -> Any:
         """A value of a type, as plain data."""
         while get_origin(annotation) is Annotated:
             annotation, *more = get_args(annotation)
@@ -436,7 +444,11 @@ class _Draft:
                 continue
             try:
                 word = WORDS.get(f"{kind.__name__}.{name}", WORDS.get(name))
-                data[name] = deepcopy(self.choose(word)) if word else self.draw(info.annotation, kind, name, tuple(info.metadata))
+                data[name] = (
+                    deepcopy(self.choose(word))
+                    if word
+                    else self.draw(info.annotation, kind, name, tuple(info.metadata))
+                )
             except NothingThereError:
                 if info.is_required():
                     raise NoReferenceError(f"{kind.__name__}.{name}") from None
@@ -487,7 +499,11 @@ class _Draft:
         spec = kinds[0].model_validate(entry)
         for leaf in leaves(spec):
             marker = leaf.marker
-            if not isinstance(marker, Quantity) or not isinstance(leaf.value, int | float) or isinstance(leaf.value, bool):
+            if (
+                not isinstance(marker, Quantity)
+                or not isinstance(leaf.value, int | float)
+                or isinstance(leaf.value, bool)
+            ):
                 continue
             before = json.dumps(entry)
             if not _put(entry, leaf.path, leaf.value):
@@ -664,7 +680,10 @@ class _Draft:
             if not faults:
                 break
             if any(fault.path == "bodies" for fault in faults):
-                self.data["bodies"], self.data["joints"] = {"bo1": {"mass": self.mass}}, {"jo1": {"type": "free", "child": "bo1"}}
+                self.data["bodies"], self.data["joints"] = (
+                    {"bo1": {"mass": self.mass}},
+                    {"jo1": {"type": "free", "child": "bo1"}},
+                )
                 continue
             self.refused += faults
             for fault in faults:
@@ -688,7 +707,9 @@ class _Draft:
                     del entries[name]
             return
         entry = there[steps[1]]
-        kinds = [kind for kind in schema_types() if isinstance(entry, dict) and _is(kind, entry) and _home(kind) == steps[0]]
+        kinds = [
+            kind for kind in schema_types() if isinstance(entry, dict) and _is(kind, entry) and _home(kind) == steps[0]
+        ]
         field_at_fault = steps[2] if len(steps) > 2 else ""
         if isinstance(entry, dict) and field_at_fault in entry and kinds and not _needed(kinds, field_at_fault):
             del entry[field_at_fault]
@@ -711,7 +732,8 @@ def _home(kind: type[Part]) -> str:
 
 def _needed(kinds: Iterable[type[Part]], name: str) -> bool:
     return any(
-        name not in kind.model_fields or kind.model_fields[name].is_required() or name in ("type", "shape_type") for kind in kinds
+        name not in kind.model_fields or kind.model_fields[name].is_required() or name in ("type", "shape_type")
+        for kind in kinds
     )
 
 

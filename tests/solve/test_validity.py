@@ -238,3 +238,71 @@ def test_beam_links_that_are_moved_far_sideways_are_said():
     # springs that are as stiff across as along hold more than a stretched beam
     even = derive(load_text(LINK.replace("STIFFNESS", "[600, 600, 600, 10, 10, 10]")))
     assert notes(even, push=600.0) == []
+
+
+HANGING = """
+pliant: 1
+parameters: {youngs_modulus: 1 MPa, weight: 0 N, moment: 0 N*m}
+sections: {wire: {shape: circle, radius: 2 mm}}
+materials: {stuff: {density: 1000 kg/m^3, youngs_modulus: =youngs_modulus, poissons_ratio: 0.5}}
+bodies: {block: {mass: 1 kg}}
+joints: {hold: {type: weld, child: block, rotation: {axis: y, angle: ANGLE}}}
+rods: {rod: {parent: block, length: 1, section: wire, material: stuff, MODEL}}
+loads:
+  lead: {frame: rod.tip, force: [0, 0, =-weight], moment: [0, =moment, 0]}
+"""
+
+
+def hanging(model, angle=90, frames=""):
+    return derive(load_text(HANGING.replace("MODEL", f"model: {model}{frames}").replace("ANGLE", f"{angle} deg")))
+
+
+def softness(ratio):
+    """Young's modulus of a rod with w L^3 / EI of this [Pa]."""
+    return 1000 * 9.81 * np.pi * 0.002**2 / (ratio * np.pi / 4 * 0.002**4)
+
+
+def coarse(found):
+    return [note for note in found.warnings if "the result is coarse" in note]
+
+
+@pytest.mark.parametrize("model", [*(f"{{kind: {kind}}}" for kind in (*KINDS[1:5], "gvs"))])
+def test_bends_shorter_than_elements_are_said_until_there_are_enough(model):
+    """A soft rod under its weight, w L^3 / EI = 1000: the layer at its support is a thirtieth of its length."""
+    at = {"youngs_modulus": softness(1000)}
+    (note,) = coarse(equilibrium(hanging(model), parameters=at))
+    count = int(note.partition("such as ")[2].split()[0])
+    assert count == 32
+    assert not coarse(equilibrium(hanging(model), parameters={"youngs_modulus": softness(10)}))
+
+
+def test_as_many_elements_as_said_are_enough():
+    found = equilibrium(hanging("{kind: finite_element, elements: 32}"), parameters={"youngs_modulus": softness(1000)})
+    assert not coarse(found)
+    # of the boundary-value problem EI angle'' = -w (L - s) cos(angle)
+    assert found.frames["rod.tip"].position[0] == pytest.approx(0.045986, rel=3e-3)
+
+
+def test_they_are_said_of_other_loads_and_in_motion():
+    eqs = hanging("{kind: cosserat, elements: 10}")
+    stiff = {"youngs_modulus": softness(1)}
+    bending = stiff["youngs_modulus"] * np.pi / 4 * 0.002**4
+    assert not coarse(equilibrium(eqs, parameters=stiff))
+    assert not coarse(equilibrium(eqs, parameters={**stiff, "weight": 30 * bending}))
+    assert coarse(equilibrium(eqs, parameters={**stiff, "weight": 1000 * bending}))
+    assert coarse(simulate(eqs, 0.01, parameters={**stiff, "weight": 1000 * bending}, start="equilibrium"))
+
+
+def test_bends_that_are_not_coarse_are_not_said():
+    soft = {"youngs_modulus": softness(1000)}
+    for model in ("{kind: pcs}", "{kind: finite_element}", "{kind: cosserat}"):
+        assert not coarse(equilibrium(hanging(model, angle=180), parameters=soft))  # straight down
+        stiff = softness(0.001)
+        bent = {"youngs_modulus": stiff, "moment": 4 * stiff * np.pi / 4 * 0.002**4}
+        assert not coarse(equilibrium(hanging(model), parameters=bent, stability="any"))  # most of a circle
+    # a moment that acts on a frame on the rod bends a half of it
+    text = HANGING.replace("MODEL", "model: {kind: pcs, elements: 4}, frames: {half: {at: 50 cm}}").replace(
+        "rod.tip", "rod.half"
+    )
+    eqs = derive(load_text(text.replace("ANGLE", "90 deg")))
+    assert not coarse(equilibrium(eqs, parameters=bent, stability="any"))

@@ -180,7 +180,9 @@ def test_flat_meshes_are_compared_and_written_back(name: str) -> None:
     assert flat == pliant.flatten(pliant.load(name))
     assert pliant.load_text(pliant.dump(flat), folder=MODEL_FOLDER).meshes == flat.meshes
     mesh = next(iter(flat.meshes))
-    assert flat != flat.replace(meshes={**flat.meshes, mesh: flat.meshes[mesh].model_copy(update={"damping_time": 1.0})})
+    assert flat != flat.replace(
+        meshes={**flat.meshes, mesh: flat.meshes[mesh].model_copy(update={"damping_time": 1.0})}
+    )
 
 
 def test_recorded_inputs_and_solids_are_compared() -> None:

@@ -272,7 +272,7 @@ def rod_properties(rod: Rod, name: str, build: Build) -> RodProperties:
         stress_free=rod.stress_free,
         rest=rest,
         sections=sections,
-        materials=along([_material(build.robot.materials[given], build) for given in rod.material]),
+        materials=along([material_entries(build.robot.materials[given], build.value) for given in rod.material]),
         dampings=along([tuple(map(value, six)) for six in rod.damping]),
         stiffness_factors=factors,
         damping_power=tuple(map(value, rod.damping_power)),
@@ -372,9 +372,8 @@ def _over_fibres(rod: Rod, build: Build, law: Law, sections: Stations) -> tuple[
     return kind, tuple(Station(at.fraction, at.x, [*places, *shares(own)]) for at, own in stations)
 
 
-def _material(material: Material, build: Build) -> tuple[Any, Any, Any]:
-    """Young's modulus [Pa], shear modulus [Pa], density [kg/m^3]."""
-    value = build.value
+def material_entries(material: Material, value: Callable[[Any], Any]) -> tuple[Any, Any, Any]:
+    """Young's modulus [Pa], shear modulus [Pa], density [kg/m^3] of a rod's material."""
     assert material.youngs_modulus is not None, "checked when the model was read"
     assert material.density is not None, "checked when the model was read"
     E = value(material.youngs_modulus)

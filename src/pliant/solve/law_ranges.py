@@ -152,7 +152,9 @@ def _stretches(model: Model, rod: Rod, strains: np.ndarray, value: Callable[[Any
         every = [np.abs(by_x * v - by_y * u) for u, v in corners]
         every = every or [np.hypot(by_x, by_y) * section.half_sizes(value)[0]]
         strain = np.maximum(strain, np.max(every, axis=0))
-    strain = strain / np.sqrt(np.maximum(x, 1e-6))  # sections become thinner; an axis without length is reported as such
+    strain = strain / np.sqrt(
+        np.maximum(x, 1e-6)
+    )  # sections become thinner; an axis without length is reported as such
     return x, x - strain, x + strain
 
 

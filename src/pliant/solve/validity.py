@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,8 +23,10 @@ from pliant.model.model import Model
 from pliant.model.system import FrameForceInstance
 from pliant.output.constraint import ConstraintOutput
 from pliant.output.reaction import ReactionOutput
+from pliant.rod.properties import material_entries
+from pliant.rod.rod import Rod
 from pliant.rod.turn_limits import NEAR
-from pliant.section.base import OneSection
+from pliant.section.base import MaterialValues, OneSection
 from pliant.solve.law_ranges import law_range_notes
 from pliant.solve.loop_closure import SILENT_BELOW
 from pliant.solve.rod_strains import Poses, helices, model_strains, parameter_values, strains_times_length
@@ -42,6 +45,14 @@ FORGOTTEN = 0.05
 EDGES = 200_000
 """Number of edges of a mesh that are examined in all states together: more would take as long as short runs."""
 
+UNEVEN_TURN = 0.3
+"""Second difference of the turns of three successive elements above which it can matter [rad]: a tenth of it is an angle of the
+tip by which the rod's shape is off."""
+
+LONG_ELEMENT = 1.4
+"""Length of elements relative to that of a boundary layer above which a warning is given: the tip of a rod of five segments of
+constant strain is then off by 2 percent of its horizontal distance, and less for other models."""
+
 STIFF = 1e9
 """Young's modulus that separates metals, glass and hard plastics from rubber [Pa]."""
 
@@ -57,7 +68,7 @@ def range_warnings(model: Model, bound: Binding, states: np.ndarray) -> list[str
     picked = distinct(np.linspace(0, len(states) - 1, min(STATES, len(states))).astype(int))
     looked_at = _States(bound, [q for q in states[picked] if np.all(np.isfinite(q))])
     watched = (
-        _turn_limits, _linear_beams, _large_strains, _laws, _turned_links, _sideways_links, _strained_edges, _straight_surfaces,
+        _turn_limits, _linear_beams, _large_strains, _short_bends, _laws, _turned_links, _sideways_links, _strained_edges, _straight_surfaces,
     )  # fmt: skip
     return [note for watch in watched for note in watch(model, bound, looked_at)]
 
@@ -205,6 +216,53 @@ def _largest_strain(along: np.ndarray, turning: np.ndarray, half_x: float, half_
     stretch = float(along[..., 2].flat[np.argmax(np.abs(along[..., 2]))])
     bent = float(np.max(np.hypot(half_y * turning[..., 0], half_x * turning[..., 1])))
     return max((abs(stretch), "stretched" if stretch > 0 else "compressed"), (bent, "bent"))
+
+
+def _short_bends(model: Model, bound: Binding, states: _States) -> Iterator[str]:
+    """Rods that bend over a length shorter than their elements: boundary layers of length sqrt(EI / tension).
+
+    With turns per element ..., a, b, c, ..., a layer of length d in elements of length h has (a - 2 b + c) / b = (h / d)^2.
+    """
+    value = parameter_values(model, bound)
+    for name, stations in model.rod_stations.items():
+        rod = model.spec.rods.get(name)
+        if rod is None or len(stations) < 4:
+            continue
+        places = np.array([station.x for station in stations])
+        places = places[np.concatenate([[True], np.diff(places) > 1e-9])]
+        lengths, middles = np.diff(places), (places[1:] + places[:-1]) / 2
+        # moments may jump between samples of different spans
+        samples = model.strain_samples[name]
+        nearest = np.abs(np.array([sample.x for sample in samples]) - middles[:, None]).argmin(axis=1)
+        span = np.array([samples[k].span for k in nearest])
+        bends = strains_times_length(bound.constants, *states.along(stations))[..., 3:5]
+        slopes = np.diff(bends, axis=-2) / np.diff(middles)[:, None]
+        change = np.diff(slopes, axis=-2) / (middles[2:] - middles[:-2])[:, None] * 2 * lengths[1:-1, None] ** 3
+        turn = np.linalg.norm(bends * lengths[:, None], axis=-1)
+        uneven = np.linalg.norm(change, axis=-1)
+        short = (uneven > UNEVEN_TURN) & (uneven > LONG_ELEMENT**2 * turn[..., 1:-1]) & (span[2:] == span[:-2])
+        if not np.any(short):
+            continue
+        count = rod.model.pieces()
+        enough = max(2 * count, _elements_under_weight(model, rod, value))
+        yield (
+            f"the rod '{name}' turns by {np.degrees(float(turn.max())):.3g} deg over one of the {count} pieces of its model and "
+            "much less over the next: it bends over a shorter length than that, sqrt(EI / tension), so the result is coarse; use "
+            f"more elements, such as {enough} of the model `finite_element`, until it no longer changes"
+        )
+
+
+def _elements_under_weight(model: Model, rod: Rod, value: Callable[[object], float]) -> int:
+    """Number of elements as long as the boundary layer at a support that carries a rod's weight: sqrt(w L^3 / EI)."""
+    material = model.spec.materials[rod.material[0]] if rod.material else None
+    found = None if material is None else MaterialValues(*material_entries(material, value))
+    _, station = (model.spec.sections[rod.section[0]].stations_by_arc_length() or [(0, rod.section[0])])[0]
+    section = model.spec.sections[station]
+    assert isinstance(section, OneSection), "a table holds no other table: checked when the model was read"
+    properties, length = section.properties(value, found), value(rod.length)
+    gravity = float(np.linalg.norm([value(g) for g in model.spec.world.gravity]))
+    softest = min(float(stiffness) for stiffness in properties.stiffness[3:5])
+    return math.ceil(math.sqrt(float(properties.mass) * gravity * length**3 / softest))
 
 
 def _laws(model: Model, bound: Binding, states: _States) -> Iterator[str]:

@@ -175,7 +175,9 @@ def test_the_command_shows_an_unstable_pose_and_fails(capsys):
 
 
 @pytest.mark.parametrize("joint", ["revolute, axis: z", "revolute, axis: [1, 2, 3]", "spherical", "universal"])
-@pytest.mark.parametrize("place", ["position: [0.058, -0.051, 0.03]", "position: [1 m, 0, 0.3], rotation: {axis: [1, 2, 3], angle: 0.7}"])
+@pytest.mark.parametrize(
+    "place", ["position: [0.058, -0.051, 0.03]", "position: [1 m, 0, 0.3], rotation: {axis: [1, 2, 3], angle: 0.7}"]
+)
 def test_a_balanced_wheel_is_at_rest(joint: str, place: str) -> None:
     """All moments of its weight are round-off, and so is their stiffness: no pose balances that."""
     text = f"""

@@ -195,7 +195,9 @@ def linearize(
         if said:
             notes.append(said)
         elif driven:
-            notes.append(f"{driven.partition(',')[0]}: the linear system describes changes of this motion at this time only")
+            notes.append(
+                f"{driven.partition(',')[0]}: the linear system describes changes of this motion at this time only"
+            )
         else:  # drop the round-off accelerations
             a, multipliers = np.zeros(bound.nv), rest.multipliers
     elif unsteady := unsteadiness(eqs, made, t):

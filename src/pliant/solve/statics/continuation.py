@@ -207,7 +207,9 @@ def _first_place(
     if place is None:
         if at_rest:
             pushed = " with the imperfection; make it smaller, or" if push.any() else ";"
-            reason = f"no equilibrium was found at the start{pushed} start from a pose near one, or a point of another path."
+            reason = (
+                f"no equilibrium was found at the start{pushed} start from a pose near one, or a point of another path."
+            )
         else:
             reason = "no equilibrium was found near the start. Start from an equilibrium (the default), or a point of another path."
         return None, statics, [reason]
