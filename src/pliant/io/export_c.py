@@ -45,7 +45,7 @@ from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
 from pliant.solve.loop_closure import LoopClosure
 from pliant.solve.motion.integrator import METHODS
-from pliant.solve.state import assemble
+from pliant.solve.state import INITIAL, assemble
 from pliant.solve.statics.equilibrium import state_at
 
 RUNTIME = "runtime"
@@ -466,14 +466,15 @@ def assembled_start(model: Model) -> AssembledStart:
     if not model.system.rows:
         return AssembledStart(start.q, start.v, np.zeros(0, dtype=int))
     found = assemble(equations, equations.binding, 0.0, start.q, start.v, start.given)
+    as_initial = isinstance(model.spec.start, str) and model.spec.start == INITIAL
     closure = LoopClosure(equations, equations.binding, 0.0, start.q, start.given)
     given_q, given_v = named(model, {*start.given.asked, *start.given.stated})
     return AssembledStart(
         found.q,
         found.v,
         found.bound.row_active.copy(),
-        bool(np.allclose(found.q[given_q], start.q[given_q], rtol=0, atol=1e-13)),
-        bool(np.allclose(found.v[given_v], start.v[given_v], rtol=0, atol=1e-13)),
+        not as_initial and bool(np.allclose(found.q[given_q], start.q[given_q], rtol=0, atol=1e-13)),
+        not as_initial and bool(np.allclose(found.v[given_v], start.v[given_v], rtol=0, atol=1e-13)),
         closure,
     )
 

@@ -42,6 +42,7 @@ struct robot_robot {
   double series_time[ROBOT_OWN_TIMES + 1], series_poly[PL_SERIES_TERMS * ROBOT_OWN_TIMES + 1];
   /* of robot_initial_state */
   double start_q[ROBOT_POSITIONS + 1], start_step[ROBOT_RATES + ROBOT_CONSTRAINTS + 1], start_v[ROBOT_RATES + 1];
+  double start_sizes[ROBOT_RATES + 1], start_row_sizes[ROBOT_CONSTRAINTS + 1];
   double signal_rates[2 * ROBOT_SIGNALS + 1], carried_from[2 * POSE_SIZE * ROBOT_CARRIED + 1];
   int start_rows[ROBOT_CONSTRAINTS + 1];
 };
@@ -636,38 +637,54 @@ static int held_correction(robot_robot *robot, const int *held, const double *er
   return status;
 }
 
-static double start_gap(robot_robot *robot, const double *q) {
+/* The largest constraint value, and the norm of all, relative to their sizes. */
+static double start_gap(robot_robot *robot, const double *q, double *norm) {
   pl_work *w = robot->work;
   pl_signals(w, 0);
   pl_kinematics(w, q, robot->zero_rates);
   pl_constraints(w, q, robot->zero_rates);
-  const double gap = pl_constraint_gap(w);
-  return isfinite(gap) ? gap : INFINITY;
+  double gap = 0, square = 0;
+  for (int r = 0; r < ROBOT_CONSTRAINTS; ++r) {
+    const double x = fabs(w->phi[r]) / robot->start_row_sizes[r];
+    if (!isfinite(x)) return *norm = INFINITY;
+    gap = fmax(gap, x), square += x * x;
+  }
+  *norm = sqrt(square);
+  return gap;
 }
 
 /* Closes the loops of positions q while some coordinates are held; carried nodes move along if they keep their shapes. */
 static int close_positions(robot_robot *robot, const int *held, int keeps_shapes, double *q) {
   pl_work *w = robot->work;
-  double gap = start_gap(robot, q);
+  double norm, gap;
+  pl_signals(w, 0);
+  pl_kinematics(w, q, robot->zero_rates);
+  pl_constraints(w, q, robot->zero_rates);
+  memcpy(robot->start_row_sizes, w->row_size, ROBOT_CONSTRAINTS * sizeof(double));
+  gap = start_gap(robot, q, &norm);
+  pl_rate_sizes(w, pl_reach(w), robot->start_sizes);
   for (int iteration = 0; iteration < 100 && gap > 0.01 * PROJECTION_TOLERANCE; ++iteration) {
     const int status = held_correction(robot, held, w->phi);
     if (status) return gap <= PROJECTION_TOLERANCE ? ROBOT_OK : status;
-    double found = INFINITY, share = 1, longest = LONGEST_STEP;
-    pl_rate_sizes(w, pl_reach(w), robot->start_v);
-    for (int i = 0; i < ROBOT_RATES; ++i) longest = fmax(longest, fabs(robot->start_step[i]) / robot->start_v[i]);
-    for (int i = 0; i < ROBOT_RATES; ++i) robot->start_step[i] *= LONGEST_STEP / longest;
-    for (; share > 0.005 && !(found < (1 - 1e-3 * share) * gap); share *= share == 1 ? 0.5 : 0.4) {
+    static const double shares[] = {1, 0.5, 0.25, 0.1, 0.03, 0.01};
+    double found = INFINITY, next = INFINITY, longest = LONGEST_STEP;
+    int nearer = 0;
+    for (int i = 0; i < ROBOT_RATES; ++i) longest = fmax(longest, fabs(robot->start_step[i]) / robot->start_sizes[i]);
+    for (int k = 0; k < 6 && !nearer; ++k) {
       double *x = robot->start_v;
-      for (int i = 0; i < ROBOT_RATES; ++i) x[i] = share * robot->start_step[i];
+      for (int i = 0; i < ROBOT_RATES; ++i) x[i] = shares[k] * robot->start_step[i] * LONGEST_STEP / longest;
       if (keeps_shapes) remember_carried(robot, q, robot->zero_rates);
       pl_increment(w->T, q, x, robot->start_q);
       if (keeps_shapes) carry(robot, robot->start_q, NULL);
-      found = start_gap(robot, robot->start_q);
-      if (found < (1 - 1e-3 * share) * gap) break;
+      found = start_gap(robot, robot->start_q, &next);
+      nearer = next < (1 - 1e-3 * shares[k]) * norm;
     }
-    if (!(found < gap)) break;
+    if (!nearer) {
+      start_gap(robot, q, &norm);
+      break;
+    }
     memcpy(q, robot->start_q, ROBOT_POSITIONS * sizeof(double));
-    gap = found;
+    gap = found, norm = next;
   }
   return gap <= POSITION_JUMP ? ROBOT_OK : ROBOT_PROJECTION;
 }
@@ -723,15 +740,14 @@ int robot_initial_state(robot_robot *robot) {
   double own_q[ROBOT_POSITIONS + 1], own_v[ROBOT_RATES + 1];
   evaluate_start(robot, robot_binding.parameters, own_q, own_v);
   evaluate_start(robot, robot->parameters, r->q, r->v);
-  const int own = !memcmp(robot->parameters, robot_binding.parameters, ROBOT_PARAMETERS * sizeof(double));
-  /* moved as it was assembled at export: where given values were kept there, they are kept here, and the others follow */
-  if (own || robot_keeps_positions)
-    for (int i = 0; i < ROBOT_POSITIONS; ++i) r->q[i] = own ? robot_assembled_q[i] : r->q[i] + (robot_assembled_q[i] - own_q[i]);
-  /* rates that inputs of motions give at export are not those of inputs that were set since */
-  int moved = 0;
-  for (int k = 0; k < ROBOT_MOVED; ++k) moved |= robot->input_is_set[robot_moved_input[k]];
-  if (!moved && (own || robot_keeps_rates))
-    for (int i = 0; i < ROBOT_RATES; ++i) r->v[i] = own ? robot_assembled_v[i] : r->v[i] + (robot_assembled_v[i] - own_v[i]);
+  /* what inputs of motions give at export is not what inputs that were set since give */
+  int own = !memcmp(robot->parameters, robot_binding.parameters, ROBOT_PARAMETERS * sizeof(double));
+  for (int k = 0; k < ROBOT_MOVED; ++k) own &= !robot->input_is_set[robot_moved_input[k]];
+  /* other starts than the initial state of the model are moved as they were at export, where they keep given values */
+  for (int i = 0; i < ROBOT_POSITIONS; ++i)
+    if (own || robot_keeps_positions) r->q[i] = own ? robot_assembled_q[i] : r->q[i] + (robot_assembled_q[i] - own_q[i]);
+  for (int i = 0; i < ROBOT_RATES; ++i)
+    if (own || robot_keeps_rates) r->v[i] = own ? robot_assembled_v[i] : r->v[i] + (robot_assembled_v[i] - own_v[i]);
   pl_normalize(&robot_tables, r->q);
   r->t = r->work[0] = r->work[1] = 0;
   pl_run_forget(r);
