@@ -158,7 +158,8 @@ def c_files(
         "enums": _enumerations(model, name.upper()),
         "statuses": "\n".join(f"  {name.upper()}_{status.name} = {status.value}," for status in RuntimeStatus),
         "messages": "\n".join(
-            f"    case {name.upper()}_{status.name}: return {c_text.string(_message(status, name))};" for status in RuntimeStatus
+            f"    case {name.upper()}_{status.name}: return {c_text.string(_message(status, name))};"
+            for status in RuntimeStatus
         ),
         "constants": str(tables.counts["n_theta"]),
         "symbolic": str(len(system.constants.symbolic_at)),

@@ -23,7 +23,7 @@ from pliant.equations.outputs import (
 )
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, name_tuple, need_equations
-from pliant.language.display import shown
+from pliant.language.display import shown, with_remarks
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.contact_remarks import linear_remarks
@@ -104,7 +104,7 @@ class StateSpace:
 
     def __repr__(self) -> str:
         first, *lines = self.summary
-        return "\n".join([f"StateSpace: {first}", *lines, *self.warnings])
+        return with_remarks("\n".join([f"StateSpace: {first}", *lines]), self.warnings)
 
     def _repr_html_(self) -> str:
         return str(shown("StateSpace.html", self))
@@ -196,7 +196,9 @@ def linearize(
         if said:
             notes.append(said)
         elif driven:
-            notes.append(f"{driven.partition(',')[0]}: the linear system describes changes of this motion at this time only")
+            notes.append(
+                f"{driven.partition(',')[0]}: the linear system describes changes of this motion at this time only"
+            )
         else:  # drop the round-off accelerations
             a, multipliers = np.zeros(bound.nv), rest.multipliers
     elif unsteady := unsteadiness(eqs, made, t):
