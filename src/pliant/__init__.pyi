@@ -8,6 +8,7 @@ from .control.required_inputs import required_inputs as required_inputs
 from .equations.contacts import Contacts as Contacts
 from .equations.equations import Equations as Equations
 from .equations.state import State as State
+from .equations.workspace import EvaluationError as EvaluationError
 from .fleet.fleet import Fleet as Fleet
 from .gradient.differentiable import Differentiable as Differentiable
 from .gradient.differentiable import differentiable as differentiable
@@ -18,6 +19,7 @@ from .identify.compare import compare as compare
 from .identify.fit import Fit as Fit
 from .identify.fit import fit as fit
 from .identify.measurement import Measurement as Measurement
+from .io.c_text import ExportError as ExportError
 from .io.export_c import export_c as export_c
 from .io.fmu import export_fmu as export_fmu
 from .io.mjcf import export_mjcf as export_mjcf
@@ -35,6 +37,7 @@ from .solve.kinematics import inverse_kinematics as inverse_kinematics
 from .solve.kinematics import manipulability as manipulability
 from .solve.linear.modal import modes as modes
 from .solve.linear.state_space import linearize as linearize
+from .solve.loop_closure import AssemblyError as AssemblyError
 from .solve.motion.events import Event as Event
 from .solve.motion.events import Now as Now
 from .solve.motion.integrator import ExplicitRungeKutta as ExplicitRungeKutta
@@ -44,6 +47,7 @@ from .solve.motion.integrator import Rosenbrock as Rosenbrock
 from .solve.motion.integrator import SemiImplicit as SemiImplicit
 from .solve.motion.integrator import SymplecticEuler as SymplecticEuler
 from .solve.motion.simulate import simulate as simulate
+from .solve.netcdf_files import ResultFileError as ResultFileError
 from .solve.result import Result as Result
 from .solve.statics.continuation import continuation as continuation
 from .solve.statics.equilibrium import equilibria as equilibria

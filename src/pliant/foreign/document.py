@@ -78,13 +78,18 @@ class Document:
         """The finished document; raises SpecError with all faults."""
         if self.faults:
             raise SpecError(self.faults, self.source.file)
+        explicit = self._tree({})
+        notes = tuple(sorted(self.notes, key=lambda note: note.line or 0))
+        return ImportedFile(self._tree(pull_defaults(self.parts)), explicit, notes)
+
+    def _tree(self, defaults: dict[str, Any]) -> Tree:
+        """The document with these defaults and the current parts."""
         place = Place(self.source.file, 1)
-        defaults = pull_defaults(self.parts)
         head = {"pliant": 1, **self.head, **({"defaults": defaults} if defaults else {})}
         tree = {key: from_plain(value, place) for key, value in head.items()}
         for collection, entries in self.parts.items():
             tree[collection] = Tree({name: self._placed(collection, name) for name in entries}, place)
-        return ImportedFile(Tree(tree, place), tuple(sorted(self.notes, key=lambda note: note.line or 0)))
+        return Tree(tree, place)
 
     def _placed(self, collection: str, name: str) -> Tree:
         """A part with its line."""

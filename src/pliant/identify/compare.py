@@ -26,7 +26,7 @@ from pliant.identify.recording import (
 )
 from pliant.language.aliases import canonical
 from pliant.language.arguments import ArgumentError, mapping, name_tuple, need_spec, numbers, pair, positive
-from pliant.language.display import shown
+from pliant.language.display import shown, with_remarks
 from pliant.language.faults import SpecError
 from pliant.language.recording import Recording, RecordingError
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -106,9 +106,10 @@ class Comparison:
     def __repr__(self) -> str:
         if self.status == Status.FAILED:
             return f"Comparison of {self.rod} (failed): {'; '.join(self.notes)}"
-        return (
+        return with_remarks(
             f"Comparison of {self.rod}: {self.states} states, mean error {self.mean_error_mm:.3g} {self.unit}, "
-            f"largest {self.max_error_mm:.3g} {self.unit}, {self.realtime_factor:.3g} times real time"
+            f"largest {self.max_error_mm:.3g} {self.unit}, {self.realtime_factor:.3g} times real time",
+            self.notes,
         )
 
 

@@ -29,7 +29,7 @@ from pliant.language.arguments import (
     pair,
     positive,
 )
-from pliant.language.display import shown
+from pliant.language.display import shown, with_remarks
 from pliant.language.message_text import describe
 from pliant.language.recording import Recording, RecordingError
 from pliant.model.recorded_inputs import driving_columns
@@ -137,7 +137,7 @@ class Fit:
     def __repr__(self) -> str:
         values = ", ".join(f"{name} = {self._value(name)}" for name in self.parameters)
         first = f"Fit ({self.status}): {values}; mean error {self.before_mm:.3g} {self.unit} before, {self.after_mm:.3g} after"
-        return "\n".join([first, *self.warnings])
+        return with_remarks(first, self.warnings)
 
     def _repr_html_(self) -> str:
         return str(shown("Fit.html", self))

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from textwrap import wrap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -22,12 +22,15 @@ import numpy as np
 from pliant._version import __version__
 from pliant.control.feedback import StateFeedback
 from pliant.equations.binding import ALL_LAWS, NO_MEMORY
+from pliant.equations.carried_nodes import CarriedNodes
 from pliant.equations.compiling import runtime_files
 from pliant.equations.contact_sums import contact_questions, indexed_questions
 from pliant.equations.equations import Equations
+from pliant.equations.initial_states import prescribed_coordinates
 from pliant.equations.lanes import HEADER, lane_bodies
 from pliant.equations.layout import BINDING_INTEGERS, BINDING_NUMBERS, COUNTS, INTEGERS, KERNELS, RuntimeStatus, header
 from pliant.equations.outputs import ENERGIES_AT, carrying_nodes, output_function, output_names, output_parts
+from pliant.equations.state import named
 from pliant.equations.tables import Tables, build_tables
 from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
@@ -40,9 +43,9 @@ from pliant.language.message_text import describe
 from pliant.model.inputs import SERIES, InputPlan
 from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
-from pliant.solve.loop_closure import named
+from pliant.solve.loop_closure import LoopClosure
 from pliant.solve.motion.integrator import METHODS
-from pliant.solve.state import assemble
+from pliant.solve.state import INITIAL, assemble
 from pliant.solve.statics.equilibrium import state_at
 
 RUNTIME = "runtime"
@@ -50,17 +53,20 @@ DISSIPATED = 2
 """The energy of `output_function` that is accumulated along a motion."""
 UNUSED = ("virtual_machine.c", "batch.c", "calls.c")
 """Files of the runtime that exported code does not need."""
-STATUSES = (
-    RuntimeStatus.OK,
-    RuntimeStatus.SINGULAR,
-    RuntimeStatus.NOT_FINITE,
-    RuntimeStatus.NO_CONVERGENCE,
-    RuntimeStatus.STEP_TOO_SMALL,
-    RuntimeStatus.PROJECTION,
-    RuntimeStatus.POSITION_JUMPS,
-    RuntimeStatus.OUT_OF_MEMORY,
-)
-"""Return values of exported functions."""
+MESSAGES = {
+    RuntimeStatus.OK: "all is well",
+    RuntimeStatus.SINGULAR: "the mass or system matrix is singular: a coordinate moves no mass, or constraints contradict each other",
+    RuntimeStatus.NOT_FINITE: "a number is infinite or undefined: take a smaller step, or check parameters, inputs and state",
+    RuntimeStatus.NO_CONVERGENCE: "the step's equations could not be solved: take a smaller step",
+    RuntimeStatus.STEP_TOO_SMALL: "the step became too small",
+    RuntimeStatus.PROJECTION: "the constraints cannot be satisfied near this state: a loop does not close",
+    RuntimeStatus.POSITION_JUMPS: (
+        "a prescribed position jumps, and no finite force can follow: lead the input there with robot_move_input, or move the "
+        "state with robot_project"
+    ),
+    RuntimeStatus.OUT_OF_MEMORY: "there is no memory",
+}
+"""Messages of the statuses that exported functions return; others have those of a run."""
 
 
 UNLOCATED = (
@@ -150,7 +156,11 @@ def c_files(
         "contents": _contents(name, beside),
         "version": __version__,
         "enums": _enumerations(model, name.upper()),
-        "statuses": "\n".join(f"  {name.upper()}_{status.name} = {status.value}," for status in STATUSES),
+        "statuses": "\n".join(f"  {name.upper()}_{status.name} = {status.value}," for status in RuntimeStatus),
+        "messages": "\n".join(
+            f"    case {name.upper()}_{status.name}: return {c_text.string(_message(status, name))};"
+            for status in RuntimeStatus
+        ),
         "constants": str(tables.counts["n_theta"]),
         "symbolic": str(len(system.constants.symbolic_at)),
         "switches": str(model.switches.numel_out(0)),
@@ -158,6 +168,9 @@ def c_files(
         "carrying": str(len(carrying_nodes(model))),
         "questions": str(len(contact_questions(model))),
         "moved": str(len(_moved(model))),
+        "signals": str(system.signal_count),
+        "driven": str(len(prescribed_coordinates(model))),
+        "carried": str(len(model.carried)),
         "own_times": str(sum(len(x.time) for x in plan.table) if len(plan.table) > len(model.plan.table) else 0),
         "method": method,
         "method_number": str(METHODS[method].code),
@@ -230,6 +243,10 @@ def _contents(name: str, beside: Mapping[str, str]) -> str:
         told |= {file: "its numbers and functions" for file in beside if file.endswith(".c")}
     width = max(map(len, told))
     return "\n".join(f"  {file:<{width}}  {text}" for file, text in told.items())
+
+
+def _message(status: RuntimeStatus, name: str) -> str:
+    return MESSAGES.get(status, status.meaning).replace("robot_", f"{name}_")
 
 
 def _private_symbols(name: str, runtime: Mapping[str, str]) -> str:
@@ -365,6 +382,7 @@ def _equations(
         c_text.integers(f"const int {name}_followed_row", (x.row for x in model.followed)),
         c_text.integers(f"const int {name}_moved_input", _moved(model)),
         c_text.integers(f"const int {name}_moved_series", range(len(plan.table) - len(_moved(model)), len(plan.table))),
+        *_start_tables(model, start, name),
         c_text.integers(f"const int {name}_frame_node", (f.node for f in frames)),
         c_text.integers(f"const int {name}_frame_constants", (f.constants for f in frames)),
         c_text.integers(f"const int {name}_carrying", carrying_nodes(model)),
@@ -439,6 +457,7 @@ class AssembledStart(NamedTuple):
     row_active: np.ndarray
     keeps_positions: bool = True
     keeps_rates: bool = True
+    closure: LoopClosure | None = None
 
 
 def assembled_start(model: Model) -> AssembledStart:
@@ -448,11 +467,52 @@ def assembled_start(model: Model) -> AssembledStart:
     if not model.system.rows:
         return AssembledStart(start.q, start.v, np.zeros(0, dtype=int))
     found = assemble(equations, equations.binding, 0.0, start.q, start.v, start.given)
+    as_initial = isinstance(model.spec.start, str) and model.spec.start == INITIAL
+    closure = LoopClosure(equations, equations.binding, 0.0, start.q, start.given)
     given_q, given_v = named(model, {*start.given.asked, *start.given.stated})
     return AssembledStart(
         found.q,
         found.v,
         found.bound.row_active.copy(),
-        bool(np.allclose(found.q[given_q], start.q[given_q], rtol=0, atol=1e-13)),
-        bool(np.allclose(found.v[given_v], start.v[given_v], rtol=0, atol=1e-13)),
+        not as_initial and bool(np.allclose(found.q[given_q], start.q[given_q], rtol=0, atol=1e-13)),
+        not as_initial and bool(np.allclose(found.v[given_v], start.v[given_v], rtol=0, atol=1e-13)),
+        closure,
     )
+
+
+CARRIED_MOTIONS = {"translation": 0, "free": 1, "planar_xz": 2, "planar_yz": 3}
+"""Numbers of the motions of carried nodes in exported code."""
+
+
+def _start_tables(model: Model, start: AssembledStart, name: str) -> list[str]:
+    """What the initial state needs: coordinates that follow motions, carried nodes, and what is held while loops are closed."""
+    system, driven = model.system, prescribed_coordinates(model)
+    levels = CarriedNodes.of(model).levels
+    carried = [node for level in levels for node in level.nodes.tolist()]
+    elements = [system.elements[system.element_of(node)] for node in carried]
+    nodes = [system.nodes[node] for node in carried]
+    closure = start.closure
+    positions, rates = ([], []) if closure is None else (closure.position_holds, closure.rate_holds)
+    specified_q, specified_v = (np.zeros(n, dtype=bool) for n in (system.q_size, system.v_size))
+    if closure is not None:
+        specified_q, specified_v = named(model, {*closure.given.asked, *closure.given.stated})
+    tables: dict[str, Any] = {
+        "driven_q": [x.q_at for x in driven],
+        "driven_v": [x.v_at for x in driven],
+        "driven_signal": [x.signal for x in driven],
+        "driven_constant": [x.offset for x in driven],
+        "carried_node": carried,
+        "carried_by": [node for level in levels for node in level.carriers.tolist()],
+        "carried_level": [k for k, level in enumerate(levels) for _ in level.nodes],
+        "carried_motion": [CARRIED_MOTIONS[x.motion.form] for x in nodes if x is not None],
+        "carried_q": [x.q_at for x in elements],
+        "carried_v": [x.v_at for x in elements],
+        "carried_constants": [x.constants for x in nodes if x is not None],
+        "specified_q": specified_q,
+        "specified_v": specified_v,
+        "position_holds": np.concatenate([np.zeros(0, dtype=int), *(x.fixed for x in positions)]),
+        "rate_holds": np.concatenate([np.zeros(0, dtype=int), *(x.fixed for x in rates)]),
+        "keeps_shapes": [closure is not None and bool(np.all(x.fixed[closure.soft])) for x in positions],
+    }
+    counts = f"const int {name}_position_sets = {len(positions)}, {name}_rate_sets = {len(rates)};"
+    return [*(c_text.integers(f"const int {name}_{key}", map(int, values)) for key, values in tables.items()), counts]

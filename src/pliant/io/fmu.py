@@ -34,6 +34,7 @@ from pliant.equations.outputs import output_units
 from pliant.io import c_text
 from pliant.io.c_text import TEMPLATES, ExportError, filled
 from pliant.io.export_c import RUNTIME, UNLOCATED, assembled_start, c_files, exported_output_parts, own_model
+from pliant.io.xml_text import valid
 from pliant.language.arguments import file_name, need_equations
 from pliant.language.dimension import BASE_UNITS
 from pliant.language.files import write_whole
@@ -460,6 +461,8 @@ def _number(value: float) -> str:
 
 
 def _xml(root: ET.Element) -> bytes:
+    for element in root.iter():
+        element.attrib.update({name: valid(value) for name, value in element.attrib.items()})
     ET.indent(root)
     return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
 

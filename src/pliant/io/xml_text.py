@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
+
+_NOT_XML = re.compile("[^\\t\\n\\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def valid(text: str) -> str:
+    """Text with a space in the place of control characters, which XML cannot contain."""
+    return _NOT_XML.sub(" ", text)
 
 
 class XmlText:
@@ -56,7 +64,7 @@ class XmlText:
     @staticmethod
     def _attributes(attributes: Mapping[str, Any] | None) -> str:
         given = {name: value for name, value in (attributes or {}).items() if value is not None}
-        return "".join(f" {name}={quoteattr(written(value))}" for name, value in given.items())
+        return "".join(f" {name}={quoteattr(valid(written(value)))}" for name, value in given.items())
 
 
 def written(value: Any) -> str:

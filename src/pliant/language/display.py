@@ -7,7 +7,7 @@ code is imported only when it is used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -17,6 +17,11 @@ _functions: dict[str, str] = {}
 def show_by(functions: Mapping[str, str]) -> None:
     """Register the functions of displays: `module:function` by `Class.display`."""
     _functions.update(functions)
+
+
+def with_remarks(text: str, remarks: Iterable[str]) -> str:
+    """The text of a result in a terminal, with its remarks, one per line: nobody looks for remarks that are not shown."""
+    return "\n".join([text, *remarks])
 
 
 def shown(display: str, thing: object, *arguments: Any, **options: Any) -> Any:

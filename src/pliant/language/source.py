@@ -95,9 +95,13 @@ class Source:
 
 @dataclass(frozen=True)
 class ImportedFile:
-    """A file of another format as a model: its tree, with lines of the file as places, and notes on features not imported."""
+    """A file of another format as a model: its tree, with lines of the file as places, and notes on features not imported.
+
+    tree: values shared by many parts are `defaults`. explicit: all values are in their parts, which can be merged with others.
+    """
 
     tree: Tree
+    explicit: Tree
     notes: tuple[Fault, ...] = ()
 
 
@@ -171,8 +175,11 @@ def locate(model: str) -> FilePath:
     raise SpecError([Fault(f"cannot open the model {describe(model)}: {what}", hint, file=model)], model)
 
 
-def read_file(path: FilePath, source: Source) -> Source:
-    """The source with the tree of its file, a model file or one in an imported format; raises SpecError."""
+def read_file(path: FilePath, source: Source, *, included: bool = False) -> Source:
+    """The source with the tree of its file, a model file or one in an imported format; raises SpecError.
+
+    included: whether other parts are merged with those of the file, which then has no defaults of its own making.
+    """
     shown = source.file
     try:
         check_kind(path, "the file")
@@ -186,7 +193,7 @@ def read_file(path: FilePath, source: Source) -> Source:
         check_file(path, "the file", "model")
         if reader is not None:
             imported: ImportedFile = reader(path.read_bytes(), source)
-            return replace(source, tree=imported.tree, notes=imported.notes)
+            return replace(source, tree=imported.explicit if included else imported.tree, notes=imported.notes)
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"the file is not UTF-8 text (byte {error.start})"
@@ -235,7 +242,7 @@ def with_includes(source: Source, count: list[int]) -> Source:
                 raise FileProblem(f"files include each other in a circle: {chain}", "remove one of the includes")
             roots, parents = (*source.roots, *_own(source)), (*source.parents, path)
             inner = Source(shown_beside(path, source), None, path.parent, roots, parents)
-            inner = with_includes(read_file(path, inner), count)
+            inner = with_includes(read_file(path, inner, included=True), count)
             merged, notes = merge(merged, inner.tree or Tree({})), (*notes, *inner.notes)
         except FileProblem as problem:
             faults.append(source.fault(place, str(problem), problem.hint))

@@ -124,7 +124,7 @@ def switch_states(node: Node, values: Mapping[str, Any], inputs: set[str], t: An
     if isinstance(node, Call) and node.function == "floor" and _is_of_time(node, inputs):
         yield ca.SX(evaluate(node, {**values, "t": t}))
     for expression, slope in _differences(node, values, inputs, t, deep=False):
-        if ca.depends_on(slope, t) or _has_floor(node):
+        if ca.depends_on(slope, t) or any(_has_floor(x) for x in children(node)):
             yield expression >= 0
 
 

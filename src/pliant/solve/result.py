@@ -16,7 +16,7 @@ from pliant.equations.contacts import Contacts
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, file_name, number
 from pliant.language.deadline import STOPPED_BY_TIME
-from pliant.language.display import shown
+from pliant.language.display import shown, with_remarks
 from pliant.language.message_text import describe, suggestion
 from pliant.language.named_values import outputs_named, stacked
 from pliant.language.names import instances_of, with_repeated
@@ -362,9 +362,10 @@ class Result(LabelledResult):
 
     def __repr__(self) -> str:
         end = f"{self.time[-1]:g} s" if len(self.time) else "nothing"
-        return (
+        return with_remarks(
             f"Result ({self.status}): {len(self.time)} saved times up to {end}, {self.timing.steps} steps in "
-            f"{self.timing.run_s:.3g} s by {self.method}. {self.message}"
+            f"{self.timing.run_s:.3g} s by {self.method}. {self.message}",
+            self.warnings,
         )
 
     def _repr_html_(self) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
+from inspect import getsource
 from pkgutil import iter_modules
 from typing import get_args
 
@@ -40,7 +42,8 @@ def names() -> list[str]:
 def entry(name: str) -> Entry:
     """A case by its name."""
     module = import_module(f"{cases.__name__}.{name}")
-    title = (module.__doc__ or "").strip().partition("\n")[0]
+    text = module.__doc__ or ast.get_docstring(ast.parse(getsource(module)))  # without `__doc__`: python -OO
+    title = (text or "").strip().partition("\n")[0]
     if not title or not isinstance(getattr(module, "check", None), Case):
         raise TypeError(f"{module.__file__} needs a title, the first line of its text, and a case named `check`")
     return Entry(name, title.rstrip("."), module.check)

@@ -88,34 +88,36 @@ def _listed(what: str, rows: Sequence[tuple[str, str]]) -> str:
     return table(head, rows[:MOST_ROWS]) + rest
 
 
+def _remarks(notes: Sequence[str]) -> str:
+    """The remarks of a result, a paragraph each."""
+    return "".join(f"<p>{text(note)}</p>" for note in notes[:MOST_ROWS])
+
+
 def modes_html(found: Modes) -> str:
     """Modes: their eigenvalues, warnings, and motion."""
     modes = found.shown_first
     head, rows = found.table(modes)
     left = len(found) - len(modes)
     more = f"<p>{left} more modes are not shown; <code>table()</code> lists all.</p>" if left else ""
-    notes = "".join(f"<p>{text(note)}</p>" for note in found.warnings[:MOST_ROWS])
-    return table(head, rows) + more + notes + _view("modes", lambda: mode_clips(found))
+    return table(head, rows) + more + _remarks(found.warnings) + _view("modes", lambda: mode_clips(found))
 
 
 def state_space_html(found: StateSpace) -> str:
     """A linear system: its sizes, names and eigenvalues."""
     first, *lines = found.summary
     rows = [(name, rest) for name, _, rest in (line.partition(": ") for line in lines)]
-    notes = "".join(f"<p>{text(note)}</p>" for note in found.warnings[:MOST_ROWS])
-    return f"<p>Linear system: {text(first)}. Its matrices are A, B, C and D.</p>{table(('', ''), rows)}{notes}"
+    return f"<p>Linear system: {text(first)}. Its matrices are A, B, C and D.</p>{table(('', ''), rows)}{_remarks(found.warnings)}"
 
 
 def fit_html(found: Fit) -> str:
     """A fit: its parameters and errors."""
-    notes = "".join(f"<p>{text(note)}</p>" for note in found.warnings[:MOST_ROWS])
-    return fit_tables(found) + notes
+    return fit_tables(found) + _remarks(found.warnings)
 
 
 def comparisons_html(found: Sequence[Comparison]) -> str:
     """Comparisons of rod models: their errors and times."""
     notes = dict.fromkeys(note for row in found for note in row.notes)
-    return comparison_table(found) + "".join(f"<p>{text(note)}</p>" for note in list(notes)[:MOST_ROWS])
+    return comparison_table(found) + _remarks(tuple(notes))
 
 
 def film_html(found: Film) -> str:
@@ -140,7 +142,8 @@ def result_html(run: Result) -> str:
         eqs = derive(load_text(run.recorded.attributes["model_text"]))
         return [run_clip(eqs, run, most=MOST_FRAMES)] if len(run.time) else []
 
-    return f"<p>{text(repr(run))}</p>" + _view("the motion", clips)
+    first, *_ = repr(run).split("\n", 1)
+    return f"<p>{text(first)}</p>" + _remarks(run.warnings) + _view("the motion", clips)
 
 
 def _start(eqs: Equations) -> Clip:

@@ -12,6 +12,8 @@
 /* kinds of inputs: the caller holds the value; a series gives it */
 #define HELD 0
 #define SERIES 2
+#define LONGEST_STEP 0.5   /* of the iterations that close loops, relative to sizes of coordinates: the nearest solution is wanted */
+#define POSE_SIZE 18       /* of a node: rotation, position, twist */
 #define POSITION_JUMP 1e-8 /* of constraint values, relative to their sizes */
 
 /* Everything from `stale` on is plain data, which robot_save_state copies. */
@@ -38,6 +40,11 @@ struct robot_robot {
   /* recorded series; at the end two times for each position that a prescribed rate or acceleration leads to, then three for
    * each input that prescribes a position or a rate */
   double series_time[ROBOT_OWN_TIMES + 1], series_poly[PL_SERIES_TERMS * ROBOT_OWN_TIMES + 1];
+  /* of robot_initial_state */
+  double start_q[ROBOT_POSITIONS + 1], start_step[ROBOT_RATES + ROBOT_CONSTRAINTS + 1], start_v[ROBOT_RATES + 1];
+  double start_sizes[ROBOT_RATES + 1], start_row_sizes[ROBOT_CONSTRAINTS + 1];
+  double signal_rates[2 * ROBOT_SIGNALS + 1], carried_from[2 * POSE_SIZE * ROBOT_CARRIED + 1];
+  int start_rows[ROBOT_CONSTRAINTS + 1];
 };
 
 /* Evaluate with this robot's own numbers, which start as the model's. */
@@ -88,18 +95,7 @@ void robot_free(robot_robot *robot) {
 
 const char *robot_message(int status) {
   switch (status) {
-    case ROBOT_OK: return "all is well";
-    case ROBOT_SINGULAR:
-      return "the mass or system matrix is singular: a coordinate moves no mass, or constraints contradict each other";
-    case ROBOT_NOT_FINITE:
-      return "a number is infinite or undefined: take a smaller step, or check parameters, inputs and state";
-    case ROBOT_NO_CONVERGENCE: return "the step's equations could not be solved: take a smaller step";
-    case ROBOT_STEP_TOO_SMALL: return "the step became too small";
-    case ROBOT_PROJECTION: return "the constraints cannot be satisfied near this state: a loop does not close";
-    case ROBOT_POSITION_JUMPS:
-      return "a prescribed position jumps, and no finite force can follow: lead the input there with robot_move_input, or move the "
-             "state with robot_project";
-    case ROBOT_OUT_OF_MEMORY: return "there is no memory";
+@messages@
     case ROBOT_BAD_ARGUMENT: return "an index, a value or a step is outside what is allowed";
     default: return "unknown status";
   }
@@ -463,11 +459,278 @@ int robot_project(robot_robot *robot) {
   return status ? status : pl_project(robot->work, r->t, r->q, r->v, PROJECTION_TOLERANCE);
 }
 
+/* ---- The start: as in Pliant, prescribed coordinates follow their motions, carried nodes their carriers, and loops are closed
+ * by the coordinates that the model leaves open, before rods and meshes are deformed ---- */
+
 /* The model's start at some parameters, before it is moved onto the constraints. */
 static void evaluate_start(robot_robot *robot, const double *parameters, double *q, double *v) {
   const double *arg[1] = {parameters};
   double *res[2] = {q, v};
   robot_evaluate_start(arg, res, robot->work->kernel_iw, robot->work->kernel_w, 0);
+}
+
+/* When rates of signals are read for the start: just after 0 if they jump there, otherwise at 0 [s]. */
+static double time_of_start_rates(robot_robot *robot) {
+  pl_work *w = robot->work;
+  double *rate = robot->signal_rates, *acceleration = rate + ROBOT_SIGNALS;
+  const double after = 1.8e-15;
+  pl_signals(w, 0);
+  memcpy(rate, w->signal_rate, ROBOT_SIGNALS * sizeof(double));
+  memcpy(acceleration, w->signal_acceleration, ROBOT_SIGNALS * sizeof(double));
+  pl_signals(w, after);
+  for (int i = 0; i < ROBOT_SIGNALS; ++i) {
+    const double allowed = 1e-9 * (fabs(rate[i]) + fabs(w->signal_rate[i])) +
+                           4 * after * (fabs(acceleration[i]) + fabs(w->signal_acceleration[i]));
+    if (fabs(w->signal_rate[i] - rate[i]) > allowed) return after;
+  }
+  return 0;
+}
+
+static void copy_pose(const pl_work *w, int node, double *out) {
+  memcpy(out, w->R + 9 * node, 9 * sizeof(double));
+  memcpy(out + 9, w->p + 3 * node, 3 * sizeof(double));
+  memcpy(out + 12, w->V + 6 * node, 6 * sizeof(double));
+}
+
+/* Where carried nodes and their carriers are in a state, before it changes. */
+static void remember_carried(robot_robot *robot, const double *q, const double *v) {
+  if (!ROBOT_CARRIED) return;
+  pl_kinematics(robot->work, q, v);
+  for (int i = 0; i < ROBOT_CARRIED; ++i) {
+    copy_pose(robot->work, robot_carried_node[i], robot->carried_from + 2 * POSE_SIZE * i);
+    copy_pose(robot->work, robot_carried_by[i], robot->carried_from + 2 * POSE_SIZE * i + POSE_SIZE);
+  }
+}
+
+/* y = R x or R' x, R column-major */
+static void turned(const double *R, const double *x, double *y) {
+  for (int i = 0; i < 3; ++i) y[i] = R[i] * x[0] + R[3 + i] * x[1] + R[6 + i] * x[2];
+}
+static void turned_back(const double *R, const double *x, double *y) {
+  for (int i = 0; i < 3; ++i) y[i] = R[3 * i] * x[0] + R[3 * i + 1] * x[1] + R[3 * i + 2] * x[2];
+}
+static void cross(const double *a, const double *b, double *y) {
+  y[0] = a[1] * b[2] - a[2] * b[1], y[1] = a[2] * b[0] - a[0] * b[2], y[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+/* The quaternion (w, x, y, z) of a rotation matrix, of the sign nearest to `near`. */
+static void quaternion_near(const double *R, const double *near, double *Q) {
+  const double d[4] = {R[0] + R[4] + R[8], R[0] - R[4] - R[8], R[4] - R[0] - R[8], R[8] - R[0] - R[4]};
+  int k = 0;
+  for (int i = 1; i < 4; ++i)
+    if (d[i] > d[k]) k = i;
+  if (k == 0) Q[0] = 1 + d[0], Q[1] = R[5] - R[7], Q[2] = R[6] - R[2], Q[3] = R[1] - R[3];
+  else if (k == 1) Q[0] = R[5] - R[7], Q[1] = 1 + d[1], Q[2] = R[1] + R[3], Q[3] = R[6] + R[2];
+  else if (k == 2) Q[0] = R[6] - R[2], Q[1] = R[1] + R[3], Q[2] = 1 + d[2], Q[3] = R[5] + R[7];
+  else Q[0] = R[1] - R[3], Q[1] = R[6] + R[2], Q[2] = R[5] + R[7], Q[3] = 1 + d[3];
+  const double size = sqrt(Q[0] * Q[0] + Q[1] * Q[1] + Q[2] * Q[2] + Q[3] * Q[3]);
+  const double sign = Q[0] * near[0] + Q[1] * near[1] + Q[2] * near[2] + Q[3] * near[3] < 0 ? -1 : 1;
+  for (int i = 0; i < 4; ++i) Q[i] *= sign / size;
+}
+
+enum carried_motion { TRANSLATES, MOVES_FREELY, MOVES_IN_XZ, MOVES_IN_YZ };
+
+/* Coordinates of a carried node at a rotation R and position p relative to its placement. */
+static void set_pose(int motion, const double *R, const double *p, const int *keep, double *q) {
+  double own[7] = {p[0], p[1], p[2], 0, 0, 0, 0};
+  int count = 3;
+  if (motion == MOVES_FREELY) quaternion_near(R, q + 3, own + 3), count = 7;
+  if (motion == MOVES_IN_XZ || motion == MOVES_IN_YZ) {
+    const int along = motion == MOVES_IN_YZ;
+    const double turn = 2 * acos(-1.0), angle = atan2(R[6 + along], R[8]) * (along ? -1 : 1);
+    own[0] = p[along], own[1] = p[2], own[2] = angle + turn * round((q[2] - angle) / turn);
+  }
+  for (int i = 0; i < count; ++i)
+    if (!keep[i]) q[i] = own[i];
+}
+
+/* The rates of a carried node with the velocity u of its origin and the angular velocity o, in the axes of its placement; R is its
+ * rotation there. */
+static void set_rates(int motion, const double *R, const double *u, const double *o, const int *keep, double *v) {
+  double own[6] = {u[0], u[1], u[2], 0, 0, 0};
+  int count = 3;
+  if (motion == MOVES_FREELY) turned_back(R, o, own + 3), count = 6;
+  if (motion == MOVES_IN_XZ) own[1] = u[2], own[2] = o[1];
+  if (motion == MOVES_IN_YZ) own[0] = u[1], own[1] = u[2], own[2] = o[0];
+  for (int i = 0; i < count; ++i)
+    if (!keep[i]) v[i] = own[i];
+}
+
+/* Moves carried nodes as their carriers have moved since remember_carried: positions q and, unless null, rates v. */
+static void carry(robot_robot *robot, double *q, double *v) {
+  pl_work *w = robot->work;
+  for (int i = 0; i < ROBOT_CARRIED; ++i) {
+    const double *was = robot->carried_from + 2 * POSE_SIZE * i, *by = was + POSE_SIZE;
+    const int carrier = robot_carried_by[i];
+    const double *placed = robot->constants + robot_carried_constants[i];
+    double arm[3], moved[3], p[3], R[9], local[3], R_local[9], x[3];
+    /* nodes of a level are carried by those of the levels before it */
+    if (!i || robot_carried_level[i] != robot_carried_level[i - 1]) pl_kinematics(w, q, v ? v : robot->zero_rates);
+    const double *Rc = w->R + 9 * carrier, *pc = w->p + 3 * carrier;
+    for (int k = 0; k < 3; ++k) arm[k] = was[9 + k] - by[9 + k];
+    turned_back(by, arm, x), turned(Rc, x, moved);
+    for (int k = 0; k < 3; ++k) p[k] = pc[k] + moved[k];
+    for (int k = 0; k < 3; ++k) turned_back(by, was + 3 * k, x), turned(Rc, x, R + 3 * k);
+    for (int k = 0; k < 3; ++k) x[k] = p[k] - placed[9 + k];
+    turned_back(placed, x, local);
+    for (int k = 0; k < 3; ++k) turned_back(placed, R + 3 * k, R_local + 3 * k);
+    set_pose(robot_carried_motion[i], R_local, local, robot_specified_q + robot_carried_q[i], q + robot_carried_q[i]);
+    if (!v) continue;
+    /* the velocity relative to the carrier turns with it */
+    double spin[3], slide[3], u[3], o[3];
+    const double *V = w->V + 6 * carrier;
+    for (int k = 0; k < 3; ++k) spin[k] = was[15 + k] - by[15 + k];
+    cross(spin, was + 9, slide);
+    for (int k = 0; k < 3; ++k) slide[k] += was[12 + k] - by[12 + k];
+    turned_back(by, slide, x), turned(Rc, x, slide);
+    turned_back(by, spin, x), turned(Rc, x, spin);
+    cross(V + 3, p, u);
+    for (int k = 0; k < 3; ++k) u[k] += V[k] + slide[k], o[k] = V[3 + k] + spin[k];
+    turned_back(placed, u, x), memcpy(u, x, sizeof u);
+    turned_back(placed, o, x), memcpy(o, x, sizeof o);
+    set_rates(robot_carried_motion[i], R_local, u, o, robot_specified_v + robot_carried_v[i], v + robot_carried_v[i]);
+  }
+}
+
+/* Prescribed coordinates at their motions, and everything that they carry. */
+static void place_driven(robot_robot *robot, double t_rates, double *q, double *v) {
+  if (!ROBOT_DRIVEN) return;
+  pl_work *w = robot->work;
+  remember_carried(robot, q, v);
+  pl_signals(w, 0);
+  for (int k = 0; k < ROBOT_DRIVEN; ++k)
+    q[robot_driven_q[k]] = w->signal[robot_driven_signal[k]] + robot->constants[robot_driven_constant[k]];
+  pl_signals(w, t_rates);
+  for (int k = 0; k < ROBOT_DRIVEN; ++k) v[robot_driven_v[k]] = w->signal_rate[robot_driven_signal[k]];
+  carry(robot, q, v);
+}
+
+/* Increments, in robot->start_step, that change the constraints by -error while some coordinates are held: the smallest in the mass
+ * metric, after pl_constraints. */
+static int held_correction(robot_robot *robot, const int *held, const double *error) {
+  pl_work *w = robot->work;
+  const pl_tables *T = w->T;
+  const int *active = w->row_active;
+  int *rows = robot->start_rows;
+  memset(w->wrench, 0, 6 * (size_t)T->n_node * sizeof(double));
+  pl_mass_matrix(w);
+  for (int j = 0; j < T->nv; ++j)
+    for (int k = T->colptr[j]; k < T->colptr[j + 1]; ++k)
+      if (T->row[k] != j && (held[j] || held[T->row[k]])) w->M[k] = 0;
+  memset(rows, 0, T->m * sizeof(int));
+  for (int n = 0; n < T->nnz_j; ++n) {
+    if (held[T->j_col[n]]) w->Jval[n] = 0;
+    if (w->Jval[n] != 0) rows[T->j_row[n]] = active[T->j_row[n]]; /* others do not depend on what may move */
+  }
+  double *step = robot->start_step;
+  memset(step, 0, T->nv * sizeof(double));
+  for (int r = 0; r < T->m; ++r) step[T->nv + r] = rows[r] ? -error[r] : 0;
+  w->row_active = rows;
+  pl_begin(w);
+  int status = pl_assemble(w, 1, 0, 0, NULL);
+  if (!status) status = pl_factor_mass(w);
+  if (!status) pl_linear_solve(w->saddle->linear, step);
+  pl_begin(w);
+  w->row_active = active;
+  for (int i = 0; i < T->nv; ++i)
+    if (!isfinite(step[i])) return PL_NOT_FINITE;
+  return status;
+}
+
+/* The largest constraint value, and the norm of all, relative to their sizes. */
+static double start_gap(robot_robot *robot, const double *q, double *norm) {
+  pl_work *w = robot->work;
+  pl_signals(w, 0);
+  pl_kinematics(w, q, robot->zero_rates);
+  pl_constraints(w, q, robot->zero_rates);
+  double gap = 0, square = 0;
+  for (int r = 0; r < ROBOT_CONSTRAINTS; ++r) {
+    const double x = fabs(w->phi[r]) / robot->start_row_sizes[r];
+    if (!isfinite(x)) return *norm = INFINITY;
+    gap = fmax(gap, x), square += x * x;
+  }
+  *norm = sqrt(square);
+  return gap;
+}
+
+/* Closes the loops of positions q while some coordinates are held; carried nodes move along if they keep their shapes. */
+static int close_positions(robot_robot *robot, const int *held, int keeps_shapes, double *q) {
+  pl_work *w = robot->work;
+  double norm, gap;
+  pl_signals(w, 0);
+  pl_kinematics(w, q, robot->zero_rates);
+  pl_constraints(w, q, robot->zero_rates);
+  memcpy(robot->start_row_sizes, w->row_size, ROBOT_CONSTRAINTS * sizeof(double));
+  gap = start_gap(robot, q, &norm);
+  pl_rate_sizes(w, pl_reach(w), robot->start_sizes);
+  for (int iteration = 0; iteration < 100 && gap > 0.01 * PROJECTION_TOLERANCE; ++iteration) {
+    const int status = held_correction(robot, held, w->phi);
+    if (status) return gap <= PROJECTION_TOLERANCE ? ROBOT_OK : status;
+    static const double shares[] = {1, 0.5, 0.25, 0.1, 0.03, 0.01};
+    double found = INFINITY, next = INFINITY, longest = LONGEST_STEP;
+    int nearer = 0;
+    for (int i = 0; i < ROBOT_RATES; ++i) longest = fmax(longest, fabs(robot->start_step[i]) / robot->start_sizes[i]);
+    for (int k = 0; k < 6 && !nearer; ++k) {
+      double *x = robot->start_v;
+      for (int i = 0; i < ROBOT_RATES; ++i) x[i] = shares[k] * robot->start_step[i] * LONGEST_STEP / longest;
+      if (keeps_shapes) remember_carried(robot, q, robot->zero_rates);
+      pl_increment(w->T, q, x, robot->start_q);
+      if (keeps_shapes) carry(robot, robot->start_q, NULL);
+      found = start_gap(robot, robot->start_q, &next);
+      nearer = next < (1 - 1e-3 * shares[k]) * norm;
+    }
+    if (!nearer) {
+      start_gap(robot, q, &norm);
+      break;
+    }
+    memcpy(q, robot->start_q, ROBOT_POSITIONS * sizeof(double));
+    gap = found, norm = next;
+  }
+  return gap <= POSITION_JUMP ? ROBOT_OK : ROBOT_PROJECTION;
+}
+
+/* Rates that satisfy the constraints while some are held. */
+static int close_rates(robot_robot *robot, const int *held, double t_rates, const double *q, double *v) {
+  pl_work *w = robot->work;
+  double before = 0, left = 0;
+  pl_signals(w, t_rates);
+  pl_kinematics(w, q, v);
+  pl_constraints(w, q, v);
+  for (int r = 0; r < ROBOT_CONSTRAINTS; ++r)
+    if (w->row_active[r]) before = fmax(before, fabs(w->phi_rate[r]) / w->row_size[r]);
+  if (before <= PROJECTION_TOLERANCE) return ROBOT_OK;
+  const int status = held_correction(robot, held, w->phi_rate);
+  if (status) return status;
+  for (int i = 0; i < ROBOT_RATES; ++i) robot->start_v[i] = v[i] + robot->start_step[i];
+  pl_kinematics(w, q, robot->start_v);
+  pl_constraints(w, q, robot->start_v);
+  for (int r = 0; r < ROBOT_CONSTRAINTS; ++r)
+    if (w->row_active[r]) left = fmax(left, fabs(w->phi_rate[r]) / w->row_size[r]);
+  if (!(left <= POSITION_JUMP * before)) return ROBOT_PROJECTION;
+  memcpy(v, robot->start_v, ROBOT_RATES * sizeof(double));
+  return ROBOT_OK;
+}
+
+/* Closes the loops of the start with the first set of held coordinates that allows it. */
+static int close_loops(robot_robot *robot, double t_rates, double *q, double *v) {
+  double closed[ROBOT_POSITIONS + 1];
+  int status = ROBOT_PROJECTION;
+  for (int k = 0; k < robot_position_sets && status; ++k) {
+    memcpy(closed, q, ROBOT_POSITIONS * sizeof(double));
+    status = close_positions(robot, robot_position_holds + (size_t)k * ROBOT_RATES, robot_keeps_shapes[k], closed);
+  }
+  if (status) return status;
+  remember_carried(robot, q, v);
+  if (memcmp(q, closed, ROBOT_POSITIONS * sizeof(double))) {
+    double still[ROBOT_POSITIONS + 1]; /* their positions are those found above */
+    memcpy(still, closed, sizeof still);
+    carry(robot, still, v);
+    memcpy(q, closed, ROBOT_POSITIONS * sizeof(double));
+  }
+  status = ROBOT_PROJECTION;
+  for (int k = 0; k < robot_rate_sets && status; ++k)
+    status = close_rates(robot, robot_rate_holds + (size_t)k * ROBOT_RATES, t_rates, q, v);
+  return status;
 }
 
 int robot_initial_state(robot_robot *robot) {
@@ -477,20 +740,26 @@ int robot_initial_state(robot_robot *robot) {
   double own_q[ROBOT_POSITIONS + 1], own_v[ROBOT_RATES + 1];
   evaluate_start(robot, robot_binding.parameters, own_q, own_v);
   evaluate_start(robot, robot->parameters, r->q, r->v);
-  const int own = !memcmp(robot->parameters, robot_binding.parameters, ROBOT_PARAMETERS * sizeof(double));
-  /* moved as it was assembled at export: where given values were kept there, they are kept here, and the others follow */
-  if (own || robot_keeps_positions)
-    for (int i = 0; i < ROBOT_POSITIONS; ++i) r->q[i] = own ? robot_assembled_q[i] : r->q[i] + (robot_assembled_q[i] - own_q[i]);
-  /* rates that inputs of motions give at export are not those of inputs that were set since */
-  int moved = 0;
-  for (int k = 0; k < ROBOT_MOVED; ++k) moved |= robot->input_is_set[robot_moved_input[k]];
-  if (!moved && (own || robot_keeps_rates))
-    for (int i = 0; i < ROBOT_RATES; ++i) r->v[i] = own ? robot_assembled_v[i] : r->v[i] + (robot_assembled_v[i] - own_v[i]);
+  /* what inputs of motions give at export is not what inputs that were set since give */
+  int own = !memcmp(robot->parameters, robot_binding.parameters, ROBOT_PARAMETERS * sizeof(double));
+  for (int k = 0; k < ROBOT_MOVED; ++k) own &= !robot->input_is_set[robot_moved_input[k]];
+  /* other starts than the initial state of the model are moved as they were at export, where they keep given values */
+  for (int i = 0; i < ROBOT_POSITIONS; ++i)
+    if (own || robot_keeps_positions) r->q[i] = own ? robot_assembled_q[i] : r->q[i] + (robot_assembled_q[i] - own_q[i]);
+  for (int i = 0; i < ROBOT_RATES; ++i)
+    if (own || robot_keeps_rates) r->v[i] = own ? robot_assembled_v[i] : r->v[i] + (robot_assembled_v[i] - own_v[i]);
   pl_normalize(&robot_tables, r->q);
   r->t = r->work[0] = r->work[1] = 0;
   pl_run_forget(r);
-  for (int k = 0; k < ROBOT_FOLLOWED; ++k) set_followed(robot, k, 0, 0, 0, 0, 0, 0, 0);
-  int result = robot_project(robot);
+  begin_following(robot);
+  int result = ROBOT_OK;
+  if (ROBOT_CONSTRAINTS) {
+    const double t_rates = time_of_start_rates(robot);
+    place_driven(robot, t_rates, r->q, r->v);
+    result = close_loops(robot, t_rates, r->q, r->v);
+    robot->started = robot->changed = robot->counted = 0;
+    if (result) result = robot_project(robot);
+  }
   if (result) {
     /* the model's values are too far from closing the loops: start from where they were closed at export */
     memcpy(r->q, robot_assembled_q, ROBOT_POSITIONS * sizeof(double));

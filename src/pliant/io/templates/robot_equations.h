@@ -16,6 +16,9 @@ enum {
   ROBOT_CARRYING = @carrying@, /* nodes whose carried wrenches the outputs need */
   ROBOT_QUESTIONS = @questions@, /* what the outputs ask of contacts, as in pl_contact_sums */
   ROBOT_MOVED = @moved@,
+  ROBOT_SIGNALS = @signals@,
+  ROBOT_DRIVEN = @driven@,   /* coordinates that follow motions */
+  ROBOT_CARRIED = @carried@, /* nodes with their own poses that move with another node before the first step */
   ROBOT_OWN_TIMES = @own_times@
 };
 
@@ -36,6 +39,16 @@ extern const int robot_series_bends[];
 extern const int robot_followed_signal[], robot_followed_order[], robot_followed_row[];
 /* The inputs that prescribe positions or rates, and the series that each is moved along. */
 extern const int robot_moved_input[], robot_moved_series[];
+/* Coordinates that follow motions: indices in q and v, their signals, and the constants added to these. */
+extern const int robot_driven_q[], robot_driven_v[], robot_driven_signal[], robot_driven_constant[];
+/* Carried nodes, after their carriers if those are carried too: their motions (of enum carried_motion), the indices of their
+ * coordinates, rates and placements, and positions and rates that the model specifies. */
+extern const int robot_carried_node[], robot_carried_by[], robot_carried_level[], robot_carried_motion[], robot_carried_q[], robot_carried_v[];
+extern const int robot_carried_constants[], robot_specified_q[], robot_specified_v[];
+/* Sets of coordinates that are held while loops are closed, each ROBOT_RATES, to be tried in this order: for positions and rates;
+ * whether the rods and meshes in a set keep their shapes. */
+extern const int robot_position_sets, robot_rate_sets;
+extern const int robot_position_holds[], robot_rate_holds[], robot_keeps_shapes[];
 extern const int robot_frame_node[];
 extern const int robot_frame_constants[];
 extern const int robot_carrying[];

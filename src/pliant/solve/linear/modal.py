@@ -16,7 +16,7 @@ from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.linearized import LinearizedEquations
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, flag, known_keywords, need_equations, whole
-from pliant.language.display import shown
+from pliant.language.display import shown, with_remarks
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.contact_remarks import linear_remarks
 from pliant.solve.input_limits import beyond_limits
@@ -138,7 +138,7 @@ class Modes:
         ]
         left = len(self) - len(modes)
         more = [f"{left} more modes are not shown; `table()` lists all"] if left else []
-        return "\n".join(["Modes", *lines, *more, *self.warnings])
+        return with_remarks("\n".join(["Modes", *lines, *more]), self.warnings)
 
     def _repr_html_(self) -> str:
         return str(shown("Modes.html", self))

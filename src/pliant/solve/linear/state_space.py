@@ -23,7 +23,7 @@ from pliant.equations.outputs import (
 )
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, name_tuple, need_equations
-from pliant.language.display import shown
+from pliant.language.display import shown, with_remarks
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.contact_remarks import linear_remarks
@@ -103,7 +103,7 @@ class StateSpace:
 
     def __repr__(self) -> str:
         first, *lines = self.summary
-        return "\n".join([f"StateSpace: {first}", *lines, *self.warnings])
+        return with_remarks("\n".join([f"StateSpace: {first}", *lines]), self.warnings)
 
     def _repr_html_(self) -> str:
         return str(shown("StateSpace.html", self))

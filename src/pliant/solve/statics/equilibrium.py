@@ -15,7 +15,7 @@ from pliant.equations.outputs import evaluate_outputs
 from pliant.equations.state import State
 from pliant.language.arguments import choice, known_keywords, need_equations, number, positive, whole
 from pliant.language.deadline import time_is_up, time_limit
-from pliant.language.display import shown
+from pliant.language.display import shown, with_remarks
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.contact_remarks import rest_remarks, sliding_words
 from pliant.solve.coordinate_rows import coordinate_rows
@@ -100,7 +100,8 @@ class Equilibrium:
         values = ", ".join(f"{row.name} = {row.value}" for row in rows[:8])
         held = ", ".join(" ".join((name, "=", *value)).strip() for name, *value in self.input_rows)
         inputs = f"; inputs: {held}" if held else ""
-        return f"Equilibrium ({self.status}, stable: {self.stable}, residual {self.residual:.2g}): {values}{inputs}"
+        first = f"Equilibrium ({self.status}, stable: {self.stable}, residual {self.residual:.2g}): {values}{inputs}"
+        return with_remarks(first, self.warnings)
 
     @property
     def input_rows(self) -> list[tuple[str, str, str]]:

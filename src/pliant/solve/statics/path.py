@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.equations.contacts import Contacts
 from pliant.equations.state import State
-from pliant.language.display import shown
+from pliant.language.display import shown, with_remarks
 from pliant.language.named_values import outputs_named, stacked
 from pliant.language.names import with_repeated
 from pliant.solve.contact_table import recorded_contacts
@@ -207,7 +207,7 @@ class Path(LabelledResult):
     def __repr__(self) -> str:
         values = self.value
         way = f"{self.parameter} from {values[0]:g} to {values[-1]:g}" if len(values) else self.parameter
-        return f"Path ({self.status}): {len(self)} points, {way}. {self.message}"
+        return with_remarks(f"Path ({self.status}): {len(self)} points, {way}. {self.message}", self.warnings)
 
 
 def leading(direction: np.ndarray) -> int:
