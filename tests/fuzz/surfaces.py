@@ -32,10 +32,9 @@ from pliant.equations.workspace import EvaluationError
 from pliant.io.c_text import ExportError, robot_identifier
 from pliant.solve.loop_closure import AssemblyError
 from pliant.solve.netcdf_files import ResultFileError
-from pliant.solve.state import State
 from pliant.spec import RobotSpec, load_text
-from pliant.view.gltf import export_gltf
 from pliant.view.clips import start_clip
+from pliant.view.gltf import export_gltf
 from pliant.view.report import report
 from pliant.view.stage import make_stage
 from pliant.view.tables import html
@@ -496,8 +495,8 @@ def environments(subject: Subject) -> None:
 SURFACES: dict[str, Callable[[Subject], None]] = {
     function.__name__: function
     for function in (
-        texts, pickled, dynamics, equations_text, equilibrium, modes, linearize, simulate, saved, other_methods, reduced, path, many,
-        fleet, exported_c, exports, fmu, picture, gradients, commands, run_command, environments,
+        texts, pickled, dynamics, equations_text, equilibrium, modes, linearize, simulate, saved, other_methods, reduced, path,
+        many, fleet, exported_c, exports, fmu, picture, gradients, commands, run_command, environments,
     )
 }  # fmt: skip
 CHEAP = ("texts", "dynamics", "equilibrium", "modes", "linearize", "simulate", "saved")

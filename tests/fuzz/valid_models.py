@@ -73,9 +73,10 @@ SLENDER = {
 """Lengths in parts of these modules, relative to the robot's length."""
 
 SIZES: Mapping[str, tuple[float, float]] = {
-    "at": (0.15, 0.9), "start": (0.05, 0.4), "end": (0.5, 0.95), "Rod.length": (1.0, 1.6), "initial": (-0.3, 0.3), "rate": (-0.3, 0.3),
-    "rounding": (0.001, 0.005), "through": (0.0, 0.3), "inner_radius": (0.2, 0.7), "Holes.radius": (0.03, 0.08),
-    "Holes.positions": (-0.5, 0.5), "positions": (-2.0, 2.0), "FramePoint.position": (-5.0, 5.0), "Body.center_of_mass": (-1.0, 1.0),
+    "at": (0.15, 0.9), "start": (0.05, 0.4), "end": (0.5, 0.95), "Rod.length": (1.0, 1.6), "initial": (-0.3, 0.3),
+    "rate": (-0.3, 0.3), "rounding": (0.001, 0.005), "through": (0.0, 0.3), "inner_radius": (0.2, 0.7),
+    "Holes.radius": (0.03, 0.08), "Holes.positions": (-0.5, 0.5), "positions": (-2.0, 2.0), "FramePoint.position": (-5.0, 5.0),
+    "Body.center_of_mass": (-1.0, 1.0),
     "Membrane.stiffness": (5.0, 50.0), "MembraneEdges.stiffness": (5.0, 50.0), "limits.stiffness": (10.0, 1000.0),
     "muscle_radius": (0.05, 0.1), "Chamber.area": (1.0, 5.0), "tension": (0.05, 1.0), "armature": (0.0, 0.2), "delay": (0.0, 0.01),
 }  # fmt: skip
@@ -95,7 +96,10 @@ WORDS: Mapping[str, tuple[Any, ...]] = {
     "sample_time": ("10 ms", "20 ms"), "LearningTask.step": ("5 ms", "10 ms"), "SimulateOptions.step": ("1 ms",),
     "duration": ("60 ms", "200 ms"), "until": ("20 ms", 0.05), "save_every": ("5 ms", "10 ms"), "begin": (0, "10 ms"),
     "save_at": ([0.0, 0.01],), "ogden_terms": ([[1, 2]], [[0.7, 1.3], [0.3, 4]]), "max_points": (20,), "max_step": (0.05,),
-    "vertices": ([[0, 0], [0.04, 0], [0.04, 0.03], [0, 0.03]], [[0, 0], [0.05, 0], [0.05, 0.01], [0.01, 0.01], [0.01, 0.05], [0, 0.05]]),
+    "vertices": (
+        [[0, 0], [0.04, 0], [0.04, 0.03], [0, 0.03]],
+        [[0, 0], [0.05, 0], [0.05, 0.01], [0.01, 0.01], [0.01, 0.05], [0, 0.05]],
+    ),
     "RectangleDrawing.cells": ([1, 2], [2, 2]), "BlockDrawing.cells": ([1, 1, 1],), "spokes": (3, 4), "rings": (1, 2),
     "eyelets": (2, 4), "keep": (1, 2), "Rayleigh.modes": ([1, 2], [1, 4]), "branch": (1,), "MeshOutput.edge": ([1, 2], [2, 3]),
     "Piece.until": ("10 ms",),
@@ -103,7 +107,8 @@ WORDS: Mapping[str, tuple[Any, ...]] = {
 """Values of fields, instead of what their types say."""
 
 TEXTS: Mapping[str, tuple[str, ...]] = {
-    "description": ("as drawn", "a: b, [c] # d", ""), "name": ("drawn", "ein Roboter"), "unit": ("mm", "cm"), "time_unit": ("s", "ms"),
+    "description": ("as drawn", "a: b, [c] # d", ""), "name": ("drawn", "ein Roboter"), "unit": ("mm", "cm"),
+    "time_unit": ("s", "ms"),
     "components": ("x", "xy", "xyz", "z"), "file": ("tetrahedron.obj",), "HeightFieldSurface.file": ("heights.csv",),
     "Series.file": ("signal.csv",), "column": ("value",), "time_column": ("t",), "label": ("corner",), "Series.unit": ("N", "m"),
 }  # fmt: skip
@@ -111,10 +116,12 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
 
 SHARES = {
     "count": 0.04, "mirror": 0.03, "around": 0.04, "first_parent": 0.02, "parent": 0.7, "position": 0.6, "rotation": 0.35,
-    "motion": 0.04, "equal_to": 0.06, "density": 1.0, "youngs_modulus": 1.0, "poissons_ratio": 0.9, "Rod.material": 1.0, "Rod.model": 0.9,
+    "motion": 0.04, "equal_to": 0.06, "density": 1.0, "youngs_modulus": 1.0, "poissons_ratio": 0.9, "Rod.material": 1.0,
+    "Rod.model": 0.9,
     "mass": 0.6, "shape": 0.4, "spring": 0.5, "damper": 0.6, "limits": 0.15, "Rod.shape": 0.2, "Rod.initial": 0.1, "rates": 0.1,
     "Body.parent": 0.1, "along": 0.1, "input": 0.3, "Parameter.input": 0.0, "controllers": 0.1, "direction": 0.15, "gravity": 0.5,
-    "friction": 0.3, "Membrane.stiffness": 0.6, "held": 0.8, "sets": 0.8, "section": 0.7, "Attach.variant": 0.0, "RobotSpec.include": 0.0, "inertia": 0.3,
+    "friction": 0.3, "Membrane.stiffness": 0.6, "held": 0.8, "sets": 0.8, "section": 0.7, "Attach.variant": 0.0,
+    "RobotSpec.include": 0.0, "inertia": 0.3,
 }  # fmt: skip
 """Probabilities that optional fields are given, by name or by class and name; of others a quarter."""
 

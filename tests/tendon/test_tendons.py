@@ -349,11 +349,13 @@ ROUTES = {
     "the same point twice": "tendons: {line: {type: elastic, through: [{frame: arm, position: [=offset, 0, 0]},"
     " {frame: arm.tip, position: [=offset, 0, 0]}, {frame: hand, position: [=offset, 0, 0]},"
     " {frame: hand.tip, position: [=offset, 0, 0]}], axial_stiffness: 600 N, shortening: =pull}}",
-    "rods held together by a constraint": "bodies: {hub: {mass: 10 g}}\njoints: {j: {type: free, child: hub, z: {initial: 15 cm}}}\n"
+    "rods held together by a constraint": "bodies: {hub: {mass: 10 g}}\n"
+    "joints: {j: {type: free, child: hub, z: {initial: 15 cm}}}\n"
     "constraints: {c: {between: [hub, arm.tip], components: [x, y, z, rx, ry, rz]}}\ntendons: {line: {type: elastic, through:"
     " [{rod: arm, offset: [=offset, 0]}, {rod: hand, offset: [=offset, 0]}], stiffness: 2 kN/m, shortening: =pull}}",
-    "a link that begins at no length": "links: {line: {type: axial, between: [arm.tip, {frame: hand, position: [=pull-pull, 0, 0]}],"
-    " spring: 100 N/m}}\nloads: {push: {frame: hand.tip, force: [\"=1 N/m*(pull + offset)\", 0, 0]}}",
+    "a link that begins at no length": "links: {line: {type: axial, between: [arm.tip,"
+    " {frame: hand, position: [=pull-pull, 0, 0]}], spring: 100 N/m}}\n"
+    "loads: {push: {frame: hand.tip, force: [\"=1 N/m*(pull + offset)\", 0, 0]}}",
 }  # fmt: skip
 
 

@@ -40,7 +40,8 @@ def factorized(matrix: Any, *, symmetric: bool) -> tuple[Rows, list[Any]]:
     for k in reversed(range(n)):
         if k not in rows[k]:
             raise ArgumentError(
-                "the matrix of this robot has a zero on its diagonal: some coordinate moves no inertia, and fleets do not exchange rows",
+                "the matrix of this robot has a zero on its diagonal: some coordinate moves no inertia,"
+                " and fleets do not exchange rows",
                 "give every moving body mass and inertia, or use pliant.simulate",
             )
         inverse[k] = 1 / rows[k][k]

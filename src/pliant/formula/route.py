@@ -28,8 +28,8 @@ SMALLEST_TURN = 1e-4
 
 
 # Eyelets of two parts often lie at one point and are held there by a constraint, up to its error. A span between them has a
-# stiffness of its tension over its length. This length, relative to the distances of all points from the origin, is far above errors
-# of constraints; parameters that move the parts apart act smoothly within it. It lengthens spans of 0.001 by less than 1e-8.
+# stiffness of its tension over its length. This length, relative to the distances of all points from the origin, is far above
+# errors of constraints; parameters that move the parts apart act smoothly within it. It lengthens spans of 0.001 by less than 1e-8.
 MEETING = 1e-7
 
 

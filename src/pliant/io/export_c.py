@@ -55,7 +55,7 @@ UNUSED = ("virtual_machine.c", "batch.c", "calls.c")
 """Files of the runtime that exported code does not need."""
 MESSAGES = {
     RuntimeStatus.OK: "all is well",
-    RuntimeStatus.SINGULAR: "the mass or system matrix is singular: a coordinate moves no mass, or constraints contradict each other",
+    RuntimeStatus.SINGULAR: "the mass or system matrix is singular: some coordinate moves no mass, or constraints are redundant",
     RuntimeStatus.NOT_FINITE: "a number is infinite or undefined: take a smaller step, or check parameters, inputs and state",
     RuntimeStatus.NO_CONVERGENCE: "the step's equations could not be solved: take a smaller step",
     RuntimeStatus.STEP_TOO_SMALL: "the step became too small",

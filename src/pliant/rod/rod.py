@@ -99,9 +99,9 @@ class Rod(Framed, Placement, Repeated):
     with `gent_limit`) or Ogden (`ogden`, with `ogden_terms`); or the published update of stiffness (`mean_stretch`):
     with the mean stretch x of the entire rod, radii shrink by 1/sqrt(x), E and G by 1/x, lengths grow by x, and
     chambers keep their radius. The incompressible laws are summed over the fibres of the section, whose outline must be
-    known (with a section given by numbers, bends are of second order), and are of second order in shear and twist. The update is a formula of the present strains, which is what updating between ever
-    shorter steps comes to; it joins all pieces of the rod, and has no stored energy, so what it puts in counts as
-    supplied."""
+    known (with a section given by numbers, bends are of second order), and are of second order in shear and twist. The
+    update is a formula of the present strains, which is what updating between ever shorter steps comes to; it joins all
+    pieces of the rod, and has no stored energy, so what it puts in counts as supplied."""
     strains: Strains | None = None
     """The free strains, by name, or keywords for sets of them; default: all six. The others keep their initial values
     and have neither states nor stiffness, and forces along them do no work. `planar` (or `planar_xz`) is shear_x,

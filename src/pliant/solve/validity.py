@@ -58,8 +58,7 @@ STIFF = 1e9
 
 LARGEST_STRAIN = {True: 0.05, False: 0.5}
 """Strain up to which a linear law is assumed to describe the material, of stiff and of soft materials [-]: the former yield or
-break
-well before, the latter stiffen or soften by a third or more beyond."""
+break well before, the latter stiffen or soften by a third or more beyond."""
 
 
 def range_warnings(model: Model, bound: Binding, states: np.ndarray) -> list[str]:
@@ -68,7 +67,8 @@ def range_warnings(model: Model, bound: Binding, states: np.ndarray) -> list[str
     picked = distinct(np.linspace(0, len(states) - 1, min(STATES, len(states))).astype(int))
     looked_at = _States(bound, [q for q in states[picked] if np.all(np.isfinite(q))])
     watched = (
-        _turn_limits, _linear_beams, _large_strains, _short_bends, _laws, _turned_links, _sideways_links, _strained_edges, _straight_surfaces,
+        _turn_limits, _linear_beams, _large_strains, _short_bends, _laws, _turned_links, _sideways_links, _strained_edges,
+        _straight_surfaces,
     )  # fmt: skip
     return [note for watch in watched for note in watch(model, bound, looked_at)]
 

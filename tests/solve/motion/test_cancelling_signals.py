@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pliant.cli import run as command
 
 import pliant
+from pliant.cli import run as command
 
 METHODS = {"default": None, "implicit": pliant.Rosenbrock(), "generalized alpha": pliant.GeneralizedAlpha()}
 TUBE = """

@@ -15,7 +15,7 @@ forces of stiff strains, caused by a step, are as insignificant as the small mot
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np

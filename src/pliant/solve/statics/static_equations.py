@@ -11,10 +11,9 @@ from pliant.equations.contacts import from_here
 from pliant.equations.linearized import LinearizedEquations, on_pattern
 from pliant.solve.saddle import balancing_multipliers
 
-
 ROUND_OFF, NO_STIFFNESS = 1e-12, 1e-12
-"""Forces below the first fraction of the acting forces, or of moments of the weight over the robot's size, are zero along coordinates
-whose stiffness is below the second fraction of the largest one, or as small as these moments."""
+"""Forces below the first fraction of the acting forces, or of moments of the weight over the robot's size, are zero along
+coordinates whose stiffness is below the second fraction of the largest one, or as small as these moments."""
 
 
 def total_mass(bound: Binding) -> float:
