@@ -267,7 +267,7 @@ meshes:
             rest=(0.0,) * 6, sections=(Station(0.0, 0.0, lambda material: section),), materials=(),
             dampings=(Station(0.0, 0.0, (0.0, 0.0, stretch_damping, 0.0, 0.0, 0.0)),),
             stiffness_factors=(1.0,) * 6, damping_power=(1.0, 1.0, power, 1.0, 1.0, 1.0), law="linear", law_numbers=(),
-            free=own.model.takes(ALL), attachments={}, places={}, actuation=driven if own.is_driven else None,
+            free=own.model.takes(ALL), attachments={}, places={}, actuation=driven if own.is_driven else None, fibres=(),
             signals=STEADY if own.is_driven else 0,
             nominal=build.nominal, stiffness_damping=time,
         )  # fmt: skip
