@@ -32,7 +32,7 @@ import numpy as np
 from fmpy.validation import validate_fmu
 
 import pliant
-from pliant.io.fmu import variables
+from pliant.targets.fmu import variables
 
 STEPS, INTERVALS = (1e-3, 2e-4, 5e-5), 20
 FINER = 50

@@ -1,4 +1,4 @@
-"""Generate the language reference from the schema: `python tools/make_reference.py` writes docs/language.md.
+"""Generate pages from the schema: `python tools/make_reference.py` writes docs/language.md and docs/exports.md.
 
 Descriptions come from the docstrings of the schema and examples from its parts, so the page always agrees with
 the program; a test loads every example and compares the page with the output of this module.
@@ -17,6 +17,7 @@ from pydantic_core import PydanticUndefined
 
 from pliant import output
 from pliant.body import body
+from pliant.cli.export import flag, targets
 from pliant.contact import Contact, Friction
 from pliant.control import lqr_control
 from pliant.control.base import InputLimit
@@ -42,10 +43,12 @@ from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import KINDS
 from pliant.spec.writer import flow
 from pliant.surface import SurfaceBase
+from pliant.targets.base import Target
 from pliant.tendon import TendonBase, routing
-from reference_text import EXAMPLES, INTRODUCTION, PROSE
+from reference_text import EXAMPLES, EXPORTS, INTRODUCTION, PROSE
 
 PAGE = FilePath(__file__).parents[1] / "docs" / "language.md"
+TARGETS_PAGE = PAGE.with_name("exports.md")
 
 SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("World", (parameter.World,)),
@@ -302,6 +305,40 @@ def _article(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
+def targets_page() -> str:
+    """The page of all targets as Markdown: a table of them, and a section of each."""
+    rows = ["| target | command | Python | cannot express |", "|---|---|---|---|"]
+    for kind in targets():
+        place = f"FILE{kind.suffix}" if kind.suffix else "DIR"
+        link = f"[{kind.title}](#{kind.title.lower().replace(' ', '-')})"
+        rows.append(f"| {link} | `--{kind.name} {place}` | `pliant.export_{kind.name}` | {kind.omits} |")
+    sections = [line for kind in targets() for line in _target(kind)]
+    return EXPORTS.replace("@targets@", "\n".join(rows)) + "\n" + "\n".join(sections).rstrip() + "\n"
+
+
+def _target(kind: type[Target]) -> list[str]:
+    """Heading, description, options and what becomes of the parts of a robot."""
+    lines = [f"## {kind.title}\n", inspect.cleandoc(kind.__doc__ or "") + "\n"]
+    if kind.forms:
+        lines += ["| of the robot | in the file |", "|---|---|"]
+        lines += [*(f"| {what} | {form} |" for what, form in kind.forms.items()), ""]
+    if kind.model_fields:
+        lines += ["| keyword | option | value | default | |", "|---|---|---|---|---|"]
+        for name, field in kind.model_fields.items():
+            text = " ".join(kind.field_texts()[name].split())
+            cells = f"`{name}`", f"`{flag(kind, name)}`", _option_words(field.annotation), _default(field), text
+            lines.append(f"| {' | '.join(cells)} |")
+        lines.append("")
+    return lines
+
+
+def _option_words(hint: Any) -> str:
+    """Description of the type of an option; objects that only Python can give are not named."""
+    members = [x for x in get_args(hint) if x is not type(None)] if get_origin(hint) is not Literal else []
+    texts = [x for x in members if x is str]
+    return _words(texts[0] if texts else hint)
+
+
 def examples(text: str) -> Iterator[str]:
     """The YAML examples in a Markdown page."""
     for block in text.split("```yaml\n")[1:]:
@@ -309,5 +346,6 @@ def examples(text: str) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    sys.stdout.write(f"wrote {PAGE}\n")
+    for file, text in ((PAGE, page()), (TARGETS_PAGE, targets_page())):
+        file.write_text(text, encoding="utf-8")
+        sys.stdout.write(f"wrote {file}\n")

@@ -28,7 +28,7 @@ CHECKS = ("motion", "export", "rods")
 
 def checks(store: Path, compiler: str) -> dict[str, Callable[[int, Path], None]]:
     """The checks by name, of a seed and an empty folder. `store`: a folder for object files of exported C."""
-    sys.path[:0] = [str(TESTS / "validation"), str(TESTS / "io" / "export_c")]
+    sys.path[:0] = [str(TESTS / "validation"), str(TESTS / "targets" / "c")]
     import c_export
     import test_random_exports
     import test_random_robots

@@ -172,6 +172,49 @@ An input parameter without an entry here keeps its value.""",
 A list: each entry is one analysis with its options, which have the same names in Python and on the command line.""",
 }
 
+EXPORTS = """\
+# Exports
+
+<!-- Written by `python tools/make_reference.py`; change the classes in src/pliant/targets instead of this page. -->
+
+`pliant export MODEL` writes a robot in one of these formats; the same functions are in Python:
+
+@targets@
+
+```console
+$ pliant export four_bar --mjcf four_bar.xml
+3 degrees of freedom in four_bar.xml
+* bar1, bar2, bar3: moments of inertia below 2e-15 kg*m^2 are raised to it: MuJoCo has no point masses
+```
+
+```console
+$ pliant export cart_pole --c controller_in_c --method semi_implicit --step 0.001
+... files in controller_in_c; README.txt there explains how to build them
+```
+
+```python
+import pliant
+
+done = pliant.export_mjcf(pliant.derive("trunk"), "trunk.xml", links=20)
+print(done.rods)  # errors of the chains of links relative to the rods
+for remark in done.remarks:  # approximated or omitted features
+    print(remark)
+
+eqs = pliant.derive("cart_pole")
+done = pliant.export_c(eqs, "cart_pole_in_c", method="semi_implicit", step=1e-3)
+assert any(file.name == "README.txt" for file in done.files)
+pliant.export_fmu(eqs, "cart_pole.fmu", step=1e-3)
+```
+
+Every function returns an `Export`: its `path`, the `files` that were written, and `remarks`, one sentence for everything that is
+approximated or omitted. Remarks that concern accuracy (C, FMUs) are also Python warnings. With `--json` the command prints
+`target`, `path`, `options`, `files` and `remarks`, and by target: `kinds` (the interfaces of an FMU), `frames` (poses of a glTF
+scene), `rods` (MJCF and URDF: null, or `links` by rod, `frequencies` and `frequencies_with_links` [Hz], `about` (equilibrium or
+start),
+`frequency_error` [-], `distance_at_rest` [m]).
+"""
+"""The page of exports above its sections."""
+
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "Sections": (
         """\

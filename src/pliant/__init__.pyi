@@ -20,13 +20,8 @@ from .identify.fit import Fit as Fit
 from .identify.fit import fit as fit
 from .identify.measurement import Measurement as Measurement
 from .io.c_text import ExportError as ExportError
-from .io.export_c import export_c as export_c
-from .io.fmu import export_fmu as export_fmu
-from .io.mjcf import export_mjcf as export_mjcf
 from .io.results import load_path as load_path
 from .io.results import load_result as load_result
-from .io.rigid_robot import RigidExport as RigidExport
-from .io.urdf import export_urdf as export_urdf
 from .language.arguments import ArgumentError as ArgumentError
 from .language.faults import Fault as Fault
 from .language.faults import SpecError as SpecError
@@ -75,5 +70,13 @@ from .study.many import linearize_many as linearize_many
 from .study.many import modes_many as modes_many
 from .study.many import simulate_many as simulate_many
 from .study.sweep import sweep as sweep
+from .targets.base import Export as Export
+from .targets.c import export_c as export_c
+from .targets.cuda import export_cuda as export_cuda
+from .targets.fmu import export_fmu as export_fmu
+from .targets.gltf import export_gltf as export_gltf
+from .targets.mjcf import export_mjcf as export_mjcf
+from .targets.rigid import RigidExport as RigidExport
+from .targets.urdf import export_urdf as export_urdf
 from .view.film import film as film
 from .view.sketch import sketch as sketch

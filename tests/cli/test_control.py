@@ -91,7 +91,7 @@ def test_a_loop_that_will_grow_is_said_before_the_run(tmp_path, capsys):
     assert run(["simulate", file, "--until", "0.004", "--start", "equilibrium"]) == 0
     assert " ".join(capsys.readouterr().err.split()).count("which the design neglects, grows (by") == 1
     assert run(["export", file, "--c", str(tmp_path / "c"), "--controller", "hold"]) == 0
-    said = " ".join(capsys.readouterr().err.split())
+    said = " ".join(capsys.readouterr().out.split())
     assert said.count("which the design neglects, grows (by") == 1
 
 

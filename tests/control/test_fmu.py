@@ -54,7 +54,7 @@ outputs: {angle: {coordinate: hinge}}
 @pytest.fixture(scope="module")
 def drive(tmp_path_factory):
     file = tmp_path_factory.mktemp("fmu") / "drive.fmu"
-    return pliant.export_fmu(pliant.derive(pliant.load_text(DRIVE)), file, step=1e-4)
+    return pliant.export_fmu(pliant.derive(pliant.load_text(DRIVE)), file, step=1e-4).path
 
 
 @needs_compiler

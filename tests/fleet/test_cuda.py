@@ -12,7 +12,7 @@ import pytest
 from test_fleet import ARM, SPINNER, STEPS
 
 import pliant
-from pliant.fleet.export import export_cuda
+from pliant.targets.cuda import export_cuda
 
 
 def _cupy():
@@ -115,8 +115,8 @@ int main() {
 def test_exported_program_is_the_same_one(tmp_path: Path, method: str) -> None:
     """The exported kernel, compiled for the processor by a C++ compiler: one thread moves as `simulate` does."""
     eqs = pliant.derive(pliant.load_text(ARM))
-    files = export_cuda(eqs, tmp_path / "arm", method=method, step=1e-3)
-    assert {file.name for file in files} >= {"main.cu", "fleet.cu", "robot.h", "README.txt"}
+    done = export_cuda(eqs, tmp_path / "arm", method=method, step=1e-3)
+    assert {file.name for file in done.files} >= {"main.cu", "fleet.cu", "robot.h", "README.txt"}
     start = eqs.initial_state()
     text = RUN_WITHOUT_CUDA
     for key, values in (("Q_NUMBERS", start.q), ("V_NUMBERS", start.v)):

@@ -21,7 +21,6 @@ import h5py
 import numpy as np
 
 from make_reference import PAGE, examples
-from pliant.io.fmu import export_fmu
 from pliant.io.results import load_result
 from pliant.language.names import FUNCTIONS
 from pliant.language.source import MODEL_FOLDER, bundled
@@ -30,6 +29,7 @@ from pliant.solve.statics.continuation import continuation
 from pliant.spec.derive import derive
 from pliant.spec.reader import load
 from pliant.study.sweep import sweep
+from pliant.targets.fmu import export_fmu
 
 BROKEN = Path(__file__).parents[1] / "spec" / "broken"
 
@@ -80,7 +80,7 @@ def fmus() -> list[dict[str, bytes]]:
         warnings.simplefilter("ignore")
         for version in ("3.0", "2.0"):
             file = Path(folder) / "cart_pole.fmu"
-            with patch("pliant.io.fmu.find_compiler", lambda: None):
+            with patch("pliant.targets.fmu.find_compiler", lambda: None):
                 export_fmu(derive(load("cart_pole")), file, version=version)
             with zipfile.ZipFile(file) as archive:
                 kept = [name for name in archive.namelist() if name.endswith((".xml", ".html", "/cart_pole.h"))]

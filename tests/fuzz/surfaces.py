@@ -33,10 +33,7 @@ from pliant.io.c_text import ExportError, robot_identifier
 from pliant.solve.loop_closure import AssemblyError
 from pliant.solve.netcdf_files import ResultFileError
 from pliant.spec import RobotSpec, load_text
-from pliant.view.clips import start_clip
-from pliant.view.gltf import export_gltf
 from pliant.view.report import report
-from pliant.view.stage import make_stage
 from pliant.view.tables import html
 
 WORDED = (
@@ -394,7 +391,7 @@ def exports(subject: Subject) -> None:
                 check_words(str(remark))
             text = (subject.folder / name).read_text(encoding="utf-8")
             assert not re.search(r"[\"' ](nan|inf|-inf)[\"' ]", text), f"{name}: a number is not finite"
-    export_gltf(make_stage(start_clip(subject.eqs).scenes), np.array([0.0]), subject.folder / "robot.glb")
+    pliant.export_gltf(subject.eqs, subject.folder / "robot.glb")
 
 
 def fmu(subject: Subject) -> None:

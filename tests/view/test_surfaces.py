@@ -137,10 +137,8 @@ def test_pictures_show_surfaces_pale_behind_the_robot(seesaw):
 
 
 def test_gltf_files_let_the_robot_show_through_surfaces(seesaw, tmp_path):
-    from pliant.view.gltf import export_gltf
-
     file = tmp_path / "seesaw.glb"
-    export_gltf(make_stage([make_scene(seesaw, seesaw.initial_state().q)]), np.zeros(1), file)
+    pliant.export_gltf(seesaw, file)
     raw = file.read_bytes()
     content = json.loads(raw[20 : 20 + struct.unpack("<I", raw[12:16])[0]])
     blended = [material for material in content["materials"] if material.get("alphaMode") == "BLEND"]

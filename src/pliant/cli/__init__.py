@@ -66,7 +66,7 @@ COMMANDS = {
     "fit": ("recordings", "Identify physical parameters from recordings."),
     "optimize": ("optimize", "Find the values of parameters and inputs that minimize an expression of outputs."),
     "validate": ("validate", "Compute cases with known answers and report the error of each."),
-    "export": ("export", "Export a robot as standalone C, CUDA, an FMU, MJCF or URDF, or a motion as glTF."),
+    "export": ("export", "Export a robot as source code, as a model of other programs, or its motion as a scene."),
     "picture": ("picture", "Draw a robot: planar robots face-on, others from above."),
     "view": ("view", "Show a robot or a result on a live page, on this machine only."),
     "film": ("film", "Make a film of a saved result, without a display."),

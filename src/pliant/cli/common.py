@@ -144,9 +144,10 @@ def with_timeout(command: Any) -> Any:
     def call(timeout: float | None = None, **given: Any) -> Any:
         if timeout is not None and not (math.isfinite(timeout) and timeout > 0):
             raise CommandError(f"--timeout must be a number of seconds above zero, not {timeout:g}")
-        check_not_input(given)
+        outputs = (*WRITTEN, *getattr(command, "written", ()))
+        check_not_input(given, outputs)
         seconds = limits().time if timeout is None else timeout
-        written = [word for name in WRITTEN for word in _words(given.get(name))]
+        written = [word for name in outputs for word in _words(given.get(name))]
         with time_limit(seconds) as deadline, alarm_after(deadline), files_to_write(written):
             try:
                 code = command(**given)
@@ -177,16 +178,17 @@ def _hints(command: Any) -> list[Any]:
 
 
 READ = ("model", "file", "result", "start", "against", "rests", "inputs")
-WRITTEN = ("out", "report", "plot", "mesh", "gltf", "fmu", "mjcf", "urdf")
-"""Parameters of commands whose values may be names of files that they read, and of files that they write."""
+WRITTEN = ("out", "report", "plot", "mesh")
+"""Parameters of commands whose values may be names of files that they read, and of files that they write; a command may have
+more of these (`written`)."""
 
 
-def check_not_input(given: Mapping[str, Any]) -> None:
+def check_not_input(given: Mapping[str, Any], written: Sequence[str]) -> None:
     """Reject a file to write that the command also reads, before it is replaced."""
     words = [word for name in READ for word in _words(given.get(name))]
     # a model is MODEL@VARIANT, an input is NAME=FILE
     read = {part for word in words for part in (word, word.rpartition("@")[0], word.partition("=")[2]) if part}
-    for name in WRITTEN:
+    for name in written:
         for file in _words(given.get(name)):
             if any(is_same_file(file, other) for other in read):
                 raise CommandError(

@@ -1,116 +1,146 @@
-"""The command `export`: a robot as source code or as a model of other programs, or its motion as a scene."""
+"""The command `export`: a robot in any of the formats among the public names (`pliant.export_...`).
+
+Its options are those of the targets: one for the file or folder of each, and one for each of their fields.
+"""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, get_args
 
 import typer
 
-from pliant.cli.command_output import answering, drawing, say_warnings
-from pliant.cli.common import CommandError, Json, ModelOptions, print_json, say
-from pliant.cli.model_argument import load_model, open_subject
-from pliant.control.feedback import StateFeedback
+import pliant
+from pliant.cli.common import CommandError, Json, ModelOptions, in_place_of, print_json
+from pliant.cli.model_argument import open_subject
 from pliant.equations.workspace import EvaluationError
-from pliant.fleet.export import export_cuda
-from pliant.io.export_c import ExportError, export_c
-from pliant.io.fmu import NoBinary, export_fmu, is_for_exchange
-from pliant.io.mjcf import export_mjcf
-from pliant.io.rigid_robot import RigidExport
-from pliant.io.urdf import export_urdf
-from pliant.language.message_text import suggestion
-from pliant.solve.motion.plant import model_controllers
+from pliant.io.c_text import ExportError
 from pliant.solve.state import AssemblyError
-from pliant.spec.derive import derive
-from pliant.view.clips import Clip, run_clip, start_clip
-from pliant.view.gltf import export_gltf
-from pliant.view.stage import make_stage
-
-if TYPE_CHECKING:
-    from pliant.equations.equations import Equations
+from pliant.targets.base import Target
 
 
+def targets() -> tuple[type[Target], ...]:
+    """All targets, in the order of the names of their functions."""
+    return tuple(getattr(pliant, name).target for name in sorted(dir(pliant)) if name.startswith("export_"))
+
+
+@dataclass(frozen=True)
+class Request:
+    """A target with its options, and the path to write."""
+
+    target: Target
+    path: str
+
+
+def with_targets(command: Any) -> Any:
+    """Decorator that replaces the parameter `request` of a command by the options of all targets."""
+
+    def complete(function: Any) -> Any:
+        known = targets()
+        paths = {kind.name: _path_option(kind) for kind in known}
+        fields = {name: _field_option(name, kinds) for name, kinds in _owners(known).items()}
+
+        def read(given: dict[str, Any]) -> Request:
+            return _read(known, given)
+
+        completed = in_place_of("request", [*paths.values(), *fields.values()], read, function)
+        completed.written = tuple(kind.name for kind in known if kind.suffix)
+        return completed
+
+    command.complete = complete
+    return command
+
+
+def flag(kind: type[Target], field: str) -> str:
+    """The option of the command for a field of a target."""
+    return kind.flags.get(field, f"--{field.replace('_', '-')}")
+
+
+def _owners(known: Sequence[type[Target]]) -> Mapping[str, list[type[Target]]]:
+    """The targets that have each field, by its name."""
+    owners: dict[str, list[type[Target]]] = {}
+    for kind in known:
+        for field in kind.model_fields:
+            owners.setdefault(field, []).append(kind)
+    return owners
+
+
+def _path_option(kind: type[Target]) -> inspect.Parameter:
+    text = f"Write {kind.summary}" + (f" ({kind.suffix})." if kind.suffix else ".")
+    option = typer.Option(f"--{kind.name}", metavar="FILE" if kind.suffix else "DIR", help=text)
+    return _parameter(kind.name, None, str | None, option)
+
+
+def _field_option(name: str, kinds: Sequence[type[Target]]) -> inspect.Parameter:
+    """The option of a field; its help has the text and the default of each target, those that agree together."""
+    texts: dict[str, list[str]] = {}
+    for kind in kinds:
+        text = " ".join(kind.field_texts().get(name, "").replace("`", "").split())
+        default = kind.model_fields[name].default
+        shown = "" if default is None or default is False else f" [default: {default}]"
+        texts.setdefault(f"{text}{shown}", []).append(kind.title)
+    words = " ".join(f"{', '.join(titles)}: {text}" for text, titles in texts.items())
+    option = typer.Option(flag(kinds[0], name), help=words)
+    field = kinds[0].model_fields[name]
+    value = next((x for x in (bool, int, float) if x in (field.annotation, *get_args(field.annotation))), str)
+    return _parameter(name, False, bool, option) if value is bool else _parameter(name, None, value | None, option)
+
+
+def _parameter(name: str, default: Any, kind: Any, option: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+
+
+def _read(known: Sequence[type[Target]], given: Mapping[str, Any]) -> Request:
+    """The requested target; options that it does not have are refused."""
+    chosen = [kind for kind in known if given[kind.name] is not None]
+    if not chosen:
+        named = [f"--{kind.name} {f'FILE{kind.suffix}' if kind.suffix else 'DIR'}" for kind in known]
+        raise CommandError("nothing to export", f"name a file or a folder: {', '.join(named)}")
+    if len(chosen) > 1:
+        named = [f"--{kind.name}" for kind in chosen]
+        raise CommandError(f"{' and '.join(named)} are {len(chosen)} exports", "call the command once for each")
+    (kind,) = chosen
+    options: dict[str, Any] = {}
+    for field, kinds in _owners(known).items():
+        if given[field] is None or given[field] is False:
+            continue
+        if kind not in kinds:
+            others = ", ".join(f"--{other.name}" for other in kinds)
+            raise CommandError(f"--{kind.name} has no option {flag(kinds[0], field)}", f"it belongs to {others}")
+        options[field] = given[field]
+    with _command_errors():
+        return Request(kind.of(options, lambda field: flag(kind, field)), given[kind.name])
+
+
+@with_targets
 def export(
     model: Annotated[
         str, typer.Argument(metavar="MODEL|RESULT", help="A model; for --gltf also a saved result (.nc), which moves.")
     ],
-    c: Annotated[
-        str | None, typer.Option("--c", metavar="DIR", help="Write standalone C into this new or empty folder.")
-    ] = None,
-    gltf: Annotated[
-        str | None, typer.Option("--gltf", metavar="FILE", help="Write shapes and motion into this file (.glb).")
-    ] = None,
-    fmu: Annotated[
-        str | None, typer.Option("--fmu", metavar="FILE", help="Write a functional mock-up unit (.fmu).")
-    ] = None,
-    cuda: Annotated[
-        str | None,
-        typer.Option("--cuda", metavar="DIR", help="Write CUDA code for many robots into this new or empty folder."),
-    ] = None,
-    mjcf: Annotated[str | None, typer.Option("--mjcf", metavar="FILE", help="Write a MuJoCo model (.xml).")] = None,
-    urdf: Annotated[str | None, typer.Option("--urdf", metavar="FILE", help="Write a URDF file (.urdf).")] = None,
-    links: Annotated[
-        int,
-        typer.Option("--links", metavar="N", help="Number of rigid links that approximate each rod, in MJCF and URDF."),
-    ] = 10,
-    fmi: Annotated[str, typer.Option("--fmi", metavar="VERSION", help="Version of FMI: 3.0 or 2.0.")] = "3.0",
-    method: Annotated[
-        str | None,
-        typer.Option(
-            "--method",
-            help="semi_implicit (C and CUDA), generalized_alpha (FMUs), newmark, explicit, symplectic_euler or implicit.",
-        ),
-    ] = None,
-    step: Annotated[
-        float, typer.Option("--step", metavar="SECONDS", help="Step of the exported main, or of the FMU [s].")
-    ] = 1e-3,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the export's own files in a folder that is not empty.")
-    ] = False,
-    controller: Annotated[
-        str | None, typer.Option("--controller", help="Also write this controller of the model (of type lqr).")
-    ] = None,
+    request: Request,
     *,
     choices: ModelOptions,
     json: Json = False,
 ) -> int:
-    """Export a robot as standalone C, CUDA, an FMU, MJCF or URDF, or a motion as glTF.
+    """Export a robot as source code, as a model of other programs, or its motion as a scene.
 
-    C: its equations and a step function for a controller or a ROS node, with a header, a CMake file and a small main.
-    CUDA: the program of a fleet (pliant.Fleet), with a main that steps many robots on a GPU.
-    FMU: the same with the interface of FMI, for co-simulation and model exchange in other tools.
-    MJCF, URDF: rigid parts exactly, rods as links with a measured error; parts without a counterpart are listed.
+    What a format cannot express is listed.
     """
-    given = {"--c": c, "--cuda": cuda, "--gltf": gltf, "--fmu": fmu, "--mjcf": mjcf, "--urdf": urdf}
-    named = [option for option, value in given.items() if value is not None]
-    if len(named) > 1:
-        raise CommandError(f"{' and '.join(named)} are {len(named)} exports", "call the command once for each")
-    if gltf is not None:
-        return _export_gltf(model, gltf, choices, json)
-    if fmu is not None:
-        return _export_fmu(model, fmu, fmi, method or "generalized_alpha", step, choices, json)
-    for file, written_by in ((mjcf, export_mjcf), (urdf, export_urdf)):
-        if file is not None:
-            return _export_rigid(model, file, written_by, links, choices, json)
-    folder = c if cuda is None else cuda
-    if folder is None:
-        hint = "name a folder (--c DIR, --cuda DIR) or a file (--fmu FILE.fmu, --mjcf FILE.xml, --urdf FILE.urdf, --gltf FILE.glb)"
-        raise CommandError("nothing to export", hint)
-    method = method or "semi_implicit"
+    target, path = request.target, request.path
+    subject = open_subject(model, choices)
+    if subject.run is not None and not target.of_motions:
+        raise CommandError(f"{model} is a result, and --{target.name} writes robots", "name the model")
     with _command_errors():
-        eqs = derive(load_model(model, choices))
-        if cuda is None:
-            designed = _designed(eqs, controller)
-            files = export_c(eqs.model, folder, method=method, step=step, force=force, controller=designed)
-        else:
-            files = export_cuda(eqs, folder, method=method, step=step, force=force)
+        done = target.export(subject.equations if subject.run is None else subject.run, path)
     if json:
-        answer = {"model": model, "status": "ok", "folder": folder, "method": method, "step": step}
-        print_json({**answer, "files": [str(file) for file in files]})
+        options = target.model_dump()
+        answer = {"model": model, "status": "ok", "target": target.name, "path": str(done.path), "options": options}
+        print_json({**answer, "files": [str(x) for x in done.files], "remarks": done.remarks, **done.facts()})
     else:
-        print(f"{len(files)} files in {folder}; README.txt there explains how to build them")
+        print("\n".join([str(done), *(f"* {remark}" for remark in done.remarks)]))
     return 0
 
 
@@ -121,86 +151,7 @@ def _command_errors() -> Iterator[None]:
         yield
     except ExportError as error:
         raise CommandError(error.message, error.hint) from error
+    except ModuleNotFoundError as error:
+        raise CommandError(f"{error.name} is not installed", f"pip install {error.name}") from None
     except (AssemblyError, EvaluationError, ValueError) as error:
         raise CommandError(str(error)) from error
-
-
-def _export_fmu(
-    model: str, file: str, version: str, method: str, step: float, choices: ModelOptions, json: bool
-) -> int:
-    with _command_errors(), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", NoBinary)
-        eqs = derive(load_model(model, choices))
-        export_fmu(eqs, file, version=version, method=method, step=step)
-    remarks = [str(item.message) for item in caught]
-    kinds = ["co_simulation", *(["model_exchange"] if is_for_exchange(eqs.model) else [])]
-    for remark in remarks:
-        say(f"note: {remark}")
-    if json:
-        answer = {"model": model, "status": "ok", "file": file, "fmi": version, "method": method, "step": step}
-        print_json({**answer, "kinds": kinds, "warnings": remarks})
-    else:
-        print(f"FMI {version} for {' and '.join(kind.replace('_', '-') for kind in kinds)} in {file}")
-    return 0
-
-
-def _export_rigid(
-    model: str, file: str, written_by: Callable[..., RigidExport], links: int, choices: ModelOptions, json: bool
-) -> int:
-    with _command_errors():
-        done = written_by(derive(load_model(model, choices)), file, links=links)
-    if json:
-        print_json({"model": model, "status": "ok", "file": file, "rods": _rod_error(done), "remarks": done.remarks})
-        return 0
-    print(f"{len(done.equations.rates)} degrees of freedom in {file}")
-    if done.rods is not None:
-        print(done.rods)
-    for remark in done.remarks:
-        print(f"* {remark}")
-    return 0
-
-
-def _rod_error(done: RigidExport) -> dict[str, Any] | None:
-    rods = done.rods
-    if rods is None:
-        return None
-    return {
-        "links": rods.links,
-        "about": rods.about,
-        "frequencies": rods.frequencies.tolist(),
-        "frequencies_with_links": rods.with_links.tolist(),
-        "frequency_error": rods.frequency_error,
-        "distance_at_rest": rods.distance,
-    }
-
-
-def _designed(eqs: Equations, name: str | None) -> StateFeedback | None:
-    """Design a controller of the model, if one is named."""
-    if name is None:
-        return None
-    described = eqs.model.spec.control
-    if name not in described:
-        known = f"the model has {', '.join(described)}" if described else "the model has none; add it under `control`"
-        raise CommandError(f"no controller '{name}'", suggestion(name, described, known))
-    found = model_controllers(eqs)[list(described).index(name)]
-    if not isinstance(found, StateFeedback):
-        kind = described[name].type
-        raise CommandError(
-            f"the controller '{name}' ({kind}) solves the model at every sample", "export one of type lqr"
-        )
-    say_warnings([found])
-    return found
-
-
-def _export_gltf(model: str, file: str, choices: ModelOptions, json: bool) -> int:
-    if not file.endswith(".glb"):
-        raise CommandError(f"cannot determine the format of {file!r}", "end it in .glb")
-    subject = open_subject(model, choices)
-    eqs, run = subject.equations, subject.run
-    clip: Clip = answering(lambda: start_clip(eqs) if run is None else run_clip(eqs, run))
-    drawing(lambda: export_gltf(make_stage(clip.scenes), clip.times, file), file)
-    if json:
-        print_json({"model": model, "status": "ok", "file": file, "frames": len(clip.times)})
-    else:
-        print(f"{len(clip.times)} frame{'s' if len(clip.times) > 1 else ''} in {file}")
-    return 0

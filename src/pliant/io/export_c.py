@@ -1,4 +1,4 @@
-"""Standalone C of a robot: its equations and a step with a fixed method, for a controller or a ROS node.
+"""Source text of standalone C: a robot's equations and a step with a fixed method.
 
 The exported files are the same runtime that is used for simulations, with the robot's tables and formulas as static data.
 Parameters can be changed: generated code computes the constants of the elements from them.
@@ -7,20 +7,17 @@ Parameters can be changed: generated code computes the constants of the elements
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from textwrap import wrap
 from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
+import scipy
 
 from pliant._version import __version__
-from pliant.control.feedback import StateFeedback
 from pliant.equations.binding import ALL_LAWS, NO_MEMORY
 from pliant.equations.carried_nodes import CarriedNodes
 from pliant.equations.compiling import runtime_files
@@ -34,12 +31,6 @@ from pliant.equations.state import named
 from pliant.equations.tables import Tables, build_tables
 from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
-from pliant.io.controller_c import controller_files
-from pliant.io.export_trial import tried
-from pliant.io.factor_bounds import factor_bounds
-from pliant.io.folders import check_folder, write_files
-from pliant.language.arguments import file_name, flag, is_number, need_equations
-from pliant.language.message_text import describe
 from pliant.model.inputs import SERIES, InputPlan
 from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
@@ -77,53 +68,17 @@ UNLOCATED = (
 """Remark on models whose switching times `simulate` locates, but exported code does not."""
 
 
-def export_c(
-    eqs: Equations | Model,
-    folder: str | os.PathLike[str],
-    *,
-    method: str = "semi_implicit",
-    step: float = 1e-3,
-    force: bool = False,
-    controller: StateFeedback | None = None,
-) -> list[Path]:
-    """Write a robot as standalone C11, with the model's own inputs and parameters, and return the files written.
-
-    method: `semi_implicit` (order 1, one linear solve per step: for fast loops), `generalized_alpha` or `newmark`
-    (order 2, iterations, constraints at position level), `explicit` (Runge-Kutta of order 5, for robots that are not
-    stiff), `symplectic_euler` (order 1, one evaluation per step, likewise) or `implicit` (Rosenbrock of order 4, for stiff ones).
-    step: the step [s] that the exported main uses; the step function takes any. force: write into a folder that is not
-    empty; only files of the export's own names are replaced, nothing is removed. controller: a designed controller
-    (`control.StateFeedback`, with or without an observer) to write beside it; the header documents when to call it.
-
-    The method is tried on the model's own motion (`io.export_trial`): if its steps lose energy or fail, README.txt reports it, and
-    a warning is given.
-
-    Raises ExportError when the robot cannot be exported or the folder cannot be written to, AssemblyError when its
-    loops cannot be closed at the start.
-    """
-    target, model = file_name("folder", folder), own_model(eqs)
-    check_folder(target, force=flag("force", force))
-    beside = {} if controller is None else controller_files(controller)
-    _check(model, method, step)
-    trial = tried(model, method, step)
-    if not trial.sound:
-        warnings.warn(trial.remark, stacklevel=2)
-    if model.has_located_switches:
-        warnings.warn(UNLOCATED, stacklevel=2)
-    return write_files(target, c_files(model, method=method, step=step, beside=beside, trial=trial.remark))
-
-
-def own_model(eqs: Equations | Model) -> Model:
-    """The model of an export; raises ExportError if the equations have other values than the model, which exports start from."""
-    if isinstance(eqs, Model):
-        return eqs
-    need_equations(eqs)
+def own_model(eqs: Equations) -> Model:
+    """The model of an export; raises ExportError if the equations have other values than the model, which exports start from, or
+    if the robot does not move."""
     given = {**eqs.given_parameters, **eqs.given_inputs}
     if given:
         raise ExportError(
             f"exports have the values of the model, but these equations have another '{next(iter(given))}'",
             "load the model with it, load(..., set={...}), and derive it",
         )
+    if not eqs.model.system.v_size:
+        raise ExportError("the robot has no coordinates: there is no motion to export", "give it a joint that moves")
     return eqs.model
 
 
@@ -139,7 +94,6 @@ def c_files(
     """The files of an export, by path in its folder; `beside` are files of a controller to build with them, `trial` is the result
     of a trial of the method, `coefficients` those of the method if they are not the default."""
     beside = dict(beside or {})
-    _check(model, method, step)
     name = c_text.robot_identifier(model.spec.title)
     plan = _with_own_series(model)
     tables = build_tables(model.system, plan)
@@ -194,15 +148,6 @@ def c_files(
         "README.txt": filled("README.txt", words),
     }
     return files | runtime | beside
-
-
-def _check(model: Model, method: str, step: float) -> None:
-    if not isinstance(method, str) or method not in METHODS:
-        raise ExportError(f"unknown method {describe(method)}", f"choose one of {', '.join(METHODS)}")
-    if not (is_number(step) and step > 0):
-        raise ExportError(f"the step must be a positive time, not {describe(step)}", "give it in seconds, such as 1e-3")
-    if not model.system.v_size:
-        raise ExportError("the robot has no coordinates: there is no motion to export", "give it a joint that moves")
 
 
 def _with_own_series(model: Model) -> InputPlan:
@@ -516,3 +461,46 @@ def _start_tables(model: Model, start: AssembledStart, name: str) -> list[str]:
     }
     counts = f"const int {name}_position_sets = {len(positions)}, {name}_rate_sets = {len(rates)};"
     return [*(c_text.integers(f"const int {name}_{key}", map(int, values)) for key, values in tables.items()), counts]
+
+
+# -- sizes of the factors ---------------------------------------------------------------------------------------------
+
+
+def factor_bounds(tables: Tables) -> tuple[int, int]:
+    """Bounds on the entries below and above the diagonal of the factors of the system matrix, for any pivots.
+
+    With a fixed column order, every row that could be the pivot of a column obtains the union of their patterns
+    (George and Ng 1987, "Symbolic factorization for sparse Gaussian elimination with partial pivoting").
+    """
+    if tables.counts["kkt_dense"]:
+        return 0, 0
+    size = tables.counts["nv"] + tables.counts["m"]
+    colptr, row = tables.integers["kkt_colptr"], tables.integers["kkt_row"]
+    pattern = scipy.sparse.csc_matrix((np.ones(len(row)), row, colptr), shape=(size, size))
+    return pivoting_bounds(pattern[:, tables.integers["kkt_order"]])
+
+
+def pivoting_bounds(pattern: scipy.sparse.csc_matrix) -> tuple[int, int]:
+    """Bounds on the entries of L and of U, without diagonals, for any row exchanges in a square matrix."""
+    rows = pattern.tocsr()
+    # groups of rows with the same pattern, as bits, by first column
+    groups: dict[int, list[tuple[int, int]]] = {}
+    for i in range(rows.shape[0]):
+        bits = sum(1 << int(j) for j in rows.indices[rows.indptr[i] : rows.indptr[i + 1]])
+        if bits:
+            groups.setdefault(_first(bits), []).append((bits, 1))
+    lower = upper = 0
+    for column in range(rows.shape[0]):
+        members = groups.pop(column, [])
+        union, count = 0, 0
+        for bits, number in members:
+            union, count = union | bits, count + number
+        rest = union & ~(1 << column)
+        lower, upper = lower + max(0, count - 1), upper + rest.bit_count()
+        if rest and count > 1:
+            groups.setdefault(_first(rest), []).append((rest, count - 1))
+    return lower, upper
+
+
+def _first(bits: int) -> int:
+    return (bits & -bits).bit_length() - 1

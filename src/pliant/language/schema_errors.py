@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pliant.language.message_text import KeyPath, describe, suggestion
+from pliant.language.message_text import KeyPath, describe, suggestion, with_article
 
 
 def read_errors(error: ValidationError) -> Iterable[tuple[KeyPath, str, str]]:
@@ -51,6 +51,10 @@ _EXPECTED = {
     "bool_type": "true or false",
     "int_type": "an integer",
     "int_from_float": "an integer",
+    "int_parsing": "an integer",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
     "tuple_type": "a list",
     "dict_type": "a mapping (key: value)",
     "model_type": "a mapping (key: value)",
@@ -77,6 +81,10 @@ def _words(kind: str, value: Any, path: KeyPath, context: dict[str, Any], fallba
         return f"the list has {context['actual_length']} entries instead of {context['max_length']}", ""
     if kind == "greater_than_equal":
         return f"expected at least {context['ge']}, got {describe(value)}", ""
+    if kind == "greater_than":
+        return f"expected more than {context['gt']:g}, got {describe(value)}", ""
+    if kind == "is_instance_of":
+        return f"expected {with_article(context['class'])}, got {describe(value)}", ""
     if kind == "less_than_equal":
         return f"expected at most {context['le']}, got {describe(value)}", ""
     if kind == "bool_type" and isinstance(value, str) and value in TRUTHS:

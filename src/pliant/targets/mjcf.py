@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pliant._version import __version__
-from pliant.equations.equations import Equations
 from pliant.io.c_text import ExportError
-from pliant.io.rigid_forms import Line
-from pliant.io.rigid_robot import RigidExport, RigidRobot, heading, rigid_robot, write
-from pliant.io.rigid_tree import WORLD, Joint, Link, RigidTree, Shape, quaternion
-from pliant.io.xml_text import XmlText
+from pliant.targets.base import exporter
+from pliant.targets.rigid import RigidRobot, RigidTarget, heading
+from pliant.targets.rigid_forces import Line
+from pliant.targets.rigid_tree import WORLD, Joint, Link, RigidTree, Shape, quaternion
+from pliant.targets.xml_text import XmlText
 
 LEAST_INERTIA = 2e-15
 """Minimum mass [kg] and moments of inertia [kg m^2] of moving bodies in MuJoCo."""
@@ -25,22 +25,52 @@ DEEPEST = 450
 """Maximum nesting depth of bodies in MuJoCo's XML reader."""
 
 
-def export_mjcf(eqs: Equations, file: str | os.PathLike[str], *, links: int = 10) -> RigidExport:
-    """Write a robot as a MuJoCo model (`.xml`), with the parameters and inputs of `eqs`; returns a description of the file and
-    its errors.
+class Mjcf(RigidTarget):
+    """A model of [MuJoCo](https://mujoco.org). Rigid parts are exact: mass matrices, forces, accelerations and frames agree with
+    Pliant's to round-off. Loops are equality constraints, which are soft in MuJoCo. Everything that is approximated or omitted is
+    among the remarks of the export, and in a comment at the top of the file.
 
-    Rigid parts are exact: inertias, joints, springs, dampers, axial links, tendons and ties. Every rod becomes a chain of
-    `links` with springs, whose error is measured. Loops are equality constraints, which are soft in MuJoCo. Inputs are motors
-    of the same names; the keyframe `start` contains the initial state and inputs. Frames are sites. Features without a
-    counterpart are listed in `remarks`, and in a comment of the file.
+    **Rods** become `links` rigid links in series with springs and dampers in their joints: the rod model
+    [`pseudo_rigid`](rod-models.md). Their joints bend and twist; those of thick rods also stretch. Slender rods are inextensible,
+    because their stretching modes are so fast that MuJoCo would need tiny steps. The export measures the error of this
+    approximation: it compares the first six natural frequencies and the equilibrium of the robot with links with those of the robot
+    with rods. Both converge with the square of the number of links for a rod that bends and twists. If frequencies of higher modes
+    differ considerably, the rod model of the original robot may be the coarser one.
 
-    Raises ExportError if the robot has parts that links and joints cannot represent, or if the file cannot be written.
+    MuJoCo's time step is chosen to resolve the fastest motion, often the twist of a short thin link. Nonlinear forces (hyperelastic
+    laws, dampers with powers) are linearized about the initial state, and listed.
     """
-    robot = rigid_robot(eqs, links)
-    tree = robot.tree.merged(robot.forces.nodes() | {node for node, _ in robot.tree.frames.values()})
-    text = _Writer(robot, tree)
-    document = text.document()
-    return write(robot, file, ".xml", document, text.remarks)
+
+    name: ClassVar[str] = "mjcf"
+    title: ClassVar[str] = "MJCF"
+    summary: ClassVar[str] = "a model for MuJoCo"
+    suffix: ClassVar[str] = ".xml"
+    omits: ClassVar[str] = (
+        "contacts, controllers; meshes and joints without a counterpart are errors; rods become links"
+    )
+    forms: ClassVar[Mapping[str, str]] = {
+        "bodies, inertias, shapes": "bodies; a point mass gets 2e-15 kg m², the minimum of MuJoCo",
+        "joints": "hinges, slides, balls, free joints, several in one body",
+        "springs and dampers of joints": "`stiffness`, `springref`, `damping`",
+        "limits": "`range`, with MuJoCo's stops",
+        "inputs": "motors of the same names; a chamber's pressure acts on all joints of its rod",
+        "axial links, tendons": "spatial tendons",
+        "loads": "motors at sites",
+        "coordinates tied to others": "equality constraints of joints",
+        "loops": "equality constraints (`connect`, `weld`) between sites, which are soft in MuJoCo",
+        "frames": "sites",
+        "initial state": "keyframe `start`, with the inputs",
+        "contacts": "listed",
+    }
+
+    def document(self, robot: RigidRobot) -> tuple[str, list[str]]:
+        """The text of the file, and what it approximates or omits."""
+        tree = robot.tree.merged(robot.forces.nodes() | {node for node, _ in robot.tree.frames.values()})
+        writer = _Writer(robot, tree)
+        return writer.document(), writer.remarks
+
+
+export_mjcf = exporter(Mjcf)
 
 
 @dataclass(frozen=True)

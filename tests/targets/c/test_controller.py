@@ -10,8 +10,7 @@ from c_export import WARNINGS, Export, gcc, needs_gcc, numbers, reference
 
 import pliant
 from pliant.control import Limits, StateFeedback, discretize, kalman, lqr
-from pliant.io.controller_c import controller_files
-from pliant.io.export_c import export_c
+from pliant.targets.c import controller_files, export_c
 
 SAMPLE, DELAY, STEP = 0.02, 0.01, 0.005
 
@@ -61,7 +60,7 @@ def feedback(eqs: pliant.Equations, what: str) -> StateFeedback:
 @pytest.mark.parametrize("what", ["states", "outputs"])
 def test_a_loop_in_c_moves_as_the_loop_here(eqs: pliant.Equations, what: str, tmp_path: Path) -> None:
     controller = feedback(eqs, what)
-    export_c(eqs.model, tmp_path / "c", method="explicit", step=STEP, controller=controller)
+    export_c(eqs, tmp_path / "c", method="explicit", step=STEP, controller=controller)
     export = Export(eqs, tmp_path / "c", "robot")
     found = numbers(export.build(export.write(LOOP)))
     start = pliant.State(np.array([0.0, 0.1]), np.zeros(2))
@@ -85,8 +84,8 @@ def told_command(folder: Path) -> list[str]:
 @needs_gcc
 def test_the_readme_builds_the_robot_with_and_without_the_controller(eqs: pliant.Equations, tmp_path: Path) -> None:
     """Some warnings come with the README's optimization alone; files are moved after the export."""
-    export_c(eqs.model, tmp_path / "plain")
-    export_c(eqs.model, tmp_path / "exported", controller=feedback(eqs, "outputs"))
+    export_c(eqs, tmp_path / "plain")
+    export_c(eqs, tmp_path / "exported", controller=feedback(eqs, "outputs"))
     folder = (tmp_path / "exported").rename(tmp_path / "elsewhere")
     command = told_command(folder)
     assert {word for word in command if word.endswith(".c")} == {

@@ -2,44 +2,67 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pliant._version import __version__
-from pliant.equations.equations import Equations
 from pliant.io.c_text import ExportError
-from pliant.io.rigid_forms import few
-from pliant.io.rigid_robot import RigidExport, RigidRobot, heading, rigid_robot, write
-from pliant.io.rigid_tree import WORLD, Joint, Link, Shape
-from pliant.io.xml_text import XmlText, written
+from pliant.targets.base import exporter
+from pliant.targets.rigid import RigidRobot, RigidTarget, heading
+from pliant.targets.rigid_forces import few
+from pliant.targets.rigid_tree import WORLD, Joint, Link, Shape
+from pliant.targets.xml_text import XmlText, written
 
 UNLIMITED = 1e6
 """Value of limits that the model does not define, but URDF requires [N, N m, m, m/s or rad/s]."""
 ROOT = "world"
 
 
-def export_urdf(eqs: Equations, file: str | os.PathLike[str], *, links: int = 10) -> RigidExport:
-    """Write a robot as URDF (`.urdf`), with the parameters of `eqs`; returns a description of the file and its errors.
-
-    Inertias, joints, limits, damping and ties of coordinates (mimic joints) are exact. Every rod becomes a chain of `links`,
-    whose error is measured; a joint with several coordinates becomes several joints with massless links between them; frames
-    are massless links. URDF has no springs, motors, tendons, loads and loops: these are listed in `remarks` and in a comment
-    of the file, springs with their values.
-
-    Raises ExportError if the robot has parts that URDF cannot represent, such as free rotations, or if the file cannot be
-    written.
+class Urdf(RigidTarget):
+    """A robot for programs that read URDF (ROS, Pinocchio, Drake). Inertias, joints, limits, damping and ties of coordinates are
+    exact. A joint with several coordinates becomes several joints with massless links between them. Rods become links as in
+    [MJCF](#mjcf). URDF has no springs, motors, tendons, loads and loops: these are among the remarks of the export and in a comment
+    at the top of the file, springs with their values.
     """
-    robot = rigid_robot(eqs, links)
-    balls = [joint.name for joint in robot.tree.joints if joint.kind == "ball"]
-    if balls:
-        raise ExportError(
-            f"URDF has no joint for the free rotation {', '.join(balls)}",
-            "export MJCF, or write it as a `chain` of rotations",
-        )
-    writer = _Writer(robot)
-    return write(robot, file, ".urdf", writer.document(), writer.remarks)
+
+    name: ClassVar[str] = "urdf"
+    title: ClassVar[str] = "URDF"
+    summary: ClassVar[str] = "a URDF file"
+    suffix: ClassVar[str] = ".urdf"
+    omits: ClassVar[str] = (
+        "springs, inputs, links, tendons, loads, loops, the initial state, contacts, controllers; free rotations, meshes and "
+        "joints without a counterpart are errors; rods become links"
+    )
+    forms: ClassVar[Mapping[str, str]] = {
+        "bodies, inertias, shapes": "links",
+        "joints": "a joint for each coordinate; free rotations are an error",
+        "springs and dampers of joints": "damping; springs are listed with their values",
+        "limits": "`limit`",
+        "inputs": "listed",
+        "axial links, tendons": "listed",
+        "loads": "listed",
+        "coordinates tied to others": "`mimic`",
+        "loops": "listed: the tree is open",
+        "frames": "links without mass",
+        "initial state": "none",
+        "contacts": "listed",
+    }
+
+    def document(self, robot: RigidRobot) -> tuple[str, list[str]]:
+        """The text of the file, and what it approximates or omits."""
+        balls = [joint.name for joint in robot.tree.joints if joint.kind == "ball"]
+        if balls:
+            raise ExportError(
+                f"URDF has no joint for the free rotation {', '.join(balls)}",
+                "export MJCF, or write it as a `chain` of rotations",
+            )
+        writer = _Writer(robot)
+        return writer.document(), writer.remarks
+
+
+export_urdf = exporter(Urdf)
 
 
 class _Writer:

@@ -9,7 +9,7 @@ import pytest
 
 import pliant
 from pliant.io.c_text import ExportError
-from pliant.io.rigid_tree import rigid_tree
+from pliant.targets.rigid_tree import rigid_tree
 
 pin = pytest.importorskip("pinocchio")
 
@@ -53,7 +53,7 @@ constraints: {loop: {between: [hand, kite], components: position}}
 
 
 def _read(done: pliant.RigidExport) -> tuple[pin.Model, pin.Data]:
-    model = pin.buildModelFromUrdf(str(done.file))
+    model = pin.buildModelFromUrdf(str(done.path))
     model.gravity.linear = np.array(done.equations.binding.constants[:3])
     return model, model.createData()
 
@@ -116,7 +116,7 @@ def test_limits_damping_and_mimic(everything: pliant.RigidExport) -> None:
     wrist = model.joints[model.getJointId("wrist")]
     assert np.rad2deg(model.lowerPositionLimit[wrist.idx_q]) == pytest.approx(-100)
     assert np.rad2deg(model.upperPositionLimit[wrist.idx_q]) == pytest.approx(90)
-    text = everything.file.read_text()
+    text = everything.path.read_text()
     assert '<limit lower="-1.7453292519943295" upper="1.5707963267948966" effort="3" velocity="1000000"/>' in text
     assert '<dynamics damping="0.03" friction="0"/>' in text
     assert '<mimic joint="wrist" multiplier="2" offset="0.3"/>' in text
@@ -132,7 +132,7 @@ def test_what_urdf_lacks_is_listed(everything: pliant.RigidExport) -> None:
         "loops loop: the tree is open there",
     ):
         assert f"omitted, because URDF does not support them: {words}" in listed
-    spring = next(line for line in everything.file.read_text().splitlines() if " from " in line and "wrist" in line)
+    spring = next(line for line in everything.path.read_text().splitlines() if " from " in line and "wrist" in line)
     name, stiffness, _, rest = spring.split()
     assert (name, float(stiffness), float(rest)) == ("wrist:", 0.4, pytest.approx(np.deg2rad(20)))
 

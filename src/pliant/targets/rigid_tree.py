@@ -1,8 +1,8 @@
-"""A robot as a tree of rigid links with single joints, as in the file formats of other programs (`io.mjcf`, `io.urdf`).
+"""A robot as a tree of rigid links with single joints, as in the file formats of other programs (`mjcf`, `urdf`).
 
 It is derived from the compiled system, so that all joints, welds and repeated parts are reduced to the same few types: a link for
 each node, with hinges, slides, balls or a free joint in sequence. Poses are 4x4 matrices. Rods must have been replaced by rigid
-links before (`io.rod_links`).
+links before (`rigid.with_links`).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pliant
-from pliant.io.export_c import export_c
+from pliant.targets.c import export_c
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,6 @@ joints: {{rail: {{type: prismatic, child: cart, axis: x, displacement: {{damper:
 """
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        export_c(pliant.derive(pliant.load_text(text)).model, tmp_path / "cart")
+        export_c(pliant.derive(pliant.load_text(text)), tmp_path / "cart")
     assert any("not linear in t" in str(x.message) for x in said) == remark
     assert ("not linear in t" in (tmp_path / "cart" / "README.txt").read_text().replace("\n", " ")) == remark

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pliant.equations.tables import build_tables
 from pliant.io.c_text import integers
-from pliant.io.factor_bounds import factor_bounds, pivoting_bounds
+from pliant.io.export_c import factor_bounds, pivoting_bounds
 from pliant.spec import load_text
 from pliant.spec.derive import derive
 

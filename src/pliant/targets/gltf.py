@@ -1,4 +1,4 @@
-"""A robot, still or moving, as a glTF 2.0 file (.glb) for other programs: viewers, slides, Blender.
+"""A robot, still or moving, as a glTF 2.0 file (.glb).
 
 Every copy of a unit shape in the stage is a node with a mesh of that shape and colour; its translation, rotation and scale
 are animated. Colours do not change over time in this format: each piece keeps that of the first frame. The y axis points
@@ -8,25 +8,71 @@ up there, as the format requires.
 from __future__ import annotations
 
 import json
-import os
 import struct
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from pliant.equations.equations import Equations
 from pliant.geometry import quaternion
-from pliant.language.files import write_whole
+from pliant.language.arguments import need_equations
+from pliant.solve.result import Result
+from pliant.spec.derive import derive
+from pliant.spec.reader import load_text
+from pliant.targets.base import Export, Target, exporter, write_file
+from pliant.view.clips import Clip, run_clip, start_clip
 from pliant.view.shapes import unit_shape
-from pliant.view.stage import CONTACT_OPACITY, Stage
+from pliant.view.stage import CONTACT_OPACITY, Stage, make_stage
 
 FLOAT, UNSIGNED_SHORT = 5126, 5123
 KINDS = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
 
 
-def export_gltf(stage: Stage, times: np.ndarray, path: str | os.PathLike[str]) -> None:
-    """Write a stage with its times [s], one for each frame, atomically."""
-    write_whole(Path(path), _Writer(stage, np.asarray(times, dtype=float)).document())
+class Gltf(Target):
+    """Shapes and motion as a glTF 2.0 file for other programs: viewers, slides, Blender. The y axis points up there, as the format
+    requires. A robot is written in its initial pose; a saved result moves.
+    """
+
+    name: ClassVar[str] = "gltf"
+    title: ClassVar[str] = "glTF"
+    summary: ClassVar[str] = "shapes and motion as a scene"
+    suffix: ClassVar[str] = ".glb"
+    omits: ClassVar[str] = (
+        "everything but shapes: masses, joints, forces; colours do not change over time, frames have no axes"
+    )
+    of_motions: ClassVar[bool] = True
+
+    def write(self, robot: Equations | Result, path: Path) -> SceneExport:
+        """Write the initial pose of a robot, or the motion of a result."""
+        clip = self._clip(robot)
+        write_file(path, _Writer(make_stage(clip.scenes), np.asarray(clip.times, dtype=float)).document())
+        return SceneExport(path, (path,), (), len(clip.times))
+
+    @staticmethod
+    def _clip(robot: Equations | Result) -> Clip:
+        if isinstance(robot, Result):
+            return run_clip(derive(load_text(robot.recorded.attributes["model_text"])), robot)
+        need_equations(robot)
+        return start_clip(robot)
+
+
+@dataclass(frozen=True)
+class SceneExport(Export):
+    """An exported scene; `frames`: its number of poses."""
+
+    frames: int
+
+    def __str__(self) -> str:
+        return f"{self.frames} frame{'s' if self.frames > 1 else ''} in {self.path}"
+
+    def facts(self) -> dict[str, Any]:
+        """The number of poses."""
+        return {"frames": self.frames}
+
+
+export_gltf = exporter(Gltf)
 
 
 class _Writer:

@@ -15,15 +15,16 @@ import re
 import subprocess
 import sys
 import tempfile
-import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
 from xml.etree import ElementTree as ET
 
 import numpy as np
+from pydantic import Field
 
 from pliant._version import __version__
 from pliant.equations.cache_folder import cache_folder, writable_cache
@@ -34,23 +35,17 @@ from pliant.equations.outputs import output_units
 from pliant.io import c_text
 from pliant.io.c_text import TEMPLATES, ExportError, filled
 from pliant.io.export_c import RUNTIME, UNLOCATED, assembled_start, c_files, exported_output_parts, own_model
-from pliant.io.xml_text import valid
-from pliant.language.arguments import file_name, need_equations
 from pliant.language.dimension import BASE_UNITS
 from pliant.language.files import write_whole
-from pliant.language.message_text import describe
 from pliant.language.units import parse_unit
 from pliant.model.model import Model
+from pliant.targets.base import Export, Target, exporter, write_file
+from pliant.targets.xml_text import valid
 
-VERSIONS = ("3.0", "2.0")
 NOT_IN_AN_FMU = ("main.c", "CMakeLists.txt", "README.txt")
 FLAGS = ("-std=c11", "-fPIC", "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math", "-w")
 SAME_TIME = (1980, 1, 1, 0, 0, 0)
 """The date of all files: the same robot and compiler then produce the same bytes."""
-
-
-class NoBinary(UserWarning):
-    """An FMU contains sources only."""
 
 
 @dataclass(frozen=True)
@@ -77,50 +72,100 @@ class Variable:
         return self.nominal is not None
 
 
-def export_fmu(
-    eqs: Equations,
-    file: str | os.PathLike[str],
-    *,
-    version: str = "3.0",
-    method: str = "generalized_alpha",
-    step: float = 1e-3,
-) -> Path:
-    """Write a robot as an FMU for co-simulation and, if possible, model exchange; returns the file.
+class Fmu(Target):
+    """A functional mock-up unit, which makes a robot available in tools that support [FMI](https://fmi-standard.org) (Simulink,
+    Dymola, OpenModelica, FMPy and many others). It contains the exported C, compiled for this platform, and its sources with a
+    build description; it does not need Python. Without a C compiler it contains sources only.
 
-    version: of FMI, "3.0" or "2.0". method, step [s]: of co-simulation, as in `export_c`; communication steps are divided into
-    equal steps of at most this length. Robots with contacts or with inputs that prescribe motions support co-simulation only:
-    their next state depends on more than state and inputs.
+    * **Variables.** Parameters (tunable), inputs, outputs, coordinates and rates, with units. Vectors are split into scalars such
+      as `tip.x`. An input follows the model (an expression of time, a recording, a constant) until it is set, and is constant from
+      then on.
+    * **Start.** Positions and rates start as in the model, or as they are set before initialization, and are projected onto the
+      constraints. The FMU of a model with `start: equilibrium` starts at the equilibrium computed at export, also if inputs or
+      parameters are set.
+    * **Co-simulation.** Each communication step is divided into equal steps of at most `step`. An input that prescribes a position
+      or a rate is interpolated to its new value within the communication step.
+    * **Model exchange.** Accelerations satisfy the constraints; if integration drifts, an event projects the state back onto them.
+      Jumps of inputs in the model are time events; those of conditions that are not linear in t (`sin(t) > 0`), which `simulate`
+      locates, are not, and a remark says so. Robots with contacts or with inputs that prescribe motions support co-simulation only,
+      because their next state depends on more than the current one.
+    * **States** can be saved, set and serialized, including contacts. Directional derivatives are central differences.
+    * **Tolerances.** Nominal values of states are the changes that turn a part of the robot by a radian or move it by the robot's
+      size. Most importers use a share of these as absolute tolerance, so choose a smaller tolerance for motions that are small
+      compared with the robot.
 
-    Without a C compiler the FMU contains sources only, with a warning. Raises ExportError if the robot cannot be exported or
-    the file cannot be written.
+    `python benchmarks/fmus.py` runs the bundled robots both ways in FMPy, beside `simulate`. For FMUs of other tools as controllers
+    of a robot see [control](control.md#fmus-as-controllers).
     """
-    need_equations(eqs)
-    target, model = file_name("file", file), own_model(eqs)
-    if not isinstance(version, str) or version not in VERSIONS:
-        raise ExportError(f"unknown version of FMI {describe(version)}", f"choose one of {', '.join(VERSIONS)}")
-    if target.suffix != ".fmu":
-        raise ExportError(f"cannot determine the format of {str(target)!r}", "end it in .fmu")
-    if target.is_dir():
-        raise ExportError(f"{target} is a folder", "give the name of a file")
-    if model.has_located_switches:
-        warnings.warn(UNLOCATED, stacklevel=2)
-    sources, token = _sources(model, version, method, step)
-    contents = {f"sources/{name}": text.encode() for name, text in sources.items()}
-    try:
-        library = _library(sources, _identifier(model))
-    except OSError as reason:
-        raise ExportError(f"cannot compile the FMU: {reason.strerror or reason}", "free some disk space") from reason
-    if library is None:
-        warnings.warn("there is no C compiler: the FMU has sources only", NoBinary, stacklevel=2)
-    else:
-        contents[f"binaries/{_platform(version)}/{_identifier(model)}{SUFFIX}"] = library
-    contents["modelDescription.xml"] = _description(model, version, step, sources, token)
-    contents["documentation/index.html"] = _page(model).encode()
-    try:
-        write_whole(target, _zipped(contents))
-    except OSError as reason:
-        raise ExportError(f"cannot write {target}: {reason.strerror or reason}", "choose another place") from reason
-    return target
+
+    name: ClassVar[str] = "fmu"
+    title: ClassVar[str] = "FMU"
+    summary: ClassVar[str] = "a functional mock-up unit for other tools"
+    suffix: ClassVar[str] = ".fmu"
+    flags: ClassVar[Mapping[str, str]] = {"version": "--fmi"}
+    omits: ClassVar[str] = (
+        "controllers; model exchange of robots with contacts or with inputs that prescribe motions; times at which conditions that "
+        "are not linear in t change are not located"
+    )
+    warns: ClassVar[bool] = True
+
+    version: Literal["3.0", "2.0"] = "3.0"
+    """Version of FMI: 3.0, or 2.0 for older tools."""
+    method: Literal["semi_implicit", "generalized_alpha", "newmark", "explicit", "symplectic_euler", "implicit"] = (
+        "generalized_alpha"
+    )
+    """Integrator of co-simulation, as in C."""
+    step: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1e-3
+    """Longest step of co-simulation [s]."""
+
+    def write(self, robot: Equations, path: Path) -> FmuExport:
+        """Write the file."""
+        model, version = own_model(robot), self.version
+        remarks = [UNLOCATED] if model.has_located_switches else []
+        sources, token = _sources(model, version, self.method, self.step)
+        contents = {f"sources/{name}": text.encode() for name, text in sources.items()}
+        try:
+            library = _library(sources, _identifier(model))
+        except OSError as reason:
+            raise ExportError(
+                f"cannot compile the FMU: {reason.strerror or reason}", "free some disk space"
+            ) from reason
+        if library is None:
+            remarks.append("there is no C compiler: the FMU has sources only")
+        else:
+            contents[f"binaries/{_platform(version)}/{_identifier(model)}{SUFFIX}"] = library
+        contents["modelDescription.xml"] = _description(model, version, self.step, sources, token)
+        contents["documentation/index.html"] = _page(model).encode()
+        write_file(path, _zipped(contents))
+        return FmuExport(path, (path,), tuple(remarks), version, interfaces(model))
+
+
+@dataclass(frozen=True)
+class FmuExport(Export):
+    """An exported FMU.
+
+    Attributes:
+        version: of FMI.
+        kinds: its interfaces, "co_simulation" and "model_exchange".
+    """
+
+    version: str
+    kinds: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"FMI {self.version} for {' and '.join(kind.replace('_', '-') for kind in self.kinds)} in {self.path}"
+
+    def facts(self) -> dict[str, Any]:
+        """The interfaces."""
+        return {"kinds": self.kinds}
+
+
+export_fmu = exporter(Fmu)
+
+
+def interfaces(model: Model) -> tuple[str, ...]:
+    """The interfaces of the FMU of a robot."""
+    return ("co_simulation", *(["model_exchange"] if is_for_exchange(model) else []))
 
 
 def is_for_exchange(model: Model) -> bool:

@@ -11,7 +11,7 @@ import pytest
 import pliant
 from pliant.cli import run as command
 from pliant.io.c_text import ExportError
-from pliant.io.rigid_tree import rigid_tree
+from pliant.targets.rigid_tree import rigid_tree
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -78,7 +78,7 @@ class InMujoco:
     """An exported robot in MuJoCo, in states of its equations here; v = rates @ qvel."""
 
     def __init__(self, done: pliant.RigidExport) -> None:
-        self.equations, self.model = done.equations, mujoco.MjModel.from_xml_path(str(done.file))
+        self.equations, self.model = done.equations, mujoco.MjModel.from_xml_path(str(done.path))
         self.data = mujoco.MjData(self.model)
         tree = rigid_tree(done.equations)
         self.joints = {
@@ -166,7 +166,7 @@ joints: {fly: {type: free, child: b, x: {armature: 0.5 kg}, orientation: {armatu
 def test_only_stops_differ(everything: pliant.RigidExport) -> None:
     assert everything.remarks[0] == "rail: its stops have the stiffness of the other program"
     assert not any("left out" in remark for remark in everything.remarks)
-    assert "every joint &lt;&amp;--&gt;" in everything.file.read_text()
+    assert "every joint &lt;&amp;--&gt;" in everything.path.read_text()
 
 
 def test_limits_inputs_and_start(everything: pliant.RigidExport) -> None:
@@ -276,7 +276,7 @@ def test_rods_by_refinement(tmp_path: Path) -> None:
         done = pliant.export_mjcf(eqs, tmp_path / "robot.xml", links=links)
         assert done.rods is not None
         errors[links] = (done.rods.frequency_error, done.rods.distance)
-        assert f"rods as {links} links" in done.file.read_text()
+        assert f"rods as {links} links" in done.path.read_text()
         assert max(InMujoco(done).errors(*_random(done.equations, links)).values()) < 1e-9
     assert errors[24][0] < 0.01
     for fine, coarse in ((12, 6), (24, 12)):
@@ -349,10 +349,10 @@ loads: {push: {frame: ball, force: [1 N, 0, 0], expressed_in: bar}}
         "load push: omitted: it is in the axes of another moving body",
     ):
         assert words in listed
-    inside = " ".join(done.file.read_text().split())
+    inside = " ".join(done.path.read_text().split())
     for remark in done.remarks:
         assert f"* {remark}" in inside
-    mujoco.MjModel.from_xml_path(str(done.file))
+    mujoco.MjModel.from_xml_path(str(done.path))
 
 
 def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,7 +362,7 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pliant.export_mjcf(pliant.derive("pendulum"), tmp_path / "robot.mjcf")
     with pytest.raises(ExportError, match="cannot write"):
         pliant.export_mjcf(pliant.derive("pendulum"), tmp_path / "none" / "robot.xml")
-    with pytest.raises(pliant.ArgumentError, match="links must be an integer"):
+    with pytest.raises(pliant.ArgumentError, match="links: expected at least 1, got 0"):
         pliant.export_mjcf(pliant.derive("pendulum"), tmp_path / "robot.xml", links=0)
     bent = """
 pliant: 1
@@ -371,7 +371,7 @@ joints: {j: {type: chain, child: a, transforms: [{rotate: {vector: [free, free, 
 """
     with pytest.raises(ExportError, match=r"'j\.rx' moves by 'rotation_vector_01'"):
         pliant.export_mjcf(pliant.derive(pliant.load_text(bent)), tmp_path / "robot.xml")
-    monkeypatch.setattr("pliant.io.mjcf.DEEPEST", 20)
+    monkeypatch.setattr("pliant.targets.mjcf.DEEPEST", 20)
     with pytest.raises(ExportError, match=r"a chain of 30 bodies, and MuJoCo supports up to 20"):
         pliant.export_mjcf(pliant.derive("cantilever"), tmp_path / "robot.xml", links=30)
     assert not (tmp_path / "robot.xml").exists()

@@ -1,25 +1,142 @@
-"""Rods as rigid links in series for programs without rods, and the error of this approximation."""
+"""Base of the targets with rigid links (MJCF, URDF): the robot as links, rods as links with springs, the error of this, the comment
+of the file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from textwrap import wrap
+from typing import Annotated, Any
 
 import numpy as np
+import scipy
+from pydantic import Field
 
 from pliant.equations.equations import Equations
 from pliant.equations.workspace import EvaluationError
-from pliant.io.linear_form import LinearForm
+from pliant.io.c_text import ExportError
+from pliant.joint.armature import is_armature
 from pliant.language.arguments import ArgumentError
 from pliant.model.model import compile_model
 from pliant.rod.pseudo_rigid import PseudoRigid
 from pliant.rod.rod import Rod
 from pliant.rod.strains import LABELS, SETS, Free
 from pliant.solve.linear.modal import modes
-from pliant.solve.state import AssemblyError
-from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
+from pliant.solve.state import AssemblyError, assemble
+from pliant.solve.statics.equilibrium import Equilibrium, equilibrium, state_at
 from pliant.solve.status import AnalysisFailed
 from pliant.spec.rod_frequencies import with_rod_frequencies
+from pliant.targets.base import Export, Target, write_file
+from pliant.targets.rigid_forces import LinearForm, RigidForces, rigid_forces
+from pliant.targets.rigid_tree import RigidTree, rigid_tree
+
+WIDTH = 110
+"""Length of the lines of comments."""
+
+
+class RigidTarget(Target):
+    """A target that represents a robot by rigid links with joints and springs."""
+
+    links: Annotated[int, Field(ge=1)] = 10
+    """Number of rigid links that approximate each rod."""
+
+    def write(self, robot: Equations, path: Path) -> RigidExport:
+        """Write the file."""
+        rigid = rigid_robot(robot, self.links)
+        document, remarks = self.document(rigid)
+        write_file(path, document.encode())
+        return RigidExport(path, (path,), tuple(remarks), rigid.rods, rigid.equations)
+
+    @abstractmethod
+    def document(self, robot: RigidRobot) -> tuple[str, Sequence[str]]:
+        """The text of the file, and what it approximates or omits."""
+
+
+@dataclass(frozen=True)
+class RigidExport(Export):
+    """An exported file.
+
+    Attributes:
+        rods: error of the links that approximate rods; None for a robot without rods.
+        equations: of the exported robot, with links instead of rods.
+    """
+
+    rods: RodError | None
+    equations: Equations
+
+    def __str__(self) -> str:
+        text = f"{len(self.equations.rates)} degrees of freedom in {self.path}"
+        return text if self.rods is None else f"{text}\n{self.rods}"
+
+    def facts(self) -> dict[str, Any]:
+        """The error of the links."""
+        return {"rods": None if self.rods is None else self.rods.facts()}
+
+
+@dataclass(frozen=True)
+class RigidRobot:
+    """A robot of rigid links, its forces, its initial state (positions and rates in the order of `equations`), and the original
+    robot with rods."""
+
+    equations: Equations
+    tree: RigidTree
+    forces: RigidForces
+    q: np.ndarray
+    v: np.ndarray
+    original: Equations
+
+    @cached_property
+    def fastest(self) -> float:
+        """Largest angular frequency of small motions at the start [rad/s], without constraints."""
+        eqs = self.equations
+        if not len(eqs.rates):
+            return 0.0
+        zero = np.zeros(len(eqs.rates))
+        found = eqs.linearization(self.q, zero, a=zero, multipliers=np.zeros(eqs.model.system.rows))
+        squares = scipy.linalg.eigvals(found.stiffness.toarray(), found.mass.toarray())
+        return float(np.sqrt(np.max(np.abs(squares[np.isfinite(squares)]), initial=0.0)))
+
+    @cached_property
+    def rods(self) -> RodError | None:
+        """Error of its links compared with the rods."""
+        return rod_error(self.original, self.equations)
+
+
+def rigid_robot(eqs: Equations, links: int) -> RigidRobot:
+    """A robot with its rods as chains of links; raises ExportError if it has parts that links cannot represent."""
+    spec = eqs.model.spec
+    if spec.meshes:
+        raise ExportError(
+            f"the mesh '{next(iter(spec.meshes))}' cannot be written as rigid links", "export C or an FMU, or remove it"
+        )
+    linked = with_links(eqs, links)
+    if any(not is_armature(inertia.kind) for inertia in linked.model.system.inertias):
+        raise ExportError("the robot has inertia that is not that of rigid bodies", "export C or an FMU")
+    tree = rigid_tree(linked)
+    start = state_at(linked, linked.model.spec.start, 0.0, where="start")
+    q, v = start.q, start.v
+    if linked.model.system.rows:
+        made = assemble(linked, linked.binding, 0.0, q, v, start.given)
+        q, v = made.q, made.v
+    return RigidRobot(linked, tree, rigid_forces(linked, tree, q), q, v, eqs)
+
+
+def heading(robot: RigidRobot, first: str, remarks: Sequence[str]) -> list[str]:
+    """The comment at the top of a file: contents, errors of the approximation, omitted features."""
+    lines = [
+        f"{robot.tree.title}: {first}",
+        "Joints and frames have the names of the model's coordinates and frames; units are SI.",
+    ]
+    if robot.rods is not None:
+        lines += wrap(str(robot.rods), WIDTH)
+    lines += ["Differences from the model:"] if remarks else ["Nothing of the model is omitted."]
+    return lines + [line for remark in remarks for line in wrap(f"* {remark}", WIDTH, subsequent_indent="  ")]
+
+
+# -- rods as links ---------------------------------------------------------------------------------------------------
 
 COMPARED = 6
 """Number of natural frequencies that are compared."""
@@ -56,6 +173,17 @@ class RodError:
     def frequency_error(self) -> float:
         """Largest relative difference of the compared frequencies [-]."""
         return float(np.max(np.abs(self.with_links / self.frequencies - 1), initial=0.0))
+
+    def facts(self) -> dict[str, Any]:
+        """All numbers by name, for `--json`."""
+        return {
+            "links": self.links,
+            "about": self.about,
+            "frequencies": self.frequencies.tolist(),
+            "frequencies_with_links": self.with_links.tolist(),
+            "frequency_error": self.frequency_error,
+            "distance_at_rest": self.distance,
+        }
 
     def __str__(self) -> str:
         count = {*self.links.values()}

@@ -11,10 +11,12 @@ from c_export import FOUR_BAR, Export
 
 import pliant
 from pliant.cli import run as run_command
-from pliant.io.export_c import ExportError, export_c
+from pliant.io.c_text import ExportError
+from pliant.language.arguments import ArgumentError
 from pliant.solve.state import AssemblyError
 from pliant.spec import load_text
 from pliant.spec.derive import derive
+from pliant.targets.c import export_c
 
 
 def test_no_file_names_a_place_on_this_machine(flier: Export) -> None:
@@ -26,14 +28,14 @@ def test_no_file_names_a_place_on_this_machine(flier: Export) -> None:
 
 
 def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
-    model = derive(load_text(FOUR_BAR)).model
+    eqs = derive(load_text(FOUR_BAR))
     mine = tmp_path / "notes.txt"
     mine.write_text("mine", encoding="utf-8")
     (tmp_path / "main.c").write_text("old", encoding="utf-8")
     with pytest.raises(ExportError, match=r"not empty.*force"):
-        export_c(model, tmp_path)
+        export_c(eqs, tmp_path)
     assert sorted(x.name for x in tmp_path.iterdir()) == ["main.c", "notes.txt"]
-    files = export_c(model, tmp_path, force=True)
+    files = export_c(eqs, tmp_path, force=True).files
     assert mine.read_text(encoding="utf-8") == "mine"
     assert (tmp_path / "main.c").read_text(encoding="utf-8") != "old"
     assert all(file.is_file() for file in files)
@@ -41,7 +43,7 @@ def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_an_export_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = derive(load_text(FOUR_BAR)).model
+    eqs = derive(load_text(FOUR_BAR))
     replace, count = os.replace, 0
 
     def fail_later(source: Path, target: Path) -> None:
@@ -53,28 +55,28 @@ def test_an_export_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(os, "replace", fail_later)
     with pytest.raises(ExportError, match="No space left"):
-        export_c(model, tmp_path / "new" / "folder")
+        export_c(eqs, tmp_path / "new" / "folder")
     assert list((tmp_path / "new").iterdir()) == []
     (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.undo()
     with pytest.raises(ExportError, match="is a file"):
-        export_c(model, tmp_path / "file")
+        export_c(eqs, tmp_path / "file")
     with pytest.raises(ExportError, match="cannot write"):
-        export_c(model, tmp_path / "file" / "below")
+        export_c(eqs, tmp_path / "file" / "below")
 
 
 def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
-    model = derive(load_text(FOUR_BAR)).model
-    with pytest.raises(ExportError, match=r"unknown method 'euler'.*semi_implicit"):
-        export_c(model, tmp_path / "c", method="euler")
+    eqs = derive(load_text(FOUR_BAR))
+    with pytest.raises(ArgumentError, match=r"method: expected semi_implicit.*'euler'"):
+        export_c(eqs, tmp_path / "c", method="euler")
     for step in (0.0, -1.0, float("nan")):
-        with pytest.raises(ExportError, match="step must be a positive time"):
-            export_c(model, tmp_path / "c", step=step)
+        with pytest.raises(ArgumentError, match=r"step: expected (more than 0|a finite number)"):
+            export_c(eqs, tmp_path / "c", step=step)
     rigid = "pliant: 1\nbodies: {rock: {mass: 1}}\njoints: {fixed: {type: weld, child: rock}}"
     with pytest.raises(ExportError, match="no coordinates"):
-        export_c(derive(load_text(rigid)).model, tmp_path / "c")
+        export_c(derive(load_text(rigid)), tmp_path / "c")
     with pytest.raises(AssemblyError, match="cannot be closed"):
-        export_c(derive(load_text(FOUR_BAR.replace("crank: 0.12", "crank: 2"))).model, tmp_path / "c")
+        export_c(derive(load_text(FOUR_BAR.replace("crank: 0.12", "crank: 2"))), tmp_path / "c")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -6,9 +6,11 @@ listed, as are those that are approximated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from pliant.constraint.frames import CONSTANTS as FRAMES
@@ -16,9 +18,6 @@ from pliant.equations.equations import Equations
 from pliant.external_load.wrench import CONSTANTS as LOAD
 from pliant.external_load.wrench import WRENCH
 from pliant.formula.stops import STOPS
-from pliant.io.linear_form import NEARLY, SAMPLES, LinearForm
-from pliant.io.rigid_forms import Line, Loop, Motor, Place, Push, RigidForces, Tie
-from pliant.io.rigid_tree import WORLD, RigidTree, is_solid, moved
 from pliant.joint.coordinate_force import ORIENTATION, ORIENTATION_FORCE
 from pliant.link.axial import AXIAL, axial_force
 from pliant.model.system import (
@@ -28,9 +27,170 @@ from pliant.model.system import (
     InertiaInstance,
     RouteInstance,
 )
+from pliant.targets.rigid_tree import WORLD, RigidTree, is_solid, moved
 from pliant.tendon.elastic import CONSTANTS as ELASTIC
 from pliant.tendon.elastic import elastic_line
 from pliant.tendon.tension import GIVEN_TENSION
+
+# -- forms that other programs support --------------------------------------------------------------------------------
+
+Place = tuple[int, np.ndarray]
+"""A node, and a point [m] or a pose (4x4) on it."""
+
+
+@dataclass
+class Passive:
+    """Passive forces of a joint: stiffness, value without force, damping, armature, and range."""
+
+    stiffness: float = 0.0
+    rest: float = 0.0
+    damping: float = 0.0
+    armature: float = 0.0
+    range: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Motor:
+    """Generalized forces per unit of a signal, by the index of their rate in v; `value` is the signal at the start."""
+
+    name: str
+    gears: Mapping[int, float]
+    value: float
+    bounds: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line through points: its spring acts outside of `slack` (shortest and longest length without force [m])."""
+
+    name: str
+    points: tuple[Place, ...]
+    stiffness: float = 0.0
+    slack: tuple[float, float] = (0.0, 0.0)
+    damping: float = 0.0
+    pull: Motor | None = None
+
+
+@dataclass(frozen=True)
+class Push:
+    """Force (component 0 to 2) or moment (3 to 5) along an axis of a frame: that of the pose `at`, or with `in_world` a fixed one
+    with the axes of `axes`."""
+
+    name: str
+    at: Place
+    axes: np.ndarray | None
+    component: int
+    value: float
+
+
+@dataclass(frozen=True)
+class Tie:
+    """Joint value `first = offset + ratio * second`, by indices of rates in v; `second` is -1 for a fixed value."""
+
+    name: str
+    first: int
+    second: int
+    ratio: float
+    offset: float
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Two poses on nodes that coincide: completely, or only their points."""
+
+    name: str
+    first: Place
+    second: Place
+    whole: bool
+
+
+@dataclass
+class RigidForces:
+    """All forces, in the forms supported by other programs."""
+
+    passive: dict[int, Passive] = field(default_factory=dict)
+    motors: list[Motor] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    pushes: list[Push] = field(default_factory=list)
+    ties: list[Tie] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    said: dict[str, list[str]] = field(default_factory=dict)
+    """Remarks on joints, and the subject of each."""
+    said_of_drives: dict[str, list[str]] = field(default_factory=dict)
+    """Remarks on motors, lines, loads, ties and loops, which some programs do not support."""
+
+    @property
+    def joint_remarks(self) -> list[str]:
+        """Approximated and omitted features of joints and of the robot, one sentence each."""
+        return [f"{few(about)}: {text}" for text, about in self.said.items()]
+
+    @property
+    def drive_remarks(self) -> list[str]:
+        """The same for motors, lines, loads, ties and loops."""
+        return [f"{few(about)}: {text}" for text, about in self.said_of_drives.items()]
+
+    def of(self, v_at: int) -> Passive:
+        """The passive forces of the joint with this index of its rate."""
+        return self.passive.setdefault(v_at, Passive())
+
+    def nodes(self) -> set[int]:
+        """All nodes with attached forces or constraints."""
+        places = [p for line in self.lines for p in line.points] + [push.at for push in self.pushes]
+        places += [place for loop in self.loops for place in (loop.first, loop.second)]
+        return {node for node, _ in places}
+
+
+def few(names: list[str]) -> str:
+    """Names for a message: the first of them, and their number."""
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+
+
+# -- linear form of a force ------------------------------------------------------------------------------------------
+
+SAMPLES = 4
+"""Number of states in addition to the start in which a force is compared with its linear form."""
+NEARLY = 1e-9
+"""Relative difference up to which a force is linear."""
+
+
+@dataclass(frozen=True)
+class LinearForm:
+    """A force on coordinates about the positions `at`: `offset - stiffness (q - at) - damping v + gains s`.
+
+    couples: whether stiffness or damping have entries off the diagonal; is_linear: whether the force has this form everywhere.
+    """
+
+    at: np.ndarray
+    offset: np.ndarray
+    stiffness: np.ndarray
+    damping: np.ndarray
+    gains: np.ndarray
+    couples: bool
+    is_linear: bool
+
+    @classmethod
+    def of(
+        cls, effect: Callable[..., Any], constants: np.ndarray, signals: int, at: np.ndarray, values: np.ndarray
+    ) -> LinearForm:
+        """The linear form of an `effect` of a `CoordinateForce`, at rest with these values of its signals."""
+        n = len(at)
+        q, v, s = ca.SX.sym("q", n), ca.SX.sym("v", n), ca.SX.sym("s", signals)
+        force = ca.densify(ca.SX(effect(q, v, ca.DM(constants), s).force))
+        by = [ca.densify(ca.jacobian(force, x)) for x in (q, v, s)]
+        function = ca.Function("form", [q, v, s], [force, *by])
+        found, k, c, b = (np.array(x) for x in function(at, np.zeros(n), values))
+        offset = found.ravel() - b @ values
+        random, is_linear = np.random.default_rng(0), True
+        for size in 10.0 ** np.arange(SAMPLES):
+            dq, dv, ds = (0.1 * size * random.standard_normal(m) for m in (n, n, signals))
+            there = np.array(function(at + dq, dv, values + ds)[0]).ravel()
+            parts = [offset, k @ dq, c @ dv, b @ (values + ds)]
+            is_linear &= bool(np.abs(there - sum(parts)).max() <= NEARLY * np.abs(parts).max())
+        couples = any(np.abs(x - np.diag(np.diag(x))).max() > NEARLY * np.abs(x).max() for x in (k, c))
+        return cls(at, offset, -k, -c, b, couples, is_linear)
+
+
+# -- reading the compiled system -------------------------------------------------------------------------------------
 
 
 def rigid_forces(eqs: Equations, tree: RigidTree, q: np.ndarray) -> RigidForces:

@@ -19,10 +19,11 @@ import pytest
 
 from pliant.equations.equations import Equations
 from pliant.io.c_text import robot_identifier
-from pliant.io.export_c import METHODS, export_c
+from pliant.io.export_c import METHODS
 from pliant.solve.motion.simulate import simulate
 from pliant.spec import load_text
 from pliant.spec.derive import derive
+from pliant.targets.c import export_c
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 WARNINGS: tuple[str, ...] = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
@@ -226,7 +227,7 @@ def exported(
     """A robot from text, exported into a folder."""
     spec = load_text(text, folder=folder.parent)
     equations = derive(spec if spec.name else spec.replace(name="robot"))
-    export_c(equations.model, folder, method=method, step=step)
+    export_c(equations, folder, method=method, step=step)
     return Export(equations, folder, robot_identifier(equations.model.spec.title), optimize)
 
 
