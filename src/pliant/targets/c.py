@@ -16,6 +16,7 @@ from pliant.equations.equations import Equations
 from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
 from pliant.io.export_c import UNLOCATED, c_files, own_model
+from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import suggestion
 from pliant.model.model import Model
 from pliant.solve.motion.integrator import chosen_method
@@ -82,7 +83,7 @@ class C(FolderTarget):
             known = (
                 f"the model has {', '.join(described)}" if described else "the model has none; add it under `control`"
             )
-            raise ExportError(f"no controller '{self.controller}'", suggestion(self.controller, described, known))
+            raise ArgumentError(f"no controller '{self.controller}'", suggestion(self.controller, described, known))
         designed = model_controllers(eqs)[list(described).index(self.controller)]
         if not isinstance(designed, StateFeedback):
             kind = described[self.controller].type

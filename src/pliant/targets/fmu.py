@@ -87,8 +87,8 @@ class Fmu(Target):
       or a rate is interpolated to its new value within the communication step.
     * **Model exchange.** Accelerations satisfy the constraints; if integration drifts, an event projects the state back onto them.
       Jumps of inputs in the model are time events; those of conditions that are not linear in t (`sin(t) > 0`), which `simulate`
-      locates, are not, and a remark says so. Robots with contacts or with inputs that prescribe motions support co-simulation only,
-      because their next state depends on more than the current one.
+      locates, are not, and the export has a remark about it. Robots with contacts or with inputs that prescribe motions support
+      co-simulation only, because their next state depends on more than the current one.
     * **States** can be saved, set and serialized, including contacts. Directional derivatives are central differences.
     * **Tolerances.** Nominal values of states are the changes that turn a part of the robot by a radian or move it by the robot's
       size. Most importers use a share of these as absolute tolerance, so choose a smaller tolerance for motions that are small
