@@ -38,7 +38,7 @@ from pliant.io.xml_text import valid
 from pliant.language.arguments import file_name, need_equations
 from pliant.language.dimension import BASE_UNITS
 from pliant.language.files import write_whole
-from pliant.language.message_text import describe
+from pliant.language.message_text import describe, unit_text
 from pliant.language.units import parse_unit
 from pliant.model.model import Model
 
@@ -194,8 +194,7 @@ class _Names:
 
 
 def _unit(model: Model, name: str) -> str:
-    dimension = model.environment.dimension(name)
-    return "" if dimension is None or dimension.is_number else dimension.unit
+    return unit_text(model.environment.dimension(name))
 
 
 def _per_second(unit: str) -> str:

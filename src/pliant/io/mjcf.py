@@ -15,6 +15,7 @@ from pliant.io.rigid_forms import Line
 from pliant.io.rigid_robot import RigidExport, RigidRobot, heading, rigid_robot, write
 from pliant.io.rigid_tree import WORLD, Joint, Link, RigidTree, Shape, quaternion
 from pliant.io.xml_text import XmlText
+from pliant.language.message_text import enumeration
 
 LEAST_INERTIA = 2e-15
 """Minimum mass [kg] and moments of inertia [kg m^2] of moving bodies in MuJoCo."""
@@ -213,9 +214,9 @@ class _Body:
         light = [link.name for link in self.tree.links if link.joints and np.min(_moments(link)[0]) < LEAST_INERTIA]
         if not light:
             return []
-        named = ", ".join(light[:5]) + (f" and {len(light) - 5} more" if len(light) > 5 else "")
         return [
-            f"{named}: moments of inertia below {LEAST_INERTIA:g} kg*m^2 are raised to it: MuJoCo has no point masses"
+            f"{enumeration(light)}: moments of inertia below {LEAST_INERTIA:g} kg*m^2 are raised to it: MuJoCo has no "
+            "point masses"
         ]
 
     def write(self) -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pliant.language.message_text import enumeration
+
 Place = tuple[int, np.ndarray]
 """A node, and a point [m] or a pose (4x4) on it."""
 
@@ -95,12 +97,12 @@ class RigidForces:
     @property
     def joint_remarks(self) -> list[str]:
         """Approximated and omitted features of joints and of the robot, one sentence each."""
-        return [f"{few(about)}: {text}" for text, about in self.said.items()]
+        return [f"{enumeration(about)}: {text}" for text, about in self.said.items()]
 
     @property
     def drive_remarks(self) -> list[str]:
         """The same for motors, lines, loads, ties and loops."""
-        return [f"{few(about)}: {text}" for text, about in self.said_of_drives.items()]
+        return [f"{enumeration(about)}: {text}" for text, about in self.said_of_drives.items()]
 
     def of(self, v_at: int) -> Passive:
         """The passive forces of the joint with this index of its rate."""
@@ -111,8 +113,3 @@ class RigidForces:
         places = [p for line in self.lines for p in line.points] + [push.at for push in self.pushes]
         places += [place for loop in self.loops for place in (loop.first, loop.second)]
         return {node for node, _ in places}
-
-
-def few(names: list[str]) -> str:
-    """Names for a message: the first of them, and their number."""
-    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")

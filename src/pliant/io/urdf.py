@@ -10,10 +10,10 @@ import numpy as np
 from pliant._version import __version__
 from pliant.equations.equations import Equations
 from pliant.io.c_text import ExportError
-from pliant.io.rigid_forms import few
 from pliant.io.rigid_robot import RigidExport, RigidRobot, heading, rigid_robot, write
 from pliant.io.rigid_tree import WORLD, Joint, Link, Shape
 from pliant.io.xml_text import XmlText, written
+from pliant.language.message_text import enumeration
 
 UNLIMITED = 1e6
 """Value of limits that the model does not define, but URDF requires [N, N m, m, m/s or rad/s]."""
@@ -199,7 +199,7 @@ def _missing(robot: RigidRobot) -> list[str]:
         "prescribed motions {}: these joints are free": [tie.name for tie in forces.ties if tie.second < 0],
     }
     return [
-        f"omitted, because URDF does not support them: {text.format(few(names))}"
+        f"omitted, because URDF does not support them: {text.format(enumeration(names))}"
         for text, names in left_out.items()
         if names
     ]
