@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pliant
-from pliant.validation.cases.plate_grid import isotropic, model, orthotropic
+from pliant.validation.vibration import isotropic, orthotropic, plate_grid_model
 
 
 def plates() -> str:
@@ -13,7 +13,7 @@ def plates() -> str:
         "|---|---|---|---|---|---|",
     ]
     for cells in (4, 6, 10, 16, 24):
-        found = pliant.modes(pliant.derive(pliant.load_text(model(cells))), count=1).frequencies[0]
+        found = pliant.modes(pliant.derive(pliant.load_text(plate_grid_model(cells))), count=1).frequencies[0]
         theory, solid = orthotropic(cells), isotropic()
         rows.append(
             f"| {cells} | {found:.3f} Hz | {theory:.3f} Hz | {100 * (found / theory - 1):+.1f} % | {solid:.3f} Hz | "

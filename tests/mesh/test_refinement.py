@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 import pliant
 from pliant.spec import load_text
-from pliant.validation.cases.catenary import elastic_catenary
+from pliant.validation.statics import elastic_catenary
 
 WIDTH, DENSITY = 0.03, 1000.0
 

@@ -5,8 +5,8 @@ import scipy.sparse.linalg as spla
 
 from pliant import derive, load, load_text
 from pliant.spec.rod_switch import parse_rod_model, with_rod_model
-from pliant.validation.thick_arm import LOADS, continuous_arm  # noqa: F401, for those who import from here
-from pliant.validation.thick_arm import MODEL as ARM
+from pliant.validation.rods import LOADS, continuous_arm  # noqa: F401, for those who import from here
+from pliant.validation.rods import THICK_ARM as ARM
 
 STIFF = {"shear_factor": 1e3, "stretch_factor": 1e3}
 BENDING = 1e7 * np.pi / 4 * 0.01**4

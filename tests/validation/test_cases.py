@@ -12,24 +12,23 @@ DATA = Path(os.environ.get("PLIANT_DATA", Path(__file__).parents[3] / "shared" /
 CASES = catalogue()
 
 
-@pytest.mark.parametrize("name", [name for name, entry in CASES.items() if entry.case.quick])
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.quick])
 def test_a_quick_case_is_within_its_tolerance(name):
-    entry = CASES[name]
-    if reason := missing(entry, DATA):
+    case = CASES[name]
+    if reason := missing(case, DATA):
         pytest.skip(reason)
-    outcome = run_case(entry, DATA)
-    assert outcome.ok, f"{outcome.message or outcome.error} of {entry.case.tolerance}"
+    outcome = run_case(case, DATA)
+    assert outcome.ok, f"{outcome.message or outcome.error} of {case.tolerance}"
 
 
 def test_every_case_says_what_it_is_compared_with():
     assert len(CASES) >= 40
-    titles = [entry.title for entry in CASES.values()]
+    titles = [case.title for case in CASES.values()]
     assert len(set(titles)) == len(titles)
-    for name, entry in CASES.items():
-        kind = entry.case
-        assert kind.compared[0].isupper(), name
-        assert not kind.compared.endswith("."), name
-        assert len(kind.source) > 20, name
-        assert kind.source.endswith("."), name
-        assert kind.tolerance > 0, name
-        assert (kind.data is None) or kind.theme == "Recordings", name
+    for name, case in CASES.items():
+        assert case.compared[0].isupper(), name
+        assert not case.compared.endswith("."), name
+        assert len(case.source) > 20, name
+        assert case.source.endswith("."), name
+        assert case.tolerance > 0, name
+        assert (case.data is None) or case.theme == "Recordings", name

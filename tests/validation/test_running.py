@@ -5,23 +5,22 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from pliant.cli import run
-from pliant.validation import running
-from pliant.validation.case import Case, CaseResult, Line, Plot
-from pliant.validation.catalogue import Entry, UnknownCase, chosen, entry, names
+from pliant.validation.case import Case, CaseResult, Line, Plot, Theme, cases_of
+from pliant.validation.catalogue import UnknownCase, catalogue, chosen
 from pliant.validation.page import findings_page
 from pliant.validation.running import NotRun, ValidationResults, missing, run_case, run_cases
 
 
 def made(found, **options):
-    """An entry that returns a given result."""
+    """A case that returns a given result."""
     options = {"tolerance": 0.1, "compared": "A number", "source": "Somebody, somewhere (1900).", **options}
-    return Entry("made_up", "A case <made up>", Case(found, "Statics", **options))
+    return Case("made_up", "A case <made up>", found, "Statics", **options)
 
 
 @pytest.mark.parametrize(
@@ -69,8 +68,8 @@ def test_names_are_cases_or_themes():
     assert list(chosen(["elastica"])) == ["elastica"]
     contacts = chosen(["contact", "elastica"])
     assert next(iter(contacts)) == "elastica"
-    assert {x.case.theme for x in contacts.values()} == {"Statics", "Contact"}
-    assert len(chosen([])) == len(names())
+    assert {x.theme for x in contacts.values()} == {"Statics", "Contact"}
+    assert len(chosen([])) == len(catalogue())
     for word, hint in (("elastika", "did you mean elastica?"), ("zzz", "pliant validate --list names them all")):
         with pytest.raises(UnknownCase) as unknown:
             chosen([word])
@@ -99,8 +98,8 @@ def test_the_command_without_recordings(capsys, monkeypatch):
 
 
 def test_a_case_beyond_its_tolerance_is_exit_code_1(capsys, monkeypatch):
-    one = entry("falling_with_drag")
-    wrong = replace(one, case=replace(one.case, tolerance=1e-15))
+    one = catalogue()["falling_with_drag"]
+    wrong = replace(one, tolerance=1e-15)
     monkeypatch.setattr("pliant.cli.validate.chosen", lambda wanted: {one.name: wrong})
     assert run(["validate"]) == 1
     out = capsys.readouterr().out
@@ -123,7 +122,7 @@ def test_shells_complete_names_of_cases_and_themes(tmp_path):
 def test_the_list_names_all_cases(capsys):
     assert run(["validate", "--list"]) == 0
     listed = capsys.readouterr().out
-    assert all(f"  {name} " in listed for name in names())
+    assert all(f"  {name} " in listed for name in catalogue())
     assert run(["validate", "--list", "--json", "elastica"]) == 0
     (one,) = json.loads(capsys.readouterr().out)["cases"]
     assert "Bisshopp" in one["source"]
@@ -154,7 +153,7 @@ def test_the_page_tells_failures_and_what_was_not_run():
     assert "0 of 2 cases are within" in page
 
 
-def test_cases_are_found_by_their_files():
-    assert running.run_case(entry("rotating_tube")).ok
-    folder = Path(entry.__wrapped__.__globals__["cases"].__path__[0])
-    assert {x.stem for x in folder.glob("*.py")} - {"__init__"} == set(names())
+def test_two_cases_have_two_names():
+    assert {case.theme for case in catalogue().values()} == set(get_args(Theme))
+    with pytest.raises(TypeError, match="two cases named rotating_tube"):
+        cases_of("Motion")("Another tube")(catalogue()["rotating_tube"].compute)

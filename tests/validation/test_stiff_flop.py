@@ -17,7 +17,7 @@ from pliant.identify.fit import cycles, fit
 from pliant.identify.recording import drive, plateaus
 from pliant.language.recording import RecordingError, read_recording
 from pliant.spec.rod_switch import with_rod_model
-from pliant.validation.cases.module_rest import RESTS
+from pliant.validation.recordings import RESTS
 
 FOLDER = Path(os.environ.get("PLIANT_DATA", Path(__file__).parents[3] / "shared" / "data"))
 FILE = FOLDER / "stiff_flop_free.csv"

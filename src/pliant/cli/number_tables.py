@@ -9,6 +9,8 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
+from pliant.language.message_text import enumeration
+
 
 @dataclass(frozen=True)
 class NumberColumn:
@@ -58,6 +60,5 @@ def fitting_table(
 
 def hidden_words(names: Sequence[str], where: str, others: str = "") -> str:
     """A remark on columns that are not shown, by name, and on others by their number; empty if there are none."""
-    few = [", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")]
-    listed = ", ".join(filter(None, [*few, others]))
+    listed = ", ".join(filter(None, [enumeration(names), others]))
     return f"not shown: {listed}; {where}" if listed else ""

@@ -15,8 +15,8 @@ from rich.text import Text
 
 from pliant.cli.common import INTERNAL, CommandError, Json, console, print_json, say
 from pliant.cli.reporting import Report, check_report
-from pliant.validation.case import Theme
-from pliant.validation.catalogue import Entry, UnknownCase, catalogue, chosen, names, theme_word
+from pliant.validation.case import Case, Theme
+from pliant.validation.catalogue import UnknownCase, catalogue, chosen, theme_word
 from pliant.validation.page import numbers, summary, write_page
 from pliant.validation.running import NotRun, Outcome, ValidationResults, run_cases
 
@@ -24,7 +24,7 @@ from pliant.validation.running import NotRun, Outcome, ValidationResults, run_ca
 def _matching(incomplete: str) -> list[str]:
     """Cases and themes that begin with the given text, for shell completion."""
     themes = [theme_word(theme) for theme in get_args(Theme)]
-    return [name for name in [*names(), *themes] if name.startswith(incomplete)]
+    return [name for name in [*sorted(catalogue()), *themes] if name.startswith(incomplete)]
 
 
 Names = Annotated[
@@ -47,14 +47,14 @@ def validate(
     """
     check_report(report)
     try:
-        entries = list(chosen(cases or []).values())
+        wanted = list(chosen(cases or []).values())
     except UnknownCase as reason:
         raise CommandError(str(reason), reason.hint) from None
     if list_cases:
-        _list(entries, json=json)
+        _list(wanted, json=json)
         return 0
-    with Progress(len(entries)) as progress:
-        findings = run_cases(entries, _folder(data), progress)
+    with Progress(len(wanted)) as progress:
+        findings = run_cases(wanted, _folder(data), progress)
     if report is not None:
         _write(report, findings)
     if json:
@@ -95,10 +95,10 @@ class Progress:
             sys.stderr.write("\r" + " " * self.width + "\r")
             sys.stderr.flush()
 
-    def __call__(self, entry: Entry) -> None:
+    def __call__(self, case: Case) -> None:
         """Show the next case."""
         self.done += 1
-        line = f"[{self.done}/{self.count}] {entry.title}"
+        line = f"[{self.done}/{self.count}] {case.title}"
         if not self.terminal:
             say(line)
             return
@@ -108,25 +108,19 @@ class Progress:
         self.width = max(self.width, len(line))
 
 
-def _list(entries: Sequence[Entry], *, json: bool) -> None:
+def _list(cases: Sequence[Case], *, json: bool) -> None:
     if json:
         rows = [
-            {
-                "name": x.name,
-                "theme": x.case.theme,
-                "title": x.title,
-                "compared": x.case.compared,
-                "source": x.case.source,
-            }
-            for x in entries
+            {"name": x.name, "theme": x.theme, "title": x.title, "compared": x.compared, "source": x.source}
+            for x in cases
         ]
         print_json({"model": None, "status": "ok", "cases": rows})
         return
     width = max(map(len, catalogue()))
-    for theme, some in groupby(entries, lambda x: x.case.theme):
+    for theme, some in groupby(cases, lambda x: x.theme):
         print(f"{theme} ({theme_word(theme)})")
-        for entry in some:
-            print(f"  {entry.name:<{width}}  {entry.title}")
+        for case in some:
+            print(f"  {case.name:<{width}}  {case.title}")
 
 
 def _print(findings: ValidationResults) -> None:
@@ -136,7 +130,7 @@ def _print(findings: ValidationResults) -> None:
     for head in ("value", "reference", "unit", "error", "tolerance", "s"):
         table.add_column(head, justify="left" if head == "unit" else "right", no_wrap=True)
     table.add_column("")
-    for theme, some in groupby(findings.outcomes, lambda x: x.entry.case.theme):
+    for theme, some in groupby(findings.outcomes, lambda x: x.case.theme):
         table.add_row(Text(theme, style="bold"))
         for outcome in some:
             table.add_row(*_row(outcome))
@@ -148,13 +142,13 @@ def _print(findings: ValidationResults) -> None:
 def _row(outcome: Outcome) -> tuple[Text, ...]:
     verdict = Text("ok", style="green") if outcome.ok else Text("failed", style="bold red")
     value, reference, error, tolerance = numbers(outcome)
-    cells = (value, reference, outcome.entry.case.unit, error, tolerance, f"{outcome.seconds:.1f}")
-    return (Text("  " + outcome.entry.name), *map(Text, cells), verdict)
+    cells = (value, reference, outcome.case.unit, error, tolerance, f"{outcome.seconds:.1f}")
+    return (Text("  " + outcome.case.name), *map(Text, cells), verdict)
 
 
 def _print_rest(failed: Sequence[Outcome], left: Sequence[NotRun]) -> None:
     for outcome in failed:
         if outcome.message:
-            print(f"failed: {outcome.entry.name}: {outcome.message}")
+            print(f"failed: {outcome.case.name}: {outcome.message}")
     for one in left:
-        print(f"not run: {one.entry.name}: {one.reason}")
+        print(f"not run: {one.case.name}: {one.reason}")

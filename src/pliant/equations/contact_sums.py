@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.equations.differences import central, moved
 from pliant.equations.workspace import check
 from pliant.model.contact_shapes import ContactSystem
 from pliant.output.base import CONTACT_SUMS, ContactQuery
@@ -115,10 +116,8 @@ def _by_state(
     if not binding.system.contacts.laws:
         empty = np.zeros((evaluate(np.array([t]), q[None], v[None]).shape[1], nv))
         return empty, empty
-    steps = STEP * np.eye(nv)
-    moved = np.array([binding.increment(q, x) for x in (*steps, *-steps)])
-    rates = np.array([v + x for x in (*steps, *-steps)])
-    states = (moved, np.tile(v, (2 * nv, 1))), (np.tile(q, (2 * nv, 1)), rates)
-    found = (evaluate(np.full(2 * nv, t), *pair) for pair in states)
-    by_q, by_v = (((x[:nv] - x[nv:]) / (2 * STEP)).T for x in found)
-    return by_q, by_v
+    times = np.full(2 * nv, t)
+    return (
+        central(lambda x: evaluate(times, moved(binding, q, x), np.tile(v, (2 * nv, 1))), nv, STEP),
+        central(lambda x: evaluate(times, np.tile(q, (2 * nv, 1)), v + x), nv, STEP),
+    )

@@ -128,7 +128,7 @@ KINKS = {
     "CONSTANT": 1.25,  # factor within which the misfit of shorter steps stays if the kink is in the state itself
     "CONFIRMED": 1e-2,  # relative to the change made by shorter steps: the largest change made by even shorter ones
 }
-"""Constants of finite differences that recognize kinks (`runtime/parameter_change.c`, `gradient/parameter_derivatives.py`)."""
+"""Constants of finite differences that recognize kinks (`runtime/parameter_change.c`, `differences.py`)."""
 
 
 class RuntimeStatus(IntEnum):

@@ -16,11 +16,12 @@ import numpy as np
 from pliant.control.limits import named
 from pliant.control.sample_derivatives import Sample, SmoothController, is_smooth
 from pliant.equations.binding import Binding
+from pliant.equations.differences import OFFSETS, WEIGHTS
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_function, output_names, output_size
 from pliant.equations.time_loop import BackwardPass, TimeLoop
 from pliant.gradient.outputs import STATE, output_cotangents, refuse_others
-from pliant.gradient.parameter_derivatives import OFFSETS, WEIGHTS, step_of
+from pliant.gradient.parameter_derivatives import step_of
 from pliant.language.arguments import ArgumentError
 from pliant.model.inputs import HELD
 from pliant.model.time_series import TimeSeries

@@ -10,8 +10,9 @@ import numpy as np
 import scipy
 
 from pliant.equations.binding import Binding
+from pliant.equations.differences import difference
 from pliant.equations.equations import Equations
-from pliant.gradient.parameter_derivatives import ParameterTangents, difference, step_of
+from pliant.gradient.parameter_derivatives import ParameterTangents, step_of
 from pliant.language.arguments import ArgumentError
 from pliant.solve.statics.factorization import NEUTRAL
 from pliant.solve.statics.stability import DENSE_UP_TO, stiffness_scaling

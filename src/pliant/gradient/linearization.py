@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
-from pliant.gradient.parameter_derivatives import OFFSETS, SHARE, WEIGHTS, checked_difference
+from pliant.equations.differences import OFFSETS, WEIGHTS, checked_difference
+from pliant.gradient.parameter_derivatives import SHARE
 from pliant.language.arguments import ArgumentError, mapping
 
 KINKED = 1e-2

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from pliant.equations.binding import Binding
+from pliant.equations.differences import difference
 from pliant.equations.equations import Equations
 from pliant.equations.time_loop import BackwardPass, TimeLoop
 from pliant.gradient.controlled import ControlCotangents, ControlRecord, Rebuild, RecordedController
 from pliant.gradient.equilibrium import EquilibriumCotangents
 from pliant.gradient.outputs import output_cotangents
-from pliant.gradient.parameter_derivatives import derivative, difference, parameter_changes, step_of, value_of, varied
+from pliant.gradient.parameter_derivatives import derivative, parameter_changes, step_of, value_of, varied
 from pliant.language.arguments import ArgumentError
 from pliant.model.time_series import TimeSeries
 from pliant.solve.blas_threads import on_one_blas_thread

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from pliant.equations.binding import Binding
+from pliant.equations.differences import OFFSETS, difference
 from pliant.equations.equations import Equations
-from pliant.equations.layout import KINKS
 from pliant.equations.time_loop import ParameterChanges
 from pliant.language.arguments import ArgumentError
 
 SHARE = 2e-3
 """Relative perturbation of a parameter: fourth-order differences, whose error is proportional to its fourth power."""
-
-OFFSETS = (1, -1, 2, -2)
-WEIGHTS = np.array([8.0, -8.0, -1.0, 1.0]) / 12.0
-"""Fourth-order differences: offsets of evaluations, in steps, and the weights of their values in derivative times step."""
-
-
-EVEN = np.array([4.0, 4.0, -1.0, -1.0])
-"""Weights of the values at OFFSETS in a sum that is six times the central value, up to terms of fourth order."""
 
 
 def step_of(value: float) -> float:
@@ -39,42 +30,6 @@ def varied(eqs: Equations, name: str) -> list[dict[str, float]]:
     """The current parameters with one of them perturbed, in the order of OFFSETS."""
     here, value = eqs.given_parameters, value_of(eqs, name)
     return [{**here, name: value + offset * step_of(value)} for offset in OFFSETS]
-
-
-def difference(function: Callable[[float], Any], step: float) -> np.ndarray:
-    """The derivative of a function at zero by finite differences; see `checked_difference`."""
-    return checked_difference(function, step, KINKS["MISFIT"])[0]
-
-
-def checked_difference(function: Callable[[float], Any], step: float, kinked: float) -> tuple[np.ndarray, bool]:
-    """The derivative of a function at zero by finite differences, and whether its values are consistent with a smooth function.
-
-    If the values on both sides indicate a kink within the step, shorter steps are tried, and accepted if even shorter ones confirm
-    them: the derivative is that of the current branch. If the kink is at zero itself, so that the inconsistency is the same for all
-    steps, it is the derivative for increasing arguments. kinked: threshold of the inconsistency, relative to the derivative.
-    """
-    here = np.asarray(function(0.0), dtype=float)
-
-    def attempt(step: float) -> tuple[np.ndarray, np.ndarray, float]:
-        values = np.array([function(offset * step) for offset in OFFSETS], dtype=float)
-        misfit = np.sum(np.abs(np.tensordot(EVEN, values, axes=1) - 6 * here)) / step
-        upward = (4 * values[0] - values[2] - 3 * here) / (2 * step)
-        return np.asarray(np.tensordot(WEIGHTS, values, axes=1) / step), upward, float(misfit)
-
-    first, above, misfit = attempt(step)
-    if misfit <= kinked * np.sum(np.abs(first)):
-        return first, True
-    shorter, before, constant = first, np.inf, True
-    for k in range(1, int(KINKS["ATTEMPTS"])):
-        shortest, upward, left = attempt(step * KINKS["SHORTER"] ** k)
-        if k == 1:
-            above = upward
-        constant = constant and misfit / KINKS["CONSTANT"] <= left <= misfit * KINKS["CONSTANT"]
-        confirmed = np.sum(np.abs(shortest - shorter)) <= KINKS["CONFIRMED"] * np.sum(np.abs(shorter - first))
-        if before < KINKS["BETTER"] * misfit and confirmed:
-            return shorter, True
-        shorter, before = shortest, left
-    return (above, True) if constant else (first, False)
 
 
 def derivative(function: Callable[[dict[str, float]], np.ndarray], eqs: Equations, name: str) -> np.ndarray:

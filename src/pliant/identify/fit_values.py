@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import floor, isfinite, log10
 
 from pliant.equations.equations import Equations
+from pliant.language.message_text import unit_text
 from pliant.language.units import UnitError, parse_unit
 
 _QUANTITY = re.compile(r"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*([^\s].*?)\s*")
@@ -56,7 +57,7 @@ def _written(eqs: Equations, name: str) -> WrittenUnit:
         except UnitError:  # an expression
             pass
     dimension = eqs.model.environment.dimension(name)
-    return WrittenUnit("" if dimension is None or dimension.is_number else dimension.unit, 1.0)
+    return WrittenUnit(unit_text(dimension), 1.0)
 
 
 def digits(value: float, deviation: float) -> str:

@@ -12,7 +12,7 @@ from pliant.equations.outputs import output_parts, output_units
 from pliant.language.arguments import ArgumentError, name_tuple
 from pliant.language.column_headings import dimension_of
 from pliant.language.dimension import FORCE, PRESSURE, TORQUE
-from pliant.language.message_text import describe
+from pliant.language.message_text import describe, unit_text
 from pliant.language.recording import Recording, RecordingError
 from pliant.model.model import Model
 from pliant.model.recorded_inputs import check_dimension, driving_columns, recorded_inputs
@@ -127,7 +127,7 @@ def _assumed_units(model: Model, recording: Recording, used: Sequence[str]) -> I
     if bare:
         driven = {column: name for name, column in driving_columns(model, recording).items()}
         kind = model.environment.dimension(driven[bare[0]]) if bare[0] in driven else None
-        unit = "mm" if kind is None else kind.unit.replace("*", " ") if not kind.is_number else "-"
+        unit = unit_text(kind, "-").replace("*", " ") or "mm"
         yield (
             f"the columns {', '.join(bare)} of {recording.file} have no unit and are assumed to be in SI units; state it "
             f"in the header: '{bare[0]} [{unit}]'"

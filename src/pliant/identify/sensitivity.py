@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from pliant.equations.differences import difference
 from pliant.equations.equations import Equations, Values
 from pliant.equations.outputs import output_function, output_names
 from pliant.equations.time_loop import TimeLoop
 from pliant.equations.workspace import EvaluationError
 from pliant.gradient.equilibrium import EquilibriumAdjoint
-from pliant.gradient.parameter_derivatives import ParameterTangents, derivative, difference, parameter_changes
+from pliant.gradient.parameter_derivatives import ParameterTangents, derivative, parameter_changes
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.motion.integrator import Method

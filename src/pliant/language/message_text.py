@@ -8,7 +8,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from pliant.language.dimension import Dimension
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 """A location in a model: keys and list positions from the top, or from a part."""
@@ -120,6 +123,22 @@ def half_of_diameter(key: int | str, given: object, known: Container[str]) -> st
 def with_article(noun: str) -> str:
     """The noun with its indefinite article."""
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
+def enumeration(items: Sequence[str], most: int = 6, what: str = "") -> str:
+    """The first items with commas, and the number of the others: "a, b and 3 more pairs", where `what` is "pairs"."""
+    rest = len(items) - most
+    return ", ".join(items[:most]) + (f" and {rest} more {what}".rstrip() if rest > 0 else "")
+
+
+def unit_text(dimension: Dimension | None, number: str = "") -> str:
+    """The SI unit of a dimension (`N*m`): `number` for plain numbers and angles, empty if the dimension is unknown."""
+    return "" if dimension is None else number if dimension.is_number else dimension.unit
+
+
+def unit_after_value(dimension: Dimension | None) -> str:
+    """The SI unit as it follows a value in a sentence: " N m"; empty for plain numbers and angles."""
+    return f" {unit_text(dimension)}".replace("*", " ").rstrip()
 
 
 def printable(text: str) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from pliant.contact.law import LawNumbers
 from pliant.equations.binding import Binding
 from pliant.equations.contacts import Contacts
+from pliant.language.message_text import enumeration
 from pliant.model.contact_shapes import ContactShape
 from pliant.solve.saddle import balancing_multipliers
 
@@ -60,8 +61,7 @@ def sliding_words(contacts: Contacts | None) -> str:
         if not sticks:
             sums[name, pair] = sums.get((name, pair), 0.0) + float(force)
     parts = [f"{first} on {second} ('{name}', {force:.3g} N)" for (name, (first, second)), force in sums.items()]
-    more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""
-    return f"friction does not hold it: {', '.join(parts[:3])}{more} keep{'s' if len(parts) == 1 else ''} sliding"
+    return f"friction does not hold it: {enumeration(parts, 3)} keep{'s' if len(parts) == 1 else ''} sliding"
 
 
 def depth_remarks(bound: Binding, deepest: np.ndarray) -> list[str]:
@@ -75,11 +75,10 @@ def depth_remarks(bound: Binding, deepest: np.ndarray) -> list[str]:
         if depth > thickness > 0 and depth / thickness > np.divide(*worst.get(shape.name, (0.0, 1.0))):
             worst[shape.name] = (float(depth), thickness)
     parts = [f"'{name}' by {depth:.2g} m (it is {thick:.2g} m thick)" for name, (depth, thick) in worst.items()]
-    more = f" and {len(parts) - SHOWN} more" if len(parts) > SHOWN else ""
     if not parts:
         return []
     return [
-        f"surfaces enter {', '.join(parts[:SHOWN])}{more}: the contact is too soft for this motion, and may let parts pass "
+        f"surfaces enter {enumeration(parts, SHOWN)}: the contact is too soft for this motion, and may let parts pass "
         "through each other; use a higher stiffness of the contact, or lower speeds and forces"
     ]
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.equations.contacts import contacts_at
+from pliant.language.message_text import enumeration
 
 if TYPE_CHECKING:
     from pliant.equations.binding import Binding
@@ -86,10 +87,9 @@ def crossing_notes(bound: Binding, t: float, q: np.ndarray) -> list[str]:
         return []
     order = sorted(missed, key=lambda pair: -missed[pair][0])
     said = [f"{a} and {b} by {missed[a, b][0]:.2g} m (contacts: {missed[a, b][1]:.2g} m)" for a, b in order]
-    more = f" and {len(said) - SHOWN} more pairs" if len(said) > SHOWN else ""
     return [
         "parts overlap more deeply than their contacts, so the forces that separate them are missing or too small: "
-        f"{', '.join(said[:SHOWN])}{more}; move them apart"
+        f"{enumeration(said, SHOWN, 'pairs')}; move them apart"
     ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pliant.equations.binding import Binding
+from pliant.language.message_text import unit_after_value
 from pliant.model.inputs import EXPRESSION
 from pliant.model.limits import declared_bounds
 from pliant.model.model import Model
@@ -72,8 +73,7 @@ def _warnings(model: Model, bound: Binding, samples: Callable[[int], Samples], *
         beyond = np.maximum(low - values, values - high)
         k = int(np.argmax(beyond))
         if beyond[k] > ROUND_OFF * abs(values[k]):
-            dimension = model.environment.dimension(name)
-            unit = "" if dimension is None or dimension.is_number else f" {dimension.unit.replace('*', ' ')}"
+            unit = unit_after_value(model.environment.dimension(name))
             side = f"above its maximum of {high:.4g}" if values[k] > high else f"below its minimum of {low:.4g}"
             when = f" at t = {times[k]:.4g} s" if moving else ""
             notes.append(

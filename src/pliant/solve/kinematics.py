@@ -26,6 +26,7 @@ from pliant.language.arguments import (
     vector,
     whole,
 )
+from pliant.language.message_text import enumeration
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.independent_coordinates import null_space
@@ -332,9 +333,7 @@ class _Search:
         driven = [self.eqs.coordinates[entry.q_at] for entry in prescribed_coordinates(self.eqs.model)]
         if not driven:
             return ()
-        listed = ", ".join(f"'{name}'" for name in driven[:6]) + (
-            f" and {len(driven) - 6} more" if len(driven) > 6 else ""
-        )
+        listed = enumeration([f"'{name}'" for name in driven])
         return (
             f"{listed} follow{'s' * (len(driven) == 1)} a prescribed motion and cannot be moved by the search: give other values "
             "of the inputs that prescribe them (`eqs.at(inputs=...)`), or remove their `motion`",

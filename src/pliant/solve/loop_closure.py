@@ -14,6 +14,7 @@ from pliant.equations.equations import Equations, with_independent_rows
 from pliant.equations.initial_states import prescribed_coordinates, time_of_rates
 from pliant.equations.state import SpecifiedValues, State, named, rate_name
 from pliant.equations.workspace import EvaluationError
+from pliant.language.message_text import enumeration
 
 # Lengths are relative to the robot's (`Binding.constraint_sizes`, `coordinate_sizes`), angles in rad.
 SILENT_BELOW = 1e-6
@@ -293,10 +294,8 @@ def differs(a: float, b: float, size: float) -> bool:
 
 def _listed(items: list[tuple[str, float, float]], size: Mapping[str, float]) -> str:
     """Names with their values before and after, sorted by the relative size of their change."""
-    largest = sorted(items, key=lambda item: -abs(item[2] - item[1]) / size[item[0]])[:LISTED]
-    text = ", ".join(f"{name} from {_digits(a, b)} to {_digits(b, a)}" for name, a, b in largest)
-    more = len(items) - len(largest)
-    return f"{text} and {more} more" if more else text
+    largest = sorted(items, key=lambda item: -abs(item[2] - item[1]) / size[item[0]])
+    return enumeration([f"{name} from {_digits(a, b)} to {_digits(b, a)}" for name, a, b in largest], LISTED)
 
 
 def _digits(value: float, other: float) -> str:

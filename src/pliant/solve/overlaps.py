@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.equations.contacts import contacts_at
+from pliant.language.message_text import enumeration
 
 if TYPE_CHECKING:
     from pliant.equations.binding import Binding
@@ -34,5 +35,4 @@ def overlap_notes(bound: Binding, t: float, q: np.ndarray) -> list[str]:
         f"{a} and {b} by {deepest[a, b]:.3g} m" if a != b else f"{a} with itself by {deepest[a, b]:.3g} m"
         for a, b in order
     ]
-    more = f" and {len(said) - SHOWN} more pairs" if len(said) > SHOWN else ""
-    return [f"parts overlap at the start and push each other apart: {', '.join(said[:SHOWN])}{more}"]
+    return [f"parts overlap at the start and push each other apart: {enumeration(said, SHOWN, 'pairs')}"]

@@ -20,7 +20,7 @@ from pliant.language.environment import finite, in_order, parameter_dimensions, 
 from pliant.language.evaluate import OpenDimension, dimension_of, evaluate
 from pliant.language.faults import Fault, SpecError
 from pliant.language.limits import limits, most
-from pliant.language.message_text import KeyPath
+from pliant.language.message_text import KeyPath, unit_after_value
 from pliant.language.names import NameMarker, Reference
 from pliant.language.parameter import Parameter
 from pliant.language.placement import Placement
@@ -252,7 +252,7 @@ class _Level:
         except ExpressionError as error:
             self.flat.fault(self.source, path, str(error), error.hint)
             return 1
-        unit = "" if isinstance(dimension, OpenDimension) or dimension.is_number else f" {dimension.unit}"
+        unit = unit_after_value(None if isinstance(dimension, OpenDimension) else dimension)
         if unit or not (value >= 1 and value == round(value)):
             message = f"the number of instances must be a positive integer, but {count} is {value:g}{unit}"
             self.flat.fault(self.source, path, message, "use a parameter with an integer")

@@ -17,7 +17,7 @@ from pliant.equations.state import rate_name
 from pliant.language.arguments import ArgumentError, is_number, number
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import UNKNOWN, evaluate
-from pliant.language.message_text import describe
+from pliant.language.message_text import describe, unit_text
 from pliant.language.syntax import ExpressionError, Number, parse
 from pliant.language.units import Unit, UnitError, parse_unit
 from pliant.language.value_checks import wrong_dimension
@@ -218,7 +218,7 @@ class _Reader:
     def _check_unit(self, name: str, unit: Unit) -> None:
         wanted = self._dimension(name)
         if wanted is not None and wanted != unit.dimension:
-            got, asked = unit.dimension.unit or "1", "1" if wanted.is_number else wanted.unit
+            got, asked = unit.dimension.unit or "1", unit_text(wanted, "1")
             raise ArgumentError(
                 f"the values of '{name}' are in {got}, but it is in {asked}", "use a unit of that dimension"
             )
@@ -242,6 +242,5 @@ def value_units(eqs: Equations, names: Sequence[str]) -> dict[str, str]:
     reader, found = _Reader(eqs, {}), {}
     for name in names:
         if name in eqs.model.environment.names or name in eqs.coordinates or name in reader.rates:
-            dimension = reader._dimension(name)
-            found[name] = "" if dimension is None else "1" if dimension.is_number else dimension.unit
+            found[name] = unit_text(reader._dimension(name), "1")
     return found

@@ -37,6 +37,7 @@ from pliant.io.c_text import TEMPLATES, ExportError, filled
 from pliant.io.export_c import RUNTIME, UNLOCATED, assembled_start, c_files, exported_output_parts, own_model
 from pliant.language.dimension import BASE_UNITS
 from pliant.language.files import write_whole
+from pliant.language.message_text import unit_text
 from pliant.language.units import parse_unit
 from pliant.model.model import Model
 from pliant.targets.base import Export, Target, exporter, write_file
@@ -239,8 +240,7 @@ class _Names:
 
 
 def _unit(model: Model, name: str) -> str:
-    dimension = model.environment.dimension(name)
-    return "" if dimension is None or dimension.is_number else dimension.unit
+    return unit_text(model.environment.dimension(name))
 
 
 def _per_second(unit: str) -> str:

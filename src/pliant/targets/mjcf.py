@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant._version import __version__
 from pliant.io.c_text import ExportError
+from pliant.language.message_text import enumeration
 from pliant.targets.base import exporter
 from pliant.targets.rigid import RigidRobot, RigidTarget, heading
 from pliant.targets.rigid_forces import Line
@@ -243,9 +244,9 @@ class _Body:
         light = [link.name for link in self.tree.links if link.joints and np.min(_moments(link)[0]) < LEAST_INERTIA]
         if not light:
             return []
-        named = ", ".join(light[:5]) + (f" and {len(light) - 5} more" if len(light) > 5 else "")
         return [
-            f"{named}: moments of inertia below {LEAST_INERTIA:g} kg*m^2 are raised to it: MuJoCo has no point masses"
+            f"{enumeration(light)}: moments of inertia below {LEAST_INERTIA:g} kg*m^2 are raised to it: MuJoCo has no "
+            "point masses"
         ]
 
     def write(self) -> None:

@@ -19,6 +19,7 @@ from pliant.external_load.wrench import CONSTANTS as LOAD
 from pliant.external_load.wrench import WRENCH
 from pliant.formula.stops import STOPS
 from pliant.joint.coordinate_force import ORIENTATION, ORIENTATION_FORCE
+from pliant.language.message_text import enumeration
 from pliant.link.axial import AXIAL, axial_force
 from pliant.model.system import (
     ConstraintInstance,
@@ -122,12 +123,12 @@ class RigidForces:
     @property
     def joint_remarks(self) -> list[str]:
         """Approximated and omitted features of joints and of the robot, one sentence each."""
-        return [f"{few(about)}: {text}" for text, about in self.said.items()]
+        return [f"{enumeration(about)}: {text}" for text, about in self.said.items()]
 
     @property
     def drive_remarks(self) -> list[str]:
         """The same for motors, lines, loads, ties and loops."""
-        return [f"{few(about)}: {text}" for text, about in self.said_of_drives.items()]
+        return [f"{enumeration(about)}: {text}" for text, about in self.said_of_drives.items()]
 
     def of(self, v_at: int) -> Passive:
         """The passive forces of the joint with this index of its rate."""
@@ -138,11 +139,6 @@ class RigidForces:
         places = [p for line in self.lines for p in line.points] + [push.at for push in self.pushes]
         places += [place for loop in self.loops for place in (loop.first, loop.second)]
         return {node for node, _ in places}
-
-
-def few(names: list[str]) -> str:
-    """Names for a message: the first of them, and their number."""
-    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 # -- linear form of a force ------------------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ import numpy as np
 
 from pliant._version import __version__
 from pliant.io.c_text import ExportError
+from pliant.language.message_text import enumeration
 from pliant.targets.base import exporter
 from pliant.targets.rigid import RigidRobot, RigidTarget, heading
-from pliant.targets.rigid_forces import few
 from pliant.targets.rigid_tree import WORLD, Joint, Link, Shape
 from pliant.targets.xml_text import XmlText, written
 
@@ -222,7 +222,7 @@ def _missing(robot: RigidRobot) -> list[str]:
         "prescribed motions {}: these joints are free": [tie.name for tie in forces.ties if tie.second < 0],
     }
     return [
-        f"omitted, because URDF does not support them: {text.format(few(names))}"
+        f"omitted, because URDF does not support them: {text.format(enumeration(names))}"
         for text, names in left_out.items()
         if names
     ]

@@ -1,4 +1,4 @@
-"""Cases with known solutions: each is a file in `cases/`, and `pliant validate` computes all of them.
+"""Cases with known solutions: functions in a module per theme, which `pliant validate` computes.
 
-To add one, copy a file of that folder: its name is the case's name, the first line of its docstring the title.
+To add one, write it in the module of its theme: the function's name is the case's name (`case.py`).
 """

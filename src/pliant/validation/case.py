@@ -20,7 +20,7 @@ Theme = Literal[
     "Other engines",
     "Recordings",
 ]
-"""Themes, in the order of tables."""
+"""Themes, in the order of tables; the cases of each are in the module of its name."""
 
 Measure = Literal["relative", "of the largest", "absolute"]
 """Measures of the error: each difference relative to its reference, relative to the largest reference, or absolute."""
@@ -60,6 +60,7 @@ class Case:
     """A case with a known solution.
 
     Attributes:
+        name: of the function that computes it, by which users select it; title: a line that says what it is.
         compute: returns a `CaseResult`; it is called with the path of `data` if the case needs one.
         theme: the table that contains it.
         compared: description of the compared quantity, with units.
@@ -71,6 +72,8 @@ class Case:
         quick: whether it takes less than about a second, so that the tests run it.
     """
 
+    name: str
+    title: str
     compute: Callable[..., CaseResult]
     theme: Theme
     compared: str
@@ -83,9 +86,9 @@ class Case:
     install: str | None = None
     quick: bool = True
 
-    def error(self, found: CaseResult) -> np.ndarray:
+    def error(self, result: CaseResult) -> np.ndarray:
         """Errors of all entries, in the case's measure; NaN if value or reference is."""
-        value, reference = np.broadcast_arrays(np.asarray(found.value, float), np.asarray(found.reference, float))
+        value, reference = np.broadcast_arrays(np.asarray(result.value, float), np.asarray(result.reference, float))
         difference = np.abs(value - reference)
         if self.measure == "absolute":
             return difference
@@ -95,10 +98,22 @@ class Case:
         return np.asarray(difference / scale)
 
 
-def case(theme: Theme, **options: Any) -> Callable[[Callable[..., CaseResult]], Case]:
-    """Decorator that creates a case from the function that computes it; `options` are the other attributes of `Case`."""
+CASES: dict[str, Case] = {}
+"""The cases of the imported themes, by name."""
 
-    def decorate(compute: Callable[..., CaseResult]) -> Case:
-        return Case(compute, theme, **options)
+Compute = Callable[..., CaseResult]
 
-    return decorate
+
+def cases_of(theme: Theme) -> Callable[..., Callable[[Compute], Compute]]:
+    """Decorator that adds a case to a theme: `case(title, **options)`, where `options` are the other attributes of `Case`."""
+
+    def case(title: str, **options: Any) -> Callable[[Compute], Compute]:
+        def add(compute: Compute) -> Compute:
+            if compute.__name__ in CASES:
+                raise TypeError(f"there are two cases named {compute.__name__}")
+            CASES[compute.__name__] = Case(compute.__name__, title, compute, theme, **options)
+            return compute
+
+        return add
+
+    return case

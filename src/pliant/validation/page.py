@@ -37,7 +37,7 @@ def write_page(findings: ValidationResults, file: Path) -> None:
 
 def findings_page(findings: ValidationResults) -> str:
     """The page with all cases."""
-    groups = [(theme, list(some)) for theme, some in groupby(findings.outcomes, lambda x: x.entry.case.theme)]
+    groups = [(theme, list(some)) for theme, some in groupby(findings.outcomes, lambda x: x.case.theme)]
     sections = [*((theme, _theme(some)) for theme, some in groups)]
     if findings.not_run:
         sections.append(("Not run", _not_run(findings.not_run)))
@@ -63,18 +63,18 @@ def summary(findings: ValidationResults) -> str:
 
 def numbers(outcome: Outcome) -> tuple[str, str, str, str]:
     """Value, reference, error and tolerance as text; for several values those with the largest error."""
-    kind, found = outcome.entry.case, outcome.found
+    case, found = outcome.case, outcome.found
     if found is None:
-        return "-", "-", "-", f"{kind.tolerance:.2g}"
+        return "-", "-", "-", f"{case.tolerance:.2g}"
     value, reference = np.broadcast_arrays(np.asarray(found.value, float), np.asarray(found.reference, float))
     cells = [f"{np.ravel(x)[outcome.worst]:.5g}" for x in (value, reference)]
-    return cells[0], cells[1], f"{outcome.error:.2g}", f"{kind.tolerance:.2g}"
+    return cells[0], cells[1], f"{outcome.error:.2g}", f"{case.tolerance:.2g}"
 
 
 def _complaint(outcome: Outcome) -> str:
     value, reference, error, tolerance = numbers(outcome)
     reason = outcome.message or f"{value} instead of {reference}, an error of {error} where {tolerance} is allowed"
-    return f"{outcome.entry.name} failed: {reason}"
+    return f"{outcome.case.name} failed: {reason}"
 
 
 def _theme(outcomes: Sequence[Outcome]) -> str:
@@ -85,22 +85,22 @@ def _theme(outcomes: Sequence[Outcome]) -> str:
 
 def _row(outcome: Outcome) -> tuple[str, ...]:
     value, reference, error, tolerance = numbers(outcome)
-    unit = outcome.entry.case.unit
+    unit = outcome.case.unit
     verdict = "ok" if outcome.ok else "failed"
-    return outcome.entry.title, verdict, error, tolerance, value, reference, unit, f"{outcome.seconds:.2f}"
+    return outcome.case.title, verdict, error, tolerance, value, reference, unit, f"{outcome.seconds:.2f}"
 
 
 def _case(outcome: Outcome) -> str:
     """Description of the comparison, and the plot if there is one."""
-    entry, found = outcome.entry, outcome.found
+    case, found = outcome.case, outcome.found
     count = 0 if found is None else np.broadcast(np.asarray(found.value), np.asarray(found.reference)).size
     several = f" The table has the worst of {count} values." if count > 1 else ""
-    words = f"<p>{text(entry.case.compared)}.{several}</p>"
-    source = f'<p class="note">Source: {text(entry.case.source)} Name of the case: {text(entry.name)}.</p>'
+    words = f"<p>{text(case.compared)}.{several}</p>"
+    source = f'<p class="note">Source: {text(case.source)} Name of the case: {text(case.name)}.</p>'
     drawn = ""
     if found is not None and found.plot is not None:
-        drawn = figure_html(partial(_draw, found.plot), f"{entry.title}: {found.plot.y} over {found.plot.x}")
-    return f'<h3>{text(entry.title)}</h3><div class="beside"><div>{words}{source}</div>{drawn}</div>'
+        drawn = figure_html(partial(_draw, found.plot), f"{case.title}: {found.plot.y} over {found.plot.x}")
+    return f'<h3>{text(case.title)}</h3><div class="beside"><div>{words}{source}</div>{drawn}</div>'
 
 
 def _draw(plot: Plot) -> Any:
@@ -131,7 +131,7 @@ def _draw(plot: Plot) -> Any:
 
 
 def _not_run(left: Sequence[NotRun]) -> str:
-    return f'<div class="numbers">{table(("case", "reason"), [(x.entry.title, x.reason) for x in left])}</div>'
+    return f'<div class="numbers">{table(("case", "reason"), [(x.case.title, x.reason) for x in left])}</div>'
 
 
 def _machine() -> list[tuple[str, str]]:

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.validation.case import CaseResult
-from pliant.validation.catalogue import Entry
+from pliant.validation.case import Case, CaseResult
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class Outcome:
         seconds: wall time that it took [s].
     """
 
-    entry: Entry
+    case: Case
     found: CaseResult | None
     error: float
     worst: int
@@ -35,23 +34,23 @@ class Outcome:
     @property
     def ok(self) -> bool:
         """Whether the error is within the tolerance."""
-        return bool(self.error <= self.entry.case.tolerance)
+        return bool(self.error <= self.case.tolerance)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        kind, found = self.entry.case, self.found
+        case, found = self.case, self.found
         answer = {
-            "name": self.entry.name,
-            "theme": kind.theme,
-            "title": self.entry.title,
-            "source": kind.source,
-            "compared": kind.compared,
+            "name": self.case.name,
+            "theme": case.theme,
+            "title": self.case.title,
+            "source": case.source,
+            "compared": case.compared,
             "value": None if found is None else np.asarray(found.value, float),
             "reference": None if found is None else np.asarray(found.reference, float),
-            "unit": kind.unit,
-            "measure": kind.measure,
+            "unit": case.unit,
+            "measure": case.measure,
             "error": self.error,
-            "tolerance": kind.tolerance,
+            "tolerance": case.tolerance,
             "ok": self.ok,
             "seconds": round(self.seconds, 3),
         }
@@ -62,12 +61,12 @@ class Outcome:
 class NotRun:
     """A case that was not run, and the reason."""
 
-    entry: Entry
+    case: Case
     reason: str
 
     def as_dict(self) -> dict[str, str]:
         """For JSON."""
-        return {"name": self.entry.name, "reason": self.reason}
+        return {"name": self.case.name, "reason": self.reason}
 
 
 @dataclass(frozen=True)
@@ -89,43 +88,41 @@ class ValidationResults:
 
 
 def run_cases(
-    entries: Iterable[Entry], data: Path | None = None, progress: Callable[[Entry], None] = lambda entry: None
+    cases: Iterable[Case], data: Path | None = None, progress: Callable[[Case], None] = lambda case: None
 ) -> ValidationResults:
     """Compute cases in their order; `data` is the folder of recordings, `progress` is called before each of them."""
     outcomes, left = [], []
-    for entry in entries:
-        progress(entry)
-        reason = missing(entry, data)
+    for case in cases:
+        progress(case)
+        reason = missing(case, data)
         if reason:
-            left.append(NotRun(entry, reason))
+            left.append(NotRun(case, reason))
         else:
-            outcomes.append(run_case(entry, data))
+            outcomes.append(run_case(case, data))
     return ValidationResults(tuple(outcomes), tuple(left))
 
 
-def missing(entry: Entry, data: Path | None) -> str:
+def missing(case: Case, data: Path | None) -> str:
     """Missing requirements of a case as text; "" if there are none."""
-    kind = entry.case
-    if kind.package is not None and find_spec(kind.package) is None:
-        return f"needs {kind.package}, which is not installed: pip install {kind.install or kind.package}"
-    if kind.data is None:
+    if case.package is not None and find_spec(case.package) is None:
+        return f"needs {case.package}, which is not installed: pip install {case.install or case.package}"
+    if case.data is None:
         return ""
     if data is None:
-        return f"needs {kind.data}: name its folder with --data DIR or PLIANT_DATA"
-    return "" if (data / kind.data).is_file() else f"needs {kind.data}, which is not in {data}"
+        return f"needs {case.data}: name its folder with --data DIR or PLIANT_DATA"
+    return "" if (data / case.data).is_file() else f"needs {case.data}, which is not in {data}"
 
 
-def run_case(entry: Entry, data: Path | None = None) -> Outcome:
+def run_case(case: Case, data: Path | None = None) -> Outcome:
     """Compute one case. Any exception is an outcome too: the other cases continue."""
-    kind = entry.case
-    arguments = () if kind.data is None or data is None else (data / kind.data,)
+    arguments = () if case.data is None or data is None else (data / case.data,)
     begin = time.perf_counter()
     try:
-        found = kind.compute(*arguments)
-        errors = np.ravel(kind.error(found))
+        found = case.compute(*arguments)
+        errors = np.ravel(case.error(found))
     except Exception as fault:
         message = f"{type(fault).__name__}: {fault}"
-        return Outcome(entry, None, np.nan, 0, time.perf_counter() - begin, message)
+        return Outcome(case, None, np.nan, 0, time.perf_counter() - begin, message)
     # NaN is the worst entry, and exceeds any tolerance
     worst = int(np.argmax(np.where(np.isnan(errors), np.inf, errors)))
-    return Outcome(entry, found, float(errors[worst]), worst, time.perf_counter() - begin)
+    return Outcome(case, found, float(errors[worst]), worst, time.perf_counter() - begin)

@@ -21,7 +21,7 @@ from pliant.language.base import Framed
 from pliant.language.collection import collections
 from pliant.language.environment import Environment
 from pliant.language.faults import SpecError
-from pliant.language.message_text import printable
+from pliant.language.message_text import printable, unit_text
 from pliant.model.build import Build
 from pliant.model.model import build_tree
 from pliant.spec.data import to_data
@@ -137,8 +137,7 @@ def _parameters(flat: RobotSpec, environment: Environment) -> TextTable:
 
 
 def _unit(environment: Environment, name: str) -> str:
-    dimension = environment.dimension(name)
-    return dimension.unit if dimension is not None and not dimension.is_number else ""
+    return unit_text(environment.dimension(name))
 
 
 def _bodies(flat: RobotSpec, environment: Environment) -> TextTable:

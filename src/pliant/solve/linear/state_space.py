@@ -24,6 +24,7 @@ from pliant.equations.outputs import (
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, name_tuple, need_equations
 from pliant.language.display import shown, with_remarks
+from pliant.language.message_text import enumeration
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.contact_remarks import linear_remarks
@@ -139,8 +140,7 @@ def _eigenvalue(value: complex) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f", ... ({len(names) - FEW} more)" if len(names) > FEW else ""
-    return ", ".join(names[:FEW]) + more if names else "none"
+    return enumeration(names, FEW) or "none"
 
 
 def refuse_smooth(name: str, inputs: tuple[str, ...]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_axes, output_parts, output_size, output_units
 from pliant.equations.time_loop import INSTANT
+from pliant.language.message_text import unit_text
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.contact_table import contact_variables
 from pliant.solve.input_limits import beyond_limits_in_motion
@@ -167,5 +168,4 @@ def _attributes(
 
 def _unit(eqs: Equations, name: str) -> str:
     """SI unit of an input; "-" for pure numbers, empty if unknown."""
-    dimension = eqs.model.environment.dimension(name)
-    return "" if dimension is None else "-" if dimension.is_number else dimension.unit
+    return unit_text(eqs.model.environment.dimension(name), "-")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.equations.equations import Equations
+from pliant.language.message_text import enumeration, unit_after_value
 from pliant.solve.motion.sampled_control import Controller
 from pliant.solve.statics.equilibrium import Equilibrium
 
@@ -35,7 +36,7 @@ def held_otherwise(eqs: Equations, start: Equilibrium, acting: Sequence[Controll
         ]
         if other:
             notes.append(
-                f"the start is an equilibrium with other inputs: {_listed(other)}; give inputs=pose.inputs to hold it"
+                f"the start is an equilibrium with other inputs: {enumeration(other, FEW)}; give inputs=pose.inputs to hold it"
             )
     changed = [
         f"{name} = {x:.4g}{_unit(eqs, name)}"
@@ -44,7 +45,8 @@ def held_otherwise(eqs: Equations, start: Equilibrium, acting: Sequence[Controll
     ]
     if changed:
         notes.append(
-            f"the start is an equilibrium with other parameters: {_listed(changed)}; give parameters=pose.parameters to hold it"
+            f"the start is an equilibrium with other parameters: {enumeration(changed, FEW)}; give parameters=pose.parameters "
+            "to hold it"
         )
     return notes
 
@@ -79,10 +81,4 @@ def _differ(x: float, y: float) -> bool:
 
 
 def _unit(eqs: Equations, name: str) -> str:
-    dimension = eqs.model.environment.dimension(name)
-    return "" if dimension is None or dimension.is_number else f" {dimension.unit.replace('*', ' ')}"
-
-
-def _listed(values: list[str]) -> str:
-    more = f" and {len(values) - FEW} more" if len(values) > FEW else ""
-    return ", ".join(values[:FEW]) + more
+    return unit_after_value(eqs.model.environment.dimension(name))

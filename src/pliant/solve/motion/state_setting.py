@@ -11,6 +11,7 @@ from pliant.equations.equations import Equations
 from pliant.equations.initial_states import carried_along, prescribed_coordinates
 from pliant.equations.state import SpecifiedValues, State, rate_name
 from pliant.language.arguments import ArgumentError
+from pliant.language.message_text import enumeration
 from pliant.solve.loop_closure import CLOSED, AssemblyError, coordinate_sizes, differs
 from pliant.solve.motion.current_state import impulse
 from pliant.solve.state import LARGEST, assemble
@@ -115,6 +116,5 @@ def _changed(eqs: Equations, t: float, asked: dict[str, float], sizes: np.ndarra
     off = [x for x, value in asked.items() if differs(value, there[x], size[x])]
     if not off:
         return ""
-    texts = ", ".join(f"{name} from {asked[name]:.6g} to {there[name]:.6g}" for name in off[:4])
-    more = f" and {len(off) - 4} more" if len(off) > 4 else ""
-    return f"values that were set at t = {t:.6g} s contradict the constraints and were changed: {texts}{more}"
+    texts = enumeration([f"{name} from {asked[name]:.6g} to {there[name]:.6g}" for name in off], 4)
+    return f"values that were set at t = {t:.6g} s contradict the constraints and were changed: {texts}"

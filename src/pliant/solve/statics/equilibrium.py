@@ -16,6 +16,7 @@ from pliant.equations.state import State
 from pliant.language.arguments import choice, known_keywords, need_equations, number, positive, whole
 from pliant.language.deadline import time_is_up, time_limit
 from pliant.language.display import shown, with_remarks
+from pliant.language.message_text import enumeration, unit_after_value
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.contact_remarks import rest_remarks, sliding_words
 from pliant.solve.coordinate_rows import coordinate_rows
@@ -110,8 +111,7 @@ class Equilibrium:
         rows = []
         for name, value in self.equations.input_values(self.time).items():
             if name in self.inputs:
-                dimension = environment.dimension(name)
-                unit = "" if dimension is None or dimension.is_number else dimension.unit.replace("*", " ")
+                unit = unit_after_value(environment.dimension(name)).strip()
                 rows.append((name, f"{value:.6g}", unit))
         return rows
 
@@ -282,10 +282,9 @@ def _pushed(eqs: Equations, rate: int) -> str:
 
 
 def _went_through(met: tuple[tuple[str, str], ...]) -> str:
-    pairs = [f"{a} and {b}" if a != b else f"{a} and itself" for a, b in met[:3]]
-    more = f" and {len(met) - 3} more pairs" if len(met) > 3 else ""
+    pairs = enumeration([f"{a} and {b}" if a != b else f"{a} and itself" for a, b in met], 3, "pairs")
     return (
-        f"the search found a rest only by passing through surfaces ({', '.join(pairs)}{more}); a motion may be stopped there: "
+        f"the search found a rest only by passing through surfaces ({pairs}); a motion may be stopped there: "
         "simulate it, or start from a pose on the right side"
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 from pliant.equations.contacts import Contacts
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import evaluate_outputs, output_axes, output_parts, output_units
+from pliant.language.message_text import unit_text
 from pliant.solve.contact_table import contact_variables
 from pliant.solve.labelled_arrays import LabelledArrays, Variable, named_axes
 from pliant.solve.result import Timing, profile_axes
@@ -60,12 +61,11 @@ def record_path(
         frames = here.frames(place.q).values()
         position.append([f.position for f in frames])
         quaternion.append([f.quaternion for f in frames])
-    dimension = eqs.model.environment.dimension(loading.name)
     attributes = {
         "model": eqs.model.spec.name or "robot",
         "model_text": eqs.model.text,
         "parameter": loading.name,
-        "parameter_unit": "" if dimension is None or dimension.is_number else dimension.unit,
+        "parameter_unit": unit_text(eqs.model.environment.dimension(loading.name)),
         "coordinate_units": json.dumps([c.unit for c in eqs.model.coordinates for _ in c.q_names]),
         "output_parts": json.dumps({name: output_parts(eqs.model, name) for name in eqs.model.spec.outputs}),
         "time": t,

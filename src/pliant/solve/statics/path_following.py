@@ -14,6 +14,7 @@ from pliant.equations.equations import Equations
 from pliant.equations.outputs import evaluate_outputs, output_parts
 from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError, whole
+from pliant.language.message_text import enumeration
 from pliant.solve.contact_remarks import friction_words
 from pliant.solve.saddle import balancing_multipliers
 from pliant.solve.statics.arc_length import ArcLengthStatics, Direction, EquilibriumPoint
@@ -310,8 +311,7 @@ class PathFollower:
         for kind, word in (("limit", "limit point"), ("bifurcation", "bifurcation")):
             values = [f"{p.value:.6g}" for p, k in zip(places, kinds, strict=True) if k == kind]
             if values:
-                listed = ", ".join(values[:6]) + (" and more" if len(values) > 6 else "")
-                parts.append(f"{len(values)} {word}{'s' if len(values) > 1 else ''} at {listed}")
+                parts.append(f"{len(values)} {word}{'s' if len(values) > 1 else ''} at {enumeration(values)}")
         if self.branch is not None and not self.record.branch:
             parts.append(
                 f"no bifurcation of number {self.branch.mode} was found, so no branch was taken: extend the range, or "

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pliant.joint.coordinate import LengthCoordinate
+from pliant.language.message_text import unit_text
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -63,8 +64,7 @@ def coordinate_sliders(eqs: Equations, size: float) -> list[Slider]:
 
 def _slider(eqs: Equations, name: str, value: float) -> Slider:
     environment, spec = eqs.model.environment, eqs.model.spec.parameters.get(name)
-    dimension = environment.dimension(name)
-    unit = dimension.unit if dimension is not None and not dimension.is_number else ""
+    unit = unit_text(environment.dimension(name))
     reach = 0.5 * abs(value) if value else USUAL.get(unit, 1.0)
     low, high = value - reach, value + reach
     if spec is not None and spec.minimum is not None:

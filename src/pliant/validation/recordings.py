@@ -1,0 +1,268 @@
+"""Recorded motions and equilibria, and runs of other simulators; their files are given with `--data`."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import scipy
+
+from pliant.identify.compare import compare
+from pliant.language.recording import read_recording
+from pliant.solve.motion.simulate import simulate
+from pliant.solve.statics.equilibrium import equilibrium
+from pliant.spec.derive import derive
+from pliant.spec.reader import load, load_text
+from pliant.validation.case import CaseResult, Line, Plot, cases_of
+from pliant.validation.sleeve import driven_sleeve, error, follow, read_sleeve
+
+case = cases_of("Recordings")
+
+AREA, MOMENT = np.pi * 0.03**2, np.pi / 4 * 0.03**4
+ROLLOUT = f"""
+pliant: 1
+world: {{gravity: GRAVITY}}
+sections:
+  round: {{shape: properties, area: {AREA}, second_moments: [{MOMENT}, {MOMENT}], torsion_constant: {2 * MOMENT},
+          shear_factors: [1, 1]}}
+materials: {{rubber: {{density: 1000, youngs_modulus: 1 MPa, shear_modulus: 333333.3}}}}
+rods: {{arm: {{length: 0.6 m, section: round, material: rubber, ROD}}}}
+outputs: {{tip: {{frame: arm.tip, quantity: position}}}}
+"""
+ROLLOUT_SOURCE = (
+    "Roll-outs committed by the authors of soromox (github.com/tud-phi/soromox) with soromox and with SoRoSim "
+    "(A. T. Mathew et al., IEEE Robotics & Automation Magazine 30 (2023))."
+)
+
+
+def beside(file: Path, gravity: str, rod: str, more: str = "") -> CaseResult:
+    """Mean distance of the tip from those of soromox and SoRoSim [mm], whose errors are smaller than their difference."""
+    run = simulate(
+        derive(load_text(ROLLOUT.replace("GRAVITY", gravity).replace("ROD", rod) + more)), 3.0, save_every=0.01
+    )
+    rows = np.genfromtxt(file, delimiter=",", names=True)
+    tips = {name: np.stack([rows[f"{name}_{axis}"] for axis in "xyz"], axis=1) for name in ("soromox", "sorosim")}
+    tip = np.asarray(run["tip"].values)[: len(rows)]
+    value = [1e3 * np.linalg.norm(tip - other, axis=1).mean() for other in tips.values()]
+    lines = (
+        Line("Pliant", rows["t"], tip[:, 0]),
+        *(Line(name, rows["t"], x[:, 0], exact=True) for name, x in tips.items()),
+    )
+    return CaseResult(value, 0.0, Plot("time [s]", "x of the tip [m]", lines))
+
+
+MODULE_MOTION_WORDS = ("pcs:3", "cosserat:3", "pseudo_rigid:3", "polynomial:3")
+
+
+@case(
+    "Pneumatic module compared with the recorded motion of its tip",
+    compared="Mean distance of the tip from the recorded one over 47 s, in four rod models, nothing fitted",
+    source="S. M. H. Sadati et al., TMTDyn, Int. J. Robotics Research 40 (2021), recording of a STIFF-FLOP module "
+    "(github.com/smhadisadati/TMTDyn). The tolerance is what the published program reached at best on it.",
+    tolerance=2.572,
+    measure="absolute",
+    unit="mm",
+    data="stiff_flop_free.csv",
+)
+def module_motion(file: Path) -> CaseResult:
+    """The bundled module, driven by the recorded pressures."""
+    rows = compare(load("stiff_flop"), "arm", MODULE_MOTION_WORDS, read_recording(file), window=(7.0, 54.0))
+    lines = (
+        Line(MODULE_MOTION_WORDS[0], rows[0].time, 1e3 * rows[0].path[:, 1]),
+        Line("recorded", rows[0].time, 1e3 * rows[0].measured[:, 1], exact=True),
+    )
+    plot = Plot("time [s]", "y of the tip [mm]", lines)
+    return CaseResult([row.mean_error_mm for row in rows], 0.0, plot)
+
+
+MODULE_REST_WORDS = ("pcs:3", "cosserat:3", "pseudo_rigid:3")
+RESTS = {
+    8.70: (0.04, -9.25, 59.57),
+    15.15: (7.73, 4.18, 58.75),
+    21.70: (-5.12, 3.08, 59.15),
+    26.20: (0.55, -23.55, 56.87),
+    31.10: (19.12, 10.38, 55.07),
+    35.10: (-17.42, 10.00, 56.98),
+    39.20: (-0.67, -35.18, 50.00),
+    44.60: (29.40, 16.73, 45.79),
+    50.90: (-28.03, 17.75, 49.47),
+}
+"""Times near the ends of the pressure steps [s], at which the tip's position [mm] was read off the recording by hand."""
+
+
+@case(
+    "Pneumatic module compared with nine recorded equilibria",
+    compared="Mean distance of the tip from nine recorded places at rest, in three rod models, nothing fitted",
+    source="S. M. H. Sadati et al., TMTDyn, Int. J. Robotics Research 40 (2021), recording of a STIFF-FLOP module "
+    "(github.com/smhadisadati/TMTDyn). The tolerance is what the published program reached at best in motion.",
+    tolerance=2.572,
+    measure="absolute",
+    unit="mm",
+    data="stiff_flop_free.csv",
+)
+def module_rest(file: Path) -> CaseResult:
+    """The bundled module under the recorded pressures."""
+    rows = compare(
+        load("stiff_flop"), "arm", MODULE_REST_WORDS, read_recording(file), window=(7.0, 54.0), rest_at=list(RESTS)
+    )
+    read = np.array(list(RESTS.values()))
+    return CaseResult([np.linalg.norm(1e3 * row.static_path - read, axis=1).mean() for row in rows], 0.0)
+
+
+@case(
+    "Arm of two arcs that falls in a plane, compared with two other simulators",
+    compared="Mean distance of the tip from those of soromox and SoRoSim over 3 s; the arm is 0.6 m long and falls "
+    "by 0.5 m",
+    source=ROLLOUT_SOURCE,
+    tolerance=4.0,
+    measure="absolute",
+    unit="mm",
+    data="rollouts/planar.csv",
+)
+def rollout_planar(file: Path) -> CaseResult:
+    """Two pieces of constant strain, as in the other simulators."""
+    rod = "damping: [10, 10, 10, 0.02, 0.02, 0.02], strains: planar, model: {kind: pcs, elements: 2}"
+    return beside(file, "[-9.81, 0, 0]", rod)
+
+
+@case(
+    "Arm of two pieces that falls in space, compared with two other simulators",
+    compared="Mean distance of the tip from those of soromox and SoRoSim over 3 s, which differ by as much from each "
+    "other",
+    source=ROLLOUT_SOURCE,
+    tolerance=8.0,
+    measure="absolute",
+    unit="mm",
+    data="rollouts/spatial.csv",
+)
+def rollout_spatial(file: Path) -> CaseResult:
+    """Two pieces of constant strain, as in the other simulators."""
+    rod = "damping: [10, 10, 10, 0.02, 0.02, 0.02], model: {kind: pcs, elements: 2}"
+    return beside(file, "[-9.81, -9.81, 0]", rod)
+
+
+TENDONS = """
+tendons:
+  a: {type: tension, through: [{rod: arm, offset: [-20 mm, 0], eyelets: 41}], tension: 1 N}
+  b: {type: tension, through: [{rod: arm, offset: [0, 20 mm], eyelets: 41}], tension: 1 N}
+"""
+
+
+@case(
+    "Upright arm bent by two tendons, compared with two other simulators",
+    compared="Mean distance of the tip from those of soromox and SoRoSim over 3 s",
+    source=ROLLOUT_SOURCE,
+    tolerance=6.0,
+    measure="absolute",
+    unit="mm",
+    data="rollouts/tendon.csv",
+)
+def rollout_tendon(file: Path) -> CaseResult:
+    """Bending, twist and stretch linear along each of two pieces, as in the other simulators."""
+    rod = (
+        "damping: [28.27, 28.27, 84.8, 0.01909, 0.01909, 0.01272], strains: unshearable, "
+        "model: {kind: gvs, order: 1, elements: 2}"
+    )
+    return beside(file, "[0, 0, -9.81]", rod, TENDONS)
+
+
+@case(
+    "Fabric sleeve on a swinging arm compared with its recording",
+    compared="Mean distance of a node of the fabric from the recorded one, in the first half, by which the model was "
+    "chosen, and in the second",
+    source="S. M. H. Sadati et al., TMTDyn, Int. J. Robotics Research 40 (2021), recording of a fabric sleeve "
+    "(github.com/smhadisadati/TMTDyn). The authors report about 100 mm; the tolerance is a quarter of that.",
+    tolerance=25.0,
+    measure="absolute",
+    unit="mm",
+    data="sleeve_recording.csv",
+)
+def sleeve_recording(file: Path) -> CaseResult:
+    """The bundled sleeve, with its arm driven as recorded."""
+    measured = read_sleeve(file)
+    moved = follow(driven_sleeve(measured), measured, {})
+    if moved is None:
+        raise RuntimeError("the motion of the sleeve was not completed")
+    halves = [1e3 * error(moved[half], measured, half) for half in (measured.first, ~measured.first)]
+    lines = (
+        Line("model", measured.time, 1e3 * moved[:, 0]),
+        Line("recorded", measured.time, 1e3 * measured.moved[:, 0], exact=True),
+    )
+    return CaseResult(halves, 0.0, Plot("time [s]", "moved across [mm]", lines))
+
+
+RADII = [*np.linspace(15.41, 6.42, 9), 5.61, 4.80]
+OFFSET, LAST = 11.4, 11.4 - 29.5e-3 * 305
+ANGLES = np.radians([30, 150])
+
+
+def tendon(name: str, angle: float) -> str:
+    """A tendon in the first piece, whose section axes x and y are the world's x and -y."""
+    ends = (f"[{x * np.sin(angle)} mm, {-x * np.cos(angle)} mm]" for x in (OFFSET, LAST))
+    points = ", ".join(f"{{at: {at} mm, offset: {end}}}" for at, end in zip((0, 305), ends, strict=True))
+    return f"  {name}: {{type: tension, tension: ={name}, through: [{{rod: arm, points: [{points}], between: 12}}]}}\n"
+
+
+TENTACLE_MARKERS = f"""
+pliant: 1
+parameters: {{pull1: {{value: 0 N, input: true}}, pull2: {{value: 0 N, input: true}}, youngs_modulus: 400 kPa}}
+sections:
+{"".join(f"  s{k}: {{shape: circle, radius: {x} mm}}" + chr(10) for k, x in enumerate(RADII))}
+materials: {{silicone: {{density: 1200, youngs_modulus: =youngs_modulus, poissons_ratio: 0.5}}}}
+defaults: {{rods: {{material: silicone, law: neo_hookean}}}}
+rods:
+  arm: {{length: 305 mm, rotation: {{axis: x, angle: 180 deg}}, section: [{", ".join(f"s{k}" for k in range(9))}],
+        frames: {{at1: 129.1 mm, at2: 219.5 mm, at3: 280 mm}}, model: {{kind: pcs, elements: 12}}}}
+  end: {{parent: arm.tip, length: 55 mm, section: [s8, s9, s10], model: {{kind: pcs, elements: 3}}}}
+tendons:
+{tendon("pull1", ANGLES[0])}{tendon("pull2", ANGLES[1])}
+bodies: {{m1: {{}}, m2: {{}}, m3: {{}}, m4: {{}}}}
+joints:
+  on1: {{type: weld, parent: arm.at1, child: m1, position: [25 mm, 0, 0]}}
+  on2: {{type: weld, parent: arm.at2, child: m2, position: [-21 mm, 0, 0]}}
+  on3: {{type: weld, parent: arm.at3, child: m3, position: [20 mm, 0, 0]}}
+  on4: {{type: weld, parent: end.tip, child: m4, position: [0, 0, 8 mm]}}
+"""
+
+
+@case(
+    "Tendon-driven silicone tentacle compared with sixteen recorded equilibria",
+    compared="Root mean square distance of four markers over eight poses, Young's modulus alone fitted to eight "
+    "other ones, over what the authors' fit leaves on the poses that it was made with",
+    source="Motion capture of a tentacle (github.com/tud-phi/soromox); the authors' fit leaves 11.3, 18.4, 19.2 and "
+    "35.6 mm.",
+    tolerance=1.0,
+    measure="absolute",
+    data="tentacle_markers.csv",
+    quick=False,
+)
+def tentacle_markers(file: Path) -> CaseResult:
+    """Equilibria under the recorded tensions."""
+    eqs = derive(load_text(TENTACLE_MARKERS))
+    with file.open(encoding="utf-8") as text:
+        rows = list(csv.DictReader(text))
+    recorded = np.array([[[float(row[f"p{k}_{axis}"]) for axis in "xyz"] for k in (1, 2, 3, 4)] for row in rows])
+
+    def places(modulus: float, some: slice) -> np.ndarray:
+        here = eqs.at(parameters={"youngs_modulus": modulus})
+        rests = [
+            equilibrium(here, inputs={f"pull{k}": float(row[f"tension_{k}"]) for k in (1, 2)}) for row in rows[some]
+        ]
+        return np.array([[rest.frames[f"m{k}"].position for k in (1, 2, 3, 4)] for rest in rests])
+
+    first, second = slice(0, 8), slice(8, 16)
+    best = scipy.optimize.minimize_scalar(
+        lambda x: np.sum((places(x, first) - recorded[first]) ** 2),
+        bounds=(300e3, 600e3),
+        method="bounded",
+        options={"xatol": 2e3},
+    )
+    found = places(best.x, second)
+    off = np.linalg.norm(found - recorded[second], axis=2)
+    lines = (
+        Line("model", 1e3 * found[:, 3, 1], 1e3 * found[:, 3, 2]),
+        Line("recorded", 1e3 * recorded[second, 3, 1], 1e3 * recorded[second, 3, 2], exact=True),
+    )
+    plot = Plot("y of the tip marker [mm]", "z [mm]", lines)
+    return CaseResult(1e3 * np.sqrt((off**2).mean(axis=0)) / (11.3, 18.4, 19.2, 35.6), 0.0, plot)
