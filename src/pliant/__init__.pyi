@@ -30,7 +30,7 @@ from .language.recording import read_recording as read_recording
 from .solve.kinematics import forward_kinematics as forward_kinematics
 from .solve.kinematics import inverse_kinematics as inverse_kinematics
 from .solve.kinematics import manipulability as manipulability
-from .solve.linear.modal import modes as modes
+from .analysis.modes import modes as modes
 from .solve.linear.state_space import linearize as linearize
 from .solve.loop_closure import AssemblyError as AssemblyError
 from .solve.motion.events import Event as Event

@@ -37,7 +37,7 @@ from pliant.control import (
 )
 from pliant.model import model as models
 from pliant.model.time_series import TimeSeries, interpolated
-from pliant.solve.linear.modal import Modes
+from pliant.analysis.modes import ModesResult
 from pliant.solve.linear.state_space import StateSpace
 from pliant.solve.motion.plant import model_controllers
 from pliant.solve.statics.equilibrium import Equilibrium

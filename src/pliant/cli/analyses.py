@@ -10,10 +10,8 @@ from pliant.cli.command_output import (
     answering,
     check_json_file,
     equilibrium_json,
-    modes_json,
     print_equilibrium,
     print_linear,
-    print_modes,
     print_result,
     result_json,
     write_json,
@@ -28,9 +26,8 @@ from pliant.control.static_model import rest_with
 from pliant.equations.equations import Equations
 from pliant.equations.input_values import inputs_at_time
 from pliant.language.table_files import FORMATS, endings
-from pliant.solve.linear import modal
 from pliant.solve.linear import state_space as linear
-from pliant.solve.options import EquilibriumOptions, LinearizeOptions, ModesOptions, SimulateOptions
+from pliant.solve.options import EquilibriumOptions, LinearizeOptions, SimulateOptions
 from pliant.solve.statics import equilibrium as solver
 from pliant.solve.status import Status
 from pliant.spec.derive import derive
@@ -110,32 +107,6 @@ def _held(eqs: Equations, held: list[str], use: str | None, options: dict[str, A
     return answering(
         lambda: rest_with(eqs, task, value, start=options.get("start", "initial"), inputs=given, use=names)
     )
-
-
-@with_options(ModesOptions)
-def modes(
-    model: Model,
-    options: dict[str, Any],
-    choices: ModelOptions,
-    inputs: Inputs = None,
-    out: Answer = None,
-    report: Report = None,
-    json: Json = False,
-) -> int:
-    """Compute eigenvalues, frequencies, damping ratios and mode shapes."""
-    check_json_file(out)
-    check_report(report)
-    eqs = derive(load_model(model, choices))
-    options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
-    found = answering(lambda: modal.modes(eqs, **options))
-    answer = {"model": model, "status": "ok", "message": "; ".join(found.warnings), **modes_json(found)}
-    write_json(out, answer)
-    failed = save_report(report, eqs, [found])
-    if json:
-        print_json(answer)
-        return failed
-    print_modes(found, every="count" in options)
-    return failed
 
 
 @with_options(LinearizeOptions)

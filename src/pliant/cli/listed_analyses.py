@@ -7,13 +7,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from pliant.analysis.modes import modes
+from pliant.cli.analysis import print_analysis
 from pliant.cli.command_output import (
     equilibrium_json,
-    modes_json,
     path_json,
     print_equilibrium,
     print_linear,
-    print_modes,
     print_path,
     print_result,
     result_json,
@@ -25,7 +25,6 @@ from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import report_file, save_report
 from pliant.equations.equations import Equations
 from pliant.language.faults import SpecError
-from pliant.solve.linear.modal import modes
 from pliant.solve.linear.state_space import linearize
 from pliant.solve.motion.plant import model_controllers
 from pliant.solve.motion.simulate import simulate
@@ -105,8 +104,8 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
     if isinstance(analysis, ModesAnalysis):
         shapes = modes(eqs, **options)
         if not json:
-            print_modes(shapes, every="count" in options)
-        return "ok", {"status": "ok", **modes_json(shapes)}, shapes
+            print_analysis(shapes, every="count" in options)
+        return str(shapes.status), shapes.as_json(), shapes
     if isinstance(analysis, LinearizeAnalysis):
         linear = linearize(eqs, **options)
         if not json:

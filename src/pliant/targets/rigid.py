@@ -24,7 +24,7 @@ from pliant.model.model import compile_model
 from pliant.rod.pseudo_rigid import PseudoRigid
 from pliant.rod.rod import Rod
 from pliant.rod.strains import LABELS, SETS, Free
-from pliant.solve.linear.modal import modes
+from pliant.analysis.modes import modes
 from pliant.solve.state import AssemblyError, assemble
 from pliant.solve.statics.equilibrium import Equilibrium, equilibrium, state_at
 from pliant.solve.status import AnalysisFailed
