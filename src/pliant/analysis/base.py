@@ -7,7 +7,7 @@ from __future__ import annotations
 import inspect
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, Concatenate, Literal, ParamSpec, Protocol, Self, TypeAlias, TypeVar
@@ -18,17 +18,22 @@ from pydantic import Field, ValidationError
 from pliant.analysis.remark import RemarkRule
 from pliant.analysis.result import AnalysisResult
 from pliant.equations.equations import Equations, InputValues, Values
+from pliant.equations.state import rate_name
 from pliant.language.arguments import ArgumentError, choice, file_name, known_keywords, need_equations, positive
-from pliant.language.base import IN_FILE, InPython, OneOrList, Part, WordMappingOrObject
+from pliant.language.base import IN_FILE, InPython, OneOrList, Part, Problem, WordMappingOrObject
 from pliant.language.deadline import time_limit
+from pliant.language.dimension import Dimension
 from pliant.language.environment import to_node
 from pliant.language.evaluate import UNKNOWN
+from pliant.language.message_text import KeyPath, suggestion
 from pliant.language.names import CoordinateName, InputName, OutputName
-from pliant.language.scalar import Quantity, Value
+from pliant.language.scalar import Quantity, Scalar, Value
 from pliant.language.schema_errors import read_errors
 from pliant.language.syntax import ExpressionError
 from pliant.language.traversal import Leaf, map_leaves
+from pliant.language.units import parse_unit
 from pliant.language.value_checks import wrong_dimension
+from pliant.model.model import Model
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.state import Start
 from pliant.solve.status import unless_failed
@@ -38,6 +43,8 @@ ValuesByName: TypeAlias = dict[str, Value]
 StateGiven: TypeAlias = Annotated[Literal["initial", "equilibrium"] | ValuesByName | Start, WordMappingOrObject()]
 """A state: `initial`, `equilibrium`, or coordinates and rates by name; in Python also a State, positions, or an object that has a
 state, such as an equilibrium or the end of a motion."""
+PoseGiven: TypeAlias = Annotated[Literal["initial"] | ValuesByName | Start, WordMappingOrObject()]
+"""A pose: `initial`, or coordinates by name; in Python also positions, or an object that has a state."""
 CoordinateNames: TypeAlias = Annotated[tuple[CoordinateName, ...], OneOrList()]
 InputNames: TypeAlias = Annotated[tuple[InputName, ...], OneOrList()]
 OutputNames: TypeAlias = Annotated[tuple[OutputName, ...], OneOrList()]
@@ -141,6 +148,12 @@ class Analysis(Part):
         made: Self = map_leaves(self, number)
         return made
 
+    def faults(self, model: Model) -> Iterator[Problem]:
+        """Names and units among the options that the robot does not have: path of the option, message and hint."""
+        for name in ("start", "at"):
+            if isinstance(given := getattr(self, name, None), Mapping):
+                yield from named_values((name,), given, state_dimensions(model), "coordinate or rate", model)
+
     # -- running -----------------------------------------------------------------------------------------------------
 
     def analyse(self, eqs: Equations) -> Any:
@@ -154,6 +167,11 @@ class Analysis(Part):
         if out is not None:
             found.keep(out)
         return unless_failed(found, self.on_failure)
+
+    def given(self) -> dict[str, Any]:
+        """The options that are not None, by name, with those that only Python code can give and that `run` needs."""
+        names = (*self.options(), "inputs", "parameters")
+        return {name: x for name in names if (x := getattr(self, name)) is not None}
 
     @classmethod
     def documentation(cls) -> str:
@@ -175,6 +193,52 @@ def _plain(value: Any) -> Any:
     return value
 
 
+# -- names and units in options ---------------------------------------------------------------------------------------
+
+
+def named_values(
+    path: KeyPath, given: Mapping[str, Scalar], known: Mapping[str, Dimension | None], kind: str, model: Model,
+    *, at: KeyPath | None = None,
+) -> Iterator[Problem]:  # fmt: skip
+    """Problems of values by name: unknown names, and values of a wrong dimension. at: path of the name, if it is not a key."""
+    own = model.environment
+    dimensions = {name: own.dimension(name) or UNKNOWN for name in own.names}
+    for name, value in given.items():
+        place = path if at is not None else (*path, name)
+        if name not in known:
+            yield (place if at is None else at), *unknown_name(kind, name, known)
+        elif (expected := known[name]) is not None and not (isinstance(value, float | int)):
+            try:
+                problem = wrong_dimension(to_node(value), expected, dimensions)
+            except ExpressionError as error:
+                problem = str(error), error.hint
+            if problem is not None:
+                yield place, *problem
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> tuple[str, str]:
+    """Message and hint for a name that the robot does not have."""
+    names = list(known)
+    return f"there is no {kind} '{name}'", suggestion(name, names, f"known: {', '.join(names[:12]) or 'none'}")
+
+
+def state_dimensions(model: Model) -> dict[str, Dimension | None]:
+    """Dimensions of coordinates and rates, by all names that a state accepts."""
+    found: dict[str, Dimension | None] = {}
+    for entry in model.coordinates:
+        found |= dict.fromkeys(entry.q_names, unit_dimension(entry.unit))
+        rates = unit_dimension("1/s" if entry.unit in ("rad", "-") else entry.unit and f"{entry.unit}/s")
+        for name in entry.v_names:
+            found[rate_name(name)] = rates
+            found.setdefault(name, rates)
+    return found
+
+
+def unit_dimension(unit: str) -> Dimension | None:
+    """The dimension of a unit as in tables; None if it is not known."""
+    return parse_unit({"-": "1", "rad": "1"}.get(unit, unit)).dimension if unit else None
+
+
 # -- registered analyses ---------------------------------------------------------------------------------------------
 
 
@@ -183,7 +247,9 @@ def analysis(name: str) -> type[Analysis]:
     """The class of an analysis by its name; imports its module."""
     module = import_module(f"pliant.analysis.{name}")
     (found,) = (
-        x for x in vars(module).values() if isinstance(x, type) and issubclass(x, Analysis) and x.__module__ == module.__name__
+        x
+        for x in vars(module).values()
+        if isinstance(x, type) and issubclass(x, Analysis) and x.__module__ == module.__name__
     )
     return found
 

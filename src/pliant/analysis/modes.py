@@ -133,7 +133,6 @@ class ModesResult(AnalysisResult):
             return f"{'unstable' if grows else 'overdamped'}, {abs(1 / value.real):.3g} s"
         return f"{abs(self.frequencies[mode]):.4g} Hz{', unstable' if grows else ''}"
 
-
     def poses(self) -> Iterator[Poses]:
         """One period of each mode about its state, slowed down or sped up to two seconds."""
         times = np.linspace(0, SECONDS, FRAMES + 1)
@@ -233,7 +232,10 @@ def stability_of_other_modes(eqs: Equations, result: ModesResult) -> str | None:
     return f"stability of the other modes was not determined: {len(result)} modes were computed"
 
 
-@remark("the state moves, but its linearized equations are not constant", "change by 1e-6 over a third of the fastest motion")
+@remark(
+    "the state moves, but its linearized equations are not constant",
+    "change by 1e-6 over a third of the fastest motion",
+)
 def rates_omitted(eqs: Equations, result: ModesResult) -> str | None:
     """Modes about the pose of a state whose motion is not steady."""
     return steady_start(eqs, result.given, result.state.t)[1] or None
@@ -243,8 +245,8 @@ class Modes(Analysis):
     """Modes about a state at rest or in steady motion.
 
     The stiffness is the derivative of all position-dependent forces there, including gravity and constraint forces. Rates are
-    included if the motion is steady: that of a rotor, or with a prescribed motion. The inputs and parameters of an `Equilibrium` are
-    used if none are given.
+    included if the motion is steady: that of a rotor, or with a prescribed motion. The inputs and parameters of an `Equilibrium`
+    are used if none are given.
     """
 
     name: ClassVar[str] = "modes"
@@ -274,7 +276,9 @@ class Modes(Analysis):
         order = order[: self.count]
         values, kinds = motions.found.values[order], tuple(every_kind[k] for k in order)
         size = np.abs(values)
-        ratios = np.divide(-values.real, size, out=np.zeros_like(size), where=size > 0) + 0.0  # no minus in front of zero
+        ratios = (
+            np.divide(-values.real, size, out=np.zeros_like(size), where=size > 0) + 0.0
+        )  # no minus in front of zero
         grows_only = (values.imag == 0) & (values.real > 0)
         frequencies = np.where(grows_only, -1.0, 1.0) * size / (2 * np.pi)
         shapes = motions.found.shapes[:, order]

@@ -66,7 +66,9 @@ def remark(threshold: str, reason: str) -> Callable[[Rule], RemarkRule]:
 
     def decorate(function: Rule) -> RemarkRule:
         rule = RemarkRule(function, threshold, reason)
-        assert RULES.get(rule.name, rule).function.__module__ == function.__module__, f"two remarks are named {rule.name}"
+        assert RULES.get(rule.name, rule).function.__module__ == function.__module__, (
+            f"two remarks are named {rule.name}"
+        )
         RULES[rule.name] = rule
         return rule
 

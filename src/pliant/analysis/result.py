@@ -202,7 +202,11 @@ class AnalysisResult(ABC):
     def arrays(self) -> Iterator[tuple[str, tuple[tuple[str, ...], np.ndarray]]]:
         """Its numbers by name, with the names of their axes."""
         for name, (axes, values, _) in self._arrays():
-            if isinstance(values, np.ndarray) and values.dtype.kind in "fi" and not name.startswith(tuple(_states(type(self)))):
+            if (
+                isinstance(values, np.ndarray)
+                and values.dtype.kind in "fi"
+                and not name.startswith(tuple(_states(type(self))))
+            ):
                 yield name, (axes, values.astype(float))
 
     def _arrays(self) -> Iterator[tuple[str, Variable]]:
@@ -300,7 +304,10 @@ class AnalysisResult(ABC):
         own = {name: getattr(self, name) for name in _plain(type(self)) if name not in made}
         for name in _states(type(self)):
             state = getattr(self, name)
-            made[name] = {"q": dict(zip(self.equations.coordinates, np.asarray(state.q).tolist(), strict=True)), "t": state.t}
+            made[name] = {
+                "q": dict(zip(self.equations.coordinates, np.asarray(state.q).tolist(), strict=True)),
+                "t": state.t,
+            }
         return {**made, **labels, **own, "remarks": self.remarks}
 
     @property

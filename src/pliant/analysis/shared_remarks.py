@@ -16,7 +16,9 @@ from pliant.solve.state import assemble
 from pliant.solve.validity import friction_remarks
 
 
-@remark(f"moved by more than {SILENT_BELOW:g} of the size of a coordinate", "smaller changes are not visible in any result")
+@remark(
+    f"moved by more than {SILENT_BELOW:g} of the size of a coordinate", "smaller changes are not visible in any result"
+)
 def moved_onto_constraints(eqs: Equations, result: Any) -> str | None:
     """The given state did not satisfy the constraints and was moved onto them."""
     given = result.given

@@ -6,6 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from pliant.analysis.equilibrium import FindEquilibrium
+from pliant.analysis.linearize import Linearize
+from pliant.analysis.simulate import Simulate
 from pliant.cli.command_output import (
     answering,
     check_json_file,
@@ -27,7 +30,6 @@ from pliant.equations.equations import Equations
 from pliant.equations.input_values import inputs_at_time
 from pliant.language.table_files import FORMATS, endings
 from pliant.solve.linear import state_space as linear
-from pliant.solve.options import EquilibriumOptions, LinearizeOptions, SimulateOptions
 from pliant.solve.statics import equilibrium as solver
 from pliant.solve.status import Status
 from pliant.spec.derive import derive
@@ -38,7 +40,7 @@ Out = Annotated[
 Answer = Annotated[str | None, typer.Option("--out", help="JSON file to write the results to.")]
 
 
-@with_options(EquilibriumOptions)
+@with_options(FindEquilibrium)
 def equilibrium(
     model: Model,
     options: dict[str, Any],
@@ -96,7 +98,7 @@ def equilibrium(
 
 def _held(eqs: Equations, held: list[str], use: str | None, options: dict[str, Any], starts: int) -> solver.Equilibrium:
     """The equilibrium with given values of coordinates or positions, and its inputs."""
-    default = {name: field.default for name, field in EquilibriumOptions.model_fields.items()}
+    default = {name: field.default for name, field in FindEquilibrium.model_fields.items()}
     other = [name for name in ("time", "tolerance", "stability") if options.get(name, default[name]) != default[name]]
     other += ["starts"] if starts > 1 else []
     if other:
@@ -109,7 +111,7 @@ def _held(eqs: Equations, held: list[str], use: str | None, options: dict[str, A
     )
 
 
-@with_options(LinearizeOptions)
+@with_options(Linearize)
 def linearize(
     model: Model,
     options: dict[str, Any],
@@ -142,7 +144,7 @@ def linearize(
     return failed
 
 
-@with_options(SimulateOptions, until=1.0)
+@with_options(Simulate)
 def simulate(
     model: Model,
     options: dict[str, Any],
