@@ -127,6 +127,7 @@ from pliant.section import (
     Table,
 )
 from pliant.section.material import Material
+from pliant.spec.analyses import ListedAnalysis
 from pliant.spec.attach import Attach
 from pliant.spec.robot import RobotSpec
 from pliant.surface import (

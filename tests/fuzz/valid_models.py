@@ -25,8 +25,9 @@ import numpy as np
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+from pliant.analysis.base import analysis
 from pliant.language import dimension as dim
-from pliant.language.base import Framed, Part, part_classes
+from pliant.language.base import Framed, Part, WordMappingOrObject, part_classes
 from pliant.language.collection import collections
 from pliant.language.dimension import Dimension
 from pliant.language.environment import finite
@@ -38,6 +39,7 @@ from pliant.language.syntax import ExpressionError
 from pliant.language.traversal import Leaf, leaves, parts
 from pliant.language.tree import from_plain
 from pliant.spec import RobotSpec
+from pliant.spec.analyses import analysis_names
 from pliant.spec.derive import derive
 from pliant.spec.flat import HOMES
 from pliant.spec.flattening import flatten
@@ -371,6 +373,9 @@ class _Draft:
         marker = next((extra for extra in extras if isinstance(extra, kinds)), None)
         if marker is not None:
             return self.leaf(marker, owner, name, in_list)
+        state = next((extra for extra in extras if isinstance(extra, WordMappingOrObject)), None)
+        if state is not None:
+            return self.choose(state.words)
         origin, arguments = get_origin(annotation), get_args(annotation)
         if origin in (Union, UnionType):
             return self.draw(self.choose(x for x in arguments if x is not NoneType), owner, name, in_list=in_list)
@@ -438,7 +443,8 @@ class _Draft:
         raise NothingThereError(kind.__name__)
 
     def fields(self, kind: type[Part], data: Data) -> Data:
-        for name, info in kind.model_fields.items():
+        for name in kind.file_keys():
+            info = kind.model_fields[name]
             if name in data:
                 continue
             alternatives = get_args(info.annotation)
@@ -639,10 +645,10 @@ class _Draft:
                 self.signal(name)
         if self.chance(0.35):
             self.data["analyses"] = []
-            for kind in part_classes(RobotSpec.model_fields["analyses"].annotation):
+            for name in analysis_names():
                 if self.chance(0.3):
                     with suppress(NothingThereError):
-                        self.data["analyses"].append(self.part(kind))
+                        self.data["analyses"].append({name: self.part(analysis(name))})
         if self.chance(0.15) and self.values:
             name = self.choose(self.values)
             self.data["variants"] = {"other": {"parameters": {name: 0.9 * self.values[name]}}}

@@ -19,6 +19,7 @@ from pliant.analysis.remark import RemarkRule
 from pliant.analysis.result import AnalysisResult
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.state import rate_name
+from pliant.language import dimension as dim
 from pliant.language.arguments import ArgumentError, choice, file_name, known_keywords, need_equations, positive
 from pliant.language.base import IN_FILE, InPython, OneOrList, Part, Problem, WordMappingOrObject
 from pliant.language.deadline import time_limit
@@ -27,7 +28,7 @@ from pliant.language.environment import to_node
 from pliant.language.evaluate import UNKNOWN
 from pliant.language.message_text import KeyPath, suggestion
 from pliant.language.names import CoordinateName, InputName, OutputName
-from pliant.language.scalar import Quantity, Scalar, Value
+from pliant.language.scalar import Quantity, Scalar
 from pliant.language.schema_errors import read_errors
 from pliant.language.syntax import ExpressionError
 from pliant.language.traversal import Leaf, map_leaves
@@ -38,13 +39,17 @@ from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.state import Start
 from pliant.solve.status import unless_failed
 
-ValuesByName: TypeAlias = dict[str, Value]
+ValuesByName: TypeAlias = dict[str, Annotated[float, Quantity(None)]]
 """Values by name, each with or without a unit."""
-StateGiven: TypeAlias = Annotated[Literal["initial", "equilibrium"] | ValuesByName | Start, WordMappingOrObject()]
+StateGiven: TypeAlias = Annotated[Start, WordMappingOrObject("initial", "equilibrium", values=ValuesByName)]
 """A state: `initial`, `equilibrium`, or coordinates and rates by name; in Python also a State, positions, or an object that has a
 state, such as an equilibrium or the end of a motion."""
-PoseGiven: TypeAlias = Annotated[Literal["initial"] | ValuesByName | Start, WordMappingOrObject()]
+PoseGiven: TypeAlias = Annotated[Start, WordMappingOrObject("initial", values=ValuesByName)]
 """A pose: `initial`, or coordinates by name; in Python also positions, or an object that has a state."""
+Seconds: TypeAlias = Annotated[float, Quantity(dim.TIME)]
+PureNumber: TypeAlias = Annotated[float, Quantity(dim.NUMBER)]
+AnyNumber: TypeAlias = Annotated[float, Quantity(None)]
+"""Numbers in SI units when an analysis runs; before, they may be texts with a unit and expressions of parameters."""
 CoordinateNames: TypeAlias = Annotated[tuple[CoordinateName, ...], OneOrList()]
 InputNames: TypeAlias = Annotated[tuple[InputName, ...], OneOrList()]
 OutputNames: TypeAlias = Annotated[tuple[OutputName, ...], OneOrList()]
@@ -97,7 +102,7 @@ class Analysis(Part):
         """Compute. The options are numbers in SI units; a failure is a result with the status `failed`."""
 
     @classmethod
-    def keys(cls) -> tuple[str, ...]:
+    def file_keys(cls) -> tuple[str, ...]:
         """The keys that a file may have."""
         return cls.options()
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from pliant.analysis.base import Analysis, PoseGiven
+from pliant.analysis.base import Analysis, PoseGiven, PureNumber, Seconds
 from pliant.equations.equations import Equations
-from pliant.language.scalar import Number, Time
 from pliant.solve.statics.equilibrium import equilibrium
 
 
@@ -18,9 +17,9 @@ class FindEquilibrium(Analysis):
     state: ClassVar[str] = "start"
     start: PoseGiven = "initial"
     """Pose from which the search starts: `initial`, or coordinates by name."""
-    time: Time = 0
+    time: Seconds = 0
     """Time at which inputs are evaluated [s]."""
-    tolerance: Number = 1e-10
+    tolerance: PureNumber = 1e-10
     """Largest accepted unbalanced force, relative to the acting forces [-]."""
     stability: Literal["stable", "any"] = "stable"
     """Requested equilibrium: a stable one (`stable`), or the nearest even if it is unstable (`any`), for instance to

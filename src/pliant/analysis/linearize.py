@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from pliant.analysis.base import Analysis, CoordinateNames, InputNames, OutputNames, StateGiven
+from pliant.analysis.base import Analysis, CoordinateNames, InputNames, OutputNames, Seconds, StateGiven
 from pliant.equations.equations import Equations
-from pliant.language.scalar import Time
 from pliant.solve.linear.state_space import linearize
 
 
@@ -18,7 +17,7 @@ class Linearize(Analysis):
     state: ClassVar[str] = "at"
     at: StateGiven = "equilibrium"
     """State about which the equations are linearized: `equilibrium`, `initial`, or coordinates and rates by name."""
-    time: Time | None = None
+    time: Seconds | None = None
     """Time at which inputs are evaluated [s]; default: that of the state."""
     independent: CoordinateNames | None = None
     """Independent coordinates of a robot with closed loops; default: chosen for good conditioning."""

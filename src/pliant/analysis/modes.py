@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import StrictBool
 
-from pliant.analysis.base import Analysis, Count, StateGiven, function_of
+from pliant.analysis.base import Analysis, Count, Seconds, StateGiven, function_of
 from pliant.analysis.remark import remark
 from pliant.analysis.result import Along, AnalysisResult, Poses, Sheet
 from pliant.analysis.shared_remarks import (
@@ -26,7 +26,6 @@ from pliant.analysis.shared_remarks import (
 )
 from pliant.equations.equations import Equations
 from pliant.equations.state import State
-from pliant.language.scalar import Time
 from pliant.solve.linear.eigenmodes import ALL_UP_TO, FEW, Kind, in_order, small_motions
 from pliant.solve.linear.small_motion import steady_start
 from pliant.solve.state import AssemblyError, assemble
@@ -263,7 +262,7 @@ class Modes(Analysis):
     """State about which the motion is linearized: `equilibrium`, `initial`, or coordinates by name."""
     undamped: StrictBool = False
     """Omit damping and gyroscopic terms: natural frequencies and real mode shapes, with unit modal mass."""
-    time: Time | None = None
+    time: Seconds | None = None
     """Time at which inputs are evaluated [s]; default: that of the state."""
 
     def run(self, eqs: Equations) -> ModesResult:

@@ -9,7 +9,10 @@ from pydantic import Field, StrictBool
 
 from pliant.analysis.base import (
     Analysis,
+    AnyNumber,
     Count,
+    PureNumber,
+    Seconds,
     StateGiven,
     ValuesByName,
     named_values,
@@ -20,7 +23,6 @@ from pliant.analysis.base import (
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_units
 from pliant.language.base import Problem
-from pliant.language.scalar import Number, Time, Value
 from pliant.model.model import Model
 from pliant.solve.statics.continuation import continuation
 
@@ -33,7 +35,7 @@ class Continuation(Analysis):
     state: ClassVar[str] = "start"
     parameter: str
     """Parameter or input to change, from its value in the model."""
-    to: Value
+    to: AnyNumber
     """Its final value, with or without a unit."""
     start: StateGiven = "equilibrium"
     """Pose near which the path begins: `equilibrium`, `initial`, or coordinates by name."""
@@ -49,20 +51,22 @@ class Continuation(Analysis):
     """Values of outputs, their components (`tip.x`) or coordinates at which the path ends [SI]."""
     reverse: StrictBool = False
     """Follow a saved path backwards."""
-    time: Time = 0
+    time: Seconds = 0
     """Time at which inputs are evaluated [s]."""
     max_points: Annotated[int, Field(ge=2, strict=True)] = 500
     """Maximum number of points."""
-    max_step: Number = 0.08
+    max_step: PureNumber = 0.08
     """Longest step, as a fraction of the robot's size and of the parameter's range [-]."""
-    tolerance: Number = 1e-10
+    tolerance: PureNumber = 1e-10
     """Largest accepted unbalanced force, relative to the acting forces [-]."""
 
     def faults(self, model: Model) -> Iterator[Problem]:
         """Names and units among the options that the robot does not have."""
         yield from super().faults(model)
         changed = {name: model.environment.dimension(name) for name in (*model.parameter_names, *model.input_names)}
-        yield from named_values(("to",), {self.parameter: self.to}, changed, "parameter or input", model, at=("parameter",))
+        yield from named_values(
+            ("to",), {self.parameter: self.to}, changed, "parameter or input", model, at=("parameter",)
+        )
         yield from named_values(("imperfection",), self.imperfection, dict.fromkeys(model.v_names), "rate", model)
         states = state_dimensions(model)
         reached = {name: states[name] for name in model.q_names}

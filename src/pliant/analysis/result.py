@@ -288,7 +288,7 @@ class AnalysisResult(ABC):
         for name in _states(cls):
             own[name] = State(recorded[f"{name}.q"], recorded[f"{name}.v"], float(recorded[f"{name}.t"]))
         about = recorded.attributes
-        made = cls(**own, equations=equations, status=Status(about["status"]), message=about["message"])
+        made: Self = cls(**own, equations=equations, status=Status(about["status"]), message=about["message"])  # type: ignore[call-arg]
         made.__dict__["remarks"] = tuple(map(Remark, json.loads(about["remarks"])))
         return made
 

@@ -7,10 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import StrictBool
 
-from pliant.analysis.base import Analysis, CoordinateNames, StateGiven
+from pliant.analysis.base import Analysis, CoordinateNames, PureNumber, Seconds, StateGiven
 from pliant.equations.equations import Equations
 from pliant.language.base import OneOrList
-from pliant.language.scalar import Number, Time
 from pliant.solve.motion.simulate import simulate
 
 
@@ -22,9 +21,9 @@ class Simulate(Analysis):
     state: ClassVar[str] = "start"
     flags: ClassVar[Mapping[str, str]] = {"controllers": "--no-control"}
 
-    until: Time = 1.0
+    until: Seconds = 1.0
     """End of the simulation [s]."""
-    begin: Time = 0
+    begin: Seconds = 0
     """Time at which it begins [s]."""
     start: StateGiven | None = None
     """State at the start: `initial`, `equilibrium`, or coordinates and rates by name; default: the model's `start`."""
@@ -32,15 +31,15 @@ class Simulate(Analysis):
         Literal["explicit", "implicit", "generalized_alpha", "newmark", "semi_implicit", "symplectic_euler"] | None
     ) = None
     """Integrator: explicit, implicit, generalized_alpha, newmark, semi_implicit or symplectic_euler; default: automatic."""
-    step: Time | None = None
+    step: Seconds | None = None
     """Fixed time step [s]; without it the step is adapted to the tolerances."""
-    rtol: Number | None = None
+    rtol: PureNumber | None = None
     """Error per step relative to the motion of the frames [-]; default: 1e-6 for explicit and 1e-3 for implicit methods."""
-    atol: Number | None = None
+    atol: PureNumber | None = None
     """Error per step that is accepted in any case [m and rad]; otherwise a hundred-thousandth of `rtol` of the robot's size."""
-    save_every: Time | None = None
+    save_every: Seconds | None = None
     """Time between saved states [s]; default: 200 intervals."""
-    save_at: Annotated[tuple[Time, ...], OneOrList()] | None = None
+    save_at: Annotated[tuple[Seconds, ...], OneOrList()] | None = None
     """Times at which states are saved [s]; steps end exactly there."""
     save_between: StrictBool = False
     """Interpolate the states at `save_at` within steps, instead of ending steps there."""

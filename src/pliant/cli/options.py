@@ -29,7 +29,7 @@ def with_options(schema: type[Part], **defaults: Any) -> Callable[[Any], Any]:
     """
 
     def complete(command: Any) -> Any:
-        hints = {name: hint for name, hint in field_hints(schema) if name in schema.keys()}
+        hints = {name: hint for name, hint in field_hints(schema) if name in schema.file_keys()}
         made = [_option(schema, name, hint, defaults.get(name)) for name, hint in hints.items()]
 
         def read(given: dict[str, Any]) -> dict[str, Any]:

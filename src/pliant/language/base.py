@@ -87,7 +87,7 @@ class Part(BaseModel):
     """Fields whose values may be negative but rarely are, with the effect of a negative value, which produces a remark."""
 
     @classmethod
-    def keys(cls) -> tuple[str, ...]:
+    def file_keys(cls) -> tuple[str, ...]:
         """The keys that a file may have."""
         return tuple(cls.model_fields)
 
@@ -166,7 +166,7 @@ def with_known_keys(error: ValidationError, part: type[Part]) -> ValidationError
         location, context = item["loc"], item.get("ctx", {})
         kind: Any = item["type"]
         if kind == "extra_forbidden" and len(location) == 1:
-            keys = part.keys()
+            keys = part.file_keys()
             hint = half_of_diameter(location[0], item["input"], keys) or word_of_others(location[0], keys)
             hint = hint or suggestion(location[0], keys, f"known here: {', '.join(keys)}")
             kind = fault("unknown_key", f"unknown key '{location[0]}'", hint=hint)
@@ -356,13 +356,20 @@ class WordOrMapping(WordOrList):
 
 
 class WordMappingOrObject:
-    """Annotation of a union of keywords, a mapping and anything else, which Python code may give but a file may not (`IN_FILE`)."""
+    """Annotation of a keyword, values by name, or anything else, which Python code may give but a file may not (`IN_FILE`).
+
+    words: the keywords. values: annotation of the mapping.
+    """
 
     tags = "<name>", "<mapping>", "<object>"
 
+    def __init__(self, *words: str, values: Any) -> None:
+        self.words, self.values = words, values
+
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        word, mapping, *_ = get_args(source)
-        members = (handler.generate_schema(word), handler.generate_schema(mapping), core_schema.any_schema())
+        members = (
+            core_schema.literal_schema(list(self.words)), handler.generate_schema(self.values), core_schema.any_schema(),
+        )  # fmt: skip
         choices = dict(zip(self.tags, members, strict=True))
 
         def tag_of(data: Any) -> str:
@@ -370,7 +377,7 @@ class WordMappingOrObject:
 
         def check(data: Any, info: ValidationInfo) -> Any:
             if info.context == IN_FILE and tag_of(data) == self.tags[2]:
-                known = " or ".join(get_args(word))
+                known = " or ".join(self.words)
                 raise fault("no_state", f"expected {known}, or a mapping (name: value), got {describe(data)}")
             return data
 
@@ -380,7 +387,7 @@ class WordMappingOrObject:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         full = handler(schema)
-        return {"anyOf": [choice for choice in full.get("oneOf", full.get("anyOf", [])) if choice]}
+        return {"anyOf": [choice for choice in full.get("oneOf") or full.get("anyOf") or () if choice]}
 
 
 IN_FILE = "in a file"

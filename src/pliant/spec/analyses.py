@@ -29,7 +29,7 @@ def analysis_names() -> tuple[str, ...]:
     stub = Path(__file__).parents[1] / "__init__.pyi"
     lines = (line.split() for line in stub.read_text(encoding="utf-8").splitlines())
     found = (x[1].removeprefix(FOLDER) for x in lines if len(x) > 3 and x[0] == "from" and x[1].startswith(FOLDER))
-    return tuple(dict.fromkeys(found))
+    return tuple(sorted(dict.fromkeys(found)))
 
 
 class ListedAnalysis(Part):

@@ -13,10 +13,16 @@ from pliant.spec.semantic_checks import check_meaning
 def analysis_faults(spec: RobotSpec, model: Model) -> list[Fault]:
     """All faults in the listed analyses. model: that of the flattened spec."""
     made, faults = read_analyses(spec.analyses, spec.source)
-    named = [(k, listed.name, one) for k, (listed, one) in enumerate(zip(spec.analyses, made, strict=True)) if one is not None]
+    named = [
+        (k, listed.name, one)
+        for k, (listed, one) in enumerate(zip(spec.analyses, made, strict=True))
+        if one is not None
+    ]
     # as parts of the model, their values and references are checked like those of all parts
     entries = {k: {name: one} for k, name, one in named}
-    among = spec.model_copy(update={"analyses": tuple(entries.get(k, {}) for k in range(len(made)))}).with_source(spec.source)
+    among = spec.model_copy(update={"analyses": tuple(entries.get(k, {}) for k in range(len(made)))}).with_source(
+        spec.source
+    )
     faults += [fault for fault in check_meaning(among, UnreadableEntries())[0] if fault.path.startswith("analyses[")]
     if not faults:
         for k, name, one in named:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from pliant.analysis.base import analysis
 from pliant.equations.equations import Equations
 from pliant.equations.input_values import INSTANT, inputs_over_time
 from pliant.equations.outputs import output_names, output_units
@@ -20,7 +21,6 @@ from pliant.language.message_text import suggestion
 from pliant.solve.blas_threads import one_blas_thread
 from pliant.solve.input_limits import beyond_limits_in_motion
 from pliant.solve.law_ranges import outside_laws
-from pliant.analysis.base import analysis
 from pliant.solve.linear.state_space import StateSpace, linearize
 from pliant.solve.motion.job import end_message
 from pliant.solve.motion.result_builder import FRAME_PARTS
@@ -425,11 +425,6 @@ def _truth(value: bool | None) -> np.ndarray:
 
 def units(eqs: Equations) -> dict[str, str]:
     """SI units of the results, by name."""
-    known = {
-        "kinetic": "J",
-        "potential": "J",
-        "dissipated": "J",
-        "supplied": "J",
-    }
+    known = {"kinetic": "J", "potential": "J", "dissipated": "J", "supplied": "J"}
     known |= {"frame_position": "m", "frame_velocity": "m/s"}
     return known | {f"output.{name}": unit for name, unit in output_units(eqs.model).items()}

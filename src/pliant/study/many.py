@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 from pliant.analysis.base import Analysis as BaseAnalysis
 from pliant.analysis.base import Runs
 from pliant.analysis.modes import Modes
-
 from pliant.language.arguments import known_keywords, name_tuple
 from pliant.language.deadline import time_is_up
 from pliant.solve.result import INTERRUPTED
@@ -283,7 +282,8 @@ def many_of(kind: Callable[Options, Runs[Any]]) -> Callable[Concatenate[Robot, C
     both, only = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     own = [*made.options(), "inputs"]
     fields = [
-        inspect.Parameter(name, only, default=made.model_fields[name].get_default(call_default_factory=True)) for name in own
+        inspect.Parameter(name, only, default=made.model_fields[name].get_default(call_default_factory=True))
+        for name in own
     ]
     study = [inspect.Parameter(name, only, default=None) for name in ("workers", "executor", "progress")]
     signature = inspect.Signature([inspect.Parameter("robot", both), inspect.Parameter("cases", both), *study, *fields])

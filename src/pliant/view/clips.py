@@ -16,8 +16,8 @@ from pliant.view.marks import Scene
 from pliant.view.scene import SceneMaker
 
 if TYPE_CHECKING:
-    from pliant.equations.equations import Equations
     from pliant.analysis.result import AnalysisResult, Poses
+    from pliant.equations.equations import Equations
     from pliant.solve.result import LabelledResult, Result
     from pliant.solve.statics.equilibrium import Equilibrium
     from pliant.solve.statics.path import Path

@@ -22,10 +22,10 @@ from pliant.view.page import frame, page, table, text
 from pliant.view.player import player
 
 if TYPE_CHECKING:
+    from pliant.analysis.result import AnalysisResult
     from pliant.equations.equations import Equations
     from pliant.identify.compare import Comparison
     from pliant.identify.fit import Fit
-    from pliant.analysis.result import AnalysisResult
     from pliant.solve.linear.state_space import StateSpace
     from pliant.solve.result import Result
     from pliant.solve.statics.equilibrium import Equilibrium

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant._version import __version__
+from pliant.analysis.result import AnalysisResult
 from pliant.equations.outputs import output_units
 from pliant.gradient.optimize import Optimum, spare_words
 from pliant.identify.compare import Comparison
@@ -19,7 +20,6 @@ from pliant.identify.fit import Fit
 from pliant.language.column_headings import heading
 from pliant.language.files import write_whole
 from pliant.language.message_text import INSTANCE
-from pliant.analysis.result import AnalysisResult
 from pliant.solve.linear.state_space import StateSpace
 from pliant.solve.result import Result
 from pliant.solve.statics.equilibrium import Equilibrium

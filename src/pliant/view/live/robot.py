@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from pliant.analysis.modes import ModesResult, modes
 from pliant.equations.equations import Equations, Values
 from pliant.equations.outputs import evaluate_outputs, output_units
 from pliant.equations.workspace import EvaluationError
-from pliant.analysis.modes import ModesResult, modes
 from pliant.solve.result import Result
 from pliant.solve.state import AssemblyError, assemble
 from pliant.solve.statics.equilibrium import Equilibrium, equilibrium

@@ -32,8 +32,11 @@ def figures_of(found: AnalysisResult) -> Iterator[tuple[Callable[..., Any], str]
             draw = getattr(plot, described)
             yield partial(draw, found), (draw.__doc__ or described).split("\n")[0].rstrip(".")
         else:
-            draw = lines if isinstance(described, Lines) else points
-            yield partial(draw, found, described), described.title
+            yield partial(_described, found, described), described.title
+
+
+def _described(found: AnalysisResult, described: Lines | Points, **options: Any) -> Any:
+    return lines(found, described, **options) if isinstance(described, Lines) else points(found, described, **options)
 
 
 @styled
@@ -55,7 +58,9 @@ def lines(found: AnalysisResult, described: Lines, *, ax: Any = None) -> Any:
     x_shown, x_factor = prefixed(x_unit, x)
     solid = np.ones(len(x), dtype=bool) if not described.where else data[described.where] == 1
     for number, (words, column) in enumerate(drawn):
-        (line,) = ax.plot(x_factor * x, factor * column, label=words or None, linestyle="none" if described.marks else None)
+        (line,) = ax.plot(
+            x_factor * x, factor * column, label=words or None, linestyle="none" if described.marks else None
+        )
         if described.marks or described.where:
             for which, face in ((solid, line.get_color()), (~solid, "white")):
                 if which.any():
@@ -98,7 +103,9 @@ def points(found: AnalysisResult, described: Points, *, ax: Any = None) -> Any:
         shown = ax.scatter(factor * where[:, i], factor * where[:, j], c=values, s=4, cmap="viridis", linewidths=0)
         ax.figure.colorbar(shown, ax=ax, label=label(_words(data, described.colour), data.unit(described.colour)))
     else:
-        ax.plot(factor * where[:, i], factor * where[:, j], linestyle="none", marker="o", markersize=2, color=COLOURS[1])
+        ax.plot(
+            factor * where[:, i], factor * where[:, j], linestyle="none", marker="o", markersize=2, color=COLOURS[1]
+        )
     ax.set_aspect("equal", adjustable="datalim")
     ax.set_xlabel(label("xyz"[i], unit))
     ax.set_ylabel(label("xyz"[j], unit))

@@ -178,7 +178,12 @@ def energy(run: Result, *, ax: Any = None) -> Any:
 
 @styled
 def spectrum(
-    run: Result, name: str | None = None, *, modes: ModesResult | None = None, ax: Any = None, highest: float | None = None
+    run: Result,
+    name: str | None = None,
+    *,
+    modes: ModesResult | None = None,
+    ax: Any = None,
+    highest: float | None = None,
 ) -> Any:
     """Amplitude over frequency of an output, a frame's position or a coordinate, without its mean (Hann window).
 

@@ -32,7 +32,7 @@ def shape(
 ) -> Any:
     """Centre lines of rods and bodies in one or several poses, seen along an axis of the world.
 
-    poses: "initial", "equilibrium", positions q, a State, an Equilibrium, a Result (start, end and three times in between), a ModesResult
+    poses: "initial", "equilibrium", positions q, a State, an Equilibrium, a Result (start, end and three times in between), modes
     (rest and both ends of the swing of `mode`, counted from 1), a sequence of these, or a mapping from the words in the legend to
     them; the model's start by default. parameters: those of the pose by default. plane: two letters such as "xz",
     the axes to the right and upwards; by default the two in which the robot is largest.
