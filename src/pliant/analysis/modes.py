@@ -66,11 +66,11 @@ class ModesResult(AnalysisResult):
     plots = ("modes", "eigenvalues")
     played = "One period of each mode is played in two seconds, whatever its frequency; growth and decay are not shown."
 
-    eigenvalues: Annotated[np.ndarray, Along("mode", unit="1/s")]
+    eigenvalues: Annotated[np.ndarray, Along("mode", unit="1/s", is_complex=True)]
     frequencies: Annotated[np.ndarray, Along("mode", unit="Hz")]
     damping_ratios: Annotated[np.ndarray, Along("mode", unit="1")]
     kinds: Annotated[tuple[Kind, ...], Along("mode")]
-    shapes: Annotated[np.ndarray, Along("rate", "mode")]
+    shapes: Annotated[np.ndarray, Along("rate", "mode", is_complex=True)]
     stable: Annotated[bool | None, Along()]
     state: State
     given: State

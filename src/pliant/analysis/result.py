@@ -38,11 +38,11 @@ class Along:
     """Annotation of a field of a result with values along named axes: `Annotated[np.ndarray, Along("mode", unit="Hz")]`.
 
     Axes named `coordinate`, `rate`, `constraint`, `input` and `frame` have the names of the robot as labels; an axis with the name
-    of a field of texts has these as labels.
+    of a field of texts has these as labels. is_complex: whether numbers may be complex; they are two variables in files and studies.
     """
 
-    def __init__(self, *axes: str, unit: str = "", text: str = "") -> None:
-        self.axes, self.unit, self.text = axes, unit, text
+    def __init__(self, *axes: str, unit: str = "", text: str = "", is_complex: bool = False) -> None:
+        self.axes, self.unit, self.text, self.is_complex = axes, unit, text, is_complex
 
     def attributes(self) -> dict[str, str]:
         """Attributes of the variable in a dataset."""
@@ -219,7 +219,7 @@ class AnalysisResult(ABC):
             values = np.asarray(np.nan if value is None else value)
             if values.dtype == bool or isinstance(value, bool):
                 values = values.astype(float)
-            if np.iscomplexobj(values):
+            if along.is_complex:
                 yield f"{name}_real", (along.axes, values.real, along.attributes())
                 yield f"{name}_imaginary", (along.axes, values.imag, along.attributes())
             else:
@@ -282,7 +282,8 @@ class AnalysisResult(ABC):
             if along.axes == (name,):
                 own[name] = recorded.names(name) if name in recorded.labels else ()
             elif f"{name}_imaginary" in recorded.variables:
-                own[name] = recorded[f"{name}_real"] + 1j * recorded[f"{name}_imaginary"]
+                real, imaginary = recorded[f"{name}_real"], recorded[f"{name}_imaginary"]
+                own[name] = real + 1j * imaginary if np.any(imaginary) else real
             else:
                 own[name] = _restored(recorded[name], _annotations(cls)[name])
         for name in _states(cls):
