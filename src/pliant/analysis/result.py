@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import xarray
 
 
-FORMAT = "pliant-analysis-1"
+FORMAT = "pliant-analysis-2"
 """Format of the files of results, as stated in them."""
 
 
@@ -38,7 +38,7 @@ class Along:
     """Annotation of a field of a result with values along named axes: `Annotated[np.ndarray, Along("mode", unit="Hz")]`.
 
     Axes named `coordinate`, `rate`, `constraint`, `input` and `frame` have the names of the robot as labels; an axis with the name
-    of a field of texts has these as labels. is_complex: whether numbers may be complex; they are two variables in files and studies.
+    of a field of texts has these as labels. is_complex: whether numbers may be complex; files and studies have two variables then.
     """
 
     def __init__(self, *axes: str, unit: str = "", text: str = "", is_complex: bool = False) -> None:
