@@ -301,6 +301,8 @@ class _Draft:
             signed = default == 0 or default == (0, 0, 0) or (in_list and (length_or_angle or marker.signal))
             signed = signed and name not in ("damping", "stiffness", "noise")
             return self.number(owner, name, marker, signed=signed and marker.dimension != dim.TIME)
+        if isinstance(marker, WordMappingOrObject):
+            return self.choose(marker.words)
         if isinstance(marker, PlainScalar):
             return self.between(0.2, 1.0)
         if isinstance(marker, CountMarker):
@@ -369,13 +371,10 @@ class _Draft:
             annotation, *more = get_args(annotation)
             inner = [x for extra in more for x in (extra.metadata if isinstance(extra, FieldInfo) else [extra])]
             extras = (*inner, *extras)
-        kinds = (Quantity, CountMarker, FormulaMarker, Reference, NameMarker, PlainScalar)
+        kinds = (Quantity, CountMarker, FormulaMarker, Reference, NameMarker, PlainScalar, WordMappingOrObject)
         marker = next((extra for extra in extras if isinstance(extra, kinds)), None)
         if marker is not None:
             return self.leaf(marker, owner, name, in_list)
-        state = next((extra for extra in extras if isinstance(extra, WordMappingOrObject)), None)
-        if state is not None:
-            return self.choose(state.words)
         origin, arguments = get_origin(annotation), get_args(annotation)
         if origin in (Union, UnionType):
             return self.draw(self.choose(x for x in arguments if x is not NoneType), owner, name, in_list=in_list)
