@@ -17,6 +17,7 @@ from pydantic_core import PydanticUndefined
 
 from pliant import output
 from pliant.analysis.base import Analysis, analysis
+from pliant.analysis.remark import RULES
 from pliant.body import body
 from pliant.cli.export import flag, targets
 from pliant.contact import Contact, Friction
@@ -46,10 +47,11 @@ from pliant.spec.writer import flow
 from pliant.surface import SurfaceBase
 from pliant.targets.base import Target
 from pliant.tendon import TendonBase, routing
-from reference_text import EXAMPLES, EXPORTS, INTRODUCTION, PROSE
+from reference_text import EXAMPLES, EXPORTS, INTRODUCTION, PROSE, REMARKS
 
 PAGE = FilePath(__file__).parents[1] / "docs" / "language.md"
 TARGETS_PAGE = PAGE.with_name("exports.md")
+REMARKS_PAGE = PAGE.with_name("remarks.md")
 
 SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("World", (parameter.World,)),
@@ -335,6 +337,19 @@ def _option_words(hint: Any) -> str:
     return _words(texts[0] if texts else hint)
 
 
+def remarks_page() -> str:
+    """The page of all remarks as Markdown: what each says, in which analyses, when, and why then."""
+    rows = ["| remark | of | about | appears if | reason |", "|---|---|---|---|---|"]
+    owners: dict[str, list[str]] = {}
+    for name in analysis_names():
+        for rule in analysis(name).remarks:
+            owners.setdefault(rule.name, []).append(name)
+    for name, of in sorted(owners.items()):
+        rule = RULES[name]
+        rows.append(f"| `{name}` | {', '.join(of)} | {rule.about} | {rule.threshold} | {rule.reason} |")
+    return REMARKS.replace("@remarks@", "\n".join(rows))
+
+
 def examples(text: str) -> Iterator[str]:
     """The YAML examples in a Markdown page."""
     for block in text.split("```yaml\n")[1:]:
@@ -342,6 +357,6 @@ def examples(text: str) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    for file, text in ((PAGE, page()), (TARGETS_PAGE, targets_page())):
+    for file, text in ((PAGE, page()), (TARGETS_PAGE, targets_page()), (REMARKS_PAGE, remarks_page())):
         file.write_text(text, encoding="utf-8")
         sys.stdout.write(f"wrote {file}\n")

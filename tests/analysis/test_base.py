@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import make_reference
 import pliant
 from pliant.analysis.base import analysis
 from pliant.analysis.remark import RULES, Remark
@@ -112,6 +113,10 @@ def test_every_remark_states_what_it_says_and_its_threshold() -> None:
         assert rule.about.endswith(".")
         assert rule.threshold
         assert rule.reason
+
+
+def test_the_page_of_remarks_is_what_their_functions_say() -> None:
+    assert make_reference.REMARKS_PAGE.read_text(encoding="utf-8") == make_reference.remarks_page()
 
 
 def test_many_cases_have_the_variables_of_the_result(eqs: pliant.Equations) -> None:
