@@ -8,11 +8,11 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from pliant.analysis.modes import SECONDS
 from pliant.equations.equations import Equations
 from pliant.solve.result import Result
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import KINDS
-from pliant.view.clips import MODE_SECONDS
 from pliant.view.live.drawing import Drawing, set_view
 from pliant.view.live.robot import EXPECTED, DisplayedScene, LiveRobot, Overlays, SliderValues
 from pliant.view.live.sliders import Slider, coordinate_sliders, input_sliders, parameter_sliders
@@ -171,7 +171,7 @@ class LivePage:
             later = max(0.0, self.clock.value) + seconds
             self.clock.value = later if later < self.clock.max else 0.0
         else:
-            self.phase = (self.phase + seconds / MODE_SECONDS) % 1.0
+            self.phase = (self.phase + seconds / SECONDS) % 1.0
 
     def _update(self) -> None:
         choice = self._choice()

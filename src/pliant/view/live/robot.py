@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from pliant.analysis.modes import ModesResult, modes
 from pliant.equations.equations import Equations, Values
 from pliant.equations.outputs import evaluate_outputs, output_units
 from pliant.equations.workspace import EvaluationError
-from pliant.solve.linear.modal import Modes, modes
 from pliant.solve.result import Result
 from pliant.solve.state import AssemblyError, assemble
 from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import with_rod_model
-from pliant.view.clips import mode_positions, run_maker, run_scenes
+from pliant.view.clips import run_maker, run_scenes
 from pliant.view.marks import Scene
 from pliant.view.scene import SceneMaker
 
@@ -55,7 +55,7 @@ class LiveRobot:
         self._maker: SceneMaker | None = None
         self._rest: np.ndarray | None = None
         self._start: Mapping[str, float] = {}
-        self._found: tuple[SliderValues, Modes] | None = None
+        self._found: tuple[SliderValues, ModesResult] | None = None
         self._positions: tuple[SliderValues, int, list[np.ndarray]] | None = None
 
     def start(self, choice: SliderValues) -> DisplayedScene:
@@ -104,8 +104,7 @@ class LiveRobot:
         if number > found.shapes.shape[1]:
             raise ValueError(f"the robot has {found.shapes.shape[1]} modes")
         if self._positions is None or self._positions[:2] != (choice, number):
-            positions = mode_positions(self.eqs, found, number - 1, parameters=choice.parameters, inputs=choice.inputs)
-            self._positions = choice, number, positions
+            self._positions = choice, number, found.positions(number - 1)
         positions = self._positions[2]
         words = f"mode {number}: {found.words(number - 1)}, damping ratio {found.damping_ratios[number - 1]:.3g}"
         return self._shown(choice, positions[int(phase * len(positions)) % len(positions)], 0.0, words)

@@ -12,7 +12,7 @@ from pliant.language.message_text import describe
 from pliant.view.plot.style import COLOURS, axes, key, styled
 
 if TYPE_CHECKING:
-    from pliant.solve.linear.modal import Modes
+    from pliant.analysis.modes import ModesResult
 
 WIDE = 1e3
 """Ratio of the largest to the smallest part of eigenvalues above which an axis is logarithmic."""
@@ -21,7 +21,7 @@ RATIOS_UP_TO = 12
 
 
 @styled
-def modes(found: Modes, *, ax: Any = None, count: int | None = None) -> Any:
+def modes(found: ModesResult, *, ax: Any = None, count: int | None = None) -> Any:
     """Natural frequency of each mode, with its damping ratio; directions that grow are hollow and below zero."""
     frequencies = np.asarray(found.frequencies)[:count]
     ratios = np.asarray(found.damping_ratios)[:count]
