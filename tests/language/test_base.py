@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 import pliant.parts
+from pliant.cli.export import targets
 from pliant.language.base import Part
 
 
@@ -15,11 +16,11 @@ def below(part: type[Part]) -> Iterator[type[Part]]:
         yield from below(child)
 
 
+PUBLIC = [*(getattr(pliant.parts, name) for name in pliant.parts.__all__), *targets()]
 PARTS = sorted({part for part in below(Part) if part.__module__.startswith("pliant.")}, key=lambda part: part.__name__)
-PUBLIC = [getattr(pliant.parts, name) for name in pliant.parts.__all__]
 
 
-def test_what_a_model_can_name_is_final() -> None:
+def test_what_a_user_can_name_is_final() -> None:
     assert not [part.__name__ for part in PUBLIC if inspect.isabstract(part)]
 
 

@@ -66,7 +66,8 @@ def _on_lanes(body: str, name: str) -> str:
     text = _NOT.sub(r"=lanes_not(\1);", text)
     text = _COMPARISON.sub(lambda m: f"=lanes_{_WORDS[m[2]]}({_lanes(m[1])},{_lanes(m[3])});", text)
     text = _CALL.sub(_call, text)
-    return f"static int {name}(const pl_lanes **arg, pl_lanes **res) {{\n{text}"
+    unused = "" if "arg[" in text else "  (void)arg;\n"  # results are constant
+    return f"static int {name}(const pl_lanes **arg, pl_lanes **res) {{\n{unused}{text}"
 
 
 def _lanes(word: str) -> str:

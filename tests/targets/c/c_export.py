@@ -144,13 +144,14 @@ outputs:
   stored: {energy: elastic, part: floor}
 """
 
-# compressed beyond the range of its law: long steps have no solution that Newton's method finds
+# compressed beyond the range of its law: long steps have no solution that Newton's method finds; without bends,
+# in which it would buckle from round-off
 SQUEEZED = """
 pliant: 1
 world: {gravity: [0, 0, 0]}
 materials: {gum: {density: 1000 kg/m^3, youngs_modulus: 100 kPa, poissons_ratio: 0.5}}
 sections: {round: {shape: circle, radius: 1 cm}}
-rods: {arm: {length: 10 cm, section: round, material: gum, law: neo_hookean, model: {kind: pcs, elements: 2}}}
+rods: {arm: {length: 10 cm, section: round, material: gum, law: neo_hookean, strains: stretch, model: {kind: pcs, elements: 2}}}
 loads: {press: {frame: arm.tip, force: [0, 0, -20 N]}}
 """
 
