@@ -2,8 +2,7 @@
  *
  * Kinetic, potential and dissipated energy less the energy supplied is constant in an exact motion. Where its change, continued at the
  * present rate up to the end of the run, exceeds a small share of the energies exchanged, the tolerance of the steps is reduced in
- * proportion. Motions that are damped, or short, never need it. A single loss, as of a fast vibration that is excited at the
- * start and erased by the next steps, cannot be mended by shorter steps afterwards, and is not continued.
+ * proportion. Damped motions, and short ones, hardly ever need it.
  *
  * Contacts lose energy in impacts by their own laws, and are left alone. */
 #include <float.h>
@@ -12,17 +11,19 @@
 
 #include "integrate.h"
 
-#define ALLOWED 5e-3        /* change of the balance relative to the energies exchanged, at a tolerance of 1e-3, up to the end */
+#define ALLOWED 3e-3        /* change of the balance up to the end relative to the energies exchanged, at a tolerance of 1e-3 */
 #define USUAL_TOLERANCE 1e-3
-#define NOTICED 0.05        /* share of that above which a change is examined */
-#define LEFT 0.1            /* at least this share of it is available for the rest of the run */
+#define NOTICED 0.05        /* share of that below which changes are not continued */
+#define LEFT 0.3            /* at least this share of it is available for the rest of the run */
 #define ROUND_OFF 1e-12     /* relative to the energies themselves */
 #define MEASURED_EVERY 8    /* steps: it takes a fraction of an evaluation */
+#define EXAMINED 0.01       /* fraction of the run over which the rate of the change is measured at least */
 #define STRICTEST 1e-4      /* smallest factor on the tolerance */
-#define LEAST_CHANGE 0.7    /* factors of one examination */
+#define LEAST_CHANGE 0.5    /* factors of one examination */
 #define LARGEST_CHANGE 0.1
-#define RELAXED 2           /* factor, if the balance hardly changes over this share of the run: */
-#define QUIET 0.02
+#define RELAXED 2           /* factor if the rate is below a half of what is allowed */
+#define SAME_RATE 0.7       /* share of the rate of change above which a tolerance that is stricter by this factor has not helped: */
+#define TRIED 0.1           /* the balance itself is inaccurate, as of stiff parts, and not controlled any more */
 
 void pl_drift_begin(pl_run *r) {
   pl_drift *d = &r->drift;
@@ -47,28 +48,24 @@ void pl_drift_measure(pl_run *r) {
   d->measured = 1;
 }
 
-static void mark(pl_run *r) { r->drift.mark = r->t, r->drift.mark_total = r->drift.total; }
-
 /* Adapts the factor; exchanged: energy; size: of the energies themselves. */
 static void control(pl_run *r, double exchanged, double size) {
   pl_drift *d = &r->drift;
   const double end = r->stop[r->n_stop - 1], left = end - r->t, past = r->t - d->mark;
-  const double allowed = ALLOWED * cbrt(r->rtol / USUAL_TOLERANCE) * exchanged, change = d->total - d->mark_total;
-  const double goal = fmax(allowed - fabs(d->total), LEFT * allowed) / left;
-  if (!(left > 0 && past > 0)) return;
-  if (!(fabs(change) > NOTICED * allowed + ROUND_OFF * size)) {
-    if (!(past > QUIET * (end - d->begin))) return;
-    d->losing = 0;
-    if (d->factor < 1 && fabs(change) / past < 0.5 * goal) d->factor = fmin(1, RELAXED * d->factor);
-    mark(r);
+  if (!(left > 0 && past > EXAMINED * (end - d->begin)) || d->in_vain) return;
+  const double allowed = ALLOWED * cbrt(r->rtol / USUAL_TOLERANCE) * exchanged, change = fabs(d->total - d->mark_total);
+  const double goal = fmax(allowed - fabs(d->total), LEFT * allowed) / left, rate = change / past;
+  const int noticed = change > NOTICED * allowed + ROUND_OFF * size;
+  if (noticed && rate > goal) {
+    const int tried = d->factor <= TRIED * d->at_factor;
+    d->in_vain = tried && rate > SAME_RATE * d->rate;
+    if (tried || !(d->rate > 0)) d->rate = rate, d->at_factor = d->factor;
+    d->factor = d->in_vain ? 1 : fmax(STRICTEST, d->factor * fmin(LEAST_CHANGE, fmax(LARGEST_CHANGE, goal / rate)));
+  } else if (d->factor < 1 && rate < 0.5 * goal)
+    d->factor = fmin(1, RELAXED * d->factor);
+  else
     return;
-  }
-  if (d->losing && fabs(d->total + change / past * left) > allowed) {
-    d->factor *= fmin(LEAST_CHANGE, fmax(LARGEST_CHANGE, goal * past / fabs(change)));
-    d->factor = fmax(d->factor, STRICTEST);
-  }
-  d->losing = 1;
-  mark(r);
+  d->mark = r->t, d->mark_total = d->total;
 }
 
 void pl_drift_accept(pl_run *r) {
