@@ -17,7 +17,8 @@
 #define LEFT 0.3            /* at least this share of it is available for the rest of the run */
 #define ROUND_OFF 1e-12     /* relative to the energies themselves */
 #define MEASURED_EVERY 8    /* steps: it takes a fraction of an evaluation */
-#define EXAMINED 0.01       /* fraction of the run over which the rate of the change is measured at least */
+#define EXAMINED 0.01       /* fraction of the run over which the rate of the change is measured at least, and steps: */
+#define STEPS 50            /* within a few, the work of forces is known less accurately */
 #define STRICTEST 1e-4      /* smallest factor on the tolerance */
 #define LEAST_CHANGE 0.5    /* factors of one examination */
 #define LARGEST_CHANGE 0.1
@@ -52,7 +53,7 @@ void pl_drift_measure(pl_run *r) {
 static void control(pl_run *r, double exchanged, double size) {
   pl_drift *d = &r->drift;
   const double end = r->stop[r->n_stop - 1], left = end - r->t, past = r->t - d->mark;
-  if (!(left > 0 && past > EXAMINED * (end - d->begin)) || d->in_vain) return;
+  if (!(left > 0 && past > EXAMINED * (end - d->begin)) || r->steps - d->mark_steps < STEPS || d->in_vain) return;
   const double allowed = ALLOWED * cbrt(r->rtol / USUAL_TOLERANCE) * exchanged, change = fabs(d->total - d->mark_total);
   const double goal = fmax(allowed - fabs(d->total), LEFT * allowed) / left, rate = change / past;
   const int noticed = change > NOTICED * allowed + ROUND_OFF * size;
@@ -65,7 +66,7 @@ static void control(pl_run *r, double exchanged, double size) {
     d->factor = fmin(1, RELAXED * d->factor);
   else
     return;
-  d->mark = r->t, d->mark_total = d->total;
+  d->mark = r->t, d->mark_total = d->total, d->mark_steps = r->steps;
 }
 
 void pl_drift_accept(pl_run *r) {

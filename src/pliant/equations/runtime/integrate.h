@@ -45,7 +45,8 @@ typedef struct pl_drift {
   double lowest[4], highest[4]; /* of kinetic, potential, dissipated and supplied energy */
   double candidate[4], last;    /* these after the step that was attempted; the balance when it was measured last */
   double begin, total;          /* time and change of the balance since the start */
-  double mark, mark_total;      /* and where the factor has changed last */
+  double mark, mark_total;      /* and where the factor has changed last, after `mark_steps` */
+  long mark_steps;
   double factor;
   double rate, at_factor;       /* a rate of change, and at which factor; a tenth of it has to be better */
   int measured, known, in_vain; /* the candidate was measured; `last` is; a stricter tolerance has not helped */
