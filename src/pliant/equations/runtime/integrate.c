@@ -201,6 +201,7 @@ static int refresh(pl_run *r) {
   r->h_before = 0, r->part = 0;
   if (r->secant) pl_secant_forget(r->secant), r->prediction = 0;
   pl_power_here(r, r->multipliers, r->power);
+  pl_drift_interrupt(r);
   return pl_check_finite(r, r->a);
 }
 
@@ -235,6 +236,7 @@ int pl_run_start(pl_run *r) {
   r->previous_error = 1;
   if (!r->steps) {
     pl_extent_begin(r);
+    pl_drift_begin(r);
     pl_signal_range(r);
   }
   if (!r->fixed) {
@@ -431,7 +433,7 @@ int pl_run_attempt(pl_run *r, double h, double *error) {
   if (!status) status = pl_memory_status(r->w);
   /* generalized-alpha measures kinks itself, which is sufficient if there are many impacts */
   const int measured = r->method == PL_GENERALIZED_ALPHA && pl_run_crowded(r);
-  if (!status && !r->fixed && !measured && pl_run_impact(r) > GENTLE * r->extent.speed) *error *= TOUCH_STRICTER;
+  if (!status && !r->fixed && !measured && pl_run_impact(r) > GENTLE * r->extent.all.speed) *error *= TOUCH_STRICTER;
   r->evaluated = NAN;
   if (status) return status;
   if ((status = pl_check_finite(r, r->v1))) return status;
@@ -449,6 +451,7 @@ int pl_run_attempt(pl_run *r, double h, double *error) {
   if ((status = pl_check_finite(r, r->a1))) return status;
   if (!powered) r->work1[0] = r->work[0], r->work1[1] = r->work[1];
   else if (r->method != PL_EXPLICIT && (status = add_work(r, h))) return status;
+  if (powered || r->method == PL_EXPLICIT) pl_drift_measure(r);
   r->work1[0] += pl_run_slip_loss(r, t1);
   return pl_run_passed(r, t1) ? PL_PASSED_THROUGH : PL_OK;
 }
@@ -472,6 +475,7 @@ static void accept(pl_run *r, double h, double t) {
   r->extent = r->extent1;
   r->t = t;
   r->steps++;
+  pl_drift_accept(r);
 }
 
 /* Whether a sample lies within a step in which a polynomial would show spurious motion and energy: where contacts open or

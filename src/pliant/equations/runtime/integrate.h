@@ -29,11 +29,28 @@ typedef struct pl_secant {
   void *block;
 } pl_secant;
 
-/* Size of the motion of a run: size of the robot at the start [m], largest displacement [m], turn [rad], speed and
- * spin of any frame since. */
+/* Largest displacement [m], turn [rad], speed and spin of any frame. */
+typedef struct pl_motion_size {
+  double way, turn, speed, spin;
+} pl_motion_size;
+
+/* Size of the motion of a run: size of the robot at the start [m], the motion since, and that of the frames relative to each other. */
 typedef struct pl_extent {
-  double size, way, turn, speed, spin;
+  double size;
+  pl_motion_size all, own;
 } pl_extent;
+
+/* The energy balance of a run and the factor on its tolerance that keeps it; see energy_drift.c. */
+typedef struct pl_drift {
+  double lowest[4], highest[4]; /* of kinetic, potential, dissipated and supplied energy */
+  double candidate[4], last;    /* these after the step that was attempted; the balance when it was measured last */
+  double begin, total;          /* time and change of the balance since the start */
+  double mark, mark_total;      /* and where the factor has changed last, after `mark_steps` */
+  long mark_steps;
+  double factor;
+  double rate, at_factor;       /* a rate of change, and at which factor; a tenth of it has to be better */
+  int measured, known, in_vain; /* the candidate was measured; `last` is; a stricter tolerance has not helped */
+} pl_drift;
 
 /* Arrays of a run beside its state. */
 typedef struct pl_run_memory {
@@ -87,6 +104,7 @@ typedef struct pl_run {
   int prediction;           /* predictor of the next step of generalized-alpha */
   pl_secant *secant;        /* null unless the method keeps factors */
   pl_extent extent, extent1; /* of the motion up to the state, and up to the candidate */
+  pl_drift drift;
   pl_contact_memory *contact[2]; /* contacts at the beginning of this step, and of the one before; null without shapes */
   int touched;              /* whether the first is filled */
   int euler;                /* generalized-alpha has taken a step of the implicit Euler method instead */
@@ -213,6 +231,15 @@ void pl_largest_motion(pl_run *, const double *x, double *moving, double *turnin
 /* Error of a step relative to the tolerances (accept when <= 1), for errors of its increment (nv) and of its rates (nv). The
  * workspace has evaluated the candidate, or a state next to it, last. */
 double pl_motion_error(pl_run *, double h, const double *increment, const double *rates);
+
+/* energy_drift.c: all do nothing for fixed steps and with contacts */
+void pl_drift_begin(pl_run *);
+/* The state was set, or forces have jumped: the balance continues from the next step. */
+void pl_drift_interrupt(pl_run *);
+/* The workspace has evaluated the candidate, whose work is known. */
+void pl_drift_measure(pl_run *);
+/* The candidate is the state now. */
+void pl_drift_accept(pl_run *);
 
 /* vibration.c */
 /* No vibrations were lost so far. */

@@ -124,7 +124,7 @@ static int passed_over(const pl_run *r) {
   for (int i = 0; i < c->n; ++i) {
     const pl_touch *t = c->touch + i;
     const double rebound = t->speed / (1 + t->loss * t->speed);
-    count += !t->known && rebound > REBOUND * fmax(r->extent.speed, t->speed) && t->rate > -RESOLVED * t->speed;
+    count += !t->known && rebound > REBOUND * fmax(r->extent.all.speed, t->speed) && t->rate > -RESOLVED * t->speed;
   }
   return count;
 }

@@ -9,6 +9,7 @@
 typedef struct {
   double t, h_last, h_before, previous_error, t_floor, work[2], power[2];
   pl_extent extent;
+  pl_drift drift;
   long steps;
   int touched, prediction, euler, kinked, colliding, halvings, calm, part, count[2], kind[2];
 } scalars;
@@ -63,7 +64,7 @@ void pl_run_save_state(const pl_run *r, void *bytes) {
   memset(&x, 0, sizeof x); /* gaps between members too: equal states give equal bytes */
   x.t = r->t, x.h_last = r->h_last, x.h_before = r->h_before, x.previous_error = r->previous_error, x.t_floor = r->t_floor;
   memcpy(x.work, r->work, sizeof x.work), memcpy(x.power, r->power, sizeof x.power);
-  x.extent = r->extent, x.steps = r->steps;
+  x.extent = r->extent, x.drift = r->drift, x.steps = r->steps;
   x.touched = r->touched, x.prediction = r->prediction, x.euler = r->euler, x.kinked = r->kinked;
   x.colliding = r->colliding, x.halvings = r->halvings, x.calm = r->calm, x.part = r->part;
   count_contacts(r, x.count);
@@ -86,7 +87,7 @@ int pl_run_restore_state(pl_run *r, const void *bytes, size_t size) {
   r->t = x.t, r->h_last = x.h_last, r->h_before = x.h_before, r->previous_error = x.previous_error;
   r->t_floor = x.t_floor;
   memcpy(r->work, x.work, sizeof x.work), memcpy(r->power, x.power, sizeof x.power);
-  r->extent = r->extent1 = x.extent, r->steps = x.steps;
+  r->extent = r->extent1 = x.extent, r->drift = x.drift, r->steps = x.steps;
   r->touched = x.touched, r->prediction = x.prediction, r->euler = x.euler, r->kinked = x.kinked;
   r->colliding = x.colliding, r->halvings = x.halvings, r->calm = x.calm, r->part = x.part;
   transfer_arrays(&s, r);

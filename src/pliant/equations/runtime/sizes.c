@@ -40,6 +40,9 @@ double pl_farthest(const pl_work *w) {
   return y > AT_ORIGIN ? y : 1;
 }
 
+/* Nodes closer to each other than this share of their distance from the origin are at one point, up to round-off. */
+#define AT_ONE_POINT 1e-12
+
 /* Whether only free-flying bodies move relative to the ground. */
 static int flies(const pl_tables *T) {
   for (int e = 0; e < T->n_elem; ++e)
@@ -59,7 +62,7 @@ double pl_reach(const pl_work *w) {
     if (T->node_mass[g] >= 0) include_mass(masses, w->theta + T->node_mass[g], w->R + 9 * g, w->p + 3 * g);
   const double size = diagonal(masses);
   /* guided nodes at one point: the distance from there to the ground's origin, if larger */
-  if (diagonal(nodes) > 0 || (size > 0 && flies(T))) return size;
+  if (diagonal(nodes) > AT_ONE_POINT * far_out(w) || (size > 0 && flies(T))) return size;
   return size > 0 ? fmax(size, far_out(w)) : pl_farthest(w);
 }
 

@@ -98,9 +98,9 @@ void pl_vibration_step(pl_run *r, double h, const pl_step_factors *A) {
   pl_twists(w, fast, V);
   /* smaller changes are within the tolerance, or round-off */
   const pl_extent *all = &r->extent;
-  const double size = fmax(all->size, all->way), least = fmax(r->rtol * PL_SMALLEST, PL_SMALLEST * PL_SMALLEST) / h;
-  const double speeds = least * size + r->rtol * fmax(all->speed, size * all->spin);
-  const double spins = least + r->rtol * fmax(all->spin, all->speed / size);
+  const double size = fmax(all->size, all->all.way), least = fmax(r->rtol * PL_SMALLEST, PL_SMALLEST * PL_SMALLEST) / h;
+  const double speeds = least * size + r->rtol * fmax(all->all.speed, size * all->all.spin);
+  const double spins = least + r->rtol * fmax(all->all.spin, all->all.speed / size);
   for (int g = 1; g < T->n_node; ++g) {
     double *x = step + 2 * g;
     pl_node_rates(w, V, g, x, x + 1);

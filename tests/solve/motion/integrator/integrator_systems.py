@@ -139,6 +139,21 @@ joints:
 links: {thread: {type: axial, count: 26, between: ["bead[i].side", "bead[i+1]"], spring: 1e4, damper: 1}}
 constraints: {pin: {between: [world, "bead[1]"], components: [x, y, z], holds: as at start}}
 """,
+    # parts that vibrate on a body that flies and turns
+    "flying": """
+world: {gravity: [0, 0, 0]}
+bodies: {hub: {mass: 3, shape: {type: box, size: [1, 1, 1]}}, m: {mass: 1}}
+joints:
+  base: {type: free, child: hub, x: {rate: 1000}}
+  slide: {type: prismatic, parent: hub, child: m, axis: y, displacement: {initial: 0.02, spring: 3000}}
+""",
+    "tumbling": """
+world: {gravity: [0, 0, 0]}
+bodies: {hub: {mass: 3, shape: {type: box, size: [1, 2, 3]}}, m: {mass: 1, center_of_mass: [0, 0.2, 0], inertia: {principal: [0.1, 0.1, 0.1]}}}
+joints:
+  base: {type: free, child: hub, x: {rate: 40}, orientation: {rate: [3, 2, 20]}}
+  slide: {type: prismatic, parent: hub, child: m, axis: x, displacement: {initial: 0.02, spring: 3000}}
+""",
     # compressed beyond the range of its law: long steps have no solution that Newton's method finds; without bends,
     # in which it would buckle from round-off
     "squeezed": """

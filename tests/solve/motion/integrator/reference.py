@@ -73,6 +73,8 @@ class Reference:
         self.before: State | None = None
         self.start, self.extent, self.size = binding.node_poses(q), np.zeros(4), binding.sizes(q)[0]
         """Poses of all nodes at the start; largest displacement, turn, speed and spin of any since; the robot's size [m]."""
+        self.own = np.zeros(4)
+        """The same of the motion beside the rigid one closest to it."""
 
     def step(self, h: float) -> float:
         """One step of size h [s]; returns the estimated error over the tolerance."""
@@ -341,7 +343,49 @@ class Reference:
         least = atol + max(1e-5 * rtol, 1e-14) * np.array([size, 1.0])
         far = least + rtol * np.array([max(way, size * turn), max(turn, way / size)])
         fast = least / h + rtol * np.array([max(speed, size * spin), max(spin, speed / size)])
-        return float(max(np.max(self._frames(q, e_q) / far), np.max(self._frames(q, e_v) / fast)))
+        error = max(np.max(self._frames(q, e_q) / far), np.max(self._frames(q, e_v) / fast))
+        return float(max(error, self._own_error(h, e_q, e_v, q, v)))
+
+    def _own_error(self, h: float, e_q: np.ndarray, e_v: np.ndarray, q: np.ndarray, v: np.ndarray) -> float:
+        """Errors beside those of the rigid motion closest to them, over the size of the motion beside the rigid one closest to it."""
+        rtol, atol, size = self.method.relative_tolerance, self.method.absolute_tolerance, self.size
+        rotations, places = (x[1:] for x in self.binding.node_poses(q))
+        start_rotations, start_places = (x[1:] for x in self.start)
+        if len(places) < 2:
+            return 0.0
+        d, d0 = places - places.mean(axis=0), start_places - start_places.mean(axis=0)
+        products = d.T @ d0 + size**2 * np.einsum("gij,gkj->ik", rotations, start_rotations)
+        left, _, right = np.linalg.svd(products)
+        common = left @ right
+        way = np.linalg.norm(d - d0 @ common.T, axis=1).max()
+        turn = np.linalg.norm(rotations - common @ start_rotations, axis=(1, 2)).max() / np.sqrt(2)
+        self.own = np.maximum(self.own, [way, turn, *self._own_frames(q, v)])
+        way, turn, speed, spin = self.own
+        error, (all_way, all_turn, all_speed, all_spin) = 0.0, self.extent
+        least, wide = atol + max(1e-5 * rtol, 1e-14) * size, max(size, all_way)
+        for e, whole, own, floor in (
+            (e_q, max(all_way, wide * all_turn), max(way, size * turn, 1e-3 * size), least),
+            (e_v, max(all_speed, wide * all_spin), max(speed, size * spin, 1e-3 * size / h), least / h),
+        ):
+            if whole > 10 * own:
+                tolerance = floor + rtol * max(own, (10 * own) ** 2 / whole)
+                moving, turning = self._own_frames(q, e)
+                error = max(error, moving / tolerance, turning * size / tolerance)
+        return error
+
+    def _own_frames(self, q: np.ndarray, x: np.ndarray) -> tuple[float, float]:
+        """As `_frames`, less the rigid motion closest to that of all nodes."""
+        twists, places = self.binding.node_twists(q, x)[1:], self.binding.node_poses(q)[1][1:]
+        moves, n = twists[:, :3] + np.cross(twists[:, 3:], places), len(places)
+        d = places - places.mean(axis=0)
+        rows = np.zeros((n, 6, 6))
+        rows[:, :3, :3] = np.eye(3)
+        rows[:, :3, 3:] = np.cross(np.eye(3)[None], d[:, None]).transpose(0, 2, 1)
+        rows[:, 3:, 3:] = self.size * np.eye(3)
+        both = np.concatenate([moves, self.size * twists[:, 3:]], axis=1).ravel()
+        matrix = rows.reshape(-1, 6)
+        left = (both - matrix @ np.linalg.lstsq(matrix, both, rcond=None)[0]).reshape(n, 6)
+        return np.linalg.norm(left[:, :3], axis=1).max(), np.linalg.norm(left[:, 3:], axis=1).max() / self.size
 
 
 def assert_newmark_steps(
