@@ -42,6 +42,8 @@ WORDED = (
 )  # fmt: skip
 """The package's errors."""
 STEP, STEPS = 1e-3, 8
+PATIENCE = 2.0
+"""Seconds for a method that does not suit a robot: an explicit one takes a billion steps for a stiff one."""
 LARGE = 60
 """Coordinates above which a robot goes through the cheap surfaces only."""
 COMPILED = 12
@@ -278,7 +280,7 @@ def other_methods(subject: Subject) -> None:
     for method in ("explicit", "implicit", "generalized_alpha", "newmark", "semi_implicit", "symplectic_euler"):
         with refusals(*WORDED):
             step = None if method in ("explicit", "implicit") else STEP
-            run = pliant.simulate(subject.eqs, 3 * STEP, method=method, step=step, save_every=STEP)
+            run = pliant.simulate(subject.eqs, 3 * STEP, method=method, step=step, save_every=STEP, timeout=PATIENCE)
             finite(run.q, method)
 
 
