@@ -178,3 +178,26 @@ def test_the_command_prints_larger_robots(capsys):
     latex = capsys.readouterr().out
     assert r"\subsection*{Elements}" in latex
     assert latex.count(r"\[") == latex.count(r"\]") > 10
+
+
+TURNED = """\
+pliant: 1
+bodies: {a: {mass: 1 kg}, b: {mass: 1 kg}}
+joints:
+  a: {type: cylindrical, child: a}
+  b: {type: planar, child: b, rotation: {axis: [1, 2, 3], angle: 20 deg}}
+constraints: {same: {between: [a, {frame: b, rotation: {axis: [1, 2, 3], angle: 0.2}}], components: orientation, GIVEN}}
+"""
+
+
+def test_equations_that_would_fill_pages_are_printed_by_element():
+    """Rotation vectors of two bodies, expanded, have 1e20 terms."""
+    eqs = derive(load_text(TURNED.replace("GIVEN", "position: [0.1, 0.1, 0.1]")))
+    assert eqs.text().startswith("Equations of motion by element")
+
+
+def test_round_off_of_rotations_is_not_printed():
+    text = derive(load_text(TURNED.replace(", GIVEN", ""))).text()
+    assert text.startswith("Equations of motion: M a + h")
+    assert "e-1" not in text
+    assert "M[b.angle" not in text  # a point mass at its axis

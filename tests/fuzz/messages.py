@@ -17,7 +17,7 @@ FOREIGN = re.compile(
     r"Traceback|internal error|could not be broadcast|has no attribute|NoneType|not subscriptable|unsupported operand"
     r"|invalid literal|could not convert|ufunc|<class '|Input should|infs or NaNs|out of bounds|object at 0x|Errno"
     r"|not enough values|too many values|SystemError|casadi|\.cpp|numpy\.|np\.float|takes \d+ positional"
-    r"|zip\(\) arg|cannot reshape|unexpected array|unexpected keyword"
+    r"|zip\(\) arg|cannot reshape|unexpected array|unexpected keyword|the report (lacks|was not)"
 )
 """Words of other libraries, which must not occur in messages to users."""
 

@@ -14,8 +14,16 @@ from watching import outcomes
 
 from fuzz import CORPUS, case_of
 
-CASES = {"models": 150, "expressions": 300, "drawings": 100, "recordings": 60, "variations": 60, "fmus": 60}
-"""Cases of each target, in a second or two; analyses, results and commands have separate tests."""
+CASES = {
+    "models": 150,
+    "expressions": 300,
+    "drawings": 100,
+    "recordings": 60,
+    "variations": 60,
+    "fmus": 60,
+    "valid": 100,
+}
+"""Cases of each target, in a second or two, valid models in minutes; analyses, results and commands have separate tests."""
 SEED = 0
 
 

@@ -119,7 +119,7 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
 SHARES = {
     "count": 0.04, "mirror": 0.03, "around": 0.04, "first_parent": 0.02, "parent": 0.7, "position": 0.6, "rotation": 0.35,
     "motion": 0.04, "equal_to": 0.06, "density": 1.0, "youngs_modulus": 1.0, "poissons_ratio": 0.9, "Rod.material": 1.0,
-    "Rod.model": 0.9,
+    "Rod.model": 0.9, "elements": 0.8,
     "mass": 0.6, "shape": 0.4, "spring": 0.5, "damper": 0.6, "limits": 0.15, "Rod.shape": 0.2, "Rod.initial": 0.1, "rates": 0.1,
     "Body.parent": 0.1, "along": 0.1, "input": 0.3, "Parameter.input": 0.0, "controllers": 0.1, "direction": 0.15, "gravity": 0.5,
     "friction": 0.3, "Membrane.stiffness": 0.6, "held": 0.8, "sets": 0.8, "section": 0.7, "Attach.variant": 0.0,

@@ -202,3 +202,5 @@ outputs: {tip: {frame: arm.tip, component: y}}
     values, pullback = f.vjp()
     assert values["tip"] == pytest.approx(1.0)
     assert pullback({"tip": np.ones_like(values["tip"])})["reach"] == pytest.approx(2.0)
+    rest = pliant.differentiable(equations(text), "tip", ["reach"], analysis="equilibrium")
+    assert rest.vjp()[1]({"tip": np.array(1.0)})["reach"] == pytest.approx(2.0)

@@ -3,7 +3,7 @@
 import pytest
 
 from pliant.language.dimension import Dimension
-from pliant.language.message_text import enumeration, unit_after_value, unit_text
+from pliant.language.message_text import enumeration, nearest, unit_after_value, unit_text
 from pliant.language.units import parse_unit
 
 
@@ -20,6 +20,11 @@ from pliant.language.units import parse_unit
 def test_enumerations_name_the_first_and_count_the_others(items, text):
     assert enumeration(items, 2) == text
     assert enumeration(items, 2, "pairs") == text + " pairs" * text.endswith("more")
+
+
+def test_a_name_without_its_number_suggests_the_first_instance():
+    assert nearest("pull1", ["pull2[1]", "pull1[1]", "pull1[2]"]) == "pull1[1]"
+    assert nearest("pul1[2]", ["pull2[1]", "pull1[1]", "pull1[2]"]) == "pull1[2]"
 
 
 def test_units_are_written_as_in_models_and_in_sentences():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb, prod
 from typing import Any
 
 import casadi as ca
@@ -12,8 +13,11 @@ from pliant.equations.element_printing import as_latex, as_text, element_lines, 
 from pliant.equations.sympy_text import CannotPrint, upright, written
 from pliant.model.model import Model
 
-MAX_RATES, MAX_OPERATIONS = 6, 400
-"""Numbers of rates, and of operations of M a + h, above which equations are printed by element."""
+MAX_RATES, MAX_OPERATIONS, MAX_TERMS = 6, 400, 1000
+"""Numbers of rates, of operations of M a + h, and of terms of an expanded expression, above which equations are printed by element:
+that many terms fill pages, and rotation vectors of two bodies have 1e20."""
+LONG = 10**12
+"""Denominators of products of rounded coefficients above this are rounded again: SymPy takes minutes for sums of long ones."""
 
 
 def equations_text(model: Model) -> str:
@@ -101,6 +105,11 @@ def _terms(model: Model) -> Terms | None:
         signals = [_tidy(sympy, x) for x in signal_values(model, sympy)]
     except CannotPrint:
         return None
+    terms: dict[Any, int] = {}
+    for x in (x for group in values for x in group):
+        _expanded_terms(x, terms)
+    if max(terms.values(), default=0) > MAX_TERMS:
+        return None
     simplified = [[_tidy(sympy, x) for x in group] for group in values]
     # positions that result from prescribed rates and accelerations are zero in the values of constraints
     prescribed = {item.row: (item.order, signals[item.signal]) for item in model.followed}
@@ -111,9 +120,27 @@ def _terms(model: Model) -> Terms | None:
     return Terms([[simplified[0][n * j + i] for j in range(n)] for i in range(n)], simplified[1], rows)
 
 
+def _expanded_terms(x: Any, known: dict[Any, int]) -> int:
+    """The number of terms of an expression whose products are expanded. known: those of its parts, arguments of functions too."""
+    if x not in known:
+        counts = [_expanded_terms(part, known) for part in x.args]
+        if x.is_Add:
+            known[x] = sum(counts)
+        elif x.is_Mul:
+            known[x] = prod(counts)
+        elif x.is_Pow and x.exp.is_Integer and x.exp > 0:
+            known[x] = comb(counts[0] + int(x.exp) - 1, int(x.exp))
+        else:
+            known[x] = 1
+    return known[x]
+
+
 def _tidy(sympy: Any, expression: Any) -> Any:
     rounded = sympy.nsimplify(expression, rational=True, tolerance=1e-12)
-    return sympy.trigsimp(sympy.expand(rounded)).evalf(8, chop=1e-12) if rounded != 0 else sympy.Integer(0)
+    if rounded == 0:
+        return sympy.Integer(0)
+    expanded = sympy.expand(rounded).replace(lambda x: x.is_Rational and x.q > LONG, lambda x: x.evalf(15, chop=1e-12))
+    return sympy.trigsimp(expanded).evalf(8, chop=1e-12)
 
 
 def _symbols(model: Model) -> dict[str, list[Any]]:

@@ -61,6 +61,8 @@ class EquilibriumAdjoint:
         )
 
     def _solved(self, given: np.ndarray, trans: str = "N") -> np.ndarray:
+        if not given.size:  # nothing can move
+            return given
         factors = self._factors
         found: np.ndarray = self._sizes * factors.solve(self._sizes * given, trans=trans)
         return found

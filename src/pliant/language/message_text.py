@@ -18,9 +18,10 @@ KeyPath: TypeAlias = tuple[str | int, ...]
 
 
 def nearest(word: object, choices: Iterable[str]) -> str | None:
-    """The choice most similar to `word`, or None if nothing is similar."""
-    found = difflib.get_close_matches(str(word)[:80], list(choices)[:2000], n=1, cutoff=0.6)
-    return found[0] if found else None
+    """The choice most similar to `word`, or None if nothing is similar; the first instance of a repeated part for its name."""
+    known = list(choices)[:2000]
+    found = difflib.get_close_matches(str(word)[:80], known, n=1, cutoff=0.6)
+    return next((name for name in known if name.startswith(f"{word}[")), found[0] if found else None)
 
 
 def suggestion(word: object, choices: Iterable[str], otherwise: str = "") -> str:

@@ -21,6 +21,7 @@ from pliant.equations.workspace import EvaluationError
 from pliant.io.c_text import ExportError
 from pliant.joint.armature import is_armature
 from pliant.language.arguments import ArgumentError
+from pliant.language.message_text import enumeration
 from pliant.model.model import compile_model
 from pliant.rod.pseudo_rigid import PseudoRigid
 from pliant.rod.rod import Rod
@@ -160,6 +161,7 @@ class RodError:
         about: linearization point of the frequencies, "equilibrium" or "start".
         distance: largest distance of a named frame at rest between the two [m]; None if one has no equilibrium.
         length: of the longest rod [m].
+        inputs: those at which both are at rest, by name [SI units].
     """
 
     links: dict[str, int]
@@ -168,6 +170,7 @@ class RodError:
     about: str
     distance: float | None
     length: float
+    inputs: dict[str, float]
 
     @property
     def frequency_error(self) -> float:
@@ -183,6 +186,7 @@ class RodError:
             "frequencies_with_links": self.with_links.tolist(),
             "frequency_error": self.frequency_error,
             "distance_at_rest": self.distance,
+            "inputs": self.inputs,
         }
 
     def __str__(self) -> str:
@@ -199,7 +203,12 @@ class RodError:
         if self.distance is None:
             return f"{text}; no equilibrium was found for comparison"
         share = 100 * self.distance / self.length
-        return f"{text}; frames at rest are within {self.distance:.2g} m ({share:.2g} % of the longest rod)"
+        text += f"; frames at rest are within {self.distance:.2g} m ({share:.2g} % of the longest rod)"
+        if not self.inputs:
+            return text
+        acting = [f"{name} = {value:.4g}" for name, value in self.inputs.items() if value]
+        at = enumeration(acting) if acting else "0"
+        return f"{text}; this holds where the inputs are {at}, and rods that are bent further differ more"
 
 
 def with_links(eqs: Equations, links: int) -> Equations:
@@ -266,7 +275,8 @@ def rod_error(eqs: Equations, linked: Equations) -> RodError | None:
     starts = rests if about == "equilibrium" else [None, None]
     found = [_frequencies(one, rest) for one, rest in zip((eqs, linked), starts, strict=True)]
     count = min(len(x) for x in found)
-    return RodError(counts, found[0][:count], found[1][:count], about, distance, length)
+    inputs = {name: float(eqs.binding.input_motion(k, 0.0)[0]) for k, name in enumerate(eqs.inputs)}
+    return RodError(counts, found[0][:count], found[1][:count], about, distance, length, inputs)
 
 
 def _rest(eqs: Equations) -> Equilibrium | None:

@@ -27,6 +27,8 @@ from pliant.view.rod_curve import RodCurve
 from pliant.view.surfaces import MARGIN, SurfaceForm, SurfaceMark, axis_ends, middle, right_triangles, sides
 
 COILS, PER_COIL = 7, 8
+CLAMP = 0.035
+"""Radius of the plate that a rod on the ground is clamped to, relative to the robot's size; blocks of joints are as large."""
 DASHES = 9
 LABELS_UP_TO = 40
 """Robots with more parts than this are shown without names."""
@@ -129,7 +131,8 @@ class _Maker:
         if rod.grounded:
             along = rod.points[1] - rod.points[0]
             along = 0.012 * self.size * along / np.linalg.norm(along)
-            self.cylinder(np.stack([rod.points[0] - along, rod.points[0]]), 1.5 * float(sizes[0].max()), _bytes(PALE))
+            plate = max(1.5 * float(sizes[0].max()), CLAMP * self.size)  # so that base and tip of thin rods differ
+            self.cylinder(np.stack([rod.points[0] - along, rod.points[0]]), plate, _bytes(PALE))
 
     def joint(self, joint: JointMark) -> None:
         """A ball unless the type has a special appearance, on a block if it is fixed to the world."""
@@ -173,10 +176,9 @@ class _Maker:
             self.pieces.labels.extend((f"n{k + 1}", place, "nodes") for k, place in enumerate(mesh.nodes))
 
     def tendon(self, tendon: TendonMark) -> None:
+        """A thread, which leaves the colours of a rod visible; thin and pale if it is slack."""
         pairs = np.stack([tendon.points[:-1], tendon.points[1:]], axis=1)
-        if tendon.slack:  # the second half of each span is omitted
-            pairs[:, 1] = pairs.mean(axis=1)
-        self.line(pairs, 0.003, _bytes(PALE if tendon.slack else INK))
+        self.line(pairs, 0.001 if tendon.slack else 0.002, _bytes(PALE if tendon.slack else INK))
 
     def link(self, link: LinkMark) -> None:
         """A slack link is thin and pale, with the same number of pieces, so that frames can be stacked."""
