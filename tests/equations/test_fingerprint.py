@@ -15,8 +15,8 @@ from pliant.equations import fingerprint as module
 from pliant.equations.fingerprint import fingerprint
 from pliant.formula.relative import RelativeForce, relative_force
 from pliant.joint.coordinate_force import ORIENTATION_FORCE
+from pliant.motion.elementary import SCREW
 from pliant.motion.fields import Fields
-from pliant.motion.screw import SCREW
 
 
 def ours(text: str, **names: Any) -> Any:

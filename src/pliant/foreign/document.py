@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from pliant.foreign.shared_values import pull_defaults
 from pliant.language.faults import Fault, Place, SpecError
 from pliant.language.message_text import describe
 from pliant.language.names import MAX_NAME, SYMBOLS, WORLD
-from pliant.language.source import ImportedFile, Source
+from pliant.language.source import FileProblem, ImportedFile, Source
 from pliant.language.tree import Tree, from_plain
 from pliant.language.units import UNITS
 
@@ -22,6 +23,8 @@ Numbers: TypeAlias = Sequence[float] | np.ndarray
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 ANGLES = {round(math.radians(degrees), 12): degrees for degrees in range(-360, 361, 5)}
 """Angles that are written in degrees [deg], by their value [rad]."""
+SCHEMES = ("package://", "model://")
+"""Prefixes of files in packages, followed by the name of the package and the path in it."""
 LARGEST = 1e100
 """Largest accepted number: products of three such numbers are finite."""
 NEGLIGIBLE = 1e-14
@@ -111,6 +114,34 @@ def read_number(text: str) -> float | None:
     return float(text)
 
 
+def find_file(document: Document, given: str) -> str:
+    """The path of a file of a robot, relative to the folder of the robot; raises FileProblem if it is not in a declared folder."""
+    for name in _candidates(document, given):
+        try:
+            found = document.source.find(name)
+        except FileProblem:
+            continue
+        assert document.source.folder is not None, "files are found in folders"
+        return os.path.relpath(found, document.source.folder.resolve())
+    hint = "declare its folder, or that of its package, with --folder (in Python, `folders`)"
+    raise FileProblem("its file is in none of the declared folders", hint)
+
+
+def _candidates(document: Document, given: str) -> Iterator[str]:
+    """Paths to try for a file: as given, or for a package in every declared folder."""
+    scheme = next((scheme for scheme in SCHEMES if given.startswith(scheme)), None)
+    if scheme is None:
+        yield given.removeprefix("file://")
+        return
+    package, _, inside = given.removeprefix(scheme).partition("/")
+    for folder in (document.source.folder, *document.source.roots):
+        if folder is not None:
+            root = folder.resolve()
+            yield str(root / package / inside)
+            if root.name == package:
+                yield str(root / inside)
+
+
 # -- values in short form ------------------------------------------------------------------------------------------------------
 
 
@@ -184,3 +215,74 @@ def inertia(matrix: np.ndarray) -> dict[str, Any]:
     if not (matrix - np.diag(np.diag(matrix))).any():
         return {"principal": vector(np.diag(matrix))}
     return {"matrix": [vector(row) for row in matrix]}
+
+
+FEWEST = 3
+"""Smallest number of parts for which a shared value becomes a default."""
+KINDS = ("joints", "surfaces")
+"""Collections whose parts have a `type`, with defaults for each."""
+COLLECTIONS = ("parameters", *KINDS)
+OWN = (
+    "parent",
+    "child",
+    "description",
+    "file",
+    "position",
+    "rotation",
+    "transforms",
+    "value",
+    "name",
+    "points",
+    "size",
+    "type",
+)
+"""Keys that are specific to a part, and remain in it."""
+
+
+def pull_defaults(parts: dict[str, dict[str, dict[str, Any]]]) -> dict[str, Any]:
+    """Defaults of the collections; their values are removed from the parts."""
+    found: dict[str, Any] = {}
+    for collection in COLLECTIONS:
+        entries = [*parts.get(collection, {}).values()]
+        defaults = _of_kinds(entries) if collection in KINDS else _taken(entries)
+        if defaults:
+            found[collection] = defaults
+    return found
+
+
+def _of_kinds(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """Defaults for the parts of each type, and the most frequent type; both are removed from the parts."""
+    found: dict[str, Any] = {}
+    types = Counter(entry["type"] for entry in entries)
+    for kind in types:
+        shared = _taken([entry for entry in entries if entry["type"] == kind])
+        if shared:
+            found[kind] = shared
+    kind, count = types.most_common(1)[0] if types else ("", 0)
+    if count >= FEWEST:
+        for entry in entries:
+            if entry["type"] == kind:
+                del entry["type"]
+        found = {"type": kind, **found}
+    return found
+
+
+def _taken(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """Values that are equal in all entries, key by key in mappings; they are removed from the entries."""
+    if len(entries) < FEWEST:
+        return {}
+    found: dict[str, Any] = {}
+    for key in [key for key in entries[0] if key not in OWN and all(key in entry for entry in entries)]:
+        values = [entry[key] for entry in entries]
+        if all(isinstance(value, dict) for value in values):
+            inner = _taken(values)
+            if inner:
+                found[key] = inner
+        elif all(value == values[0] for value in values):
+            found[key] = values[0]
+            for entry in entries:
+                del entry[key]
+    for entry in entries:
+        for key in [key for key, value in entry.items() if value == {}]:
+            del entry[key]
+    return found
