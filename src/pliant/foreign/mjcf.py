@@ -16,6 +16,7 @@ from pliant.foreign.markup import Element
 from pliant.foreign.mjcf_cables import add_cables
 from pliant.foreign.mjcf_compiled import CompiledMjcf, MjcfText, compile_model, prepare
 from pliant.foreign.surfaces import add_surfaces
+from pliant.geometry import arrays
 from pliant.language.limits import limits, most
 from pliant.language.source import ImportedFile, Source
 
@@ -285,7 +286,7 @@ class Reader:
         model, kind = self.model, self.model.jnt_type[j]
         at = model.body_pos[i]
         if kind != JointType.SLIDE and model.jnt_pos[j].any():
-            at = at + rotated(model.body_quat[i], model.jnt_pos[j])
+            at = at + arrays.rotated(model.body_quat[i], model.jnt_pos[j])
             if i not in self.anchors:
                 self.anchors[i] = self.document.name(f"frames {i}", "", kind=f"{self.joint_names[j][:40]}_anchor")
                 place = {"position": vector(model.jnt_pos[j])}
@@ -455,12 +456,6 @@ def _turns_to(direction: np.ndarray) -> tuple[dict[str, Any], dict[str, Any]]:
     q = np.array([1 + z, -y, x, 0.0]) / np.sqrt(2 + 2 * z)
     there, back = ({"rotate": {"quaternion": vector(p)}} for p in (q, q * [1, -1, -1, -1]))
     return there, back
-
-
-def rotated(q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """A vector rotated by a unit quaternion (scalar first)."""
-    w, u = q[0], q[1:]
-    return np.asarray(v + 2 * np.cross(u, np.cross(u, v) + w * v))
 
 
 TENDONS = ("spatial", "fixed")

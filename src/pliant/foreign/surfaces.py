@@ -13,6 +13,7 @@ import scipy
 
 from pliant.foreign.document import Document, find_file, number, placement, quaternion_rotation, vector
 from pliant.foreign.mjcf_compiled import CompiledMjcf
+from pliant.geometry import arrays
 from pliant.language.limits import limits
 from pliant.language.source import FileProblem
 from pliant.mesh.formats import BINARY, SCENES, TEXT, read_mesh
@@ -169,8 +170,8 @@ def _mesh(reader: Reader, g: int) -> dict[str, Any]:
     if file is None or np.ptp(scale) or scale[0] <= 0:
         place = placement(model.geom_pos[g], quaternion_rotation(model.geom_quat[g]))
         return {"type": "convex", **place, "points": [vector(point) for point in solid.points]}
-    R = _matrix(model.geom_quat[g]) @ _matrix(model.mesh_quat[m]).T
-    turn = _product(model.geom_quat[g], model.mesh_quat[m] * [1, -1, -1, -1])
+    R = arrays.quaternion_matrix(model.geom_quat[g]) @ arrays.quaternion_matrix(model.mesh_quat[m]).T
+    turn = arrays.quaternion_product(model.geom_quat[g], arrays.quaternion_conjugate(model.mesh_quat[m]))
     place = placement(model.geom_pos[g] - R @ model.mesh_pos[m], quaternion_rotation(turn))
     return {"type": "convex", **place, "file": file, **({"scale": number(scale[0])} if scale[0] != 1 else {})}
 
@@ -243,18 +244,3 @@ def _note_forces(reader: Reader, names: dict[int, str]) -> None:
             reader.note("margin and gap of a geom are not imported", given, "geom")
         if model.largest("geom_adhesion", g) or model.largest("geom_surfacevel", g):
             reader.note("adhesion and velocity of a surface are not imported", given, "geom")
-
-
-def _matrix(q: np.ndarray) -> np.ndarray:
-    w, x, y, z = q
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-
-
-def _product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    return np.array([p[0] * q[0] - p[1:] @ q[1:], *(p[0] * q[1:] + q[0] * p[1:] + np.cross(p[1:], q[1:]))])

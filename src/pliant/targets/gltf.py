@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pliant.equations.equations import Equations
-from pliant.geometry import quaternion
+from pliant.geometry import arrays
 from pliant.language.arguments import need_equations
 from pliant.solve.result import Result
 from pliant.spec.derive import derive
@@ -89,7 +89,7 @@ class _Writer:
         self.samplers: list[dict[str, Any]] = []
 
     def document(self) -> bytes:
-        up = quaternion.between(self.stage.up, np.array([0.0, 1.0, 0.0]))
+        up = arrays.quaternion_between(self.stage.up, np.array([0.0, 1.0, 0.0]))
         self.nodes.append({"name": "robot", "rotation": _xyzw(up).tolist(), "children": []})
         moving = len(self.times) > 1
         clock = self._accessor(self.times.astype("<f4")[:, None], bounds=True) if moving else -1

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from pliant.geometry import quaternion
+from pliant.geometry import arrays
 from pliant.view.camera import Camera, look_from
 from pliant.view.marks import PushMark, Scene, push_scale, rod_outline
 from pliant.view.pieces import Copies, Pieces, scene_pieces
@@ -175,7 +175,7 @@ def _batches(pieces: Sequence[Pieces], layer: Layer) -> list[Batch]:
             turns = carried_turns(along / sizes[:, :, 2:])
         else:
             positions = _stacked(frames, "positions")
-            turns = quaternion.from_matrix(_stacked(frames, "rotations"))
+            turns = arrays.matrix_quaternion(_stacked(frames, "rotations"))
         out.append(Batch(shape, layer, positions, _without_jumps(turns), sizes, colours))
     return out
 
@@ -190,7 +190,7 @@ def carried_turns(directions: np.ndarray) -> np.ndarray:
     before = np.broadcast_to([0.0, 0.0, 1.0], directions[0].shape)
     turn = np.broadcast_to([1.0, 0.0, 0.0, 0.0], turns[0].shape)
     for k, now in enumerate(directions):
-        turn = turns[k] = quaternion.product(quaternion.between(before, now), turn)
+        turn = turns[k] = arrays.quaternion_product(arrays.quaternion_between(before, now), turn)
         before = now
     return turns
 

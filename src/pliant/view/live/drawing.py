@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.geometry import quaternion
+from pliant.geometry import arrays
 from pliant.view.colours import PALETTE, rgb
 from pliant.view.marks import Scene
 from pliant.view.player import round_length
@@ -118,5 +118,5 @@ def set_view(server: Any, stage: Stage) -> None:
     lowest = middle + stage.up * ((stage.low - middle) @ np.abs(stage.up)) - 0.03 * reach * stage.up
     scene.add_grid(
         "/floor", width=16 * cell, height=16 * cell, cell_size=cell, section_size=4 * cell, position=tuple(lowest),
-        wxyz=tuple(quaternion.between(np.array([0.0, 0.0, 1.0]), stage.up)), fade_distance=1e3 * reach, shadow_opacity=0.0,
+        wxyz=tuple(arrays.quaternion_between(np.array([0.0, 0.0, 1.0]), stage.up)), fade_distance=1e3 * reach, shadow_opacity=0.0,
     )  # fmt: skip
