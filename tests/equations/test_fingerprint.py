@@ -120,7 +120,7 @@ def test_other_sources_give_other_fingerprints(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_another_process_finds_the_same() -> None:
-    code = "from pliant.equations.fingerprint import fingerprint; from pliant.rod.finite_element_mass import DRAG, ELEMENT\n"
+    code = "from pliant.equations.fingerprint import fingerprint; from pliant.rod.finite_element import DRAG, ELEMENT\n"
     code += "print(fingerprint(DRAG), fingerprint(ELEMENT))"
     found = {subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout for _ in range(2)}
     assert len(found) == 1

@@ -19,14 +19,21 @@ from pydantic import Field
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion
-from pliant.rod.absolute import ANEW, ROUND_OFF
+from pliant.rod.absolute import ANEW
 from pliant.rod.base import RodModelBase
-from pliant.rod.constant_strain import exponential, twist_slope
-from pliant.rod.pieces import Piece, add_pieces
+from pliant.rod.model_limits import remark_steps
+from pliant.rod.pieces import (
+    Piece,
+    add_pieces,
+    exponential,
+    held_values,
+    name_strains,
+    segment_motion,
+    segment_piece,
+    twist_slope,
+)
 from pliant.rod.properties import RodProperties, add_piece_of_mass
-from pliant.rod.quadrature import gauss_between
-from pliant.rod.segments import held_values, name_strains, segment_motion, segment_piece
-from pliant.rod.steps import remark_steps
+from pliant.rod.quadrature import ROUND_OFF, gauss_between
 from pliant.rod.strains import ALL, Free
 
 if TYPE_CHECKING:

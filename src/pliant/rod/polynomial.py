@@ -32,12 +32,11 @@ from pliant.motion.base import Motion, Part, Quaternion, Vector
 from pliant.motion.fields import Fields
 from pliant.rod.absolute import plane_problems, refuse_shape_out_of_plane, strains_of_sections
 from pliant.rod.base import RodModelBase
+from pliant.rod.model_limits import refuse_turn, remark_steps
 from pliant.rod.pcs import mass_points
 from pliant.rod.pieces import Piece, PieceKind, PieceState, add_pieces
 from pliant.rod.properties import RodProperties, add_piece_of_mass
-from pliant.rod.steps import remark_steps
 from pliant.rod.strains import Free, Plane, plane_of
-from pliant.rod.turn_limits import refuse_turn
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -19,16 +19,14 @@ from pydantic import Field
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion
-from pliant.rod.absolute import ANEW, ROUND_OFF
+from pliant.rod.absolute import ANEW
 from pliant.rod.base import RodModelBase
-from pliant.rod.lumped import add_lumped_masses
-from pliant.rod.pieces import Piece, add_pieces
-from pliant.rod.properties import RodProperties
-from pliant.rod.segments import held_values, name_strains, segment_motion, segment_piece
+from pliant.rod.model_limits import limit_turns, remark_steps
+from pliant.rod.pieces import Piece, add_pieces, held_values, name_strains, segment_motion, segment_piece
+from pliant.rod.properties import RodProperties, add_lumped_masses
+from pliant.rod.quadrature import ROUND_OFF
 from pliant.rod.stations import SectionState
-from pliant.rod.steps import remark_steps
 from pliant.rod.strains import ALL, Free
-from pliant.rod.turn_limits import limit_turns
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

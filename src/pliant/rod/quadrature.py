@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 
-NEAR = 1e-9
+ROUND_OFF = 1e-9
 """Fractions of a rod's length closer than this coincide."""
 
 
 def parts_between(breaks: Sequence[float], begin: float, end: float) -> list[tuple[float, float]]:
     """The intervals into which breaks divide an interval."""
-    inside = [x for x in breaks if begin + NEAR < x < end - NEAR]
+    inside = [x for x in breaks if begin + ROUND_OFF < x < end - ROUND_OFF]
     return list(pairwise([begin, *inside, end]))
 
 
