@@ -23,7 +23,7 @@ from pliant.control import lqr_control
 from pliant.control.base import InputLimit
 from pliant.control.learning_task import LearningTask, RandomParameter, RandomStart
 from pliant.input import inputs
-from pliant.joint import JointBase, chain, coordinate, friction, limits
+from pliant.joint import JointBase, chain, coordinate
 from pliant.language import parameter, placement
 from pliant.language.aliases import ALIASES
 from pliant.language.base import Choice, Part
@@ -92,10 +92,10 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
             coordinate.LengthSpring,
             coordinate.AngleDamper,
             coordinate.LengthDamper,
-            friction.AngleFriction,
-            friction.LengthFriction,
-            limits.AngleLimits,
-            limits.LengthLimits,
+            coordinate.AngleFriction,
+            coordinate.LengthFriction,
+            coordinate.AngleLimits,
+            coordinate.LengthLimits,
             coordinate.EqualTo,
         ),
     ),

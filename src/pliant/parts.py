@@ -62,16 +62,18 @@ from pliant.joint.chain import (
 from pliant.joint.coordinate import (
     AngleCoordinate,
     AngleDamper,
+    AngleFriction,
+    AngleLimits,
     AngleSpring,
     EqualTo,
     LengthCoordinate,
     LengthDamper,
+    LengthFriction,
+    LengthLimits,
     LengthSpring,
     Orientation,
     OrientationSpring,
 )
-from pliant.joint.friction import AngleFriction, LengthFriction
-from pliant.joint.limits import AngleLimits, LengthLimits
 from pliant.language.parameter import Parameter, World
 from pliant.language.placement import (
     Around,

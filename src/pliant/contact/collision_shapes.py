@@ -22,8 +22,7 @@ from pliant.surface.box import BoxSurface
 from pliant.surface.capsule import CapsuleSurface
 from pliant.surface.cylinder import CylinderSurface
 from pliant.surface.sphere import SphereSurface
-from pliant.surface.triangles import Triangles, near_order
-from pliant.surface.tube import inset, is_clockwise, thickness, tube, tube_smooth_edges
+from pliant.surface.triangles import Triangles, inset, is_clockwise, near_order, thickness, tube, tube_smooth_edges
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -9,6 +9,7 @@ from typing import Any
 import casadi as ca
 
 from pliant.formula.base import CoordinateForce, Effect, one_sided, power_law
+from pliant.formula.inertia import Inertia
 from pliant.formula.variable_stiffness import spring_energy
 from pliant.geometry import so3
 from pliant.language.state_formula import StateFormula, sizes, words
@@ -115,3 +116,23 @@ def _orientation_effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
 
 ORIENTATION_FORCE = CoordinateForce("orientation", (Quaternion(),), ORIENTATION.size, 3, _orientation_effect)
 """Spring on the rotation vector, damper and torque on a free rotation, with the constants `ORIENTATION`."""
+
+
+ARMATURE = "armature"
+
+
+def is_armature(inertia: Inertia) -> bool:
+    """Whether it is an inertia of this module."""
+    return inertia.name.split("_")[0] == ARMATURE
+
+
+@cache
+def armature(parts: tuple[Part, ...]) -> Inertia:
+    """Inertia that acts on the rates of an element's coordinates only, with one constant per rate [kg or kg m^2]."""
+    rates = sum(part.v_size for part in parts)
+
+    def mass(pose: Any, q: Any, c: Any) -> Any:
+        return ca.horzcat(ca.SX(rates, 6), ca.SX.eye(rates)), ca.diag(c)
+
+    name = "_".join([ARMATURE, *(f"{part.q_size}{part.v_size}" for part in parts)])
+    return Inertia(name, 1, parts, rates, mass)

@@ -14,7 +14,7 @@ from pydantic import Field, StrictBool
 from pliant.formula.base import CoordinateForce, Effect
 from pliant.formula.inertia import Inertia
 from pliant.geometry import se3
-from pliant.joint.limits import LengthLimits
+from pliant.joint.coordinate import LengthLimits
 from pliant.language.base import OneOrList, Problem
 from pliant.language.names import Name
 from pliant.language.scalar import Length, Scalar, Value
@@ -22,7 +22,17 @@ from pliant.motion.arc_coordinates import CONSTANTS as ARC
 from pliant.motion.arc_coordinates import FREE, ArcCoordinates, Option
 from pliant.motion.base import Functions, Vector
 from pliant.motion.fields import Fields
-from pliant.rod.arc import FORM, ENERGY_ORDERS, Arc, ArcEnergy, Energy, arc_integrals, arc_motion, stumpff, stumpff_slopes
+from pliant.rod.arc import (
+    ENERGY_ORDERS,
+    FORM,
+    Arc,
+    ArcEnergy,
+    Energy,
+    arc_integrals,
+    arc_motion,
+    stumpff,
+    stumpff_slopes,
+)
 from pliant.rod.base import RodModelBase
 from pliant.rod.chamber import actuation, signal_word
 from pliant.rod.model_limits import remark_steps

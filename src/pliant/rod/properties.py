@@ -122,7 +122,9 @@ class RodProperties:
     @cached_property
     def steps(self) -> tuple[float, ...]:
         """Fractions of the length between base and tip where the section has a step."""
-        return tuple(float(a.x) for a, b in pairwise(self.sections) if b.x - a.x <= ROUND_OFF and ROUND_OFF < a.x < 1 - ROUND_OFF)
+        return tuple(
+            float(a.x) for a, b in pairwise(self.sections) if b.x - a.x <= ROUND_OFF and ROUND_OFF < a.x < 1 - ROUND_OFF
+        )
 
     def division(self, elements: int) -> list[float]:
         """Ends of elements as fractions of the length: equal elements, or with ends at steps of the section."""

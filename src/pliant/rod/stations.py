@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pliant.rod.properties import RodProperties
 
 
-
 BEYOND = 2.0
 """A fraction of the length that no station has."""
 

@@ -13,8 +13,7 @@ from pliant.language.base import Problem, positive
 from pliant.language.placement import Axis
 from pliant.language.scalar import Length, Scalar
 from pliant.surface.base import Corner, SurfaceBase, add_shape
-from pliant.surface.faces import matrix_columns
-from pliant.surface.triangles import disc
+from pliant.surface.triangles import disc, matrix_columns
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

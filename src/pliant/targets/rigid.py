@@ -18,7 +18,7 @@ from pydantic import Field
 from pliant.equations.equations import Equations
 from pliant.equations.workspace import EvaluationError
 from pliant.io.c_text import ExportError
-from pliant.joint.armature import is_armature
+from pliant.joint.coordinate_force import is_armature
 from pliant.language.arguments import ArgumentError
 from pliant.model.model import compile_model
 from pliant.rod.pseudo_rigid import PseudoRigid
