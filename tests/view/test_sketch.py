@@ -15,9 +15,8 @@ from pliant.spec.rod_switch import with_rod_model
 from pliant.view.camera import choose_camera, look_from
 from pliant.view.clips import MOST_EDGES, mode_clips, most_frames, start_clip
 from pliant.view.player import player
-from pliant.view.pose import pose_of
 from pliant.view.scene import make_scene
-from pliant.view.sketch import Drawing, save, sketch
+from pliant.view.sketch import Drawing, pose_of, save, sketch
 
 DOWN = np.array([0, 0, -9.81])
 

@@ -22,8 +22,6 @@ from pliant.surface.base import SurfaceBase
 from pliant.surface.triangles import Triangles, add_faces, hull
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from pliant.model.build import Build
 
 

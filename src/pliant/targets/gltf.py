@@ -23,8 +23,7 @@ from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
 from pliant.targets.base import Export, Target, exporter, write_file
 from pliant.view.clips import Clip, run_clip, start_clip
-from pliant.view.shapes import unit_shape
-from pliant.view.stage import CONTACT_OPACITY, Stage, make_stage
+from pliant.view.stage import CONTACT_OPACITY, Stage, make_stage, unit_shape
 
 FLOAT, UNSIGNED_SHORT = 5126, 5123
 KINDS = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}

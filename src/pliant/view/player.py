@@ -12,8 +12,7 @@ from pliant.view.clips import Clip, all_scenes
 from pliant.view.colours import AXES, rgb
 from pliant.view.page import block, text
 from pliant.view.pieces import NUMBERS_UP_TO
-from pliant.view.shapes import unit_shape
-from pliant.view.stage import Batch, Stage, make_stage
+from pliant.view.stage import Batch, Stage, make_stage, unit_shape
 
 
 def player(name: str, title: str, clips: Sequence[Clip]) -> str:

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 import numpy as np
 
-from pliant.language.arguments import ArgumentError, flag
+from pliant.equations.state import State, state_of
+from pliant.language.arguments import ArgumentError, flag, need_equations, vector
 from pliant.language.files import write_whole
+from pliant.solve.result import Result
+from pliant.solve.state import assemble
+from pliant.solve.statics.equilibrium import Equilibrium, state_at
 from pliant.view import outlines
 from pliant.view.camera import Camera, View, choose_camera, look_from, view_direction
+from pliant.view.clips import parameters_of_run
 from pliant.view.colours import AXES, PALE, SOFT, darker, group_colours
 from pliant.view.marks import Scene, outline, push_scale
 from pliant.view.names import LETTER, NameLabel, OccupiedSpace, first_of_each, place_names
-from pliant.view.pose import pose_of
 from pliant.view.scene import make_scene
-from pliant.view.settings import settings
 from pliant.view.symbols import Symbols
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, InputValues, Values
+
 
 LABELS_UP_TO = 8
 WIDTHS, HEIGHTS = (2.5, 5.0), (1.8, 5.0)
@@ -257,3 +262,58 @@ class Drawing(Symbols):
             words, (x - length / 2, y), xytext=(0, 3), textcoords="offset points", ha="center", va="bottom",
             fontsize=8, color=PALE, zorder=990,
         )  # fmt: skip
+
+
+@contextmanager
+def settings(options: Mapping[str, Any]) -> Iterator[None]:
+    """Set values of `matplotlib.rcParams` within the context; afterwards the previous values are restored.
+
+    Unlike `rc_context`, it does not restore others: the first figure loads the backend, and that of notebooks switches on
+    interactive mode, without which no further figure would be shown.
+    """
+    import matplotlib as mpl
+
+    current: Any = mpl.rcParams  # names are plain texts here
+    before = {name: current[name] for name in options}
+    current.update(options)
+    within = {name: current[name] for name in options}
+    try:
+        yield
+    finally:  # values set by the backend when it was loaded are kept too
+        current.update({name: value for name, value in before.items() if current[name] == within[name]})
+
+
+def pose_of(
+    eqs: Equations, given: Any, *, inputs: InputValues | None = None, parameters: Values | None = None
+) -> tuple[Equations, State]:
+    """Equations with the inputs and parameters of a pose, and the pose.
+
+    given: None or "initial" (the model's start, moved onto its constraints), "equilibrium", coordinates by name, positions, a State
+    or an object that has one; a Result gives its final state. inputs, parameters: those of the Equilibrium or Result by default.
+    """
+    need_equations(eqs)
+    if inputs is None:
+        inputs = _inputs(given)
+    if parameters is None:
+        parameters = _parameters(eqs, given)
+    here = eqs.at(inputs=inputs, parameters=parameters, within_limits=False)
+    found = state_of(given)
+    if isinstance(found, State):
+        return here, found  # unchanged: failed poses should be displayed
+    if np.iterable(found) and not isinstance(found, str | Mapping):
+        return here, State(vector("q", found, len(eqs.coordinates)), np.zeros(len(eqs.rates)))
+    state = state_at(here, found, 0.0, where="pose", unstable=True)
+    closed = assemble(here, here.binding, state.t, state.q, state.v, state.given)
+    return here, State(closed.q, closed.v, state.t, contacts=state.contacts)
+
+
+def _inputs(given: Any) -> InputValues | None:
+    if isinstance(given, Result):
+        return {name: float(values[-1]) for name, values in given.inputs.items()}
+    return given.inputs if isinstance(given, Equilibrium) else None
+
+
+def _parameters(eqs: Equations, given: Any) -> Values | None:
+    if isinstance(given, Result):
+        return parameters_of_run(eqs, given)
+    return given.parameters if isinstance(given, Equilibrium) else None

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from pliant.view import outlines
 from pliant.view.camera import Camera
-from pliant.view.colours import AXES, HELD, INK, PALE, PUSH, SOFT, darker, lighter
-from pliant.view.drawing_layers import DrawingLayers
+from pliant.view.colours import AXES, HELD, INK, PALE, PUSH, SOFT, darker, lighter, rgb
 from pliant.view.marks import (
     JointMark,
     LinkMark,
@@ -23,9 +22,132 @@ from pliant.view.marks import (
     SolidForm,
     TendonMark,
 )
-from pliant.view.mesh_drawing import net_paints
 from pliant.view.rod_curve import RodCurve
 from pliant.view.surfaces import SurfaceMark, edge_lines, silhouette
+
+
+class DrawingLayers:
+    """The content of a drawing; `low` and `high` are its corners [m].
+
+    size: unit of symbols [m]. crowd: factor on it if there are many.
+    """
+
+    size: float
+    crowd: float
+    low: np.ndarray
+    high: np.ndarray
+    todo: list[tuple[float, Any]]
+
+    def _include(self, points: np.ndarray) -> None:
+        self.low = np.minimum(self.low, points.min(axis=0))
+        self.high = np.maximum(self.high, points.max(axis=0))
+
+    def _polygon(
+        self, points: np.ndarray, colour: str, layer: float, *, see_through: bool = False, edge: float = 0.9
+    ) -> None:
+        self._include(points)
+        alpha = 0.5 if see_through else None
+
+        def paint(ax: Any, zorder: float) -> None:
+            ax.fill(
+                *points.T, facecolor=colour, edgecolor=darker(colour), linewidth=edge, joinstyle="round", zorder=zorder,
+                alpha=alpha,
+            )  # fmt: skip
+
+        self.todo.append((layer, paint))
+
+    def _line(self, points: np.ndarray, colour: str, width: float, layer: float, **style: Any) -> None:
+        self._include(points)
+
+        def paint(ax: Any, zorder: float) -> None:
+            ax.plot(*points.T, color=colour, linewidth=width, zorder=zorder, **{"linestyle": "solid", **style})
+
+        self.todo.append((layer, paint))
+
+    def _marker(self, point: np.ndarray, marker: str, points_wide: float, layer: float, colour: str) -> None:
+        self._include(point[None] + 0.02 * self.size * np.array([[-1, -1], [1, 1]]))
+
+        def paint(ax: Any, zorder: float) -> None:
+            ax.plot(
+                *point, marker=marker, markersize=self.crowd * points_wide, markerfacecolor=colour, markeredgecolor=INK,
+                markeredgewidth=0.3 + 0.9 * self.crowd, zorder=zorder,
+            )  # fmt: skip
+
+        self.todo.append((layer, paint))
+
+    def _text(self, words: str, place: np.ndarray, colour: str, size: float, width: float = 0.02) -> None:
+        """Centred text. width: half of its width, relative to the unit of symbols."""
+        reach = self.size * np.array([width, 0.02])
+        self._include(place + np.stack([-reach, reach]))
+
+        def paint(ax: Any, zorder: float) -> None:
+            from matplotlib.patheffects import withStroke
+
+            # text stays legible in front of a net
+            halo = [withStroke(linewidth=2.0, foreground="white")]
+            ax.text(
+                *place, words, color=colour, fontsize=size, ha="center", va="center", zorder=zorder, path_effects=halo
+            )
+
+        self.todo.append((980, paint))
+
+
+VECTORS_UP_TO = 2000
+"""Number of edges above which nets are drawn as dots instead of lines in .svg and .pdf files, which would be too large."""
+HELD_UP_TO = 1000
+"""Number of fixed nodes above which they are not marked individually."""
+
+Paint = Callable[[Any, float], None]
+
+
+def net_paints(mesh: MeshMark, camera: Camera, depths: np.ndarray) -> Iterator[tuple[int, Paint]]:
+    """Functions that draw parts of a net on axes, each with the number of bodies behind it.
+
+    depths: of the bodies, in ascending order [m].
+    """
+    points = camera.project(mesh.nodes)
+    near = mesh.nodes @ camera.toward
+    depth = near[mesh.edges].mean(axis=1)
+    order = np.argsort(depth, kind="stable")
+    rank = np.searchsorted(depths, depth)
+    width = float(np.clip(12 / np.sqrt(len(points)), 0.4, 1.6))
+    colours, widths = _shades(depth, float(np.ptp(mesh.nodes, axis=0).max())), np.full(len(depth), width)
+    colours[mesh.slack], widths[mesh.slack] = rgb(PALE), 0.6 * width
+    dots = len(depth) > VECTORS_UP_TO
+    for behind in np.unique(rank):
+        yield int(behind), _edges(points, mesh.edges, order[rank[order] == behind], colours, widths, dots)
+    held = mesh.held if len(mesh.held) <= HELD_UP_TO else mesh.held[:0]
+    for behind in np.unique(np.searchsorted(depths, near[held])):
+        chosen = held[np.searchsorted(depths, near[held]) == behind]
+        yield int(behind), _squares(points[chosen], 2.0 + 1.6 * width)
+
+
+def _shades(depth: np.ndarray, size: float) -> np.ndarray:
+    """Colours of edges (m x 3) by depth [m], from pale to dark; a net shown face-on is dark."""
+    reach = float(np.ptp(depth))
+    share = np.ones(len(depth)) if reach < 1e-3 * size else (depth - depth.min()) / reach
+    far, close = np.array(rgb(lighter(SOFT, 0.45))), np.array(rgb(darker(SOFT)))
+    return np.asarray(far + share[:, None] * (close - far))
+
+
+def _edges(
+    points: np.ndarray, edges: np.ndarray, chosen: np.ndarray, colours: np.ndarray, widths: np.ndarray, dots: bool
+) -> Paint:
+    def paint(ax: Any, zorder: float) -> None:
+        from matplotlib.collections import LineCollection
+
+        style = {"colors": colours[chosen], "linewidths": widths[chosen], "capstyle": "round"}
+        ax.add_collection(LineCollection(points[edges[chosen]], zorder=zorder, rasterized=dots, **style))
+
+    return paint
+
+
+def _squares(points: np.ndarray, wide: float) -> Paint:
+    def paint(ax: Any, zorder: float) -> None:
+        ax.plot(*points.T, linestyle="none", marker="s", markersize=wide, color=INK, markeredgewidth=0, zorder=zorder)
+
+    return paint
+
 
 THINNEST, THIN = 0.0014, 0.005
 """Half widths of rods relative to the picture: that of the thinnest, about a pixel, and that above which they have outlines."""

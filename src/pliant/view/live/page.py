@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import html
+import math
 import threading
 import time
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pliant.equations.equations import Equations
+import numpy as np
+
+from pliant.equations.equations import Equations, Values
+from pliant.equations.outputs import evaluate_outputs, output_units
+from pliant.equations.workspace import EvaluationError
+from pliant.geometry import arrays
+from pliant.joint.coordinate import LengthCoordinate
+from pliant.language.message_text import unit_text
+from pliant.solve.linear.modal import Modes, modes
 from pliant.solve.result import Result
+from pliant.solve.state import AssemblyError, assemble
+from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
+from pliant.spec.derive import derive
 from pliant.spec.robot import RobotSpec
-from pliant.spec.rod_switch import KINDS
-from pliant.view.clips import MODE_SECONDS
-from pliant.view.live.drawing import Drawing, set_view
-from pliant.view.live.robot import EXPECTED, DisplayedScene, LiveRobot, Overlays, SliderValues
-from pliant.view.live.sliders import Slider, coordinate_sliders, input_sliders, parameter_sliders
+from pliant.spec.rod_switch import KINDS, with_rod_model
+from pliant.view.clips import MODE_SECONDS, mode_positions, run_maker, run_scenes
+from pliant.view.colours import PALETTE, rgb
+from pliant.view.marks import Scene
+from pliant.view.player import round_length
+from pliant.view.scene import SceneMaker
+from pliant.view.stage import CONTACT_OPACITY, Stage, make_stage, unit_shape
 
 RUN, REST, START = "run", "at rest", "initial pose"
 NOTHING = "none"
@@ -229,3 +244,324 @@ class LivePage:
         with self.server.atomic():
             self.ghost.draw(shown.scene)
         return f"; overlay: {wanted[0]} as {wanted[1]}, at rest"
+
+
+MOST_MODES = 12
+MOST_NUMBERS = 9
+"""Outputs with more numbers are not written out on the page."""
+ROUND_OFF = 1e-12
+"""Numbers below this are written as 0 (SI units)."""
+
+
+@dataclass(frozen=True)
+class SliderValues:
+    """Values of the sliders by name (SI units)."""
+
+    parameters: Values = field(default_factory=dict)
+    inputs: Values = field(default_factory=dict)
+    start: Values = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DisplayedScene:
+    """A scene, its caption, and the robot's outputs as text, one per line."""
+
+    scene: Scene
+    words: str
+    outputs: str = ""
+
+
+class LiveRobot:
+    """A robot posed by slider values; each equilibrium is the initial guess of the next one."""
+
+    def __init__(self, eqs: Equations, run: Result | None = None) -> None:
+        self.eqs, self.run = eqs, run
+        self._maker: SceneMaker | None = None
+        self._rest: np.ndarray | None = None
+        self._start: Mapping[str, float] = {}
+        self._found: tuple[SliderValues, Modes] | None = None
+        self._positions: tuple[SliderValues, int, list[np.ndarray]] | None = None
+
+    def start(self, choice: SliderValues) -> DisplayedScene:
+        """The initial pose, moved onto its constraints."""
+        bound = self.eqs.at(inputs=choice.inputs, parameters=choice.parameters).binding
+        start = self.eqs.state(choice.start, parameters=choice.parameters)
+        made = assemble(self.eqs, bound, 0.0, start.q, start.v, start.given)
+        zero = np.zeros(bound.nv)
+        found = evaluate_outputs(self.eqs.model, bound, 0.0, made.q, made.v, zero, np.zeros(bound.m), 0.0)
+        spec = self.eqs.model.spec.outputs  # forces are those of a motion or of rest
+        known = {name: x for name, x in found.items() if name in spec and spec[name].is_of_positions_and_velocities}
+        words = "; ".join(made.messages) or "the initial pose"
+        return self._shown(choice, made.q, 0.0, words, self._told(known))
+
+    def rest(self, choice: SliderValues) -> DisplayedScene:
+        """The equilibrium near the last one, or near the start if that was changed."""
+        found = self._solve(choice)
+        return self._shown(choice, found.q, 0.0, found.message, self._told(found.outputs))
+
+    def inputs(self, choice: SliderValues) -> dict[str, float]:
+        """All inputs with these values of the sliders (SI units); the model's own may depend on its parameters."""
+        signals = self.eqs.at(inputs=choice.inputs, parameters=choice.parameters).binding.signals(0.0)[0]
+        return dict(zip(self.eqs.inputs, signals.tolist(), strict=True))
+
+    def _told(self, outputs: Mapping[str, Any]) -> str:
+        units = output_units(self.eqs.model)
+        lines = []
+        for name, value in outputs.items():
+            numbers = np.ravel(value)
+            if numbers.size > MOST_NUMBERS:
+                continue  # a profile along a rod
+            text = ", ".join(f"{x:.4g}" for x in np.where(np.abs(numbers) > ROUND_OFF, numbers, 0.0))
+            unit = units.get(name, "")
+            lines.append(f"{name} = {text}" + ("" if unit in ("", "-") else f" {unit}"))
+        return "\n".join(lines)
+
+    def mode(self, choice: SliderValues, number: int, phase: float) -> DisplayedScene:
+        """A mode (from 1) about the equilibrium, at a phase between 0 and 1."""
+        if self._found is None or self._found[0] != choice:
+            q = self._solve(choice).q
+            self._found = (
+                choice,
+                modes(self.eqs, at=q, count=MOST_MODES, inputs=choice.inputs, parameters=choice.parameters),
+            )
+        found = self._found[1]
+        if number > found.shapes.shape[1]:
+            raise ValueError(f"the robot has {found.shapes.shape[1]} modes")
+        if self._positions is None or self._positions[:2] != (choice, number):
+            positions = mode_positions(self.eqs, found, number - 1, parameters=choice.parameters, inputs=choice.inputs)
+            self._positions = choice, number, positions
+        positions = self._positions[2]
+        words = f"mode {number}: {found.words(number - 1)}, damping ratio {found.damping_ratios[number - 1]:.3g}"
+        return self._shown(choice, positions[int(phase * len(positions)) % len(positions)], 0.0, words)
+
+    def at_time(self, t: float) -> DisplayedScene:
+        """The run at a time [s] after its start."""
+        assert self.run is not None
+        times = self.run.time
+        k = int(np.argmin(np.abs(times - times[0] - t)))
+        self._maker = self._maker or run_maker(self.eqs, self.run)
+        (scene,) = run_scenes(self.eqs, self.run, [k], self._maker)
+        told = self._told({name: self.run[name].values[k] for name in self.run.output_names})
+        return DisplayedScene(scene, f"t = {times[k]:.4g} s", told)
+
+    def mode_count(self) -> int:
+        """Number of modes that can be shown."""
+        return min(MOST_MODES, max(0, len(self.eqs.rates) - self.eqs.model.system.rows))
+
+    def _solve(self, choice: SliderValues) -> Equilibrium:
+        begin = self._rest
+        if begin is None or choice.start != self._start:
+            begin = self.eqs.state(choice.start, parameters=choice.parameters).q
+        found = equilibrium(
+            self.eqs, start=begin, inputs=choice.inputs, parameters=choice.parameters, on_failure="return"
+        )
+        if found.status != "converged":
+            raise ValueError(found.message)
+        self._rest, self._start = found.q, dict(choice.start)
+        return found
+
+    def _shown(self, choice: SliderValues, q: np.ndarray, t: float, words: str, outputs: str = "") -> DisplayedScene:
+        return DisplayedScene(SceneMaker(self.eqs, choice.parameters, inputs=choice.inputs).at(q, t), words, outputs)
+
+
+EXPECTED = (AssemblyError, EvaluationError, ValueError)
+"""Errors that can be caused, and fixed, by slider values."""
+
+
+class Overlays:
+    """The same robot with another model of one rod, derived once for each choice."""
+
+    def __init__(self, spec: RobotSpec) -> None:
+        self.spec = spec
+        self._known: dict[tuple[str, str], LiveRobot] = {}
+
+    def __contains__(self, choice: tuple[str, str]) -> bool:
+        """Whether a rod and model have been derived."""
+        return choice in self._known
+
+    def robot(self, rod: str, model: str) -> LiveRobot:
+        """The robot with that rod in a model such as `cosserat:10`."""
+        if (rod, model) not in self._known:
+            self._known[rod, model] = LiveRobot(derive(with_rod_model(self.spec, rod, model)))
+        return self._known[rod, model]
+
+
+MOST = 24
+"""Maximum number of sliders of one type; of more, the first ones are shown."""
+
+USUAL = {"Pa": 1e5, "N": 1.0, "N*m": 0.1, "m": 0.1, "rad": math.pi, "m/s^2": 10.0, "kg": 1.0}
+"""Range to each side of a value that is zero in the model, by its unit; 1 for other units."""
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A number that can be changed: its value in the model and its range (SI units)."""
+
+    name: str
+    unit: str
+    value: float
+    low: float
+    high: float
+    hint: str = ""
+
+    @property
+    def label(self) -> str:
+        """Name and unit."""
+        return f"{self.name} [{self.unit}]" if self.unit else self.name
+
+
+def parameter_sliders(eqs: Equations) -> list[Slider]:
+    """Independent parameters that can change without a new derivation."""
+    names = [name for name in eqs.parameters if name not in eqs.model.structural]
+    return [_slider(eqs, name, eqs.parameters[name]) for name in names[:MOST]]
+
+
+def input_sliders(eqs: Equations) -> list[Slider]:
+    """Inputs, at their values at t = 0: those of `inputs` in the model file, if it drives them."""
+    held = eqs.binding.signals(0.0)[0]
+    return [_slider(eqs, name, float(held[k])) for k, name in enumerate(eqs.inputs[:MOST])]
+
+
+def coordinate_sliders(eqs: Equations, size: float) -> list[Slider]:
+    """Coordinates of joints at the start; the range of lengths is the robot's size [m] to each side."""
+    start = eqs.initial_state().q
+    sliders = []
+    for entry in eqs.model.coordinates:
+        if entry.spec is None or entry.is_rotation:
+            continue
+        unit, reach = ("m", size) if isinstance(entry.spec, LengthCoordinate) else ("rad", math.pi)
+        value = float(start[entry.q_at])
+        value, low, high = map(_short, (value, value - reach, value + reach))
+        sliders.append(Slider(entry.name, unit, value, low, high, "initial state of the robot"))
+    return sliders[:MOST]
+
+
+def _slider(eqs: Equations, name: str, value: float) -> Slider:
+    environment, spec = eqs.model.environment, eqs.model.spec.parameters.get(name)
+    unit = unit_text(environment.dimension(name))
+    reach = 0.5 * abs(value) if value else USUAL.get(unit, 1.0)
+    low, high = value - reach, value + reach
+    if spec is not None and spec.minimum is not None:
+        low = float(environment.value(spec.minimum))
+    if spec is not None and spec.maximum is not None:
+        high = float(environment.value(spec.maximum))
+    if unit == "Pa" and not value:
+        low = max(low, 0.0)  # chambers are pressurized, not evacuated
+    low, high = min(low, value), max(high, value)
+    high = high if high > low else low + 1.0
+    value, low, high = map(_short, (value, low, high))
+    return Slider(name, unit, value, low, high, spec.description if spec is not None else "")
+
+
+def _short(x: float) -> float:
+    """A number with five digits, which are enough for a slider and easy to read."""
+    return float(f"{x:.5g}")
+
+
+FIELD_OF_VIEW = 0.5
+
+
+class Drawing:
+    """Draws scenes of one robot below a name in the tree of a viser scene.
+
+    The scales of colours, symbols and arrows never shrink, so that successive scenes can be compared.
+    """
+
+    def __init__(self, scene_api: Any, root: str, *, ghost: bool = False) -> None:
+        self.api, self.root, self.ghost = scene_api, root, ghost
+        self.handles: dict[tuple[str, str], Any] = {}
+        self.labels: list[Any] = []
+        self.label_layers: list[str] = []
+        self.scales: dict[str, Any] = {"curvature": 0.0, "size": 0.0, "force": 0.0, "push": 0.0, "pushes": 0}
+        self.shown = {"robot": True, "rods": True, "loads": True, "frames": False, "labels": not ghost, "nodes": False,
+                      "contacts": not ghost}  # fmt: skip
+
+    def draw(self, scene: Scene) -> Stage:
+        """Show a scene and return its stage."""
+        stage = make_stage([scene], **self.scales)
+        self.scales = {name: getattr(stage, name) for name in self.scales}
+        for batch in stage.batches:
+            key = batch.layer, batch.shape
+            values = {
+                "batched_positions": batch.positions[0].astype(np.float32),
+                "batched_wxyzs": batch.turns[0].astype(np.float32),
+                "batched_scales": batch.sizes[0].astype(np.float32),
+                "batched_colors": self._colours(batch.colours[0]),
+            }
+            if key in self.handles and len(self.handles[key].batched_positions) != len(batch.positions[0]):
+                self.handles.pop(key).remove()  # the number of contacts has changed
+            if key not in self.handles:
+                mesh = unit_shape(batch.shape)
+                self.handles[key] = self.api.add_batched_meshes_simple(
+                    f"{self.root}/{batch.layer}/{batch.shape}", mesh.vertices, mesh.faces, lod="off",
+                    opacity=self._opacity(batch.layer, stage), visible=self.shown[batch.layer], cast_shadow=False,
+                    receive_shadow=False, **values,
+                )  # fmt: skip
+            else:
+                for name, value in values.items():
+                    setattr(self.handles[key], name, value)
+        self._write(stage)
+        return stage
+
+    def show(self, layer: str, visible: bool) -> None:
+        """Show or hide a layer, or the labels."""
+        self.shown[layer] = visible
+        handles = [h for key, h in self.handles.items() if key[0] == layer]
+        handles += [h for h, sort in zip(self.labels, self.label_layers, strict=True) if sort == layer]
+        for handle in handles:
+            handle.visible = visible
+
+    def remove(self) -> None:
+        """Remove everything that was drawn."""
+        for handle in (*self.handles.values(), *self.labels):
+            handle.remove()
+        self.handles, self.labels, self.label_layers = {}, [], []
+
+    def _opacity(self, layer: str, stage: Stage) -> float | None:
+        if self.ghost:
+            return 0.45
+        if layer == "contacts":
+            return CONTACT_OPACITY
+        return 0.6 if layer == "rods" and stage.see_through else None
+
+    def _colours(self, colours: np.ndarray) -> np.ndarray:
+        if self.ghost:
+            return np.broadcast_to(np.round(255 * np.array(rgb(PALETTE[1]))), colours.shape).astype(np.uint8)
+        return np.round(np.clip(colours, 0, 255)).astype(np.uint8)
+
+    def _write(self, stage: Stage) -> None:
+        if self.ghost:
+            return
+        if not self.labels:
+            self.labels = [
+                self.api.add_label(
+                    f"{self.root}/labels/{k}", label.text, visible=self.shown[label.layer], anchor="top-center"
+                )
+                for k, label in enumerate(stage.labels)
+            ]
+            self.label_layers = [label.layer for label in stage.labels]
+        for handle, label in zip(self.labels, stage.labels, strict=True):
+            handle.position = label.positions[0]
+
+
+def set_view(server: Any, stage: Stage) -> None:
+    """Look at the robot as in its picture, with a floor below it."""
+    scene, camera = server.scene, server.initial_camera
+    middle, reach = 0.5 * (stage.low + stage.high), float(np.linalg.norm(stage.high - stage.low)) / 2
+    scene.set_up_direction(tuple(stage.up))
+    # uniform light, so that colours match the scale and nothing is in shadow
+    scene.configure_environment_map(None)
+    scene.configure_default_lights(enabled=False)
+    scene.add_light_ambient("/light/even", intensity=0.8)
+    scene.add_light_directional("/light/key", intensity=0.9, position=tuple(stage.camera.toward + 0.7 * stage.up))
+    camera.up = tuple(stage.up)
+    camera.look_at = tuple(middle)
+    camera.position = tuple(middle + stage.camera.toward * 1.7 * max(reach, 1e-3) / np.tan(FIELD_OF_VIEW / 2))
+    camera.fov = FIELD_OF_VIEW
+    camera.near, camera.far = 0.01 * max(reach, 1e-3), 200 * max(reach, 1e-3)
+    cell = round_length(max(stage.size, 1e-6) / 4)
+    lowest = middle + stage.up * ((stage.low - middle) @ np.abs(stage.up)) - 0.03 * reach * stage.up
+    scene.add_grid(
+        "/floor", width=16 * cell, height=16 * cell, cell_size=cell, section_size=4 * cell, position=tuple(lowest),
+        wxyz=tuple(arrays.quaternion_between(np.array([0.0, 0.0, 1.0]), stage.up)), fade_distance=1e3 * reach, shadow_opacity=0.0,
+    )  # fmt: skip

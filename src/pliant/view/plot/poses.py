@@ -10,8 +10,8 @@ import numpy as np
 from pliant.solve.linear.modal import Modes
 from pliant.solve.result import Result
 from pliant.view.plot.style import COLOURS, DASHES, WIDTH, axes, key, label, prefixed, styled
-from pliant.view.pose import pose_of
 from pliant.view.scene import make_scene
+from pliant.view.sketch import pose_of
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values

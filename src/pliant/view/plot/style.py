@@ -11,8 +11,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from pliant.view.settings import settings
 from pliant.view.sketch import save as write
+from pliant.view.sketch import settings
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Comparison of rod models: cost, errors, and motion relative to the reference."""
+"""Plots of comparisons with recordings, of fits and of optimizations."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.view.plot.style import COLOURS, DASHES, GREY, clock, key, label, prefixed, styled
+from pliant.view.plot.style import COLOURS, DASHES, GREY, WIDTH, axes, clock, key, label, prefixed, spaced_ticks, styled
 
 if TYPE_CHECKING:
+    from pliant.gradient.optimize import Optimum
     from pliant.identify.compare import Comparison
+    from pliant.identify.cross_validation import Profile
+    from pliant.identify.fit import Fit, FittedPath
+
 
 FACES, HATCHES = (COLOURS[1], "#BBD7EA"), ("", "////")
 SHOWN_PATHS = len(COLOURS)
@@ -135,3 +139,111 @@ def _path(ax: Any, rows: Sequence[Comparison], reference: str, component: int) -
     name = "xyz"[component] if is_place else f"{rows[0].output} {component + 1}" if many else rows[0].output
     ax.set_ylabel(label(name, unit))
     ax.margins(x=0.02, y=0.12)
+
+
+MOST_COMPONENTS = 12
+"""Maximum number of components of measured outputs in one figure."""
+
+
+@styled
+def fit(found: Fit) -> np.ndarray:
+    """Measured outputs and the model before and after a fit, a pair of axes for each component of each output: over time, or
+    over the number of the pose for equilibria. Held-out samples are hollow."""
+    import matplotlib.pyplot as plt
+
+    units = {(error.measurement, error.output): error.unit for error in found.errors}
+    shown = [(path, k) for path in found.paths for k in range(path.measured.shape[1])][:MOST_COMPONENTS]
+    size = (2 * WIDTH, 0.8 + 1.3 * len(shown))
+    flat = plt.subplots(len(shown), 1, figsize=size, layout="constrained", squeeze=False)[1][:, 0]
+    several = len({path.measurement for path, _ in shown}) > 1
+    for ax, (path, k) in zip(flat, shown, strict=True):
+        _component(ax, path, k, units[path.measurement, path.output])
+        if several:
+            ax.set_title(path.measurement, loc="right")
+    key(flat[0])
+    return np.asarray(flat)
+
+
+def _component(ax: Any, path: FittedPath, k: int, unit: str) -> None:
+    unit, factor = prefixed(unit, path.measured[:, k])
+    at, below = clock(path.time) if path.in_motion else (np.arange(1, len(path.time) + 1), "pose")
+    dots = {"linestyle": "none", "marker": "o", "markersize": 2.5, "color": GREY}
+    used, left_out = path.fitted, ~path.fitted
+    ax.plot(at[used], factor * path.measured[used, k], **dots, label="measured")
+    if left_out.any():
+        ax.plot(at[left_out], factor * path.measured[left_out, k], **dots, fillstyle="none", label="not fitted")
+    look = {} if path.in_motion else {"marker": "x", "linestyle": "none"}
+    for n, (words, values) in enumerate((("after the fit", path.after), ("before", path.before))):
+        ax.plot(at, factor * values[:, k], **{"color": COLOURS[n + 1], "linestyle": DASHES[n], **look}, label=words)
+    parts = path.measured.shape[1]
+    ax.set_ylabel(label(path.output if parts == 1 else f"{path.output} {'xyz'[k] if parts == 3 else k + 1}", unit))
+    ax.set_xlabel(below)
+
+
+@styled
+def likelihood(profile: Profile, *, ax: Any = None) -> Any:
+    """Profile likelihood: the rise of the sum of squares with one parameter fixed and the others refitted, with its 95 %
+    interval. profile: result of `Fit.profile`."""
+    ax = axes(ax)
+    ax.plot(profile.values, profile.rise, marker="o", markersize=3)
+    for end in profile.interval:
+        if np.isfinite(end):
+            ax.axvline(end, color=GREY, linewidth=0.8, linestyle=":")
+    ax.set_xlabel(f"{profile.name} (SI)")
+    ax.set_ylabel("rise of the sum of squares\n[squared deviations]")
+    ax.set_ylim(bottom=0)
+    spaced_ticks(ax)
+    return ax
+
+
+@styled
+def search(found: Optimum, *, axes: Any = None) -> np.ndarray:
+    """The iterations of `optimize`: the objective, the margins of the conditions, and the varied values as fractions of their
+    ranges, each over the evaluations. Without conditions, two pairs of axes are drawn.
+    """
+    count = 3 if found.spare else 2
+    if axes is None:
+        import matplotlib.pyplot as plt
+
+        axes = plt.subplots(1, count, figsize=(2.35 * count, 2.0), layout="constrained", squeeze=False)[1]
+    flat = np.ravel(np.asarray(axes, dtype=object))
+    at = np.arange(1, len(found.way) + 1)
+    _objective(flat[0], at, found)
+    if found.spare:
+        _conditions(flat[1], at, found)
+    _values(flat[count - 1], at, found)
+    for ax in flat[:count]:
+        ax.set_xlabel("evaluation")
+        ax.xaxis.get_major_locator().set_params(integer=True)
+    return flat
+
+
+def _objective(ax: Any, at: np.ndarray, found: Optimum) -> None:
+    """The objective; points that violate a condition are hollow."""
+    values = np.array([visit.objective for visit in found.way])
+    missed = np.array([visit.missed > 0 for visit in found.way])
+    ax.plot(at, values, color=GREY, linewidth=0.6)
+    ax.plot(at[missed], values[missed], "o", color=GREY, markersize=3, fillstyle="none", label="violates a condition")
+    ax.plot(at[~missed], values[~missed], "o", color=COLOURS[1], markersize=3)
+    if missed.any():
+        key(ax, least=1)
+    ax.set_ylabel("objective (SI)")
+
+
+def _conditions(ax: Any, at: np.ndarray, found: Optimum) -> None:
+    ax.axhline(0, color=GREY, linewidth=0.6)
+    for k, text in enumerate(found.spare):
+        spare = [100 * visit.spare[text] for visit in found.way]
+        ax.plot(at, spare, color=COLOURS[k % len(COLOURS)], linestyle=DASHES[k % len(DASHES)], label=text)
+    ax.set_ylabel("margin [%]")
+    key(ax, least=1)
+
+
+def _values(ax: Any, at: np.ndarray, found: Optimum) -> None:
+    for k, name in enumerate(found.values):
+        low, high = found.bounds[name]
+        shares = [100 * (visit.values[name] - low) / (high - low) for visit in found.way]
+        ax.plot(at, shares, color=COLOURS[k % len(COLOURS)], linestyle=DASHES[k % len(DASHES)], label=name)
+    ax.set_ylim(-5, 105)
+    ax.set_ylabel("fraction of the range [%]")
+    key(ax, least=1)
