@@ -10,7 +10,7 @@ import casadi as ca
 
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
-from pliant.motion.base import Part
+from pliant.motion.base import CoordinatePart
 
 MEETING = 1e-12
 """Distance below which points of a line count as coincident, relative to their distances from the origin. It is slightly above
@@ -100,7 +100,7 @@ class CoordinateForce:
     """A force on coordinates, of one motion or of several successive ones: `effect(q, v, constants, signals)`."""
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[CoordinatePart, ...]
     constants: int
     signals: int
     effect: Callable[[Any, Any, Any, Any], Effect]

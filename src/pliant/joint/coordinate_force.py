@@ -13,7 +13,7 @@ from pliant.formula.inertia import Inertia
 from pliant.formula.variable_stiffness import spring_energy
 from pliant.geometry import so3
 from pliant.language.state_formula import StateFormula, sizes, words
-from pliant.motion.base import Part, Quaternion, Vector
+from pliant.motion.base import CoordinatePart, Quaternion, Vector
 from pliant.motion.fields import Fields
 
 CONSTANTS = Fields("stiffness", "rest", "damping", "power", "direction", "smoothing")
@@ -56,7 +56,7 @@ class CoefficientCoordinates:
         names: each name, with its indices in q and in v.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[CoordinatePart, ...]
     own: tuple[int, int]
     names: tuple[tuple[str, tuple[int, int]], ...]
 
@@ -127,7 +127,7 @@ def is_armature(inertia: Inertia) -> bool:
 
 
 @cache
-def armature(parts: tuple[Part, ...]) -> Inertia:
+def armature(parts: tuple[CoordinatePart, ...]) -> Inertia:
     """Inertia that acts on the rates of an element's coordinates only, with one constant per rate [kg or kg m^2]."""
     rates = sum(part.v_size for part in parts)
 

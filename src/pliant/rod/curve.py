@@ -78,7 +78,7 @@ Six = tuple[Any, Any, Any, Any, Any, Any]
 
 
 @dataclass(frozen=True)
-class Piece:
+class CurveSegment:
     """A piece of a rod with constant strains.
 
     begin: arc length of its first section [m]; pose: of that section relative to the rod's base; quaternion: the same
@@ -108,7 +108,7 @@ class Curve:
     """Pieces from base to tip. `nominal` returns the value of an expression at the model's own parameter values, which determine
     the piece of a section."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[CurveSegment, ...]
     nominal: Callable[[Any], float]
 
     def pose(self, arc_length: Any) -> Pose:
@@ -196,7 +196,7 @@ class Curve:
 def constant_strain(strain: Sequence[Any], nominal: Callable[[Any], float]) -> Curve:
     """A rod with the same six strains from base to tip: straight, an arc, a helix."""
     a, b, c, d, e, f = strain
-    return Curve((Piece(0.0, se3.identity(), ca.DM([1, 0, 0, 0]), (a, b, c, d, e, f)),), nominal)
+    return Curve((CurveSegment(0.0, se3.identity(), ca.DM([1, 0, 0, 0]), (a, b, c, d, e, f)),), nominal)
 
 
 def through_poses(places: Sequence[tuple[Any, Pose]], nominal: Callable[[Any], float]) -> Curve:
@@ -210,6 +210,6 @@ def through_poses(places: Sequence[tuple[Any, Pose]], nominal: Callable[[Any], f
         twist = cached_functions.log(se3.compose(se3.inverse(pose), following))
         rate = twist / (end - begin)
         strain: Six = (rate[0], rate[1], rate[2] - 1, rate[3], rate[4], rate[5])
-        pieces.append(Piece(begin, pose, quaternion, strain))
+        pieces.append(CurveSegment(begin, pose, quaternion, strain))
         quaternion = so3.quaternion_product(quaternion, cached_functions.quaternion_exp(twist[3:6]))
     return Curve(tuple(pieces), nominal)

@@ -39,7 +39,7 @@ from pliant.motion.fields import Fields
 from pliant.rod.base import RodModelBase
 from pliant.rod.model_limits import remark_steps
 from pliant.rod.pcs import element_lengths, frames_on_segment, mass_points
-from pliant.rod.pieces import Piece, PieceKind, PieceState, add_pieces, exponential, load_slope, twist_slope
+from pliant.rod.pieces import PieceKind, PieceState, RodPiece, add_pieces, exponential, load_slope, twist_slope
 from pliant.rod.polynomial import gauss, lagrange
 from pliant.rod.properties import RodProperties, add_piece_of_mass
 from pliant.rod.section_law import joins_pieces
@@ -374,7 +374,7 @@ rods:
         every = [_FixedStrains(rod, rod.curve.shares(begin, end)) for begin, end in pairwise(arcs)]
         basis = StrainBasis(rod.free, orders, not all(held.is_zero for held in every))
         motion = variable_strain_motion(basis, steps)
-        pieces: list[Piece] = []
+        pieces: list[RodPiece] = []
         for k, held in enumerate(every):
             length = lengths[k]
             mass = mass_points(rod, ends[k], ends[k + 1], self.mass_points or max(orders) + 2)
@@ -421,14 +421,14 @@ rods:
         started: list[Any],
         length: Any,
         span: tuple[float, float],
-    ) -> Iterator[Piece]:
+    ) -> Iterator[RodPiece]:
         """Points of an element: one more than required for a uniform rod with a linear law."""
         # a law that joins all pieces has the same number of points in every element
         split = not joins_pieces(rod.law)
         for point in mass_points(rod, *span, max(basis.orders) + 2, split=split):
             x = point.inside
             strain = rod.curve.straight or _strain(basis, started, x, held)
-            yield Piece(element, basis.at(x, held.at(x)), point.weight * length, point.x, strain)
+            yield RodPiece(element, basis.at(x, held.at(x)), point.weight * length, point.x, strain)
 
 
 class _FixedStrains:

@@ -37,7 +37,7 @@ from pliant.rod.base import RodModelBase
 from pliant.rod.chamber import actuation, signal_word
 from pliant.rod.model_limits import remark_steps
 from pliant.rod.pcs import frames_on_segment
-from pliant.rod.pieces import Piece, PieceKind, PieceState, add_pieces
+from pliant.rod.pieces import PieceKind, PieceState, RodPiece, add_pieces
 from pliant.rod.properties import RodProperties
 from pliant.rod.stations import SectionState, note_sample
 from pliant.rod.strains import LABELS, Free
@@ -180,7 +180,7 @@ class ArcModel(RodModelBase):
         length, fractions = rod.length / self.sections, [(k + 0.5) / self.sections for k in range(self.sections)]
         if self.stiffness is None and self.damping is None:
             pieces = [
-                Piece(at, arc.constants, length, x, rod.rest, self._span(x))
+                RodPiece(at, arc.constants, length, x, rod.rest, self._span(x))
                 for at, x in zip(elements, fractions, strict=True)
             ]
             add_pieces(build, rod, arc_piece(arc.kind), pieces, order=2, viscous=_is_viscous(rod))

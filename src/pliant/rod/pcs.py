@@ -23,7 +23,7 @@ from pliant.rod.absolute import ANEW
 from pliant.rod.base import RodModelBase
 from pliant.rod.model_limits import remark_steps
 from pliant.rod.pieces import (
-    Piece,
+    RodPiece,
     add_pieces,
     exponential,
     held_values,
@@ -73,7 +73,7 @@ class Pcs(RodModelBase):
         build.name_frame(rod.name, node, placement)
         build.rod_stations(rod.name, [(node, placement)], [0.0])
         every = [self._started(rod, begin, end) for begin, end in pairwise(arcs)]
-        pieces: list[Piece] = []
+        pieces: list[RodPiece] = []
         for k, (started, held) in enumerate(zip(every, held_values(rod.free, every), strict=True)):
             length, span = lengths[k], (ends[k], ends[k + 1])
             mass = mass_points(rod, *span, self.mass_points)
@@ -87,7 +87,7 @@ class Pcs(RodModelBase):
                 add_piece_of_mass(build, rod, number, se3.identity(), point.weight * length, point.x, point.span)
             for number, frame in zip(element.nodes[len(points) :], frames, strict=False):
                 build.name_frame(f"{rod.name}.{frame}", number, se3.identity())
-            pieces.append(Piece(element, held, length, (ends[k] + ends[k + 1]) / 2, started, span))
+            pieces.append(RodPiece(element, held, length, (ends[k] + ends[k + 1]) / 2, started, span))
             node, placement = element.nodes[-1], se3.identity()
             build.rod_stations(rod.name, [(node, placement)], [ends[k + 1]])
         build.name_frame(f"{rod.name}.tip", node, placement)

@@ -22,7 +22,7 @@ import casadi as ca
 from pliant.formula.base import CoordinateForce, Effect, joined
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.motion.base import Motion, Part, Vector
+from pliant.motion.base import CoordinatePart, Motion, Vector
 from pliant.motion.fields import Fields
 from pliant.rod.chamber import signal_word
 from pliant.rod.properties import RodProperties
@@ -58,14 +58,14 @@ class PieceKind:
     """
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[CoordinatePart, ...]
     shape: Fields
     state: Callable[[Any, Any], PieceState]
     section: Callable[[SectionState, Any], SectionState] | None = None
 
 
 @dataclass(frozen=True)
-class Piece:
+class RodPiece:
     """A piece of a rod: its element, constants of its shape, its length [m], its fraction of the rod, and its six
     initial strains."""
 
@@ -79,7 +79,7 @@ class Piece:
 
 
 def add_pieces(
-    build: Build, rod: RodProperties, kind: PieceKind, pieces: Sequence[Piece], *, order: int, points: int = 1,
+    build: Build, rod: RodProperties, kind: PieceKind, pieces: Sequence[RodPiece], *, order: int, points: int = 1,
     smooth: bool = False, viscous: bool = False,
 ) -> None:  # fmt: skip
     """Add the section law of all pieces of a rod, in order.

@@ -11,8 +11,8 @@ import numpy as np
 from pliant.view.clips import Clip, all_scenes
 from pliant.view.colours import AXES, rgb
 from pliant.view.page import block, text
-from pliant.view.pieces import NUMBERS_UP_TO
 from pliant.view.stage import Batch, Stage, make_stage, unit_shape
+from pliant.view.symbols import NUMBERS_UP_TO
 
 
 def player(name: str, title: str, clips: Sequence[Clip]) -> str:

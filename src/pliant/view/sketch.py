@@ -25,7 +25,7 @@ from pliant.view.colours import AXES, PALE, SOFT, darker, group_colours
 from pliant.view.marks import Scene, outline, push_scale
 from pliant.view.names import LETTER, NameLabel, OccupiedSpace, first_of_each, place_names
 from pliant.view.scene import make_scene
-from pliant.view.symbols import Symbols
+from pliant.view.symbols import PictureSymbols
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, InputValues, Values
@@ -152,7 +152,7 @@ def picture_size(size: Any) -> tuple[int, int]:
     return width, height
 
 
-class Drawing(Symbols):
+class Drawing(PictureSymbols):
     """A picture of a scene: symbols from far to near, names, the world's axes and a scale bar.
 
     `size` is the unit of symbols [m], `center` the centre of the picture in the world [m], `push` the contact force of the longest

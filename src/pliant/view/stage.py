@@ -18,8 +18,8 @@ import numpy as np
 from pliant.geometry import arrays
 from pliant.view.camera import Camera, look_from
 from pliant.view.marks import PushMark, Scene, push_scale, rod_outline
-from pliant.view.pieces import Copies, Pieces, scene_pieces
 from pliant.view.sketch import front_view
+from pliant.view.symbols import Copies, SceneCopies, scene_copies
 
 Shape = Literal["ball", "cylinder", "cone", "cube", "triangle"]
 Layer = Literal["robot", "loads", "frames", "rods", "contacts"]
@@ -117,7 +117,7 @@ def make_stage(
     curvature = max(curvature, bent if bent * size > STRAIGHT else 0.0)
     force = max([force, *(float(np.linalg.norm(load.force)) for scene in scenes for load in scene.loads)])
     push, scenes = max(push, push_scale(scenes)), with_equal_pushes(scenes, pushes)
-    pieces = [scene_pieces(scene, size, curvature, force, push, 0.5 * (low + high)) for scene in scenes]
+    pieces = [scene_copies(scene, size, curvature, force, push, 0.5 * (low + high)) for scene in scenes]
     batches = [batch for layer in get_args(Layer) for batch in _batches(pieces, layer)]
     labels = [
         Label(text, np.stack([frame.labels[k][1] for frame in pieces]), layer)
@@ -161,7 +161,7 @@ def with_equal_pushes(scenes: Sequence[Scene], fewest: int = 0) -> list[Scene]:
     return out
 
 
-def _batches(pieces: Sequence[Pieces], layer: Layer) -> list[Batch]:
+def _batches(pieces: Sequence[SceneCopies], layer: Layer) -> list[Batch]:
     out = []
     for shape in get_args(Shape):
         frames = [frame.copies[layer, shape] for frame in pieces]
