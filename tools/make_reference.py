@@ -32,7 +32,7 @@ from pliant.language.names import FUNCTIONS, SYMBOLS, NameMarker, Reference
 from pliant.language.scalar import CountMarker, Quantity
 from pliant.language.units import ALONE, WITH_PREFIX
 from pliant.link import LinkBase
-from pliant.mesh import Membrane, Shell, drawing, edges, sets
+from pliant.mesh import Membrane, Shell, drawing, edges
 from pliant.rod import chamber, rayleigh, rod, shape
 from pliant.section import Holes, Station
 from pliant.section import material as library
@@ -113,7 +113,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
             drawing.WebDrawing,
         ),
     ),
-    ("Sets of nodes", (sets.BoxSet, sets.PlaneSet, sets.NearestSet, sets.NumberedSet, sets.LabelledSet)),
+    ("Sets of nodes", (drawing.BoxSet, drawing.PlaneSet, drawing.NearestSet, drawing.NumberedSet, drawing.LabelledSet)),
     ("Edges of meshes", (edges.MembraneEdges, edges.ShellEdges)),
     ("Links", tuple(kinds(RobotSpec, "links")[1].values())),
     ("Tendons", tuple(kinds(RobotSpec, "tendons")[1].values())),

@@ -90,9 +90,19 @@ from pliant.link import Axial, Beam
 from pliant.link.axial import AxialSpring
 from pliant.mesh import Membrane, Shell
 from pliant.mesh.base import NodeValues
-from pliant.mesh.drawing import BlockDrawing, FileDrawing, ListedDrawing, RectangleDrawing, WebDrawing
+from pliant.mesh.drawing import (
+    BlockDrawing,
+    BoxSet,
+    FileDrawing,
+    LabelledSet,
+    ListedDrawing,
+    NearestSet,
+    NumberedSet,
+    PlaneSet,
+    RectangleDrawing,
+    WebDrawing,
+)
 from pliant.mesh.edges import MembraneEdges, ShellEdges
-from pliant.mesh.sets import BoxSet, LabelledSet, NearestSet, NumberedSet, PlaneSet
 from pliant.output import (
     ConstraintOutput,
     ContactOutput,

@@ -22,9 +22,8 @@ from pliant.language.placement import Placement
 from pliant.language.repeated import Repeated
 from pliant.language.scalar import Mass, Scalar, Time
 from pliant.language.source import FileProblem, Source
-from pliant.mesh.drawing import Lattice, MeshDrawing
+from pliant.mesh.drawing import LabelledSet, Lattice, MeshDrawing, NodeSet, NumberedSet
 from pliant.mesh.edges import EdgesBase
-from pliant.mesh.sets import LabelledSet, NodeSet, NumberedSet
 from pliant.section.base import MaterialValues, OneSection, SectionProperties
 
 if TYPE_CHECKING:
