@@ -41,8 +41,28 @@ from pliant.solve.status import Status
 from pliant.spec.derive import derive_with_rods
 from pliant.spec.rod_switch import with_fineness
 
+
+@dataclass(frozen=True)
+class FitThresholds:
+    """Numbers that remarks on fits, and the numbers that fits write, depend on."""
+
+    unexplained: float = 0.5
+    """Residual above which a fit is reported, relative to the scatter of the measured motion about its mean: the model then
+    explains less than three quarters of the variance, where one of the right kind leaves a few per cent."""
+    systematic: float = 2.0
+    """Residual of a motion relative to the white noise in it (from differences of successive samples) above which it
+    is not noise."""
+    least_samples: int = 10
+    """Fewer samples say nothing about noise."""
+    alike: float = 2.0
+    """Sum of squares with finer rods, relative to that of the fit, up to which the first-order change suffices."""
+    most_digits: int = 9
+    """Digits of a fitted value in a model file: more than any uncertainty supports."""
+
+
+THRESHOLDS = FitThresholds()
+
 _QUANTITY = re.compile(r"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*([^\s].*?)\s*")
-MOST_DIGITS = 9
 
 
 @dataclass(frozen=True)
@@ -95,7 +115,7 @@ def digits(value: float, deviation: float) -> str:
     if not (isfinite(value) and isfinite(deviation) and deviation > 0):
         return f"{value:.6g}"
     size = floor(log10(max(abs(value), deviation)))
-    count = min(max(size - floor(log10(deviation)) + 2, 2), MOST_DIGITS)
+    count = min(max(size - floor(log10(deviation)) + 2, 2), THRESHOLDS.most_digits)
     return f"{value:.{max(count - 1 - size, 0)}f}" if -5 <= size < 7 else f"{value:.{count - 1}e}"
 
 
@@ -453,21 +473,12 @@ def _outcome(found: Solution, undetermined: Sequence[str]) -> list[str]:
     return remarks
 
 
-UNEXPLAINED = 0.5
-"""Residual above which a fit is reported, relative to the scatter of the measured motion about its mean: the model then explains
-less than three quarters of the variance, where one of the right kind leaves a few per cent."""
-SYSTEMATIC = 2.0
-"""Residual of a motion relative to the white noise in it (from differences of successive samples) above which it is not noise."""
-LEAST_SAMPLES = 10
-"""Fewer samples say nothing about noise."""
-
-
 def _unexplained(search: Search, after: Sequence[np.ndarray], units: Mapping[str, str]) -> list[str]:
     """A remark on each output whose motion the fitted model does not describe."""
     remarks = []
     for target, path in zip(search.targets, after, strict=True):
         samples = target.samples
-        if not target.is_motion or samples.fitted.sum() < LEAST_SAMPLES:
+        if not target.is_motion or samples.fitted.sum() < THRESHOLDS.least_samples:
             continue
         for name, block in samples.blocks.items():
             measured = samples.measured[samples.fitted][:, block]
@@ -476,7 +487,7 @@ def _unexplained(search: Search, after: Sequence[np.ndarray], units: Mapping[str
                 float(np.sqrt(np.mean(np.sum(x**2, axis=1)))) for x in (residual, measured - measured.mean(axis=0))
             )
             noise = float(np.sqrt(np.mean(np.sum(np.diff(residual, axis=0) ** 2, axis=1)) / 2))
-            if size > UNEXPLAINED * scatter and size > SYSTEMATIC * noise:
+            if size > THRESHOLDS.unexplained * scatter and size > THRESHOLDS.systematic * noise:
                 remarks.append(
                     f"the fitted model does not describe '{name}': the residual is {size / scatter:.0%} of the measured motion "
                     f"about its mean ({1e3 * size:.3g} of {1e3 * scatter:.3g} {thousandths(units[name])}, root mean squares). "
@@ -520,10 +531,6 @@ def cycles(recording: Recording, inputs: Sequence[str], *, share: float = 0.05) 
     return np.maximum(1, np.cumsum(starts))
 
 
-ALIKE = 2.0
-"""Sum of squares with finer rods, relative to that of the fit, up to which the first-order change suffices."""
-
-
 def finer_rods(eqs: Equations) -> tuple[Equations, dict[str, str]]:
     """Equations whose rods have twice as many elements each (or twice the order), and their models by rod."""
     models, words = {}, {}
@@ -551,7 +558,9 @@ def moved_by(search: Search, found: Solution, finer: Sequence[Target]) -> np.nda
     moved = np.zeros(len(found.free))
     moved[inside] = -least_squares_step(found.jacobian[:, inside], left - found.residual)
     rest = left + found.jacobian @ moved
-    if np.all(np.abs(moved) <= np.sqrt(np.diag(found.covariance))) and rest @ rest <= ALIKE * max(found.cost, 1.0):
+    if np.all(np.abs(moved) <= np.sqrt(np.diag(found.covariance))) and rest @ rest <= THRESHOLDS.alike * max(
+        found.cost, 1.0
+    ):
         return moved
     start = found.x.copy()
     start[found.free] += moved

@@ -22,13 +22,30 @@ if TYPE_CHECKING:
     from pliant.solve.statics.equilibrium import Equilibrium
     from pliant.solve.statics.path import Path
 
-MOST_FRAMES = 1200
-"""Maximum number of frames: longer runs are shown at evenly spaced saved times."""
-MOST_EDGES = 1_000_000
-"""Maximum number of edges of meshes in all frames together: such a page has about 40 MB."""
-MODE_FRAMES, MODE_SECONDS, PATH_SECONDS = 24, 2.0, 5.0
-LARGEST_MOVE, LARGEST_TURN = 0.15, 0.5
-"""Amplitude of a drawn mode: relative to the robot's size, and in radians."""
+
+@dataclass(frozen=True)
+class ClipLayout:
+    """Size and speed of moving pictures."""
+
+    most_frames: int = 1200
+    """Maximum number of frames: longer runs are shown at evenly spaced saved times."""
+    most_edges: int = 1_000_000
+    """Maximum number of edges of meshes in all frames together: such a page has about 40 MB."""
+    mode_frames: int = 24
+    """Frames of one period of a drawn mode."""
+    mode_seconds: float = 2.0
+    """Duration of this period [s]."""
+    path_seconds: float = 5.0
+    """Duration of a path of equilibria [s]."""
+    largest_move: float = 0.15
+    """Amplitude of a drawn mode, relative to the robot's size."""
+    largest_turn: float = 0.5
+    """Amplitude of a drawn mode that is a rotation [rad]."""
+    most_slides: int = 12
+    """Maximum number of coordinates of slides whose extremes are drawn."""
+
+
+CLIPS = ClipLayout()
 
 
 @dataclass(frozen=True)
@@ -52,7 +69,7 @@ class Clip:
     captions: tuple[str, ...] = ()
 
 
-def run_clip(eqs: Equations, run: Result, *, name: str = "motion", most: int = MOST_FRAMES) -> Clip:
+def run_clip(eqs: Equations, run: Result, *, name: str = "motion", most: int = CLIPS.most_frames) -> Clip:
     """A simulated run, at up to `most` times, fewer for large meshes."""
     chosen = spread_indices(run.time, min(most, most_frames(eqs)))
     return Clip(name, run.time[chosen] - run.time[0], tuple(run_scenes(eqs, run, chosen)))
@@ -61,7 +78,7 @@ def run_clip(eqs: Equations, run: Result, *, name: str = "motion", most: int = M
 def most_frames(eqs: Equations) -> int:
     """Number of frames of a robot on one page: fewer for large meshes, whose edges move individually."""
     edges = sum(len(mesh.lattice.edges) for mesh in eqs.model.spec.meshes.values())
-    return max(2, min(MOST_FRAMES, MOST_EDGES // max(edges, 1)))
+    return max(2, min(CLIPS.most_frames, CLIPS.most_edges // max(edges, 1)))
 
 
 def run_maker(eqs: Equations, run: Result) -> SceneMaker:
@@ -82,13 +99,9 @@ def run_scenes(eqs: Equations, run: Result, chosen: Iterable[int], maker: SceneM
         yield maker.at(q[k], float(times[k]), touching.sample(k) if touching.names else None)
 
 
-MOST_SLIDES = 12
-"""Maximum number of coordinates of slides whose extremes are drawn."""
-
-
 def _extremes(eqs: Equations, q: np.ndarray) -> list[np.ndarray]:
     """Poses among those of a run (times x coordinates): the first, and those at the ends of the travel of each slide."""
-    columns = [c.q_at for c in eqs.model.coordinates if isinstance(c.spec, LengthCoordinate)][:MOST_SLIDES]
+    columns = [c.q_at for c in eqs.model.coordinates if isinstance(c.spec, LengthCoordinate)][: CLIPS.most_slides]
     rows = {0, *(int(f(q[:, k])) for k in columns for f in (np.argmin, np.argmax))} if len(q) else set()
     return [q[k] for k in sorted(rows)]
 
@@ -113,7 +126,7 @@ def path_clip(eqs: Equations, path: Path, *, name: str = "path") -> Clip:
         scenes.append(maker.at(path.q[k], float(path.recorded.attributes["time"])))
     unit = path.unit(path.parameter)
     captions = tuple(f"{path.parameter} = {path.value[k]:.4g} {unit}".strip() for k in chosen)
-    return Clip(name, np.linspace(0, PATH_SECONDS, len(chosen)), tuple(scenes), captions=captions)
+    return Clip(name, np.linspace(0, CLIPS.path_seconds, len(chosen)), tuple(scenes), captions=captions)
 
 
 def spread_indices(times: np.ndarray, most: int) -> np.ndarray:
@@ -145,7 +158,7 @@ def mode_clips(
     At most `most` modes, fewer for large meshes.
     """
     eqs = found.equations
-    most = min(most, max(1, most_frames(eqs) // (MODE_FRAMES + 1)))
+    most = min(most, max(1, most_frames(eqs) // (CLIPS.mode_frames + 1)))
     clips = []
     numbers = range(min(most, found.shapes.shape[1]))
     played = [mode_positions(eqs, found, k, parameters=parameters, inputs=inputs) for k in numbers]
@@ -154,7 +167,7 @@ def mode_clips(
     for k, positions in enumerate(played):
         scenes = [maker.at(q, found.state.t) for q in positions]
         words = found.words(k)
-        times = np.linspace(0, MODE_SECONDS, MODE_FRAMES + 1)
+        times = np.linspace(0, CLIPS.mode_seconds, CLIPS.mode_frames + 1)
         clips.append(Clip(f"mode {k + 1}: {words}", times, (*scenes, scenes[0]), loops=True, words=words))
     return clips
 
@@ -165,7 +178,7 @@ def mode_positions(
     """Positions q over one period of a mode, with a visible amplitude; closed loops stay closed."""
     bound = eqs.at(inputs=inputs, parameters=parameters).binding
     rest = found.state.q
-    angles = np.arange(MODE_FRAMES) * 2 * np.pi / MODE_FRAMES
+    angles = np.arange(CLIPS.mode_frames) * 2 * np.pi / CLIPS.mode_frames
     places = bound.node_poses(rest)[1]
     # a complex mode has no single pose of largest amplitude
     factors = [_amplitude(places, bound.node_twists(rest, found.phase(mode, angle))) for angle in angles]
@@ -185,8 +198,8 @@ def _amplitude(places: np.ndarray, twists: np.ndarray) -> float:
     moves = np.linalg.norm(twists[:, :3] + np.cross(twists[:, 3:], places), axis=1).max(initial=0.0)
     turns = np.linalg.norm(twists[:, 3:], axis=1).max(initial=0.0)
     size = max(float(np.ptp(places, axis=0).max(initial=0.0)), 1e-12)
-    limits = [LARGEST_MOVE * size / moves] if moves > 0 else []
-    limits += [LARGEST_TURN / turns] if turns > 0 else []
+    limits = [CLIPS.largest_move * size / moves] if moves > 0 else []
+    limits += [CLIPS.largest_turn / turns] if turns > 0 else []
     return float(min(limits, default=0.0))
 
 

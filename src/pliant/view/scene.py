@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -58,8 +58,23 @@ if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec
 
 
-ROUNDING = 1e-14
-"""Relative error of distances."""
+@dataclass(frozen=True)
+class SceneLayout:
+    """Thresholds of what a scene shows."""
+
+    rounding: float = 1e-14
+    """Relative error of distances."""
+    shorter: float = 1e-6
+    """An edge is slack if it is shorter than at rest by this fraction; initially a net is at rest, up to round-off."""
+    far_link: float = 5.0
+    """Links that are longer than this many times the robot's size are drawn short."""
+    short_link: float = 0.3
+    """Their drawn length, relative to the robot's size."""
+
+
+LAYOUT = SceneLayout()
+
+
 UNIT = {"x": np.array([1.0, 0, 0]), "y": np.array([0, 1.0, 0]), "z": np.array([0, 0, 1.0])}
 
 
@@ -276,7 +291,7 @@ class SceneMaker:
         """Forces of contacts, on the first of two parts unless that is fixed to the world. Parts that only touch have none,
         whatever rounding makes of their gap."""
         found, fixed = self.contacts, self.fixed
-        touching = ROUNDING * float(np.max([np.abs(position).max() for _, position in self.pose.values()]))
+        touching = LAYOUT.rounding * float(np.max([np.abs(position).max() for _, position in self.pose.values()]))
         for key, (a, b), place, force, gap in zip(
             found.rows[:, 0], found.pairs, found.place, found.force, found.gap, strict=True
         ):
@@ -421,10 +436,6 @@ LINKS: dict[type, Callable[[SceneMaker, str, Any, np.ndarray], LinkMark]] = {Axi
 """The mark of a link between two points (2 x 3) [m]."""
 
 
-SHORTER = 1e-6
-"""An edge is slack if it is shorter than at rest by this fraction; initially a net is at rest, up to round-off."""
-
-
 class MeshIndices:
     """Indices of a mesh's nodes and ropes in the tables of a model, determined once."""
 
@@ -449,14 +460,8 @@ class MeshIndices:
         ends = points[self.edges[self.roped]]
         lengths = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
         pulls_only = theta[self.ropes + ROPE.at["direction"]] != 0
-        slack = self.roped[pulls_only & (lengths < (1 - SHORTER) * theta[self.ropes + ROPE.at["rest"]])]
+        slack = self.roped[pulls_only & (lengths < (1 - LAYOUT.shorter) * theta[self.ropes + ROPE.at["rest"]])]
         return MeshMark(self.name, points, self.edges, self.held, slack)
-
-
-FAR = 5.0
-"""Links that are longer than this many times the robot's size are drawn short."""
-SHORT = 0.3
-"""Their drawn length, relative to the robot's size."""
 
 
 def with_short_links(scene: Scene, pushing: Collection[str]) -> Scene:
@@ -475,12 +480,12 @@ def with_short_links(scene: Scene, pushing: Collection[str]) -> Scene:
         far_end = int(np.argmax(np.linalg.norm(link.ends - middle, axis=1)))
         way, near = link.ends[far_end] - link.ends[1 - far_end], link.ends[1 - far_end]
         length = float(np.linalg.norm(way))
-        if link.name not in pushing or size == 0 or length < FAR * size:
+        if link.name not in pushing or size == 0 or length < LAYOUT.far_link * size:
             links.append(link)
             continue
         far.append(link.ends[far_end])
         ends = link.ends.copy()
-        ends[far_end] = near + SHORT * size / length * way
+        ends[far_end] = near + LAYOUT.short_link * size / length * way
         links.append(replace(link, ends=ends))
     if not far:
         return scene

@@ -21,16 +21,27 @@ from pliant.view.marks import PushMark, Scene, push_scale, rod_outline
 from pliant.view.sketch import front_view
 from pliant.view.symbols import Copies, SceneCopies, scene_copies
 
+
+@dataclass(frozen=True)
+class StageLayout:
+    """Appearance of stages."""
+
+    contact_opacity: float = 0.3
+    """Opacity of contact surfaces."""
+    straight: float = 1e-3
+    """Rods that bend by less than this over the robot's size are drawn as straight [rad]."""
+    sides: int = 16
+    """Sides of round shapes."""
+    rows: int = 10
+    """Rows of a ball."""
+
+
+STAGE_LAYOUT = StageLayout()
+
 Shape = Literal["ball", "cylinder", "cone", "cube", "triangle"]
 Layer = Literal["robot", "loads", "frames", "rods", "contacts"]
 """Groups that are shown and hidden together. Soft rods are drawn late, because they are transparent if something runs inside them,
 and contact surfaces last, because they are always transparent."""
-CONTACT_OPACITY = 0.3
-"""Opacity of contact surfaces."""
-
-
-STRAIGHT = 1e-3
-"""Rods that bend by less than this over the robot's size are drawn as straight [rad]."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +125,7 @@ def make_stage(
     low, high = points.min(axis=0), points.max(axis=0)
     size = max(size, float(np.max(high - low)), 1e-12)
     bent = max((float(rod.curvature.max()) for scene in scenes for rod in scene.rods), default=0.0)
-    curvature = max(curvature, bent if bent * size > STRAIGHT else 0.0)
+    curvature = max(curvature, bent if bent * size > STAGE_LAYOUT.straight else 0.0)
     force = max([force, *(float(np.linalg.norm(load.force)) for scene in scenes for load in scene.loads)])
     push, scenes = max(push, push_scale(scenes)), with_equal_pushes(scenes, pushes)
     pieces = [scene_copies(scene, size, curvature, force, push, 0.5 * (low + high)) for scene in scenes]
@@ -203,9 +214,6 @@ def _without_jumps(turns: np.ndarray) -> np.ndarray:
     return np.concatenate([turns[:1], turns[1:] * signs[..., None]])
 
 
-SIDES, ROWS = 16, 10
-
-
 @dataclass(frozen=True)
 class Mesh:
     """Corners (n x 3), outward normals there (n x 3), and triangles of corners (m x 3), seen from outside."""
@@ -223,9 +231,9 @@ def unit_shape(name: str) -> Mesh:
     if name == "triangle":
         return _triangle()
     if name == "ball":
-        angles = np.pi * (np.arange(ROWS + 1) / ROWS - 0.5)
+        angles = np.pi * (np.arange(STAGE_LAYOUT.rows + 1) / STAGE_LAYOUT.rows - 0.5)
         rings = [(np.cos(a), np.sin(a), np.cos(a), np.sin(a)) for a in angles]
-        return _revolved([ring for k in range(ROWS) for ring in (rings[k], rings[k + 1])])
+        return _revolved([ring for k in range(STAGE_LAYOUT.rows) for ring in (rings[k], rings[k + 1])])
     bottom = [(0.0, -0.5, 0.0, -1.0), (1.0, -0.5, 0.0, -1.0)]
     if name == "cylinder":
         return _revolved([*bottom, (1, -0.5, 1, 0), (1, 0.5, 1, 0), (1, 0.5, 0, 1), (0, 0.5, 0, 1)])
@@ -235,20 +243,24 @@ def unit_shape(name: str) -> Mesh:
 
 def _revolved(profile: Sequence[tuple[float, float, float, float]]) -> Mesh:
     """Pairs of rings (radius, height, and the normal's parts outward and up) joined by strips, from bottom to top."""
-    turn = 2 * np.pi * np.arange(SIDES + 1) / SIDES
+    turn = 2 * np.pi * np.arange(STAGE_LAYOUT.sides + 1) / STAGE_LAYOUT.sides
     around = np.stack([np.cos(turn), np.sin(turn)], axis=1)
     rings = np.array(profile)
     parts = [
         np.concatenate(
-            [r[:, None, None] * around, np.broadcast_to(z[:, None, None], (len(rings), SIDES + 1, 1))], axis=2
+            [r[:, None, None] * around, np.broadcast_to(z[:, None, None], (len(rings), STAGE_LAYOUT.sides + 1, 1))],
+            axis=2,
         )
         for r, z in ((rings[:, 0], rings[:, 1]), (rings[:, 2], rings[:, 3]))
     ]
-    k = np.arange(SIDES)
+    k = np.arange(STAGE_LAYOUT.sides)
     strip = np.concatenate(
-        [np.stack([k, k + 1, k + SIDES + 2], axis=1), np.stack([k, k + SIDES + 2, k + SIDES + 1], axis=1)]
+        [
+            np.stack([k, k + 1, k + STAGE_LAYOUT.sides + 2], axis=1),
+            np.stack([k, k + STAGE_LAYOUT.sides + 2, k + STAGE_LAYOUT.sides + 1], axis=1),
+        ]
     )
-    faces = np.concatenate([strip + first * (SIDES + 1) for first in range(0, len(rings), 2)])
+    faces = np.concatenate([strip + first * (STAGE_LAYOUT.sides + 1) for first in range(0, len(rings), 2)])
     return Mesh(parts[0].reshape(-1, 3), parts[1].reshape(-1, 3), faces)
 
 

@@ -32,7 +32,7 @@ from pliant.view.marks import (
 from pliant.view.names import names_once
 from pliant.view.rod_curve import RodCurve
 from pliant.view.surfaces import (
-    MARGIN,
+    SURFACE_LAYOUT,
     SurfaceForm,
     SurfaceMark,
     axis_ends,
@@ -42,6 +42,38 @@ from pliant.view.surfaces import (
     sides,
     silhouette,
 )
+
+
+@dataclass(frozen=True)
+class SymbolLayout:
+    """Sizes of symbols, and numbers of parts up to which they are drawn one by one."""
+
+    vectors_up_to: int = 2000
+    """Number of edges above which nets are drawn as dots instead of lines in .svg and .pdf files, which would be too
+    large."""
+    held_up_to: int = 1000
+    """Number of fixed nodes above which they are not marked individually."""
+    thinnest: float = 0.0014
+    """Half width of the thinnest rods relative to the picture, about a pixel."""
+    thin: float = 0.005
+    """Half width of rods relative to the picture above which they have outlines."""
+    facing: float = 0.05
+    """Cosine of the angle between a direction and the line of sight above which it points at the viewer."""
+    coils: int = 7
+    """Turns of a spring."""
+    per_coil: int = 8
+    """Pieces of a turn."""
+    dashes: int = 9
+    """Dashes of a line."""
+    labels_up_to: int = 40
+    """Robots with more parts than this are shown without names."""
+    beads_up_to: int = 1000
+    """Nets with more nodes than this are drawn by their edges alone."""
+    numbers_up_to: int = 400
+    """The nodes of larger nets have no numbers."""
+
+
+LAYOUT = SymbolLayout()
 
 
 class DrawingLayers:
@@ -110,11 +142,6 @@ class DrawingLayers:
         self.todo.append((980, paint))
 
 
-VECTORS_UP_TO = 2000
-"""Number of edges above which nets are drawn as dots instead of lines in .svg and .pdf files, which would be too large."""
-HELD_UP_TO = 1000
-"""Number of fixed nodes above which they are not marked individually."""
-
 Paint = Callable[[Any, float], None]
 
 
@@ -131,10 +158,10 @@ def net_paints(mesh: MeshMark, camera: Camera, depths: np.ndarray) -> Iterator[t
     width = float(np.clip(12 / np.sqrt(len(points)), 0.4, 1.6))
     colours, widths = _shades(depth, float(np.ptp(mesh.nodes, axis=0).max())), np.full(len(depth), width)
     colours[mesh.slack], widths[mesh.slack] = rgb(PALE), 0.6 * width
-    dots = len(depth) > VECTORS_UP_TO
+    dots = len(depth) > LAYOUT.vectors_up_to
     for behind in np.unique(rank):
         yield int(behind), _edges(points, mesh.edges, order[rank[order] == behind], colours, widths, dots)
-    held = mesh.held if len(mesh.held) <= HELD_UP_TO else mesh.held[:0]
+    held = mesh.held if len(mesh.held) <= LAYOUT.held_up_to else mesh.held[:0]
     for behind in np.unique(np.searchsorted(depths, near[held])):
         chosen = held[np.searchsorted(depths, near[held]) == behind]
         yield int(behind), _squares(points[chosen], 2.0 + 1.6 * width)
@@ -165,13 +192,6 @@ def _squares(points: np.ndarray, wide: float) -> Paint:
         ax.plot(*points.T, linestyle="none", marker="s", markersize=wide, color=INK, markeredgewidth=0, zorder=zorder)
 
     return paint
-
-
-THINNEST, THIN = 0.0014, 0.005
-"""Half widths of rods relative to the picture: that of the thinnest, about a pixel, and that above which they have outlines."""
-
-FACING = 0.05
-"""Cosine of the angle between a direction and the line of sight above which it points at the viewer."""
 
 
 class PictureSymbols(DrawingLayers):
@@ -227,7 +247,7 @@ class PictureSymbols(DrawingLayers):
         self.layer = {things[k].name: 10.0 + rank for rank, k in enumerate(np.argsort(depths, kind="stable"))}
         # a rod that points away from the viewer begins behind its body, whatever the depth of their centres
         for rod in self.scene.rods:
-            if rod.parent in self.layer and rod.tangents[0] @ self.camera.toward < -FACING:
+            if rod.parent in self.layer and rod.tangents[0] @ self.camera.toward < -LAYOUT.facing:
                 self.layer[rod.parent] = max(self.layer[rod.parent], self.layer[rod.name] + 0.4)
 
     def _surface(self, surface: SurfaceMark) -> None:
@@ -294,8 +314,8 @@ class PictureSymbols(DrawingLayers):
     def _rod(self, rod: RodCurve) -> None:
         """A band as wide as the visible sections, with the walls of a hollow rod, and ends that face the viewer."""
         points, layer = self.camera.project(rod.points), self.layer[rod.name]
-        radii = np.maximum(rod.seen_half_widths(self.camera.project), THINNEST * self.size)
-        thin = float(radii.max()) < THIN * self.size
+        radii = np.maximum(rod.seen_half_widths(self.camera.project), LAYOUT.thinnest * self.size)
+        thin = float(radii.max()) < LAYOUT.thin * self.size
         self._polygon(outlines.tube(points, radii), SOFT, layer, edge=0.3 if thin else 0.9)
         if thin:
             pass  # lines along it would be wider than the rod itself
@@ -307,7 +327,7 @@ class PictureSymbols(DrawingLayers):
             self._line(points, lighter(SOFT, 0.6), 1.2, layer + 0.1)
         out = self.camera.project(-rod.tangents[0])
         # along the line of sight the ground would cover the whole picture
-        on_ground = rod.grounded and np.linalg.norm(out) > FACING
+        on_ground = rod.grounded and np.linalg.norm(out) > LAYOUT.facing
         for end in (-1,) if on_ground else (0, -1):
             self._rod_end(rod, end, layer)
         if on_ground:
@@ -315,7 +335,7 @@ class PictureSymbols(DrawingLayers):
 
     def _rod_end(self, rod: RodCurve, end: int, layer: float) -> None:
         facing = float(rod.tangents[end] @ self.camera.toward) * (1 if end else -1)
-        if facing < FACING or rod.half_sizes[end].min() < 0.008 * self.size:
+        if facing < LAYOUT.facing or rod.half_sizes[end].min() < 0.008 * self.size:
             return
         self._polygon(self.camera.project(rod.section(end)), lighter(SOFT, 0.25), layer + 0.2)
         if rod.bore[end] > 0:
@@ -358,7 +378,7 @@ class PictureSymbols(DrawingLayers):
         assert joint.axis is not None
         along = outlines.unit(self.camera.project(joint.axis), (1.0, 0.0))
         if joint.spring:
-            seen = max(float(self.camera.project(joint.axis) @ along), FACING)
+            seen = max(float(self.camera.project(joint.axis) @ along), LAYOUT.facing)
             start = self.camera.project(joint.spring_start(self.size, seen))
             end = child - joint.behind * along if (child - start) @ along > joint.behind else child
             self._line(outlines.coil(start, end, 0.02 * self.unit), INK, 1.3, 5)
@@ -457,14 +477,6 @@ class PictureSymbols(DrawingLayers):
         return [start + arm for arm in arms]
 
 
-COILS, PER_COIL = 7, 8
-DASHES = 9
-LABELS_UP_TO = 40
-"""Robots with more parts than this are shown without names."""
-
-BEADS_UP_TO, NUMBERS_UP_TO = 1000, 400
-"""Nets with more nodes than this are drawn by their edges alone, or without numbers."""
-
 Colour = tuple[float, float, float]
 
 
@@ -515,7 +527,7 @@ def scene_copies(
     for marks, add in looks:
         for mark in marks:
             add(mark)
-    if len(scene.solids) + len(scene.rods) <= LABELS_UP_TO:
+    if len(scene.solids) + len(scene.rods) <= LAYOUT.labels_up_to:
         maker.labels(scene)
     return maker.out
 
@@ -613,11 +625,11 @@ class StageSymbols:
         thick, colours = np.full(len(mesh.edges), share), np.tile(_bytes(SOFT), (len(mesh.edges), 1))
         thick[mesh.slack], colours[mesh.slack] = 0.5 * share, _bytes(PALE)
         self._between("cylinder", mesh.nodes[mesh.edges], thick * self.size, colours)
-        if 0 < len(mesh.held) <= BEADS_UP_TO:
+        if 0 < len(mesh.held) <= LAYOUT.beads_up_to:
             self._at("cube", mesh.nodes[mesh.held], (4.5 * share * self.size,) * 3, _bytes(PALE))
-        if len(mesh.nodes) <= BEADS_UP_TO:
+        if len(mesh.nodes) <= LAYOUT.beads_up_to:
             self._at("ball", mesh.nodes, (1.8 * share * self.size,) * 3, _bytes(INK))
-        if len(mesh.nodes) <= NUMBERS_UP_TO:
+        if len(mesh.nodes) <= LAYOUT.numbers_up_to:
             self.out.labels.extend((f"n{k + 1}", place, "nodes") for k, place in enumerate(mesh.nodes))
 
     def tendon(self, tendon: TendonMark) -> None:
@@ -637,8 +649,8 @@ class StageSymbols:
 
     def dashes(self, link: LinkMark) -> None:
         a, b = link.ends
-        starts = np.arange(DASHES)[:, None, None] / DASHES
-        reach = np.array([[0.0], [0.5 if link.slack else 1.0]]) / DASHES
+        starts = np.arange(LAYOUT.dashes)[:, None, None] / LAYOUT.dashes
+        reach = np.array([[0.0], [0.5 if link.slack else 1.0]]) / LAYOUT.dashes
         colour = _bytes(PALE if link.slack else INK)
         self.line(a + (starts + reach) * (b - a), 0.003 if link.slack else 0.005, colour)
 
@@ -673,7 +685,7 @@ class StageSymbols:
     def slab(self, surface: SurfaceMark, colour: Colour) -> None:
         """A thin slab below a plane."""
         u, w = sides(surface.axis)
-        length, thick = 2 * MARGIN * self.size, 0.004 * self.size
+        length, thick = 2 * SURFACE_LAYOUT.margin * self.size, 0.004 * self.size
         place = middle(surface, self.center) - 0.5 * thick * surface.axis
         turned = np.stack([u, w, surface.axis], axis=1)
         self._at("cube", place, (length, length, thick), colour, turned, "contacts")
@@ -736,7 +748,7 @@ class StageSymbols:
         helper = np.array([1.0, 0, 0]) if abs(along[0]) < 0.8 else np.array([0, 1.0, 0])
         u = np.cross(along, helper)
         u /= np.linalg.norm(u)
-        turn = np.linspace(0, 2 * np.pi * COILS, COILS * PER_COIL + 1)[:, None]
+        turn = np.linspace(0, 2 * np.pi * LAYOUT.coils, LAYOUT.coils * LAYOUT.per_coil + 1)[:, None]
         places = np.linspace(0.12, 0.88, len(turn))[:, None]
         wound = a + places * (b - a) + share * self.size * (np.cos(turn) * u + np.sin(turn) * np.cross(along, u))
         points = np.concatenate([[a], wound, [b]])

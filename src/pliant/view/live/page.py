@@ -25,25 +25,45 @@ from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import KINDS, with_rod_model
-from pliant.view.clips import MODE_SECONDS, mode_positions, run_maker, run_scenes
+from pliant.view.clips import CLIPS, mode_positions, run_maker, run_scenes
 from pliant.view.colours import PALETTE, rgb
 from pliant.view.marks import Scene
 from pliant.view.player import round_length
 from pliant.view.scene import SceneMaker
-from pliant.view.stage import CONTACT_OPACITY, Stage, make_stage, unit_shape
+from pliant.view.stage import STAGE_LAYOUT, Stage, make_stage, unit_shape
+
+
+@dataclass(frozen=True)
+class PageLayout:
+    """Controls of the live page."""
+
+    interval: float = 1 / 30
+    """Time between two drawings [s]."""
+    most_failures: int = 30
+    """Number of consecutive failed drawings after which the page stops."""
+    most_names: int = 12
+    """More names than this would hide the robot: they are shown only when their box is checked."""
+    steps: int = 400
+    """Number of steps of a slider."""
+    most_modes: int = 12
+    """Number of modes that can be shown."""
+    most_numbers: int = 9
+    """Outputs with more numbers are not written out on the page."""
+    round_off: float = 1e-12
+    """Numbers below this are written as 0 (SI units)."""
+    most_sliders: int = 24
+    """Maximum number of sliders of one type; of more, the first ones are shown."""
+    field_of_view: float = 0.5
+    """Of the camera, from bottom to top [rad]."""
+
+
+LAYOUT = PageLayout()
 
 RUN, REST, START = "run", "at rest", "initial pose"
 NOTHING = "none"
 SPEEDS = ("0.1 x", "0.25 x", "0.5 x", "1 x", "2 x", "4 x")
-INTERVAL = 1 / 30
-MOST_FAILURES = 30
-"""Number of consecutive failed drawings after which the page stops."""
-MOST_NAMES = 12
-"""More names than this would hide the robot: they are shown only when their box is checked."""
 OUTPUTS = '<pre style="margin: 0 1em; max-height: 12em; overflow: auto; font-size: 11px">{}</pre>'
 """Outputs on the page, as wide as its panel."""
-STEPS = 400
-"""Number of steps of a slider."""
 
 
 class LivePage:
@@ -60,7 +80,7 @@ class LivePage:
         self.gui.main_panel.dock_right()
         first, words = self._first()
         stage = self.drawing.draw(first.scene)
-        if self.drawing.label_layers.count("labels") > MOST_NAMES:
+        if self.drawing.label_layers.count("labels") > LAYOUT.most_names:
             self.drawing.show("labels", False)
         set_view(server, stage)
         self._add_controls(stage.size, words)
@@ -120,7 +140,7 @@ class LivePage:
                 box.on_update(lambda _, layer=layer, box=box: self.drawing.show(layer, bool(box.value)))
 
     def _slider(self, slider: Slider) -> Any:
-        step = (slider.high - slider.low) / STEPS
+        step = (slider.high - slider.low) / LAYOUT.steps
         return self._follow(
             self.gui.add_slider(slider.label, slider.low, slider.high, step, slider.value, hint=slider.hint or None)
         )
@@ -156,7 +176,7 @@ class LivePage:
         failures = 0
         while not self.stopped.is_set():
             animated = self.moving and (self._shows() == RUN or self._shows().startswith("mode"))
-            self.changed.wait(timeout=INTERVAL if animated else None)
+            self.changed.wait(timeout=LAYOUT.interval if animated else None)
             now = time.perf_counter()
             self.changed.clear()
             try:
@@ -168,10 +188,10 @@ class LivePage:
             except RuntimeError:
                 # viser's queue of messages is not safe while a browser connects or leaves: the drawing is sent again
                 failures += 1
-                if failures > MOST_FAILURES:
+                if failures > LAYOUT.most_failures:
                     raise
                 self.changed.set()
-                time.sleep(INTERVAL)
+                time.sleep(LAYOUT.interval)
             before = now
 
     def stop(self) -> None:
@@ -186,7 +206,7 @@ class LivePage:
             later = max(0.0, self.clock.value) + seconds
             self.clock.value = later if later < self.clock.max else 0.0
         else:
-            self.phase = (self.phase + seconds / MODE_SECONDS) % 1.0
+            self.phase = (self.phase + seconds / CLIPS.mode_seconds) % 1.0
 
     def _update(self) -> None:
         choice = self._choice()
@@ -246,13 +266,6 @@ class LivePage:
         return f"; overlay: {wanted[0]} as {wanted[1]}, at rest"
 
 
-MOST_MODES = 12
-MOST_NUMBERS = 9
-"""Outputs with more numbers are not written out on the page."""
-ROUND_OFF = 1e-12
-"""Numbers below this are written as 0 (SI units)."""
-
-
 @dataclass(frozen=True)
 class SliderValues:
     """Values of the sliders by name (SI units)."""
@@ -309,9 +322,9 @@ class LiveRobot:
         lines = []
         for name, value in outputs.items():
             numbers = np.ravel(value)
-            if numbers.size > MOST_NUMBERS:
+            if numbers.size > LAYOUT.most_numbers:
                 continue  # a profile along a rod
-            text = ", ".join(f"{x:.4g}" for x in np.where(np.abs(numbers) > ROUND_OFF, numbers, 0.0))
+            text = ", ".join(f"{x:.4g}" for x in np.where(np.abs(numbers) > LAYOUT.round_off, numbers, 0.0))
             unit = units.get(name, "")
             lines.append(f"{name} = {text}" + ("" if unit in ("", "-") else f" {unit}"))
         return "\n".join(lines)
@@ -322,7 +335,7 @@ class LiveRobot:
             q = self._solve(choice).q
             self._found = (
                 choice,
-                modes(self.eqs, at=q, count=MOST_MODES, inputs=choice.inputs, parameters=choice.parameters),
+                modes(self.eqs, at=q, count=LAYOUT.most_modes, inputs=choice.inputs, parameters=choice.parameters),
             )
         found = self._found[1]
         if number > found.shapes.shape[1]:
@@ -346,7 +359,7 @@ class LiveRobot:
 
     def mode_count(self) -> int:
         """Number of modes that can be shown."""
-        return min(MOST_MODES, max(0, len(self.eqs.rates) - self.eqs.model.system.rows))
+        return min(LAYOUT.most_modes, max(0, len(self.eqs.rates) - self.eqs.model.system.rows))
 
     def _solve(self, choice: SliderValues) -> Equilibrium:
         begin = self._rest
@@ -386,9 +399,6 @@ class Overlays:
         return self._known[rod, model]
 
 
-MOST = 24
-"""Maximum number of sliders of one type; of more, the first ones are shown."""
-
 USUAL = {"Pa": 1e5, "N": 1.0, "N*m": 0.1, "m": 0.1, "rad": math.pi, "m/s^2": 10.0, "kg": 1.0}
 """Range to each side of a value that is zero in the model, by its unit; 1 for other units."""
 
@@ -413,13 +423,13 @@ class Slider:
 def parameter_sliders(eqs: Equations) -> list[Slider]:
     """Independent parameters that can change without a new derivation."""
     names = [name for name in eqs.parameters if name not in eqs.model.structural]
-    return [_slider(eqs, name, eqs.parameters[name]) for name in names[:MOST]]
+    return [_slider(eqs, name, eqs.parameters[name]) for name in names[: LAYOUT.most_sliders]]
 
 
 def input_sliders(eqs: Equations) -> list[Slider]:
     """Inputs, at their values at t = 0: those of `inputs` in the model file, if it drives them."""
     held = eqs.binding.signals(0.0)[0]
-    return [_slider(eqs, name, float(held[k])) for k, name in enumerate(eqs.inputs[:MOST])]
+    return [_slider(eqs, name, float(held[k])) for k, name in enumerate(eqs.inputs[: LAYOUT.most_sliders])]
 
 
 def coordinate_sliders(eqs: Equations, size: float) -> list[Slider]:
@@ -433,7 +443,7 @@ def coordinate_sliders(eqs: Equations, size: float) -> list[Slider]:
         value = float(start[entry.q_at])
         value, low, high = map(_short, (value, value - reach, value + reach))
         sliders.append(Slider(entry.name, unit, value, low, high, "initial state of the robot"))
-    return sliders[:MOST]
+    return sliders[: LAYOUT.most_sliders]
 
 
 def _slider(eqs: Equations, name: str, value: float) -> Slider:
@@ -456,9 +466,6 @@ def _slider(eqs: Equations, name: str, value: float) -> Slider:
 def _short(x: float) -> float:
     """A number with five digits, which are enough for a slider and easy to read."""
     return float(f"{x:.5g}")
-
-
-FIELD_OF_VIEW = 0.5
 
 
 class Drawing:
@@ -521,7 +528,7 @@ class Drawing:
         if self.ghost:
             return 0.45
         if layer == "contacts":
-            return CONTACT_OPACITY
+            return STAGE_LAYOUT.contact_opacity
         return 0.6 if layer == "rods" and stage.see_through else None
 
     def _colours(self, colours: np.ndarray) -> np.ndarray:
@@ -556,8 +563,8 @@ def set_view(server: Any, stage: Stage) -> None:
     scene.add_light_directional("/light/key", intensity=0.9, position=tuple(stage.camera.toward + 0.7 * stage.up))
     camera.up = tuple(stage.up)
     camera.look_at = tuple(middle)
-    camera.position = tuple(middle + stage.camera.toward * 1.7 * max(reach, 1e-3) / np.tan(FIELD_OF_VIEW / 2))
-    camera.fov = FIELD_OF_VIEW
+    camera.position = tuple(middle + stage.camera.toward * 1.7 * max(reach, 1e-3) / np.tan(LAYOUT.field_of_view / 2))
+    camera.fov = LAYOUT.field_of_view
     camera.near, camera.far = 0.01 * max(reach, 1e-3), 200 * max(reach, 1e-3)
     cell = round_length(max(stage.size, 1e-6) / 4)
     lowest = middle + stage.up * ((stage.low - middle) @ np.abs(stage.up)) - 0.03 * reach * stage.up

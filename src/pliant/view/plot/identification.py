@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.view.plot.style import COLOURS, DASHES, GREY, WIDTH, axes, clock, key, label, prefixed, spaced_ticks, styled
+from pliant.view.plot.style import COLOURS, DASHES, GREY, SIZE, axes, clock, key, label, prefixed, spaced_ticks, styled
 
 if TYPE_CHECKING:
     from pliant.gradient.optimize import Optimum
@@ -16,17 +17,28 @@ if TYPE_CHECKING:
     from pliant.identify.fit import Fit, FittedPath
 
 
+@dataclass(frozen=True)
+class Layout:
+    """Numbers that decide how comparisons are drawn."""
+
+    letters: int = 20
+    """Total number of letters of names that fit side by side below bars."""
+    round_off: float = 1e-7
+    """Bars below this fraction of the largest are omitted."""
+    nothing: float = 1e-3
+    """Components that move less than this fraction of the largest are drawn as constant."""
+    largest_step: int = 100
+    """Ratio of the largest to the smallest bar above which an axis is logarithmic."""
+    most_components: int = 12
+    """Maximum number of components of measured outputs in one figure."""
+
+
+LAYOUT = Layout()
+
+
 FACES, HATCHES = (COLOURS[1], "#BBD7EA"), ("", "////")
 SHOWN_PATHS = len(COLOURS)
 """Maximum number of models with paths: more lines than styles could not be distinguished."""
-LETTERS = 20
-"""Total number of letters of names that fit side by side below bars."""
-ROUND_OFF = 1e-7
-"""Bars below this fraction of the largest are omitted."""
-NOTHING = 1e-3
-"""Components that move less than this fraction of the largest are drawn as constant."""
-LARGEST_STEP = 100
-"""Ratio of the largest to the smallest bar above which an axis is logarithmic."""
 
 
 @styled
@@ -93,11 +105,11 @@ def _bars(ax: Any, names: Sequence[str], groups: dict[str, list[float]]) -> None
             facecolor=FACES[k], edgecolor=COLOURS[0], linewidth=0.5, hatch=HATCHES[k],
         )  # fmt: skip
     heights = np.concatenate(list(groups.values()))
-    heights = heights[heights > ROUND_OFF * np.max(heights, initial=0.0, where=np.isfinite(heights))]
-    if heights.size and heights.max() > LARGEST_STEP * heights.min():
+    heights = heights[heights > LAYOUT.round_off * np.max(heights, initial=0.0, where=np.isfinite(heights))]
+    if heights.size and heights.max() > LAYOUT.largest_step * heights.min():
         ax.set_yscale("log")
         ax.set_ylim(bottom=0.3 * heights.min())
-    ax.set_xticks(where, names, rotation=90 if sum(map(len, names)) > LETTERS else 0)
+    ax.set_xticks(where, names, rotation=90 if sum(map(len, names)) > LAYOUT.letters else 0)
     key(ax)
 
 
@@ -132,17 +144,13 @@ def _path(ax: Any, rows: Sequence[Comparison], reference: str, component: int) -
         path = factor * row.path[:, component]
         ax.plot(clock(row.time)[0], path, color=COLOURS[k], linewidth=1.0, linestyle=DASHES[k], label=row.rod)
     whole = factor * max(float(np.ptp(row.path, axis=0).max()) for row in rows)
-    if np.ptp(ax.get_ylim()) < NOTHING * whole:  # round-off is not motion
+    if np.ptp(ax.get_ylim()) < LAYOUT.nothing * whole:  # round-off is not motion
         middle = float(np.nanmean(wanted))
-        ax.set_ylim(middle - NOTHING * whole, middle + NOTHING * whole)
+        ax.set_ylim(middle - LAYOUT.nothing * whole, middle + LAYOUT.nothing * whole)
     many = rows[0].measured.shape[1] > 1
     name = "xyz"[component] if is_place else f"{rows[0].output} {component + 1}" if many else rows[0].output
     ax.set_ylabel(label(name, unit))
     ax.margins(x=0.02, y=0.12)
-
-
-MOST_COMPONENTS = 12
-"""Maximum number of components of measured outputs in one figure."""
 
 
 @styled
@@ -152,8 +160,8 @@ def fit(found: Fit) -> np.ndarray:
     import matplotlib.pyplot as plt
 
     units = {(error.measurement, error.output): error.unit for error in found.errors}
-    shown = [(path, k) for path in found.paths for k in range(path.measured.shape[1])][:MOST_COMPONENTS]
-    size = (2 * WIDTH, 0.8 + 1.3 * len(shown))
+    shown = [(path, k) for path in found.paths for k in range(path.measured.shape[1])][: LAYOUT.most_components]
+    size = (2 * SIZE.width, 0.8 + 1.3 * len(shown))
     flat = plt.subplots(len(shown), 1, figsize=size, layout="constrained", squeeze=False)[1][:, 0]
     several = len({path.measurement for path, _ in shown}) > 1
     for ax, (path, k) in zip(flat, shown, strict=True):
