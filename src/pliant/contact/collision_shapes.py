@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.body.body import Box, Cylinder, SlenderRod, Sphere, Tube
-from pliant.contact.law import RIGID, contact_modulus
+from pliant.contact.law import DEFAULTS, contact_modulus
 from pliant.language.faults import Fault, SpecError
 from pliant.section.base import OneSection
 from pliant.surface.base import Corner, SurfaceBase, add_shape
@@ -334,7 +334,7 @@ def _modulus(build: Build, thing: str) -> Any:
         names = getattr(part, "material", None) or ()
     found = [robot.materials[n] for n in ((names,) if isinstance(names, str) else names)]
     moduli = [build.value(m.youngs_modulus) for m in found if m.youngs_modulus is not None]
-    return _least(moduli) if moduli else RIGID
+    return _least(moduli) if moduli else DEFAULTS.rigid
 
 
 def _radius(build: Build, thing: str) -> Any:

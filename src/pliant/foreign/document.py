@@ -7,6 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +19,23 @@ from pliant.language.source import FileProblem, ImportedFile, Source
 from pliant.language.tree import Tree, from_plain
 from pliant.language.units import UNITS
 
+
+@dataclass(frozen=True)
+class Rounding:
+    """Limits of numbers in files, and their round-off."""
+
+    largest: float = 1e100
+    """Largest accepted number: products of three such numbers are finite."""
+    negligible: float = 1e-14
+    """Relative differences that are round-off of numbers in a file."""
+    nowhere: float = 1e-15
+    """Lengths that are round-off [m]."""
+    angle: float = 1e-12
+    """Difference between an angle and a multiple of five degrees that is round-off [rad]."""
+
+
+ROUNDING = Rounding()
+
 Numbers: TypeAlias = Sequence[float] | np.ndarray
 """Numbers of a vector or quaternion."""
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
@@ -25,14 +43,6 @@ ANGLES = {round(math.radians(degrees), 12): degrees for degrees in range(-360, 3
 """Angles that are written in degrees [deg], by their value [rad]."""
 SCHEMES = ("package://", "model://")
 """Prefixes of files in packages, followed by the name of the package and the path in it."""
-LARGEST = 1e100
-"""Largest accepted number: products of three such numbers are finite."""
-NEGLIGIBLE = 1e-14
-"""Relative differences that are round-off of numbers in a file."""
-NOWHERE = 1e-15
-"""Lengths that are round-off [m]."""
-ROUND_OFF = 1e-12
-"""Difference between an angle and a multiple of five degrees that is round-off [rad]."""
 
 
 class Document:
@@ -109,7 +119,7 @@ def plain_name(given: str, kind: str) -> str:
 
 def read_number(text: str) -> float | None:
     """A number up to `LARGEST`; None if the text is not one."""
-    if not _NUMBER.fullmatch(text.strip()) or not abs(float(text)) <= LARGEST:
+    if not _NUMBER.fullmatch(text.strip()) or not abs(float(text)) <= ROUNDING.largest:
         return None
     return float(text)
 
@@ -148,7 +158,7 @@ def _candidates(document: Document, given: str) -> Iterator[str]:
 def number(value: float, unit: str = "") -> Any:
     """A number with nine digits if the rest is round-off, otherwise with fifteen; with a unit, as text."""
     short = float(f"{value:.9g}")
-    value = short if abs(short - value) <= NEGLIGIBLE * abs(value) else float(f"{value:.15g}")
+    value = short if abs(short - value) <= ROUNDING.negligible * abs(value) else float(f"{value:.15g}")
     plain: Any = int(value) if abs(value) < 1e15 and value == int(value) else value
     return plain if not unit else f"{plain!r} {unit}"
 
@@ -156,7 +166,7 @@ def number(value: float, unit: str = "") -> Any:
 def angle(value: float) -> Any:
     """An angle [rad]; multiples of five degrees are written in degrees."""
     degrees = ANGLES.get(round(float(value), 12))
-    if value and degrees is not None and abs(value - math.radians(degrees)) < ROUND_OFF:
+    if value and degrees is not None and abs(value - math.radians(degrees)) < ROUNDING.angle:
         return f"{degrees} deg"
     return number(value)
 
@@ -164,7 +174,7 @@ def angle(value: float) -> Any:
 def vector(values: Iterable[float]) -> list[Any]:
     """The numbers of a vector; those that are round-off become zero."""
     found = [float(value) for value in values]
-    least = NEGLIGIBLE * 1e-2 * max(map(abs, found), default=0.0)
+    least = ROUNDING.negligible * 1e-2 * max(map(abs, found), default=0.0)
     return [number(value if abs(value) > least else 0.0) for value in found]
 
 
@@ -202,7 +212,7 @@ def quaternion_rotation(q: Numbers) -> dict[str, Any] | None:
 def placement(position: Numbers, rotation: dict[str, Any] | None) -> dict[str, Any]:
     """The keys of a placement that are not at their defaults."""
     found: dict[str, Any] = {}
-    there = [x if abs(x) > NOWHERE else 0.0 for x in position]
+    there = [x if abs(x) > ROUNDING.nowhere else 0.0 for x in position]
     if any(there):
         found["position"] = vector(there)
     if rotation is not None:

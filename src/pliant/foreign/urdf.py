@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.foreign.document import (
-    LARGEST,
+    ROUNDING,
     Document,
     angle,
     axis,
@@ -29,13 +29,24 @@ from pliant.foreign.surfaces import mesh_surface
 from pliant.language.message_text import describe, suggestion
 from pliant.language.source import ImportedFile, Source
 
+
+@dataclass(frozen=True)
+class UrdfStops:
+    """Numbers that URDF does not state, or that stand for nothing."""
+
+    angle_depth: float = 0.02
+    """Depth beyond the end of a range at which the torque of a stop is equal to the effort limit of the joint [rad]."""
+    length_depth: float = 2e-3
+    """The same for a length and its force [m]."""
+    point_mass: float = 1e-14
+    """Inertia per mass below which a link is a point mass [m^2]: round-off of zero."""
+    endless: float = 1e6
+    """Ends of ranges that mean no limit [rad or m]."""
+
+
+STOPS = UrdfStops()
+
 WORLD = "world"
-ANGLE_DEPTH, LENGTH_DEPTH = 0.02, 2e-3
-"""Depths beyond the ends of a range at which the force of a stop is equal to the effort limit of the joint [rad, m]."""
-NEGLIGIBLE = 1e-14
-"""Inertia per mass below which a link is a point mass [m^2]: round-off of zero."""
-ENDLESS = 1e6
-"""Ends of ranges that mean no limit [rad or m]."""
 KNOWN = {
     "robot": ("link", "joint", "transmission", "material", "gazebo", "ros2_control"),
     "link": ("inertial", "visual", "collision"),
@@ -103,7 +114,7 @@ class _Reader:
         found = read_number(text)
         if found is None:
             line, tag = (element.line, element.tag) if element is not None else (None, "")
-            what = f"{describe(text)} is not a finite number up to {LARGEST:g}" if text else "it is missing"
+            what = f"{describe(text)} is not a finite number up to {ROUNDING.largest:g}" if text else "it is missing"
             self.document.fault(f"`{name}` of <{tag}>: {what}", _hint(text), line=line)
             return 1.0
         return found
@@ -154,7 +165,7 @@ class _Reader:
         (xx, xy, xz, yy, yz, zz) = (self.number(given, f"i{k}", 0.0) for k in ("xx", "xy", "xz", "yy", "yz", "zz"))
         matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         center, rpy = self.origin(element)
-        if np.abs(matrix).max() < NEGLIGIBLE * abs(mass):
+        if np.abs(matrix).max() < STOPS.point_mass * abs(mass):
             matrix = np.zeros((3, 3))
         if not (mass or matrix.any()):
             return {}
@@ -310,10 +321,10 @@ class _Reader:
                 self.document.note(message, line=limit.line, path=path)
             return {}
         effort, shown = self.number(limit, "effort", 0.0), angle if is_angle else number
-        ends = {key: shown(x) for key, x in (("minimum", low), ("maximum", high)) if abs(x) < ENDLESS}
+        ends = {key: shown(x) for key, x in (("minimum", low), ("maximum", high)) if abs(x) < STOPS.endless}
         if not ends:
             return {}
-        stiffness = effort / (ANGLE_DEPTH if is_angle else LENGTH_DEPTH)
+        stiffness = effort / (STOPS.angle_depth if is_angle else STOPS.length_depth)
         if stiffness <= 0:
             message = "the range of a joint without an effort limit has no stops"
             self.document.note(message, "give `limits` a stiffness", line=limit.line, path=path)

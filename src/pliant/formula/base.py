@@ -12,17 +12,26 @@ from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import CoordinatePart
 
-MEETING = 1e-12
-"""Distance below which points of a line count as coincident, relative to their distances from the origin. It is slightly above
-the round-off of their positions, so that the direction of a line changes over distances that coordinates can resolve."""
-AT_ORIGIN = 2e-12
-"""If all points of a line are closer to the origin than this [m], there is no reference size, and `MEETING` is in metres."""
-SHARP = 1e-12
-"""Width of a sharp switch, relative to the compared values."""
-NO_WIDTH = 1e-18
-"""Width of a switch between values that are zero; its square is representable in single precision."""
-SLOW = 1e-6
-"""Rate below which dampers with a power below one are linear [m/s, rad/s]."""
+
+@dataclass(frozen=True)
+class Smoothing:
+    """Distances, widths and rates within which formulas are smooth where they would have kinks."""
+
+    meeting: float = 1e-12
+    """Distance below which points of a line count as coincident, relative to their distances from the origin. It is slightly above
+    the round-off of their positions, so that the direction of a line changes over distances that coordinates can resolve."""
+    at_origin: float = 2e-12
+    """If all points of a line are closer to the origin than this [m], there is no reference size, and `MEETING` is
+    in metres."""
+    sharp: float = 1e-12
+    """Width of a sharp switch, relative to the compared values."""
+    no_width: float = 1e-18
+    """Width of a switch between values that are zero; its square is representable in single precision."""
+    slow: float = 1e-6
+    """Rate below which dampers with a power below one are linear [m/s, rad/s]."""
+
+
+SMOOTHING = Smoothing()
 
 
 @dataclass(frozen=True)
@@ -112,12 +121,12 @@ def world_jacobian(expression: Any, poses: Sequence[Pose]) -> Any:
     return ca.horzcat(*columns)
 
 
-def meeting_square(*points: Any, share: float = MEETING) -> Any:
+def meeting_square(*points: Any, share: float = SMOOTHING.meeting) -> Any:
     """Term added to squares of distances between points [m^2], so that directions are differentiable where points coincide.
 
     share: the distance below which they count as coincident, relative to their distances from the origin."""
     square = sum(ca.dot(x, x) for x in points)
-    away = ca.fmin(square / AT_ORIGIN**2, 1e4)
+    away = ca.fmin(square / SMOOTHING.at_origin**2, 1e4)
     for _ in range(3):
         away = away * away
     return share**2 * (square + 1 / (1 + away))
@@ -125,7 +134,7 @@ def meeting_square(*points: Any, share: float = MEETING) -> Any:
 
 def switch_width(width: Any, value: Any, rest: Any) -> Any:
     """The width within which a deformation `value - rest` changes sides: the given one, or that of a sharp switch."""
-    return ca.fmax(ca.fmax(width, SHARP * (ca.fabs(value) + ca.fabs(rest))), NO_WIDTH)
+    return ca.fmax(ca.fmax(width, SMOOTHING.sharp * (ca.fabs(value) + ca.fabs(rest))), SMOOTHING.no_width)
 
 
 def one_sided(value: Any, rest: Any, direction: Any, width: Any) -> tuple[Any, Any, Any]:
@@ -154,6 +163,6 @@ def one_sided(value: Any, rest: Any, direction: Any, width: Any) -> tuple[Any, A
 def power_law(rate: Any, coefficient: Any, power: Any) -> Any:
     """`coefficient sign(rate) |rate|^power`, exact for powers of at least one. Powers below one have an infinite slope at zero:
     there |rate| is smoothed within `SLOW`."""
-    square = ca.if_else(power < 1, SLOW**2, NO_WIDTH**2)
+    square = ca.if_else(power < 1, SMOOTHING.slow**2, SMOOTHING.no_width**2)
     magnitude = ca.sqrt(rate * rate + square)
     return coefficient * rate * ca.power(magnitude, power - 1)

@@ -21,7 +21,7 @@ from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_function, output_names
 from pliant.equations.state import rate_name
 from pliant.gradient.equilibrium import EquilibriumCotangents
-from pliant.gradient.linearization import EVENT_SHARE, Linearization
+from pliant.gradient.linearization import TOLERANCES, Linearization
 from pliant.gradient.motion import MotionCotangents, RecordedMotion, recorded_motion, refuse, smooth_controllers
 from pliant.gradient.outputs import output_cotangents, refuse_others
 from pliant.gradient.parameter_derivatives import SHARE, ParameterTangents, refuse_moving_switches
@@ -179,7 +179,7 @@ class Differentiable:
             self, values, self._of_motion(motion.run),
             None if motion.is_remembered else lambda given: self._motion_pullback(motion, given),
             lambda moved: self._of_motion(motion.moved(**self._motion_at(moved))),
-            EVENT_SHARE if motion.has_events else SHARE,
+            TOLERANCES.event_share if motion.has_events else SHARE,
         )  # fmt: skip
 
     def _motion_at(self, values: Arrays) -> dict[str, Any]:

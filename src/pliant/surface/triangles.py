@@ -19,12 +19,20 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 
-SMOOTH = 0.02
-"""Edges between triangles at less than this angle [rad] are not tested for crossings with other edges."""
-DEEP = 2.0
-"""Depth to which vertices in a solid are pushed out, relative to the mean length of its edges; at most half its thickness."""
-LEAF = 4
-"""Length of runs that `near_order` does not divide further."""
+@dataclass(frozen=True)
+class TriangleTolerances:
+    """Numbers that decide how triangles are used in contacts."""
+
+    smooth: float = 0.02
+    """Edges between triangles at less than this angle [rad] are not tested for crossings with other edges."""
+    deep: float = 2.0
+    """Depth to which vertices in a solid are pushed out, relative to the mean length of its edges; at most half its
+    thickness."""
+    leaf: int = 4
+    """Length of runs that `near_order` does not divide further."""
+
+
+TRIANGLES = TriangleTolerances()
 
 
 @dataclass(frozen=True)
@@ -85,7 +93,7 @@ class Triangles:
         edges, centres = self.edges, self.points[self.faces].mean(axis=1)
         first, second = edges.faces.T
         n, m = self.normals[first], self.normals[second]
-        flat = (np.linalg.norm(np.cross(n, m), axis=1) < SMOOTH) & (np.einsum("ij,ij->i", n, m) > 0)
+        flat = (np.linalg.norm(np.cross(n, m), axis=1) < TRIANGLES.smooth) & (np.einsum("ij,ij->i", n, m) > 0)
         hollow = np.einsum("ij,ij->i", n, centres[second] - centres[first]) > 0
         smooth = edges.ends[(edges.counts == 2) & (flat | hollow)]
         return frozenset((a, b) for a, b in smooth.tolist())
@@ -93,7 +101,7 @@ class Triangles:
     def depth(self, *, solid: bool = True) -> float:
         """Depth behind the surface up to which vertices are detected [m]; in a solid at most half its thickness."""
         a, b = self.points[self.edges.ends.T]
-        deep = DEEP * float(np.linalg.norm(a - b, axis=1).mean())
+        deep = TRIANGLES.deep * float(np.linalg.norm(a - b, axis=1).mean())
         return min(deep, float(self.extents[0]) / 2) if solid else deep
 
     def in_order(self) -> Triangles:
@@ -119,7 +127,7 @@ def near_order(places: np.ndarray) -> np.ndarray:
     waiting = [np.arange(len(places))]
     while waiting:
         run = waiting.pop()
-        if len(run) <= LEAF:
+        if len(run) <= TRIANGLES.leaf:
             done.append(run)
             continue
         axis = int(np.argmax(np.ptp(places[run], axis=0)))

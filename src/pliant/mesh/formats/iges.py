@@ -4,6 +4,7 @@ transformations (124), in the units of the global section."""
 from __future__ import annotations
 
 import re
+from enum import IntEnum
 
 import numpy as np
 
@@ -13,10 +14,18 @@ UNITS = {1: "inch", 2: "mm", 4: "ft", 5: "mile", 6: "m", 7: "km", 8: "mil", 9: "
 """Unit flags of the global section; 3 means that the unit is given by name."""
 NAMES = {"IN": "inch", "INCH": "inch", "MM": "mm", "FT": "ft", "MI": "mile", "M": "m", "KM": "km", "MIL": "mil",
          "UM": "um", "CM": "cm", "UIN": "uin"}  # fmt: skip
-LINE, POLYLINE, POINT, TRANSFORMATION = 110, 106, 116, 124
 CONTAINERS = (102, 402)
 CLOSED_FORM = 63
+"""Form of a polyline that is closed."""
 MAX_NESTED = 20
+"""Transformations that refer to each other in a longer chain are circular."""
+
+
+class Entity(IntEnum):
+    """Types of entities in the standard."""
+
+    POLYLINE, LINE, POINT, TRANSFORMATION = 106, 110, 116, 124
+
 
 
 def read_iges(text: str, what: str) -> Drawing:
@@ -31,14 +40,14 @@ def read_iges(text: str, what: str) -> Drawing:
     loose: list[list[float]] = []
     ignored: dict[str, int] = {}
     for kind, pointer, count, form, matrix in entries.values():
-        if kind == LINE:
+        if kind == Entity.LINE:
             chains = [_points(records.numbers(pointer, count), 2, what)]
-        elif kind == POLYLINE:
+        elif kind == Entity.POLYLINE:
             chains = _polyline(records.numbers(pointer, count), form, what)
-        elif kind == POINT:
+        elif kind == Entity.POINT:
             chains = [_points(records.numbers(pointer, count), 1, what)]
         else:
-            if kind not in (*CONTAINERS, TRANSFORMATION):
+            if kind not in (*CONTAINERS, Entity.TRANSFORMATION):
                 ignored[f"entity {kind}"] = ignored.get(f"entity {kind}", 0) + 1
             continue
         for chain in chains:
@@ -185,7 +194,7 @@ def _placed(chain: np.ndarray, matrix: int, entries: dict[int, _Entry], records:
         if matrix == 0:
             return chain
         entry = entries.get(matrix)
-        if entry is None or entry[0] != TRANSFORMATION:
+        if entry is None or entry[0] != Entity.TRANSFORMATION:
             raise MeshProblem(f"{what} refers to a transformation that it does not have")
         numbers = records.numbers(entry[1], entry[2])
         if len(numbers) < 12:

@@ -19,7 +19,22 @@ import numpy as np
 
 from pliant.language.limits import limits, most
 from pliant.language.source import FileProblem, check_file
-from pliant.mesh.formats.wireframe import MAX_EDGES, Drawing, MeshProblem, check_counts, fan, sides
+from pliant.mesh.formats.wireframe import LIMITS, Drawing, MeshProblem, check_counts, fan, sides
+
+
+@dataclass(frozen=True)
+class FileLimits:
+    """Limits of what a file may state."""
+
+    ply_header: int = 100_000
+    """Of a PLY file [bytes]."""
+    repeats: int = 16
+    """Maximum number of instances of other nodes in a COLLADA file: nested ones multiply."""
+    tags: int = 1_000_000
+    """Elements of a COLLADA file."""
+
+
+FILES = FileLimits()
 
 HEADER, RECORD = 84, 50
 
@@ -28,9 +43,9 @@ def read_stl(data: bytes, what: str) -> Drawing:
     """The sides of all triangles."""
     count = int.from_bytes(data[80:HEADER], "little") if len(data) >= HEADER else -1
     if count >= 0 and len(data) == HEADER + RECORD * count:
-        if 3 * count > MAX_EDGES:
+        if 3 * count > LIMITS.edges:
             raise MeshProblem(
-                f"{what} is too large ({count} triangles)", f"at most {MAX_EDGES // 3}; use a coarser mesh"
+                f"{what} is too large ({count} triangles)", f"at most {LIMITS.edges // 3}; use a coarser mesh"
             )
         records = np.frombuffer(data, dtype=np.uint8, offset=HEADER).reshape(count, RECORD)
         with np.errstate(invalid="ignore"):  # NaN is rejected with the coordinates
@@ -72,7 +87,7 @@ def read_obj(text: str, what: str) -> Drawing:
             points.append(_obj_numbers(words, number, what))
         elif key in ("f", "l"):
             corners = [_obj_corner(word, len(points), number, what) for word in words]
-            if len(corners) < 2 or len(lines) + len(corners) > MAX_EDGES:
+            if len(corners) < 2 or len(lines) + len(corners) > LIMITS.edges:
                 check_counts(len(points), len(lines) + len(corners), what)
                 raise MeshProblem(f"line {number} of {what} has too few corners")
             after = corners[1:] + corners[:1] if key == "f" and len(corners) > 2 else corners[1:]
@@ -119,7 +134,6 @@ TYPES = {
 }  # fmt: skip
 CODES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "f4": "f", "f8": "d"}
 ORDERS = {"binary_little_endian": "<", "binary_big_endian": ">", "ascii": ""}
-LONGEST_HEADER = 100_000
 
 
 @dataclass
@@ -163,7 +177,7 @@ def read_ply(data: bytes, what: str) -> Drawing:
 
 def _header(data: bytes, what: str) -> tuple[str, list[_Element], int]:
     """Byte order (empty for text), elements, and the offset of their values."""
-    end = data.find(b"end_header", 0, LONGEST_HEADER)
+    end = data.find(b"end_header", 0, FILES.ply_header)
     start = data.find(b"\n", end) + 1
     if not data.startswith(b"ply") or end < 0 or start == 0:
         raise MeshProblem(f"{what} is not a PLY file: it has no complete header", "export it again")
@@ -211,16 +225,13 @@ class _Numbers:
         found = {}
         for name, kind, count_kind in element.properties:
             count = self.next(count_kind) if count_kind else 1
-            if not 0 <= count <= MAX_EDGES:
+            if not 0 <= count <= LIMITS.edges:
                 raise MeshProblem(f"{self.what} has a list of {count:g} entries")
             found[name] = [self.next(kind) for _ in range(int(count))]
         return found
 
 
 SCENES = (".dae", ".gltf", ".glb")
-REPEATS = 16
-"""Maximum number of instances of other nodes in a COLLADA file: nested ones multiply."""
-MOST_TAGS = 1_000_000
 _METRES = re.compile(r"([0-9.eE+-]+) \* meters")
 HINT = "export it again, or as STL or OBJ"
 
@@ -264,8 +275,8 @@ def read_scene(data: bytes, what: str, path: Path) -> Drawing:
 
 
 def _check_size(triangles: int, what: str) -> None:
-    if 3 * triangles > MAX_EDGES:
-        raise MeshProblem(f"{what} is too large ({triangles} triangles)", f"at most {MAX_EDGES // 3}")
+    if 3 * triangles > LIMITS.edges:
+        raise MeshProblem(f"{what} is too large ({triangles} triangles)", f"at most {LIMITS.edges // 3}")
 
 
 def _check_instances(read: Any, what: str) -> None:
@@ -273,7 +284,7 @@ def _check_instances(read: Any, what: str) -> None:
     waiting, triangles, visited = list(read.scene.nodes if read.scene is not None else ()), 0, 0
     while waiting:
         node, visited = waiting.pop(), visited + 1
-        if visited > MOST_TAGS:  # nodes may also contain each other
+        if visited > FILES.tags:  # nodes may also contain each other
             raise MeshProblem(f"{what} has too many instances of nodes", HINT)
         waiting += getattr(node, "children", ())
         for primitive in getattr(getattr(node, "geometry", None), "primitives", ()):
@@ -322,10 +333,10 @@ def _check_markup(data: bytes, what: str) -> None:
         raise MeshProblem(f"{what} is not a COLLADA file: it is not text in UTF-8", HINT)
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
         raise MeshProblem(f"{what} has a document type or entities, which are not read", "remove its <!DOCTYPE ...>")
-    if data.count(b"<") > MOST_TAGS:
-        raise MeshProblem(f"{what} has too many elements", f"at most {MOST_TAGS // 2}; {HINT}")
-    if data.count(b"<instance_node") > REPEATS:
-        raise MeshProblem(f"{what} has too many instances of nodes", f"at most {REPEATS}; {HINT}")
+    if data.count(b"<") > FILES.tags:
+        raise MeshProblem(f"{what} has too many elements", f"at most {FILES.tags // 2}; {HINT}")
+    if data.count(b"<instance_node") > FILES.repeats:
+        raise MeshProblem(f"{what} has too many instances of nodes", f"at most {FILES.repeats}; {HINT}")
 
 
 def _check_tree(data: bytes, what: str, kind: str) -> None:
@@ -344,8 +355,8 @@ def _check_tree(data: bytes, what: str, kind: str) -> None:
         corners = sum(sizes[int(node["mesh"])] for node in tree.get("nodes", ()) if "mesh" in node)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         raise MeshProblem(f"{what} is not a glTF file", HINT) from None
-    if sum(counts) > 3 * MAX_EDGES or min(counts, default=0) < 0:
-        raise MeshProblem(f"{what} is too large ({sum(counts)} values)", f"at most {3 * MAX_EDGES}")
+    if sum(counts) > 3 * LIMITS.edges or min(counts, default=0) < 0:
+        raise MeshProblem(f"{what} is too large ({sum(counts)} values)", f"at most {3 * LIMITS.edges}")
     _check_size(corners // 3, what)
     if len(set(children)) != len(children) or set(roots) & set(children):
         raise MeshProblem(f"{what} has nodes that do not form a tree", HINT)

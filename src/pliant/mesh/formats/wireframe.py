@@ -13,13 +13,30 @@ import scipy
 from pliant.language.limits import limits, most
 from pliant.language.source import FileProblem
 
-MAX_EDGES = 600_000
-DEFAULT_TOLERANCE = 1e-6
-"""Ends closer than this fraction of the drawing's size are one node, unless a tolerance is given."""
-LARGEST = 1e9
-"""Larger coordinates [m] are rejected: their differences would be lost in round-off."""
-CROWDED = 50
-"""Maximum mean number of neighbours within the tolerance; a tolerance with more is rejected."""
+
+@dataclass(frozen=True)
+class DrawingLimits:
+    """Limits and tolerances of drawings."""
+
+    edges: int = 600_000
+    """Largest number of lines."""
+    tolerance: float = 1e-6
+    """Ends closer than this fraction of the drawing's size are one node, unless a tolerance is given."""
+    coordinate: float = 1e9
+    """Larger coordinates [m] are rejected: their differences would be lost in round-off."""
+    crowded: int = 50
+    """Maximum mean number of neighbours within the tolerance; a tolerance with more is rejected."""
+    pairs: int = 50_000_000
+    """Maximum number of neighbouring pairs of lines that are examined before a drawing is rejected."""
+    chunk: int = 500_000
+    """Pairs that are examined at a time."""
+    parallel: float = 1e-12
+    """Lines are parallel, and touch with their ends only, if the squared sine of the angle between them is below
+    this."""
+
+
+LIMITS = DrawingLimits()
+
 ASKEW = np.sqrt([1 / 6, 2 / 6, 3 / 6])
 """A direction in which points of a lattice have different coordinates."""
 
@@ -162,19 +179,19 @@ def _whole(faces: np.ndarray) -> np.ndarray:
 
 def merging(points: np.ndarray) -> float:
     """Default distance within which ends are merged into one node."""
-    return DEFAULT_TOLERANCE * float(np.linalg.norm(np.ptp(points, axis=0)))
+    return LIMITS.tolerance * float(np.linalg.norm(np.ptp(points, axis=0)))
 
 
 def check_counts(points: int, lines: int, what: str) -> None:
     """Reject drawings that are too large."""
-    if points > 4 * MAX_EDGES or lines > MAX_EDGES:
-        raise MeshProblem(f"{what} is too large ({lines} lines)", f"at most {MAX_EDGES} lines; use a coarser mesh")
+    if points > 4 * LIMITS.edges or lines > LIMITS.edges:
+        raise MeshProblem(f"{what} is too large ({lines} lines)", f"at most {LIMITS.edges} lines; use a coarser mesh")
 
 
 def check_coordinates(points: np.ndarray, scale: float, what: str) -> None:
     """Reject points (n x 3, in units of `scale` metres) with implausible coordinates."""
     with np.errstate(invalid="ignore"):  # infinite times zero
-        plausible = np.all(np.abs(points) * min(scale, 1.0) < LARGEST / max(scale, 1.0))
+        plausible = np.all(np.abs(points) * min(scale, 1.0) < LIMITS.coordinate / max(scale, 1.0))
     if not plausible:
         raise MeshProblem(f"{what} has a coordinate that is not finite, or implausibly large")
 
@@ -189,7 +206,7 @@ def _clusters(points: np.ndarray, tolerance: float, what: str) -> tuple[np.ndarr
     """Cluster of every point, numbered by first appearance, and the first point of every cluster."""
     # exact duplicates are one node in any case, and must not increase the number of pairs
     _, representatives, copy_of = np.unique(points, axis=0, return_index=True, return_inverse=True)
-    pairs = _near_pairs(points[representatives], tolerance, most=(CROWDED - 1) * len(representatives) // 2)
+    pairs = _near_pairs(points[representatives], tolerance, most=(LIMITS.crowded - 1) * len(representatives) // 2)
     if pairs is None:
         message = f"the tolerance of {tolerance:g} m is larger than the mesh width of {what}"
         raise MeshProblem(message, "use a smaller tolerance")
@@ -249,12 +266,6 @@ def sides(faces: np.ndarray) -> np.ndarray:
     return np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
 
 
-MAX_PAIRS = 50_000_000
-"""Maximum number of neighbouring pairs of lines that are examined before a drawing is rejected."""
-CHUNK = 500_000
-PARALLEL = 1e-12
-"""Lines are parallel, and touch with their ends only, if the squared sine of the angle between them is below this."""
-
 Cuts = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Lines (k), fractions of their lengths at which they are split (k), and the points there (k x 3)."""
 
@@ -301,14 +312,14 @@ def _neighbours(ends: np.ndarray, tolerance: float, what: str) -> Iterator[tuple
     # the later lines in the order that begin before this one ends
     last = np.searchsorted(low[:, axis], high[:, axis], side="right")
     counts = np.maximum(last - np.arange(len(order)) - 1, 0)
-    if counts.sum() > MAX_PAIRS:
+    if counts.sum() > LIMITS.pairs:
         raise MeshProblem(
             f"{what} has too many lines to look for crossings", "cut them in the drawing, without `split`"
         )
     begin = 0
     total = np.concatenate([[0], np.cumsum(counts)])
     while begin < len(order):
-        end = max(int(np.searchsorted(total, total[begin] + CHUNK, side="right")) - 1, begin + 1)
+        end = max(int(np.searchsorted(total, total[begin] + LIMITS.chunk, side="right")) - 1, begin + 1)
         first = np.repeat(np.arange(begin, end), counts[begin:end])
         second = first + 1 + np.arange(len(first)) - (total[first] - total[begin])
         touch = ((low[first] <= high[second]) & (low[second] <= high[first])).all(axis=1)
@@ -343,7 +354,7 @@ def _crossing(ends: np.ndarray, first: np.ndarray, second: np.ndarray, tolerance
     uu, uv, vv = (u * u).sum(axis=1), (u * v).sum(axis=1), (v * v).sum(axis=1)
     uw, vw = (u * (p - q)).sum(axis=1), (v * (p - q)).sum(axis=1)
     determinant = uu * vv - uv**2
-    slanted = determinant > PARALLEL * uu * vv
+    slanted = determinant > LIMITS.parallel * uu * vv
     safe = np.where(slanted, determinant, 1.0)
     s, t = (uv * vw - vv * uw) / safe, (uu * vw - uv * uw) / safe
     a, b = p + s[:, None] * u, q + t[:, None] * v
