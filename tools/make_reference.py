@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from pliant import output
+from pliant.analysis.base import Analysis, analysis
 from pliant.body import body
 from pliant.cli.export import flag, targets
 from pliant.contact import Contact, Friction
@@ -26,7 +27,7 @@ from pliant.input import inputs
 from pliant.joint import JointBase, chain, coordinate
 from pliant.language import parameter, placement
 from pliant.language.aliases import ALIASES
-from pliant.language.base import Choice, Part
+from pliant.language.base import Choice, Part, WordMappingOrObject
 from pliant.language.collection import kinds, with_defaults
 from pliant.language.names import FUNCTIONS, SYMBOLS, NameMarker, Reference
 from pliant.language.scalar import CountMarker, Quantity
@@ -36,8 +37,8 @@ from pliant.mesh import Membrane, Shell, drawing, edges
 from pliant.rod import chamber, rayleigh, rod, shape
 from pliant.section import Holes, Station
 from pliant.section import material as library
-from pliant.solve import options
-from pliant.spec import analyses, attach
+from pliant.spec import attach
+from pliant.spec.analyses import ListedAnalysis, analysis_names
 from pliant.spec.data import default_kinds, tells_kind, to_data
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import KINDS
@@ -144,17 +145,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
         ),
     ),
     ("Tasks", (LearningTask, RandomParameter, RandomStart)),
-    (
-        "Analyses",
-        (
-            analyses.Analyses,
-            options.EquilibriumOptions,
-            options.ModesOptions,
-            options.LinearizeOptions,
-            options.SimulateOptions,
-            options.ContinuationOptions,
-        ),
-    ),
+    ("Analyses", (ListedAnalysis, *(analysis(name) for name in analysis_names()))),
     ("Attached models", (attach.Attach,)),
     ("Included files", ()),
     ("Defaults", ()),
@@ -197,7 +188,7 @@ def _part(part: type[Part], title: str, *, without: type[Part] | None) -> list[s
     if part.__name__ not in (title, title.removesuffix("s"), title.removesuffix("ies") + "y"):
         lines.append(f"### {_heading(part)}\n")
     lines.append(inspect.cleandoc(part.__doc__ or "") + "\n")
-    if part.model_fields:
+    if part.file_keys() and part is not ListedAnalysis:
         lines += [*_table(part, without=without), ""]
     if part.example:
         lines.append(f"```yaml\n{part.example.strip()}\n```\n")
@@ -205,6 +196,8 @@ def _part(part: type[Part], title: str, *, without: type[Part] | None) -> list[s
 
 
 def _heading(part: type[Part]) -> str:
+    if issubclass(part, Analysis):
+        return f"`{part.name}`"
     kind = next((part.model_fields[key] for key in ("type", "shape", "kind") if key in part.model_fields), None)
     if kind is not None and get_origin(kind.annotation) is Literal:
         return f"`{kind.default}`"
@@ -216,7 +209,8 @@ def _table(part: type[Part], *, without: type[Part] | None = None) -> list[str]:
     """The keys of a part as a Markdown table, except those in `without`."""
     rows = ["| key | value | default | |", "|---|---|---|---|"]
     known = without.model_fields if without is not None else {}
-    for name, field in part.model_fields.items():
+    for name in part.file_keys():
+        field = part.model_fields[name]
         if name in known:
             continue
         hint: Any = field.annotation
@@ -261,6 +255,8 @@ def _words(hint: Any) -> str:
                 return "name"
             if isinstance(extra, Choice):
                 return extra.what
+            if isinstance(extra, WordMappingOrObject):
+                return " or ".join([", ".join(f"`{word}`" for word in extra.words), _words(extra.values)])
         return _words(inner)
     origin = get_origin(hint)
     if origin is Literal:

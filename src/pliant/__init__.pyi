@@ -3,6 +3,11 @@
 from . import control as control
 from . import plot as plot
 from ._version import __version__ as __version__
+from .analysis.equilibrium import equilibrium as equilibrium
+from .analysis.linearize import linearize as linearize
+from .analysis.modes import modes as modes
+from .analysis.path import continuation as continuation
+from .analysis.simulate import simulate as simulate
 from .control.fmu import Fmu as Fmu
 from .control.required_inputs import required_inputs as required_inputs
 from .equations.contacts import Contacts as Contacts
@@ -30,8 +35,6 @@ from .language.recording import read_recording as read_recording
 from .solve.kinematics import forward_kinematics as forward_kinematics
 from .solve.kinematics import inverse_kinematics as inverse_kinematics
 from .solve.kinematics import manipulability as manipulability
-from .solve.linear.modal import modes as modes
-from .solve.linear.state_space import linearize as linearize
 from .solve.loop_closure import AssemblyError as AssemblyError
 from .solve.motion.events import Event as Event
 from .solve.motion.events import Now as Now
@@ -41,12 +44,9 @@ from .solve.motion.integrator import Newmark as Newmark
 from .solve.motion.integrator import Rosenbrock as Rosenbrock
 from .solve.motion.integrator import SemiImplicit as SemiImplicit
 from .solve.motion.integrator import SymplecticEuler as SymplecticEuler
-from .solve.motion.simulate import simulate as simulate
 from .solve.netcdf_files import ResultFileError as ResultFileError
 from .solve.result import Result as Result
-from .solve.statics.continuation import continuation as continuation
 from .solve.statics.equilibrium import equilibria as equilibria
-from .solve.statics.equilibrium import equilibrium as equilibrium
 from .solve.statics.path import Path as Path
 from .solve.status import AnalysisFailed as AnalysisFailed
 from .solve.status import Status as Status

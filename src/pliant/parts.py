@@ -4,6 +4,11 @@
 
 from __future__ import annotations
 
+from pliant.analysis.equilibrium import FindEquilibrium
+from pliant.analysis.linearize import Linearize
+from pliant.analysis.modes import Modes
+from pliant.analysis.path import Continuation
+from pliant.analysis.simulate import Simulate
 from pliant.body.body import (
     Along,
     Body,
@@ -134,14 +139,7 @@ from pliant.section import (
     Table,
 )
 from pliant.section.material import Material
-from pliant.solve.options import (
-    ContinuationOptions,
-    EquilibriumOptions,
-    LinearizeOptions,
-    ModesOptions,
-    SimulateOptions,
-)
-from pliant.spec.analyses import EquilibriumAnalysis, LinearizeAnalysis, ModesAnalysis, PathAnalysis, SimulateAnalysis
+from pliant.spec.analyses import ListedAnalysis
 from pliant.spec.attach import Attach
 from pliant.spec.robot import RobotSpec
 from pliant.surface import (

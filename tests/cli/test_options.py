@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 
 from pliant.cli import analyses, path
+from pliant.cli.analysis import command_of
 
 WITHOUT = {
     "--help": {"numpy", "casadi", "pydantic", "pliant.spec.robot", "scipy", "xarray"},
@@ -36,7 +37,7 @@ sys.exit(code)
 @pytest.mark.parametrize(
     ("function", "option", "kind", "least"),
     [
-        (analyses.modes, "count", int | None, 1),
+        (command_of("modes"), "count", int | None, 1),
         (path.path, "branch", int | None, None),
         (path.path, "max_points", int, 2),
         (path.path, "max_step", float, None),

@@ -37,7 +37,7 @@ def colliding(which: str, law: str) -> pliant.Equations:
 
 
 @pytest.mark.parametrize("which", PAIRS)
-@pytest.mark.parametrize("friction", [0.0, 0.1, 10.0], ids=["smooth", "sliding", "sticking"])
+@pytest.mark.parametrize("friction", [0.0, 0.1, 30.0], ids=["smooth", "sliding", "sticking"])
 @pytest.mark.parametrize("loss", ["dissipation: 0.5 s/m", "restitution: 0.6"], ids=["damped", "impact"])
 def test_tangents_are_derivatives(which: str, friction: float, loss: str) -> None:
     """In motion, where friction follows from the sliding velocity: surfaces slide, or would stick. The losses of an impact that
@@ -51,6 +51,8 @@ def test_tangents_are_derivatives(which: str, friction: float, loss: str) -> Non
     assert np.all(here.sticks == (friction != 0.1))
     assert here.normal_force.min() > 1
     found = binding.linearized(0.0, place, v, a, none)
+    # normal forces of an impact do not depend on the velocity, so without friction differences are round-off of the forces
+    round_off = 4 * np.finfo(float).eps * np.abs(binding.inverse(0.0, place, v, a)).max() / h
     for name, moved in (
         ("stiffness", lambda d: (binding.increment(place, d), v)),
         ("damping", lambda d: (place, v + d)),
@@ -60,7 +62,8 @@ def test_tangents_are_derivatives(which: str, friction: float, loss: str) -> Non
             for unit in np.eye(len(v))
         ]
         exact = getattr(found, name).toarray()
-        np.testing.assert_allclose(exact, np.array(columns).T, rtol=0, atol=1e-6 * np.abs(exact).max())
+        allowed = max(1e-6 * np.abs(exact).max(), round_off)
+        np.testing.assert_allclose(exact, np.array(columns).T, rtol=0, atol=allowed)
 
 
 def momenta(eqs: pliant.Equations, q: np.ndarray, v: np.ndarray) -> np.ndarray:

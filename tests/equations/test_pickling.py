@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.analysis.modes import ModesResult
 from pliant.control import (
     ConstraintControl,
     Coordinates,
@@ -37,7 +38,6 @@ from pliant.control import (
 )
 from pliant.model import model as models
 from pliant.model.time_series import TimeSeries, interpolated
-from pliant.solve.linear.modal import Modes
 from pliant.solve.linear.state_space import StateSpace
 from pliant.solve.motion.plant import model_controllers
 from pliant.solve.statics.equilibrium import Equilibrium
@@ -166,7 +166,7 @@ def numbers(found: Any) -> list[np.ndarray]:
     if isinstance(found, Equilibrium):
         frames = [frame.position for frame in found.frames.values()]
         return [found.q, found.state.multipliers, *frames, *map(np.asarray, found.outputs.values())]
-    if isinstance(found, Modes):
+    if isinstance(found, ModesResult):
         return [found.frequencies, found.damping_ratios, found.shapes]
     assert isinstance(found, StateSpace)
     return [getattr(found, name) for name in "ABCD"]

@@ -129,7 +129,8 @@ def test_formulas_in_print_are_those_that_are_computed(name):
     rng = np.random.default_rng(6)
     for kind, function in functions.items():
         names = [[sympy.Symbol(f"a{i}_{j}") for j in range(function.nnz_in(i))] for i in range(function.n_in())]
-        given = [rng.uniform(0.5, 1.5, len(group)) for group in names]
+        # strains near those at rest: the end of a law's range, where it is NaN, is not printed
+        given = [rng.uniform(0.9, 1.1, len(group)) for group in names]
         printed = written(function, names)
         values = {
             symbol: x for group, row in zip(names, given, strict=True) for symbol, x in zip(group, row, strict=True)

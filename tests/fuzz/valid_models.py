@@ -25,8 +25,9 @@ import numpy as np
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+from pliant.analysis.base import analysis
 from pliant.language import dimension as dim
-from pliant.language.base import Framed, Part, part_classes
+from pliant.language.base import Framed, Part, WordMappingOrObject, part_classes
 from pliant.language.collection import collections
 from pliant.language.dimension import Dimension
 from pliant.language.environment import finite
@@ -38,6 +39,7 @@ from pliant.language.syntax import ExpressionError
 from pliant.language.traversal import Leaf, leaves, parts
 from pliant.language.tree import from_plain
 from pliant.spec import RobotSpec
+from pliant.spec.analyses import analysis_names
 from pliant.spec.derive import derive
 from pliant.spec.flat import HOMES
 from pliant.spec.flattening import flatten
@@ -299,6 +301,8 @@ class _Draft:
             signed = default == 0 or default == (0, 0, 0) or (in_list and (length_or_angle or marker.signal))
             signed = signed and name not in ("damping", "stiffness", "noise")
             return self.number(owner, name, marker, signed=signed and marker.dimension != dim.TIME)
+        if isinstance(marker, WordMappingOrObject):
+            return self.choose(marker.words)
         if isinstance(marker, PlainScalar):
             return self.between(0.2, 1.0)
         if isinstance(marker, CountMarker):
@@ -367,7 +371,7 @@ class _Draft:
             annotation, *more = get_args(annotation)
             inner = [x for extra in more for x in (extra.metadata if isinstance(extra, FieldInfo) else [extra])]
             extras = (*inner, *extras)
-        kinds = (Quantity, CountMarker, FormulaMarker, Reference, NameMarker, PlainScalar)
+        kinds = (Quantity, CountMarker, FormulaMarker, Reference, NameMarker, PlainScalar, WordMappingOrObject)
         marker = next((extra for extra in extras if isinstance(extra, kinds)), None)
         if marker is not None:
             return self.leaf(marker, owner, name, in_list)
@@ -438,7 +442,8 @@ class _Draft:
         raise NothingThereError(kind.__name__)
 
     def fields(self, kind: type[Part], data: Data) -> Data:
-        for name, info in kind.model_fields.items():
+        for name in kind.file_keys():
+            info = kind.model_fields[name]
             if name in data:
                 continue
             alternatives = get_args(info.annotation)
@@ -639,10 +644,10 @@ class _Draft:
                 self.signal(name)
         if self.chance(0.35):
             self.data["analyses"] = []
-            for kind in part_classes(RobotSpec.model_fields["analyses"].annotation):
+            for name in analysis_names():
                 if self.chance(0.3):
                     with suppress(NothingThereError):
-                        self.data["analyses"].append(self.part(kind))
+                        self.data["analyses"].append({name: self.part(analysis(name))})
         if self.chance(0.15) and self.values:
             name = self.choose(self.values)
             self.data["variants"] = {"other": {"parameters": {name: 0.9 * self.values[name]}}}

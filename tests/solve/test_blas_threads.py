@@ -10,7 +10,7 @@ import pytest
 from pliant import derive, equilibrium, load, modes
 from pliant.solve import blas_threads
 from pliant.solve.blas_threads import on_one_blas_thread, one_blas_thread
-from pliant.solve.linear import modal
+from pliant.solve.linear import eigenmodes
 
 
 class Library:
@@ -90,8 +90,8 @@ def test_what_the_user_sets_meanwhile_stays(library):
 
 def test_analyses_use_it(library, monkeypatch):
     seen = []
-    real = modal.eigenpairs
-    monkeypatch.setattr(modal, "eigenpairs", lambda *a, **k: (seen.append(library.threads), real(*a, **k))[1])
+    real = eigenmodes.eigenpairs
+    monkeypatch.setattr(eigenmodes, "eigenpairs", lambda *a, **k: (seen.append(library.threads), real(*a, **k))[1])
     eqs = derive(load("pendulum"))
     modes(eqs, at=equilibrium(eqs))
     assert seen == [1]

@@ -11,6 +11,7 @@ from generated import robots
 from hypothesis import HealthCheck, given, settings
 
 import pliant
+from pliant.analysis.simulate import Simulate
 from pliant.body.body import Body, SlenderRod
 from pliant.input.inputs import Sine, SineInput
 from pliant.joint import Chain, Revolute
@@ -21,8 +22,6 @@ from pliant.language.parameter import Parameter
 from pliant.language.placement import AxisRotation, Placement
 from pliant.language.source import MODEL_FOLDER, bundled
 from pliant.link import Axial
-from pliant.solve.options import SimulateOptions
-from pliant.spec.analyses import SimulateAnalysis
 from pliant.spec.reader import load, load_text
 from pliant.spec.robot import RobotSpec
 from pliant.spec.writer import dump, save
@@ -79,7 +78,7 @@ PYTHON = RobotSpec(
     },
     links={"rope": Axial(between=("world", "rod.tip"), spring="3 N/m")},
     inputs={"drive": SineInput(sine=Sine(amplitude="1 N*m", frequency="2 Hz"))},
-    analyses=(SimulateAnalysis(simulate=SimulateOptions(until="5 s")),),
+    analyses=(Simulate(until="5 s"),),
 )
 
 TEXT = """\

@@ -125,7 +125,7 @@ def test_variants_and_counts_of_parts():
         assert found["output.tip"].values[k] == pytest.approx(rest.outputs["tip"], abs=0)
     for robot in ("spring_mass_chain", pliant.load("spring_mass_chain")):
         counts = pliant.modes_many(robot, {"count": [3, 5]})
-        assert [int(np.isfinite(x).sum()) for x in counts.frequency.values] == [3, 5]
+        assert [int(np.isfinite(x).sum()) for x in counts.frequencies.values] == [3, 5]
 
 
 def test_rests_modes_and_linear_systems_are_the_single_ones(arm):
@@ -144,8 +144,8 @@ def test_rests_modes_and_linear_systems_are_the_single_ones(arm):
         )
         assert np.array_equal(rests.q.values[k], rest.q)
         assert rests.stable.values[k] == 1
-        assert np.array_equal(modes.frequency.values[k], at.frequencies)
-        assert np.array_equal(modes.shape_real.values[k], at.shapes.real)
+        assert np.array_equal(modes.frequencies.values[k], at.frequencies)
+        assert np.array_equal(modes.shapes_real.values[k], at.shapes.real)
         for name in "ABCD":
             assert np.array_equal(systems[name].values[k], getattr(system, name))
         assert list(systems.state.values) == list(system.states)

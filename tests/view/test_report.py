@@ -10,7 +10,7 @@ import pytest
 
 import pliant
 from pliant.cli import run as command
-from pliant.view.clips import Clip, mode_clips, mode_positions, run_clip, spread_indices
+from pliant.view.clips import Clip, result_clips, run_clip, spread_indices
 from pliant.view.figures import figure_html
 from pliant.view.page import block, encoded, page, text
 from pliant.view.player import length_text, player_data, round_length
@@ -114,7 +114,7 @@ def test_the_player_gets_positions_to_a_fraction_of_the_robot(hostile):
 
 def test_a_mode_moves_visibly_and_comes_back(hostile):
     modes = hostile[2]
-    clips = mode_clips(modes, most=2)
+    clips = result_clips(modes, most=2)
     assert [clip.name for clip in clips] == [f"mode {k + 1}: {modes.frequencies[k]:.4g} Hz" for k in range(2)]
     for clip in clips:
         tips = np.array([scene.rods[0].points[-1] for scene in clip.scenes])
@@ -138,14 +138,14 @@ joints:
     np.testing.assert_allclose(swings[0], swings[-1], atol=1e-12)
     np.testing.assert_allclose(swings[2], found.shapes[:, k].real)
     assert np.linalg.matrix_rank(swings, tol=1e-3 * np.abs(swings).max()) == 2
-    positions = np.array(mode_positions(eqs, found, k))
+    positions = np.array(found.positions(k))
     assert 0.02 < np.ptp(positions, axis=0).max() < 0.5
 
 
 def test_modes_of_closed_loops_stay_closed():
     eqs = pliant.derive("four_bar")
     rest = pliant.equilibrium(eqs)
-    (clip,) = mode_clips(pliant.modes(eqs, at=rest.state))
+    (clip,) = result_clips(pliant.modes(eqs, at=rest.state))
     gaps = [np.linalg.norm(np.diff(scene.constraints[0], axis=0)) for scene in clip.scenes]
     assert max(gaps) < 1e-8
 

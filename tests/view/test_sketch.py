@@ -13,7 +13,7 @@ import pliant
 from pliant.cli import run
 from pliant.spec.rod_switch import with_rod_model
 from pliant.view.camera import choose_camera, look_from
-from pliant.view.clips import CLIPS, mode_clips, most_frames, start_clip
+from pliant.view.clips import CLIPS, most_frames, result_clips, start_clip
 from pliant.view.player import player
 from pliant.view.scene import make_scene
 from pliant.view.sketch import Drawing, pose_of, save, sketch
@@ -238,7 +238,7 @@ def test_what_depends_on_time_is_drawn_as_it_is_at_the_time_of_the_pose():
 
     assert drawn(None) == (0, 0)
     assert [drawn(pose) for pose in (rest, rest.state, run)] == [(1, 1)] * 3
-    (clip,) = mode_clips(pliant.modes(eqs, at=rest), most=1)
+    (clip,) = result_clips(pliant.modes(eqs, at=rest), most=1)
     assert not clip.scenes[0].tendons[0].slack
 
 

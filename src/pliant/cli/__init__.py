@@ -40,6 +40,8 @@ from pliant.cli.streams import prepare_streams
 from pliant.cli.usage_errors import check_values, empty_argument, usage_failure
 from pliant.language.faults import SpecError
 
+ANALYSIS = "analysis"
+"""Module with the commands of all analyses that are classes of `pliant.analysis`."""
 COMMANDS = {
     "new": ("new", "Write a commented model file to start from."),
     "check": ("models", "Check a model and list all errors in it."),
@@ -49,7 +51,7 @@ COMMANDS = {
     "import": ("importing", "Convert a URDF or MJCF file to a model file."),
     "mesh": ("mesh", "Read a mesh file and summarize it: nodes, edges, size, merged nodes."),
     "equilibrium": ("analyses", "Find an equilibrium and its stability."),
-    "modes": ("analyses", "Compute eigenvalues, frequencies, damping ratios and mode shapes."),
+    "modes": (ANALYSIS, "Compute eigenvalues, frequencies, damping ratios and mode shapes."),
     "linearize": ("analyses", "Compute A, B, C, D about a state, in independent coordinates."),
     "simulate": ("analyses", "Simulate the motion, and save or print it."),
     "run": ("analyses", "Run the analyses that the model lists, in order."),
@@ -201,7 +203,10 @@ class Commands(TyperGroup):
 
 def function_of(name: str) -> Any:
     """The function of a command, with a trailing underscore if the name is a Python keyword. Imports its module."""
-    return getattr(import_module(f"pliant.cli.{COMMANDS[name][0]}"), f"{name}_" if iskeyword(name) else name)
+    module = import_module(f"pliant.cli.{COMMANDS[name][0]}")
+    if COMMANDS[name][0] == ANALYSIS:
+        return module.command_of(name)
+    return getattr(module, f"{name}_" if iskeyword(name) else name)
 
 
 def command(name: str) -> Any:

@@ -6,14 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
+from pliant.analysis.equilibrium import FindEquilibrium
+from pliant.analysis.linearize import Linearize
+from pliant.analysis.simulate import Simulate
 from pliant.cli.command_output import (
     answering,
     check_json_file,
     equilibrium_json,
-    modes_json,
     print_equilibrium,
     print_linear,
-    print_modes,
     print_result,
     result_json,
     write_json,
@@ -28,9 +29,7 @@ from pliant.control.static_model import rest_with
 from pliant.equations.equations import Equations
 from pliant.equations.input_values import inputs_at_time
 from pliant.language.table_files import FORMATS, endings
-from pliant.solve.linear import modal
 from pliant.solve.linear import state_space as linear
-from pliant.solve.options import EquilibriumOptions, LinearizeOptions, ModesOptions, SimulateOptions
 from pliant.solve.statics import equilibrium as solver
 from pliant.solve.status import Status
 from pliant.spec.derive import derive
@@ -41,7 +40,7 @@ Out = Annotated[
 Answer = Annotated[str | None, typer.Option("--out", help="JSON file to write the results to.")]
 
 
-@with_options(EquilibriumOptions)
+@with_options(FindEquilibrium)
 def equilibrium(
     model: Model,
     options: dict[str, Any],
@@ -99,7 +98,7 @@ def equilibrium(
 
 def _held(eqs: Equations, held: list[str], use: str | None, options: dict[str, Any], starts: int) -> solver.Equilibrium:
     """The equilibrium with given values of coordinates or positions, and its inputs."""
-    default = {name: field.default for name, field in EquilibriumOptions.model_fields.items()}
+    default = {name: field.default for name, field in FindEquilibrium.model_fields.items()}
     other = [name for name in ("time", "tolerance", "stability") if options.get(name, default[name]) != default[name]]
     other += ["starts"] if starts > 1 else []
     if other:
@@ -112,33 +111,7 @@ def _held(eqs: Equations, held: list[str], use: str | None, options: dict[str, A
     )
 
 
-@with_options(ModesOptions)
-def modes(
-    model: Model,
-    options: dict[str, Any],
-    choices: ModelOptions,
-    inputs: Inputs = None,
-    out: Answer = None,
-    report: Report = None,
-    json: Json = False,
-) -> int:
-    """Compute eigenvalues, frequencies, damping ratios and mode shapes."""
-    check_json_file(out)
-    check_report(report)
-    eqs = derive(load_model(model, choices))
-    options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
-    found = answering(lambda: modal.modes(eqs, **options))
-    answer = {"model": model, "status": "ok", "message": "; ".join(found.warnings), **modes_json(found)}
-    write_json(out, answer)
-    failed = save_report(report, eqs, [found])
-    if json:
-        print_json(answer)
-        return failed
-    print_modes(found, every="count" in options)
-    return failed
-
-
-@with_options(LinearizeOptions)
+@with_options(Linearize)
 def linearize(
     model: Model,
     options: dict[str, Any],
@@ -171,7 +144,7 @@ def linearize(
     return failed
 
 
-@with_options(SimulateOptions, until=1.0)
+@with_options(Simulate)
 def simulate(
     model: Model,
     options: dict[str, Any],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -127,44 +126,6 @@ def print_equilibrium(found: Any) -> None:
     out.print(f"largest unbalanced force {found.residual:.2g}", markup=False)
 
 
-def modes_json(found: Any) -> dict[str, Any]:
-    """Modes; complex shapes are pairs of real and imaginary part."""
-    shapes = found.shapes.T
-    if np.iscomplexobj(shapes):
-        shapes = np.stack([shapes.real, shapes.imag], axis=-1)
-    return {
-        "frequencies_hz": found.frequencies,
-        "damping_ratios": found.damping_ratios,
-        "stable": found.stable,
-        "eigenvalues": [[z.real, z.imag] for z in found.eigenvalues],
-        "kinds": found.kinds,
-        "rates": found.equations.rates,
-        "shapes": shapes,
-        "warnings": found.warnings,
-    }
-
-
-def print_modes(found: Any, *, every: bool) -> None:
-    """Print a table of the modes: all of them, or the first, and all that are unstable or rigid-body modes."""
-    modes = range(len(found)) if every else found.shown_first
-    head, rows = found.table(modes)
-    table = Table(box=None)
-    for title in head[:-1]:  # the last word of a title is on a second line, to leave room for the last column
-        table.add_column("\n".join(title.rsplit(" ", 1)), no_wrap=True)
-    table.add_column(head[-1], overflow="fold")
-    out = console()
-    widths = (max(len(word) for row in rows for word in (row[k], *head[k].split())) for k in range(len(head) - 1))
-    room = out.width - 2 * len(head) - sum(widths) if rows else out.width
-    for row in rows:
-        table.add_row(*(escape(cell) for cell in row[:-1]), escape(_broken(row[-1], room)))
-    out.print(table)
-    if len(rows) < len(found):
-        left = len(found) - len(rows)
-        out.print(f"{left} more modes with larger eigenvalues: --count {len(found)} shows all", markup=False)
-    for note in found.warnings:
-        say(note)
-
-
 def print_linear(eqs: Equations, found: StateSpace) -> None:
     """Print a linear system: its state, those of its matrices whose rows fit on a line, and its names."""
     out = console()
@@ -192,16 +153,6 @@ def print_linear(eqs: Equations, found: StateSpace) -> None:
         say(note)
     for line in found.summary:
         out.print(line, markup=False)
-
-
-def _broken(names: str, room: int) -> str:
-    """Names of coordinates with line breaks at points where they are too long."""
-    lines = [""]
-    for piece in re.findall(r"[^. ]*[. ]?", names):
-        if len(lines[-1]) + len(piece.rstrip()) > room and lines[-1]:
-            lines.append("")
-        lines[-1] += piece
-    return "\n".join(line.rstrip() for line in lines)
 
 
 ROUND_OFF = 1e-14

@@ -7,13 +7,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from pliant.cli.analysis import print_analysis
 from pliant.cli.command_output import (
     equilibrium_json,
-    modes_json,
     path_json,
     print_equilibrium,
     print_linear,
-    print_modes,
     print_path,
     print_result,
     result_json,
@@ -25,14 +24,13 @@ from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import report_file, save_report
 from pliant.equations.equations import Equations
 from pliant.language.faults import SpecError
-from pliant.solve.linear.modal import modes
 from pliant.solve.linear.state_space import linearize
 from pliant.solve.motion.plant import model_controllers
 from pliant.solve.motion.simulate import simulate
 from pliant.solve.result import Result, keep
 from pliant.solve.statics.continuation import continuation
 from pliant.solve.statics.equilibrium import equilibrium
-from pliant.spec.analyses import EquilibriumAnalysis, LinearizeAnalysis, ModesAnalysis, PathAnalysis, SimulateAnalysis
+from pliant.spec.analyses import listed_analyses
 from pliant.spec.analysis_values import analysis_faults
 
 
@@ -51,7 +49,7 @@ def run_analyses(model: str, eqs: Equations, out: str | None, json: bool, report
     findings: list[Any] = []
     code, interrupted = 0, False
     for number, analysis in enumerate(analyses, start=1):
-        kind = next(iter(type(analysis).model_fields))
+        kind = analysis.name
         if not json:
             console().print(f"{number}. {kind}", style="bold")
         target = None if folder is None else folder / f"{number}_{kind}"
@@ -76,8 +74,9 @@ def run_analyses(model: str, eqs: Equations, out: str | None, json: bool, report
 
 def span_of_analyses(eqs: Equations) -> tuple[float, float]:
     """The first and the last time [s] of all listed analyses."""
-    options = [analysis.options.keywords(eqs.model.environment.value) for analysis in eqs.model.spec.analyses]
-    times = [float(x[name]) for x in options for name in ("begin", "until", "time") if x.get(name) is not None]
+    spec = eqs.model.spec
+    given = [one.in_si(eqs).given() for one in listed_analyses(spec.analyses, spec.source)]
+    times = [float(x[name]) for x in given for name in ("begin", "until", "time") if name in x]
     return min(times, default=0.0), max(times, default=0.0)
 
 
@@ -96,32 +95,34 @@ def _folder(out: str | None) -> Path | None:
 
 def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: bool) -> tuple[str, dict[str, Any], Any]:
     """Run an analysis: its status, its results as data for JSON, and its result object."""
-    options = analysis.options.keywords(eqs.model.environment.value)
-    if isinstance(analysis, EquilibriumAnalysis):
+    one = analysis.analysis().in_si(eqs)
+    options = one.given()
+    if analysis.name == "equilibrium":
         found = equilibrium(eqs, on_failure="return", **options)
         if not json:
             print_equilibrium(found)
         return found.status, {"status": found.status, "message": found.message, **equilibrium_json(found)}, found
-    if isinstance(analysis, ModesAnalysis):
-        shapes = modes(eqs, **options)
-        if not json:
-            print_modes(shapes, every="count" in options)
-        return "ok", {"status": "ok", **modes_json(shapes)}, shapes
-    if isinstance(analysis, LinearizeAnalysis):
+    if analysis.name == "linearize":
         linear = linearize(eqs, **options)
         if not json:
             print_linear(eqs, linear)
         names = ("A", "B", "C", "D", "states", "inputs", "outputs", "warnings")
         return "ok", {"status": "ok", **{name: getattr(linear, name) for name in names}}, linear
     target = None if file is None else str(file.with_suffix(".nc"))
-    if isinstance(analysis, PathAnalysis):
+    if analysis.name == "path":
         path = continuation(eqs, **options)
         if target is not None:
             keep(path, target)
         if not json:
             print_path(path)
         return path.status, path_json(model, path), path
-    assert isinstance(analysis, SimulateAnalysis)
+    if analysis.name != "simulate":
+        result = one.model_copy(update={"on_failure": "return"}).analyse(eqs)
+        if target is not None:
+            result.keep(target)
+        if not json:
+            print_analysis(result, every="count" in options)
+        return str(result.status), result.as_json(), result
     result, printed = simulated(eqs, options, target)
     if not json:
         print_result(result, target, printed)

@@ -1,4 +1,4 @@
-"""Options of the analysis commands, generated from the schemas of the analyses (`solve/options.py`)."""
+"""Options of the analysis commands, generated from the fields of the analyses."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pydantic.fields import FieldInfo
 
 from pliant.cli.common import CommandError, in_place_of
 from pliant.equations.equations import Equations
+from pliant.language.base import Part
 from pliant.language.dimension import CURVATURE, LENGTH, NUMBER, RATE, SPEED, TIME, Dimension
 from pliant.language.evaluate import UNKNOWN, evaluate
 from pliant.language.scalar import Quantity
 from pliant.language.syntax import ExpressionError, parse
 from pliant.language.traversal import Hint, field_hints
 from pliant.language.value_checks import wrong_dimension
-from pliant.solve.options import Options
 
 
-def with_options(schema: type[Options], **defaults: Any) -> Callable[[Any], Any]:
+def with_options(schema: type[Part], **defaults: Any) -> Callable[[Any], Any]:
     """Decorator that adds the options of an analysis to a command and passes the given ones as `options`.
 
     The options are created when the command is called, because a module contains several commands and one is called.
@@ -29,7 +29,7 @@ def with_options(schema: type[Options], **defaults: Any) -> Callable[[Any], Any]
     """
 
     def complete(command: Any) -> Any:
-        hints = dict(field_hints(schema))
+        hints = {name: hint for name, hint in field_hints(schema) if name in schema.file_keys()}
         made = [_option(schema, name, hint, defaults.get(name)) for name, hint in hints.items()]
 
         def read(given: dict[str, Any]) -> dict[str, Any]:
@@ -48,12 +48,13 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _option(schema: type[Options], name: str, hint: Hint, default: Any) -> inspect.Parameter:
+def _option(schema: type[Part], name: str, hint: Hint, default: Any) -> inspect.Parameter:
     """The option of a field: it has the same name, and the documentation of the field as help."""
     field, named = schema.model_fields[name], inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)
     words = " ".join(schema.field_texts().get(name, "").replace("`", "").split())
     if field.annotation is bool:  # the flag selects the opposite of the default
-        flag = schema.flags.get(name, f"--no-{name}" if field.default else _flag(name))
+        own: Mapping[str, str] = getattr(schema, "flags", {})
+        flag = own.get(name, f"--no-{name}" if field.default else _flag(name))
         words = f"Do not {words[0].lower()}{words[1:]}" if field.default else words
         return named.replace(default=False, annotation=Annotated[bool, typer.Option(flag, help=words)])
     kind, least = _kind(schema, name, hint)
@@ -65,7 +66,7 @@ def _option(schema: type[Options], name: str, hint: Hint, default: Any) -> inspe
     return named.replace(default=default, annotation=Annotated[kind if default is not None else kind | None, option])
 
 
-def _kind(schema: type[Options], name: str, hint: Hint) -> tuple[Any, int | None]:
+def _kind(schema: type[Part], name: str, hint: Hint) -> tuple[Any, int | None]:
     """Type of an option, and its minimum."""
     if get_origin(schema.model_fields[name].annotation) is dict:
         return list[str], None
@@ -85,7 +86,7 @@ def _whole_number(field: FieldInfo) -> tuple[type[int], int | None] | None:
     return None
 
 
-def _read(schema: type[Options], name: str, hint: Hint, given: Any) -> Any:
+def _read(schema: type[Part], name: str, hint: Hint, given: Any) -> Any:
     """Convert the value of an option: texts with commas to lists, NAME=VALUE to numbers by name."""
     field = schema.model_fields[name]
     if field.annotation is bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pliant.analysis.path import Continuation
 from pliant.cli.command_output import answering, check_picture, drawing, path_json, print_path, say_saved
 from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions, print_json, say
 from pliant.cli.model_argument import load_model, read_inputs, read_value
@@ -14,7 +15,6 @@ from pliant.cli.reporting import Report, check_report, save_report
 from pliant.equations.outputs import output_parts
 from pliant.io.results import load_path
 from pliant.language.message_text import suggestion
-from pliant.solve.options import ContinuationOptions
 from pliant.solve.result import keep
 from pliant.solve.statics.continuation import continuation
 from pliant.solve.status import Status
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pliant.solve.statics.path import Path, PathPoint
 
 
-@with_options(ContinuationOptions)
+@with_options(Continuation)
 def path(
     model: Model,
     options: dict[str, Any],

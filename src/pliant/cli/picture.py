@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from pliant.analysis.base import StateGiven
 from pliant.cli.command_output import answering, drawing
 from pliant.cli.common import (
     CommandError,
@@ -24,8 +25,8 @@ from pliant.cli.model_argument import open_subject, with_inputs
 from pliant.cli.options import in_si, with_options
 from pliant.equations.equations import Equations
 from pliant.equations.state import State
+from pliant.language.base import Part
 from pliant.language.scalar import Time
-from pliant.solve.options import Given, Options
 from pliant.solve.state import EQUILIBRIUM, INITIAL, assemble, given_state
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.solve.status import Status
@@ -33,10 +34,10 @@ from pliant.view.clips import parameters_of_run
 from pliant.view.sketch import save, sketch
 
 
-class PoseOptions(Options):
+class PoseOptions(Part):
     """The pose to draw."""
 
-    at: Given = "initial"
+    at: StateGiven = "initial"
     """Pose to draw: `initial`, `equilibrium`, or coordinates by name."""
     time: Time | None = None
     """Time at which inputs are evaluated [s], 0 by default; for a result, the time to draw, its end by default."""

@@ -11,6 +11,7 @@ import numpy as np
 import typer
 from pydantic import ValidationError
 
+from pliant.analysis.base import analysis as kind
 from pliant.cli.command_output import answering, check_picture, drawing
 from pliant.cli.common import (
     NO_VALUE,
@@ -31,7 +32,6 @@ from pliant.equations.equations import Equations
 from pliant.language.deadline import time_is_up
 from pliant.language.schema_errors import read_errors
 from pliant.solve.motion.simulate import simulate
-from pliant.solve.options import EquilibriumOptions, LinearizeOptions, ModesOptions, Options, SimulateOptions
 from pliant.solve.result import INTERRUPTED
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive
@@ -45,12 +45,6 @@ from pliant.study.sweep import ANALYSES, SweepEnd, read_value, run_sweep
 from pliant.view import plot as draw
 from pliant.view.report import SweepContent
 
-SCHEMAS: dict[str, type[Options]] = {
-    "simulate": SimulateOptions,
-    "equilibrium": EquilibriumOptions,
-    "modes": ModesOptions,
-    "linearize": LinearizeOptions,
-}
 STATES = ("q[", "v[", "multiplier[")
 """Prefixes of measures that a table shows only if requested."""
 ROWS, BEST = 20, 3
@@ -219,9 +213,8 @@ def _options(analysis: str, until: float | None, given: Sequence[str] | None) ->
             found[name.strip()] = plain_json.loads(value)
         except ValueError:
             found[name.strip()] = value.strip()
-    required = {"until": 1.0} if analysis == "simulate" else {}
     try:
-        SCHEMAS[analysis].model_validate({**required, **found})
+        kind(analysis).of_file(found)
     except ValidationError as error:
         path, message, hint = next(iter(read_errors(error)))
         raise CommandError(f"--option {'.'.join(map(str, path))}: {message}", hint) from None

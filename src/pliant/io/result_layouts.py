@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from pliant.analysis.result import FORMAT as ANALYSIS_FORMAT
 from pliant.equations.contacts import ENTRIES
 from pliant.solve.contact_table import COUNT, NAMES, ROWS, THINGS
 from pliant.solve.labelled_arrays import Variable
 from pliant.solve.result import ADDED, ENERGIES, FRAME_PARTS, Timing
 from pliant.solve.statics.path import KINDS
 from pliant.solve.status import Status
+from pliant.spec.analyses import analysis_names
 
 Axes = tuple[str, ...]
 Found = Mapping[str, Variable]
@@ -55,8 +57,8 @@ class Layout:
             return axes in ((self.along,), *((self.along, f"{name}.{part}") for part in ("part", "arc_length")))
         return axes == (self.variables.get(name) or self.optional.get(name))
 
-    def is_text(self, name: str) -> bool:
-        """Whether a variable contains the names along an axis."""
+    def is_text(self, name: str, holds_text: bool) -> bool:
+        """Whether a variable must contain texts: the names along an axis. holds_text: whether it does."""
         return name in self.texts or (name.startswith("output.") and name.endswith(".part"))
 
     def check(self, variables: Found, labels: Found, attributes: Mapping[str, Any]) -> None:
@@ -209,7 +211,48 @@ PATH = Layout(
     more=_check_path,
 )
 
+
+class AnalysisLayout(Layout):
+    """The content of the result of an analysis: the variables that its class declares, which the class reads."""
+
+    def knows(self, name: str, axes: Axes) -> bool:
+        """Any variable: those that the class does not declare are not used."""
+        return True
+
+    def is_text(self, name: str, holds_text: bool) -> bool:
+        """Texts are variables or labels as the class declares them."""
+        return holds_text
+
+    def check(self, variables: Found, labels: Found, attributes: Mapping[str, Any]) -> None:
+        """Raise LayoutError if something is missing or invalid."""
+        for name in self.needed:
+            if name not in attributes:
+                raise LayoutError(f"its '{name}' is missing")
+        for name, is_right in self.attributes.items():
+            if name in attributes and not is_right(attributes[name]):
+                raise LayoutError(f"its '{name}' has an unexpected value")
+
+
+ANALYSIS = AnalysisLayout(
+    along="",
+    variables={},
+    optional={},
+    texts=(),
+    attributes={
+        **{
+            name: COMMON[name]
+            for name in ("model", "model_text", "status", "message", "inputs", "parameters", "versions")
+        },
+        "analysis": lambda value: value in analysis_names(),
+        "remarks": TEXTS,
+        "own": lambda value: isinstance(json.loads(value), dict),
+    },
+    needed=("analysis", "model_text", "status", "message", "remarks", "own", "parameters", "inputs"),
+    more=lambda variables, labels: None,
+)
+
 LAYOUTS = {
     f"pliant-{kind}-{version}": layout for kind, layout in (("result", MOTION), ("path", PATH)) for version in (1, 2)
 }
+LAYOUTS[ANALYSIS_FORMAT] = ANALYSIS
 """By the attribute `format`: layout 2 has the content of layout 1, and a checksum."""

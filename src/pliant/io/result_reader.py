@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,18 +47,19 @@ UNREADABLE = (
 """Exceptions raised by HDF5 and h5py for invalid files."""
 
 
-def read_file(path: str | os.PathLike[str], kind: str) -> LabelledArrays:
-    """The content of a file written by `save_dataset` as this type ("result" or "path"), in this layout or an older one."""
+def read_file(path: str | os.PathLike[str], *kinds: str) -> LabelledArrays:
+    """The content of a file written by `save_dataset` as one of these types ("result", "path" or "analysis"), in this layout or an
+    older one."""
     source = file_name("the file of a result", path)
     if not source.is_file():
         raise ResultFileError(_not_there(source))
     try:
         checked = has_checksum(source)
         if not checked:
-            _try_apart(source, kind)
+            _try_apart(source, kinds[0])
     except OSError as reason:
         raise ResultFileError(f"cannot read {source}: {reason.strerror or reason}") from None
-    return _read(source, kind, checked=checked)
+    return _read(source, kinds, checked=checked)
 
 
 def _not_there(source: Path) -> str:
@@ -71,11 +72,11 @@ def _not_there(source: Path) -> str:
     return f"there is no file {source}"
 
 
-def _read(source: Path, kind: str, *, checked: bool) -> LabelledArrays:
+def _read(source: Path, kinds: Sequence[str], *, checked: bool) -> LabelledArrays:
     """Read a file whose checksum was compared, or of a layout that has none."""
     try:
         with h5py.File(source, "r") as file:
-            layout = _layout(_attribute(file, "format"), kind, checked=checked)
+            layout = _layout(_attribute(file, "format"), kinds, checked=checked)
             return _Reader(file, layout, source.stat().st_size).read()
     except UNREADABLE as reason:
         known = isinstance(reason, LayoutError | OSError)  # messages of other errors concern this code
@@ -83,13 +84,14 @@ def _read(source: Path, kind: str, *, checked: bool) -> LabelledArrays:
         raise ResultFileError(f"{source} is not a readable result file: {words}") from None
 
 
-def _layout(found: Any, kind: str, *, checked: bool) -> Layout:
+def _layout(found: Any, kinds: Sequence[str], *, checked: bool) -> Layout:
     """The layout stated in a file."""
     readers = {"result": "a simulated motion: read it with load_result", "path": "a path: read it with load_path"}
+    readers["analysis"] = "the result of an analysis: read it with load_result"
     stated, _, version = str(found).removeprefix("pliant-").rpartition("-")
     if not str(found).startswith("pliant-") or stated not in readers:
         raise LayoutError("it is a netCDF file, but not a result of this program")
-    if stated != kind:
+    if stated not in kinds:
         raise LayoutError(f"it is {readers[stated]}")
     if found not in LAYOUTS:
         raise LayoutError(f"it was written by a later version of pliant, in the layout '{found}'")
@@ -120,7 +122,7 @@ def _try_apart(source: Path, kind: str) -> None:
 def try_old_file(source: str, kind: str) -> None:
     """Read a file of layout 1 to test whether it is readable; ends the process with a message if it is not."""
     try:
-        _read(Path(source), kind, checked=False)
+        _read(Path(source), (kind,), checked=False)
     except ResultFileError as reason:
         print(reason, file=sys.stderr)
         raise SystemExit(1) from None
@@ -147,7 +149,8 @@ class _Reader:
             if not self.layout.knows(name, axes):
                 raise LayoutError(f"it has an unexpected variable '{name}', or one with unexpected axes")
             about = {x: _attribute(data, x) for x in ABOUT if x in data.attrs}
-            read = (self._texts if self.layout.is_text(name) else self._numbers)(name, data)
+            is_text = self.layout.is_text(name, h5py.check_string_dtype(data.dtype) is not None)
+            read = (self._texts if is_text else self._numbers)(name, data)
             (labels if axes == (name,) else variables)[name] = axes, read, about
         attributes = {x: _attribute(self.file, x) for x in (*self.layout.attributes, "format") if x in self.file.attrs}
         self.layout.check(variables, labels, attributes)

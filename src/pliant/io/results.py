@@ -7,40 +7,65 @@ import os
 import warnings
 from typing import Any, TypeVar
 
+from pliant.analysis.base import analysis
+from pliant.analysis.result import AnalysisResult
 from pliant.io.result_reader import read_file
+from pliant.solve.labelled_arrays import LabelledArrays
+from pliant.solve.netcdf_files import ResultFileError
 from pliant.solve.result import Result, Timing
 from pliant.solve.statics.path import Path as StaticPath
 from pliant.solve.status import Status
+from pliant.spec.derive import derive
+from pliant.spec.reader import load_text
 
-Kind = TypeVar("Kind", Result, StaticPath)
+Kind = TypeVar("Kind", Result, StaticPath, AnalysisResult)
 
 
-def load_result(path: str | os.PathLike[str]) -> Result:
-    """Read a result written by `Result.save` or `simulate(out=...)`; an unfinished one is read with a warning.
+def load_result(path: str | os.PathLike[str]) -> Any:
+    """Read the result of an analysis, written by its `save` or by `out=...`; an unfinished one is read with a warning.
 
     Raises ResultFileError, with the reason, if the file does not exist or is damaged.
     """
-    read = _read(path, "result")
-    return _whole(Result(**read, method=read["recorded"].attributes["method"]), path)
+    recorded = read_file(path, "result", "analysis")
+    if "analysis" in recorded.attributes:
+        return _whole(_of_analysis(recorded, path), path)
+    read = _common(recorded)
+    return _whole(Result(**read, method=recorded.attributes["method"]), path)
+
+
+def _of_analysis(recorded: LabelledArrays, path: str | os.PathLike[str]) -> AnalysisResult:
+    """The result of an analysis, with the equations of the model in its file."""
+    about = recorded.attributes
+    eqs = derive(load_text(about["model_text"]))
+    own = {name: x for name, x in json.loads(about["parameters"]).items() if name not in eqs.model.structural}
+    try:
+        eqs = eqs.at(parameters=own, inputs=json.loads(about["inputs"]))
+        return analysis(about["analysis"]).result.read(recorded, eqs)
+    except (KeyError, TypeError, ValueError) as reason:
+        raise ResultFileError(f"{os.fspath(path)} is not a readable result file: {reason}") from None
 
 
 def load_path(file: str | os.PathLike[str]) -> StaticPath:
     """Read a path written by `Path.save`; an unfinished one is read with a warning."""
-    read = _read(file, "path")
+    recorded = read_file(file, "path")
+    read = _common(recorded)
     return _whole(StaticPath(**read, warnings=tuple(json.loads(read["recorded"].attributes["warnings"]))), file)
 
 
 def _whole(found: Kind, file: str | os.PathLike[str]) -> Kind:
     """A result, with a warning if it is partial."""
     if found.is_partial:
-        count = f"{len(found.q)} saved {'states' if isinstance(found, Result) else 'points'}"
-        warnings.warn(f"{os.fspath(file)} is partial ({count}): {found.message}", stacklevel=3)
+        saved = (
+            f" ({len(found.q)} saved {'states' if isinstance(found, Result) else 'points'})"
+            if hasattr(found, "q")
+            else ""
+        )
+        warnings.warn(f"{os.fspath(file)} is partial{saved}: {found.message}", stacklevel=3)
     return found
 
 
-def _read(file: str | os.PathLike[str], kind: str) -> dict[str, Any]:
-    """Common attributes of results of all types."""
-    recorded = read_file(file, kind)
+def _common(recorded: LabelledArrays) -> dict[str, Any]:
+    """Common attributes of motions and paths."""
     about = recorded.attributes
     timing = Timing(**json.loads(about["timing"]))
     return {"status": Status(about["status"]), "message": about["message"], "recorded": recorded, "timing": timing}

@@ -18,6 +18,7 @@ from pydantic import (
     GetJsonSchemaHandler,
     ModelWrapValidatorHandler,
     ValidationError,
+    ValidationInfo,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
@@ -86,6 +87,11 @@ class Part(BaseModel):
     """Fields whose values may be negative but rarely are, with the effect of a negative value, which produces a remark."""
 
     @classmethod
+    def file_keys(cls) -> tuple[str, ...]:
+        """The keys that a file may have."""
+        return tuple(cls.model_fields)
+
+    @classmethod
     @cache
     def field_texts(cls) -> dict[str, str]:
         """The docstrings below the fields, by field. They are read from the source on demand, because this is slow and
@@ -150,7 +156,7 @@ class Part(BaseModel):
         return full
 
 
-def with_known_keys(error: ValidationError, part: type[BaseModel]) -> ValidationError:
+def with_known_keys(error: ValidationError, part: type[Part]) -> ValidationError:
     """The same error, with the part's valid keys in the faults about unknown ones.
 
     The keys are available only here, so the suggestion is made here and not where faults are printed.
@@ -160,10 +166,9 @@ def with_known_keys(error: ValidationError, part: type[BaseModel]) -> Validation
         location, context = item["loc"], item.get("ctx", {})
         kind: Any = item["type"]
         if kind == "extra_forbidden" and len(location) == 1:
-            known = ", ".join(part.model_fields)
-            hint = half_of_diameter(location[0], item["input"], part.model_fields)
-            hint = hint or word_of_others(location[0], part.model_fields)
-            hint = hint or suggestion(location[0], part.model_fields, f"known here: {known}")
+            keys = part.file_keys()
+            hint = half_of_diameter(location[0], item["input"], keys) or word_of_others(location[0], keys)
+            hint = hint or suggestion(location[0], keys, f"known here: {', '.join(keys)}")
             kind = fault("unknown_key", f"unknown key '{location[0]}'", hint=hint)
         elif "text" in context:
             kind = fault(kind, context["text"], hint=context["hint"], key=context["key"])
@@ -348,6 +353,60 @@ class WordOrMapping(WordOrList):
     """Annotation of a union of keywords and a mapping: text must be a keyword, anything else is the mapping."""
 
     tags = "<name>", "<mapping>"
+
+
+class WordMappingOrObject:
+    """Annotation of a keyword, values by name, or anything else, which Python code may give but a file may not (`IN_FILE`).
+
+    words: the keywords. values: annotation of the mapping.
+    """
+
+    tags = "<name>", "<mapping>", "<object>"
+
+    def __init__(self, *words: str, values: Any) -> None:
+        self.words, self.values = words, values
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        members = (
+            core_schema.literal_schema(list(self.words)), handler.generate_schema(self.values), core_schema.any_schema(),
+        )  # fmt: skip
+        choices = dict(zip(self.tags, members, strict=True))
+
+        def tag_of(data: Any) -> str:
+            return self.tags[0 if isinstance(data, str) else 1 if isinstance(data, Mapping) else 2]
+
+        def check(data: Any, info: ValidationInfo) -> Any:
+            if info.context == IN_FILE and tag_of(data) == self.tags[2]:
+                known = " or ".join(self.words)
+                raise fault("no_state", f"expected {known}, or a mapping (name: value), got {describe(data)}")
+            return data
+
+        return core_schema.with_info_before_validator_function(
+            check, core_schema.tagged_union_schema(choices, discriminator=tag_of)
+        )
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        full = handler(schema)
+        return {"anyOf": [choice for choice in full.get("oneOf") or full.get("anyOf") or () if choice]}
+
+
+IN_FILE = "in a file"
+"""Context of the validation of what was read from a model file or given to a command, rather than by Python code."""
+
+
+class InPython:
+    """Annotation of a field that only Python code can give: an array, a function, an object. Files have no such key."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def check(data: Any, info: ValidationInfo) -> Any:
+            if info.context == IN_FILE:
+                raise PydanticCustomError("extra_forbidden", "only Python code can give it")
+            return data
+
+        return core_schema.with_info_plain_validator_function(check)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {}
 
 
 class OneOrList:

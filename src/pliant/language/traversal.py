@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 
-from pliant.language.base import Part
+from pliant.language.base import Part, WordMappingOrObject
 from pliant.language.message_text import KeyPath
 from pliant.language.names import NameMarker, Reference
 from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity
@@ -161,6 +161,8 @@ def _read(annotation: Any) -> Hint:
     """The hint of an annotation; those of the members of a union are combined, because members differ in form."""
     while get_origin(annotation) is Annotated:
         for extra in get_args(annotation)[1:]:
+            if isinstance(extra, WordMappingOrObject):
+                return _read(extra.values)
             if isinstance(extra, (Quantity, CountMarker, FormulaMarker, Reference, NameMarker)):
                 return Hint(extra)
         annotation = get_args(annotation)[0]

@@ -222,7 +222,7 @@ class TimeFunction:
         out = np.empty(len(times))
         try:
             for i, t in enumerate(times.tolist()):
-                out[i] = function(t)
+                out[i] = float(function(t))
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"{self.name} returns no number at t = {t:g} s: {error}") from None
         return out

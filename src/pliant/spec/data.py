@@ -10,10 +10,13 @@ from pydantic.fields import FieldInfo
 
 from pliant.language.base import Part
 from pliant.language.collection import kinds, with_defaults
+from pliant.spec.analyses import ListedAnalysis
 
 
 def to_data(value: Any, model: type[BaseModel]) -> Any:
     """A part of a model as plain data in its shortest form: only values that were given, in short forms where possible."""
+    if isinstance(value, ListedAnalysis):
+        return value.as_data()
     if isinstance(value, Part):
         return _part_data(value, model)
     if isinstance(value, dict):

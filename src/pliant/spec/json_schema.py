@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from pliant.spec.robot import RobotSpec
@@ -20,8 +21,20 @@ def json_schema() -> dict[str, Any]:
             kind.pop("required", None)  # `defaults` may supply these keys
     for entry in schema["properties"]["models"]["patternProperties"]:
         schema["properties"]["models"]["patternProperties"][entry] = {"$ref": "#"}
+    _with_options_of_analyses(schema)
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Pliant robot model, version 1"}
     return {**head, **{key: value for key, value in schema.items() if key not in head}}
+
+
+def _with_options_of_analyses(schema: dict[str, Any]) -> None:
+    """Add the options of each analysis to the entries of `analyses`."""
+    entry = schema["$defs"]["ListedAnalysis"]["properties"]
+    for name in entry:
+        kind: Any = import_module("pliant.analysis.base").analysis(name)
+        options = _loosened(kind.model_json_schema(ref_template="#/$defs/{model}"))
+        schema["$defs"] |= options.pop("$defs", {})
+        options["properties"] = {key: options["properties"][key] for key in kind.file_keys()}
+        entry[name] = options
 
 
 def _loosened(schema: Any) -> Any:

@@ -36,7 +36,7 @@ from pliant.rod.base import RodModelBase
 from pliant.rod.rod import Rod
 from pliant.section import Section
 from pliant.section.material import Material
-from pliant.spec.analyses import Analysis
+from pliant.spec.analyses import ListedAnalysis
 from pliant.spec.attach import Attach
 from pliant.spec.building import build
 from pliant.spec.rod_switch import with_rod_model
@@ -106,7 +106,7 @@ class RobotSpec(Part):
     """Controllers by name, which simulations run at their sample times."""
     task: dict[Name, LearningTask] = Field(default_factory=dict)
     """Tasks for learning by name, which `pliant.gym.make` turns into environments."""
-    analyses: tuple[Analysis, ...] = ()
+    analyses: tuple[ListedAnalysis, ...] = ()
     """Analyses that `pliant run` performs, in order."""
     variants: dict[Name, dict[str, Any]] = Field(default_factory=dict)
     """Changes to the model by name, selected with MODEL@variant."""

@@ -8,7 +8,7 @@ from pliant.equations.equations import Equations, say_once
 from pliant.language.parameter import World
 from pliant.model.model import compile_model
 from pliant.rod.rod import Rod
-from pliant.solve.linear.modal import modes
+from pliant.solve.linear.eigenmodes import in_order, small_motions
 from pliant.spec.frequency_functions import frequency_function
 from pliant.spec.robot import RobotSpec
 
@@ -62,7 +62,9 @@ def _alone(flat: RobotSpec, name: str) -> Equations:
 def _lowest(eqs: Equations, name: str, count: int) -> list[float]:
     found = _few_frequencies(eqs)
     if found is None:
-        found = modes(eqs, at="initial", count=count, undamped=True).frequencies
+        bound = eqs.binding
+        pairs = small_motions(eqs, bound, 0.0, eqs.initial_state().q, np.zeros(bound.nv), count, True).found
+        found = np.abs(pairs.values[in_order(pairs)[0]]) / (2 * np.pi)
     if len(found) < count:
         raise ValueError(
             f"the rod '{name}' has {len(found)} modes; Rayleigh damping at mode {count} needs a finer model"
@@ -73,7 +75,7 @@ def _lowest(eqs: Equations, name: str, count: int) -> list[float]:
 def _few_frequencies(eqs: Equations) -> np.ndarray | None:
     """All frequencies [Hz] of a rod with few coordinates and positive definite stiffness; None for others.
 
-    Uses NumPy only: `modes` imports parts of SciPy, which takes several times as long as deriving the robot.
+    Uses NumPy only: eigenvalue problems in general need parts of SciPy, which takes several times as long as deriving the robot.
     """
     bound = eqs.binding
     if bound.m or bound.nv > FEW:

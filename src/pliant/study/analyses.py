@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from pliant.analysis.base import analysis
 from pliant.equations.equations import Equations
 from pliant.equations.input_values import INSTANT, inputs_over_time
 from pliant.equations.outputs import output_names, output_units
@@ -20,7 +21,6 @@ from pliant.language.message_text import suggestion
 from pliant.solve.blas_threads import one_blas_thread
 from pliant.solve.input_limits import beyond_limits_in_motion
 from pliant.solve.law_ranges import outside_laws
-from pliant.solve.linear.modal import Modes, modes
 from pliant.solve.linear.state_space import StateSpace, linearize
 from pliant.solve.motion.job import end_message
 from pliant.solve.motion.result_builder import FRAME_PARTS
@@ -91,6 +91,10 @@ class Analysis(ABC):
     @abstractmethod
     def axes(self, eqs: Equations) -> dict[str, Any]:
         """Labels of the axes of the results, if they have any."""
+
+    def units(self) -> dict[str, str]:
+        """Units of results that other analyses do not have."""
+        return {}
 
     @abstractmethod
     def run(
@@ -356,28 +360,42 @@ class FindEquilibrium(_OneByOne):
 
 
 @dataclass(frozen=True)
-class FindModes(_OneByOne):
-    """Modes of small motions."""
+class OneByOne(_OneByOne):
+    """Any analysis that is a class of `pliant.analysis`, called for each case separately."""
 
-    name, start = "modes", "at"
+    analysis: str = ""
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Its name."""
+        return self.analysis
+
+    @property
+    def start(self) -> str:  # type: ignore[override]
+        """How it calls the state that it begins at."""
+        return analysis(self.analysis).state
+
+    def check(self, eqs: Equations) -> None:
+        """Reject wrong options before the first case."""
+        mapping("inputs", self.options.get("inputs"))
+        analysis(self.analysis).of(self.options).in_si(eqs)
 
     def axes(self, eqs: Equations) -> dict[str, Any]:
-        """Names of rates; modes have numbers."""
-        return {"rate": eqs.rates}
+        """Names of the robot; results have those of further axes."""
+        return _named(eqs)
+
+    def units(self) -> dict[str, str]:
+        """Units of the variables."""
+        return analysis(self.analysis).result.units()
 
     def found(self, eqs: Equations, options: dict[str, Any]) -> Outcome:
-        """Frequencies, damping ratios, eigenvalues, and shapes."""
-        at: Modes = modes(eqs, **options)
-        arrays: Arrays = {
-            "frequency": (("mode",), at.frequencies),
-            "damping_ratio": (("mode",), at.damping_ratios),
-            "eigenvalue_real": (("mode",), at.eigenvalues.real),
-            "eigenvalue_imaginary": (("mode",), at.eigenvalues.imag),
-            "shape_real": (("rate", "mode"), at.shapes.real),
-            "shape_imaginary": (("rate", "mode"), np.asarray(at.shapes.imag)),
-            "stable": ((), _truth(at.stable)),
-        }
-        return Outcome(str(Status.COMPLETED), "; ".join(at.warnings), arrays)
+        """The arrays of a result, with the labels of their axes."""
+        found = analysis(self.analysis).of({**options, "on_failure": "return"}).analyse(eqs)
+        if found.status == Status.FAILED:
+            return Outcome(FAILED, found.message, {})
+        own = {axis: found.recorded.names(axis) for axis in found.recorded.labels if axis not in _named(eqs)}
+        message = "; ".join(filter(None, (found.message, *found.remarks)))
+        return Outcome(str(found.status), message, dict(found.arrays()), own)
 
 
 @dataclass(frozen=True)
@@ -407,13 +425,6 @@ def _truth(value: bool | None) -> np.ndarray:
 
 def units(eqs: Equations) -> dict[str, str]:
     """SI units of the results, by name."""
-    known = {
-        "kinetic": "J",
-        "potential": "J",
-        "dissipated": "J",
-        "supplied": "J",
-        "frequency": "Hz",
-        "damping_ratio": "1",
-    }
-    known |= {"eigenvalue_real": "1/s", "eigenvalue_imaginary": "1/s", "frame_position": "m", "frame_velocity": "m/s"}
+    known = {"kinetic": "J", "potential": "J", "dissipated": "J", "supplied": "J"}
+    known |= {"frame_position": "m", "frame_velocity": "m/s"}
     return known | {f"output.{name}": unit for name, unit in output_units(eqs.model).items()}

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
+from pliant.analysis.base import Analysis as BaseAnalysis
+from pliant.analysis.base import Runs
+from pliant.analysis.modes import Modes
 from pliant.language.arguments import known_keywords, name_tuple
 from pliant.language.deadline import time_is_up
 from pliant.solve.result import INTERRUPTED
 from pliant.solve.versions import versions
-from pliant.study.analyses import KEPT, Analysis, FindEquilibrium, FindModes, Linearize, Outcome, Simulate, units
+from pliant.study.analyses import KEPT, Analysis, FindEquilibrium, Linearize, OneByOne, Outcome, Simulate, units
 from pliant.study.case_results import NOT_RUN, CaseResults
 from pliant.study.cases import Cases, read_cases
 from pliant.study.execution import StudyWork, opened_executor, run_on_executor, run_on_threads
@@ -138,7 +142,7 @@ class Study:
         """The outcomes as one dataset, with the varied quantities as coordinates of the cases."""
         first = self.structures.equations[0]
         varied = {name: [row.get(name) for row in self.cases] for name in self.cases.names}
-        known = {**units(first), **value_units(first, self.cases.names)}
+        known = {**units(first), **self.analysis.units(), **value_units(first, self.cases.names)}
         attributes = {
             "model": first.model.spec.name or "robot",
             "model_text": first.model.text,
@@ -241,28 +245,6 @@ def equilibrium_many(
 
 
 @known_keywords
-def modes_many(
-    robot: Robot,
-    cases: CasesGiven,
-    *,
-    workers: int | None = None,
-    executor: Any = None,
-    progress: Progress | bool | None = None,
-    count: int | None = None,
-    at: Any = "equilibrium",
-    undamped: bool = False,
-    inputs: Mapping[str, Any] | None = None,
-    time: float | None = None,
-) -> xarray.Dataset:
-    """Modes for many cases: frequencies [Hz], damping ratios, eigenvalues [1/s] and shapes over the dimension `mode`.
-
-    Cases, workers, executor and return value: as for `simulate_many`. The other options are those of `modes`.
-    """
-    options = {"count": count, "at": at, "undamped": undamped, "inputs": inputs, "time": time}
-    return _run(robot, cases, FindModes(options), workers, executor, progress)
-
-
-@known_keywords
 def linearize_many(
     robot: Robot,
     cases: CasesGiven,
@@ -286,3 +268,41 @@ def linearize_many(
         "output_names": output_names,
     }  # fmt: skip
     return _run(robot, cases, Linearize(options), workers, executor, progress)
+
+
+Options = ParamSpec("Options")
+
+
+def many_of(kind: Callable[Options, Runs[Any]]) -> Callable[Concatenate[Robot, CasesGiven, Options], xarray.Dataset]:
+    """The function of an analysis for many cases: `modes_many(robot, cases, count=5)`. Its keywords are those of the analysis, and
+    `workers`, `executor` and `progress` as for `simulate_many`."""
+    assert isinstance(kind, type)
+    assert issubclass(kind, BaseAnalysis)
+    made: type[BaseAnalysis] = kind
+    both, only = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    own = [*made.options(), "inputs"]
+    fields = [
+        inspect.Parameter(name, only, default=made.model_fields[name].get_default(call_default_factory=True))
+        for name in own
+    ]
+    study = [inspect.Parameter(name, only, default=None) for name in ("workers", "executor", "progress")]
+    signature = inspect.Signature([inspect.Parameter("robot", both), inspect.Parameter("cases", both), *study, *fields])
+
+    def analyse(*arguments: Any, **options: Any) -> xarray.Dataset:
+        given = signature.bind(*arguments, **options).arguments
+        robot, cases = given.pop("robot"), given.pop("cases")
+        workers, executor, progress = (given.pop(name, None) for name in ("workers", "executor", "progress"))
+        return _run(robot, cases, OneByOne(given, made.name), workers, executor, progress)
+
+    analyse.__name__ = analyse.__qualname__ = f"{made.name}_many"
+    analyse.__module__ = made.__module__
+    analyse.__signature__ = signature  # type: ignore[attr-defined]
+    variables = ", ".join(made.result.variables())
+    analyse.__doc__ = (
+        f"{made.title} for many cases: {variables}.\n\nCases, workers, executor, progress and return value: as for "
+        f"`simulate_many`. The other options are those of `{made.name}`."
+    )
+    return known_keywords(analyse)
+
+
+modes_many = many_of(Modes)

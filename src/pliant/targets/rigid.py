@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 from pydantic import Field
 
+from pliant.analysis.modes import modes
 from pliant.equations.equations import Equations
 from pliant.equations.workspace import EvaluationError
 from pliant.io.c_text import ExportError
@@ -24,7 +25,6 @@ from pliant.model.model import compile_model
 from pliant.rod.pseudo_rigid import PseudoRigid
 from pliant.rod.rod import Rod
 from pliant.rod.strains import LABELS, SETS, Free
-from pliant.solve.linear.modal import modes
 from pliant.solve.state import AssemblyError, assemble
 from pliant.solve.statics.equilibrium import Equilibrium, equilibrium, state_at
 from pliant.solve.status import AnalysisFailed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.solve.linear.modal import modes
+from pliant.analysis.modes import modes
 from pliant.solve.motion.simulate import simulate
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive

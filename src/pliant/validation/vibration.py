@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy
 
-from pliant.solve.linear.modal import modes
+from pliant.analysis.modes import modes
 from pliant.spec.derive import derive
 from pliant.spec.reader import load, load_text
 from pliant.validation.case import CaseResult, Line, Plot, cases_of

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pliant.joint.coordinate import LengthCoordinate
-from pliant.solve.state import AssemblyError, assemble
+from pliant.solve.state import assemble
 from pliant.view.marks import Scene
 from pliant.view.scene import SceneMaker
 
 if TYPE_CHECKING:
-    from pliant.equations.equations import Equations, Values
-    from pliant.solve.linear.modal import Modes
+    from pliant.analysis.result import AnalysisResult, Poses
+    from pliant.equations.equations import Equations
     from pliant.solve.result import LabelledResult, Result
     from pliant.solve.statics.equilibrium import Equilibrium
     from pliant.solve.statics.path import Path
@@ -31,16 +31,8 @@ class ClipLayout:
     """Maximum number of frames: longer runs are shown at evenly spaced saved times."""
     most_edges: int = 1_000_000
     """Maximum number of edges of meshes in all frames together: such a page has about 40 MB."""
-    mode_frames: int = 24
-    """Frames of one period of a drawn mode."""
-    mode_seconds: float = 2.0
-    """Duration of this period [s]."""
     path_seconds: float = 5.0
     """Duration of a path of equilibria [s]."""
-    largest_move: float = 0.15
-    """Amplitude of a drawn mode, relative to the robot's size."""
-    largest_turn: float = 0.5
-    """Amplitude of a drawn mode that is a rotation [rad]."""
     most_slides: int = 12
     """Maximum number of coordinates of slides whose extremes are drawn."""
 
@@ -150,57 +142,24 @@ def pose_clip(eqs: Equations, pose: Equilibrium, *, name: str = "at rest") -> Cl
     return Clip(name, np.zeros(1), (maker.at(pose.q, pose.time, pose.state.contacts),))
 
 
-def mode_clips(
-    found: Modes, *, most: int = 12, parameters: Values | None = None, inputs: Values | None = None
-) -> list[Clip]:
-    """One period of each of the first modes about its state, slowed down or sped up to two seconds.
-
-    At most `most` modes, fewer for large meshes.
-    """
-    eqs = found.equations
-    most = min(most, max(1, most_frames(eqs) // (CLIPS.mode_frames + 1)))
+def result_clips(found: AnalysisResult, *, most: int = 12) -> list[Clip]:
+    """The poses that a result plays: at most `most` series of them, fewer for large meshes."""
+    eqs, left = found.equations, most_frames(found.equations)
+    played: list[Poses] = []
+    for poses in islice(found.poses(), most):
+        left -= len(poses.q)
+        if left < 0 and played:
+            break
+        played.append(poses)
+    maker = SceneMaker(eqs, poses=_extremes(eqs, np.concatenate([x.q for x in played])) if played else [])
     clips = []
-    numbers = range(min(most, found.shapes.shape[1]))
-    played = [mode_positions(eqs, found, k, parameters=parameters, inputs=inputs) for k in numbers]
-    poses = _extremes(eqs, np.concatenate(played)) if played else []
-    maker = SceneMaker(eqs, parameters, inputs=inputs, poses=poses)
-    for k, positions in enumerate(played):
-        scenes = [maker.at(q, found.state.t) for q in positions]
-        words = found.words(k)
-        times = np.linspace(0, CLIPS.mode_seconds, CLIPS.mode_frames + 1)
-        clips.append(Clip(f"mode {k + 1}: {words}", times, (*scenes, scenes[0]), loops=True, words=words))
+    for poses in played:
+        chosen = spread_indices(poses.times, most_frames(eqs))
+        t = np.broadcast_to(poses.t, len(poses.q))
+        scenes = [maker.at(poses.q[k], float(t[k])) for k in chosen]
+        captions = tuple(poses.captions[k] for k in chosen) if poses.captions else ()
+        clips.append(Clip(poses.name, poses.times[chosen], tuple(scenes), poses.loops, poses.words, captions))
     return clips
-
-
-def mode_positions(
-    eqs: Equations, found: Modes, mode: int, *, parameters: Values | None = None, inputs: Values | None = None
-) -> list[np.ndarray]:
-    """Positions q over one period of a mode, with a visible amplitude; closed loops stay closed."""
-    bound = eqs.at(inputs=inputs, parameters=parameters).binding
-    rest = found.state.q
-    angles = np.arange(CLIPS.mode_frames) * 2 * np.pi / CLIPS.mode_frames
-    places = bound.node_poses(rest)[1]
-    # a complex mode has no single pose of largest amplitude
-    factors = [_amplitude(places, bound.node_twists(rest, found.phase(mode, angle))) for angle in angles]
-    amplitude = min((factor for factor in factors if factor > 0), default=0.0)
-    positions = []
-    for angle in angles:
-        q = bound.increment(rest, amplitude * found.phase(mode, angle))
-        if bound.m:
-            with suppress(AssemblyError):  # where a loop cannot be closed, the linear motion is shown
-                q = assemble(eqs, bound, found.state.t, q, np.zeros(bound.nv)).q
-        positions.append(q)
-    return positions
-
-
-def _amplitude(places: np.ndarray, twists: np.ndarray) -> float:
-    """Factor on a shape so that nodes (at positions n x 3, moving with twists n x 6) move visibly but not too far."""
-    moves = np.linalg.norm(twists[:, :3] + np.cross(twists[:, 3:], places), axis=1).max(initial=0.0)
-    turns = np.linalg.norm(twists[:, 3:], axis=1).max(initial=0.0)
-    size = max(float(np.ptp(places, axis=0).max(initial=0.0)), 1e-12)
-    limits = [CLIPS.largest_move * size / moves] if moves > 0 else []
-    limits += [CLIPS.largest_turn / turns] if turns > 0 else []
-    return float(min(limits, default=0.0))
 
 
 def all_scenes(clips: Sequence[Clip]) -> list[Scene]:

@@ -15,17 +15,17 @@ from pliant.solve.coordinate_rows import coordinate_rows
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
 from pliant.view import tables
-from pliant.view.clips import Clip, mode_clips, pose_clip, run_clip, start_clip
+from pliant.view.clips import Clip, pose_clip, result_clips, run_clip, start_clip
 from pliant.view.comparison_table import comparison_table
 from pliant.view.fit_page import fit_tables
 from pliant.view.page import frame, page, table, text
 from pliant.view.player import player
 
 if TYPE_CHECKING:
+    from pliant.analysis.result import AnalysisResult
     from pliant.equations.equations import Equations
     from pliant.identify.compare import Comparison
     from pliant.identify.fit import Fit
-    from pliant.solve.linear.modal import Modes
     from pliant.solve.linear.state_space import StateSpace
     from pliant.solve.result import Result
     from pliant.solve.statics.equilibrium import Equilibrium
@@ -93,13 +93,14 @@ def _remarks(notes: Sequence[str]) -> str:
     return "".join(f"<p>{text(note)}</p>" for note in notes[:MOST_ROWS])
 
 
-def modes_html(found: Modes) -> str:
-    """Modes: their eigenvalues, warnings, and motion."""
-    modes = found.shown_first
-    head, rows = found.table(modes)
-    left = len(found) - len(modes)
-    more = f"<p>{left} more modes are not shown; <code>table()</code> lists all.</p>" if left else ""
-    return table(head, rows) + more + _remarks(found.warnings) + _view("modes", lambda: mode_clips(found))
+def result_of_analysis_html(found: AnalysisResult) -> str:
+    """Any result: its message, short tables, remarks and poses."""
+    parts = [f"<p>{text(found.message)}</p>" if found.message else ""]
+    for sheet in found.sheets():
+        parts.append(table(sheet.columns, sheet.short.rows))
+        parts.append(f"<p>{sheet.hidden} more {text(sheet.words)} are not shown.</p>" if sheet.hidden else "")
+    title = type(found).analysis.title.lower()
+    return "".join(parts) + _remarks(found.remarks) + _view(title, lambda: result_clips(found))
 
 
 def state_space_html(found: StateSpace) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant._version import __version__
+from pliant.analysis.result import AnalysisResult
 from pliant.equations.outputs import output_units
 from pliant.gradient.optimize import Optimum, spare_words
 from pliant.identify.compare import Comparison
@@ -19,19 +20,20 @@ from pliant.identify.fit import Fit
 from pliant.language.column_headings import heading
 from pliant.language.files import write_whole
 from pliant.language.message_text import INSTANCE
-from pliant.solve.linear.modal import Modes
 from pliant.solve.linear.state_space import StateSpace
 from pliant.solve.result import Result
 from pliant.solve.statics.equilibrium import Equilibrium
 from pliant.solve.statics.path import Path
+from pliant.solve.status import Status
 from pliant.solve.versions import versions
 from pliant.study.measures import Table
 from pliant.view import plot
-from pliant.view.clips import Clip, mode_clips, path_clip, pose_clip, run_clip
+from pliant.view.clips import Clip, path_clip, pose_clip, result_clips, run_clip
 from pliant.view.comparison_table import comparison_table
 from pliant.view.figures import constraint_error
 from pliant.view.fit_page import FitContent, fit_html
 from pliant.view.page import encoded, page, prose, table, text
+from pliant.view.plot.described import figures_of
 from pliant.view.plot.identification import reference_of
 from pliant.view.plot.motion import profile_names
 from pliant.view.report_part import ReportPart
@@ -40,8 +42,8 @@ from pliant.view.tables import overview, tree_lines
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
 
-FEW_ROWS, MOST_ROWS, MOST_PLOTS, MOST_MODES = 12, 40, 8, 12
-"""Maximum rows of an open table, rows of any table, plots of outputs, animated modes; the page states what is omitted."""
+FEW_ROWS, MOST_ROWS, MOST_PLOTS, MOST_PLAYED = 12, 40, 8, 12
+"""Maximum rows of an open table, rows of any table, plots of outputs, played motions; the page states what is omitted."""
 TOGETHER, MOST_LINES = 6, 12
 """Maximum number of inputs in one plot, and of lines of a repeated output."""
 
@@ -107,17 +109,25 @@ def report(eqs: Equations, findings: Sequence[Any], missing: list[str] | None = 
 def _warnings(findings: Sequence[Any]) -> Iterator[str]:
     """Remarks of all analyses, each with the name of its section if there are several."""
     for finding in findings:
-        title = f"{WRITERS[type(finding)][0]}: " if len(findings) > 1 else ""
-        yield from (f"{title}{note}" for note in getattr(finding, "warnings", ()))
+        title = f"{_writer(finding)[0]}: " if len(findings) > 1 else ""
+        notes = finding.remarks if isinstance(finding, AnalysisResult) else getattr(finding, "warnings", ())
+        yield from (f"{title}{note}" for note in notes)
         if getattr(finding, "status", "") == "failed":
             yield f"{title}{finding.message}"
 
 
 def _sections(eqs: Equations, findings: Sequence[Any], missing: list[str]) -> Iterator[tuple[str, str]]:
     for number, finding in enumerate(findings):
-        title, write = WRITERS[type(finding)]
+        title, write = _writer(finding)
         part = ReportPart(f"stage{number}", missing)
         yield title, part.made(partial(write, eqs, finding, part), title.lower())
+
+
+def _writer(finding: Any) -> tuple[str, Writer]:
+    """Title and function of the section of a finding."""
+    if type(finding) in WRITERS:
+        return WRITERS[type(finding)]
+    return type(finding).analysis.title, _result
 
 
 # -- parts -----------------------------------------------------------------------------------------------------------
@@ -152,18 +162,21 @@ def _equilibrium(eqs: Equations, found: Equilibrium, part: ReportPart) -> str:
     return "".join([*parts, _long_table(("coordinate", "value (SI)"), rows)])
 
 
-def _modes(eqs: Equations, found: Modes, part: ReportPart) -> str:
-    head, rows = found.table()
-    words = "One period of each mode is played in two seconds, whatever its frequency; growth and decay are not shown."
-    played = part.player("vibration modes", lambda: mode_clips(found, most=MOST_MODES), (len(rows), "modes"))
-    note = f'<p class="note">{words}</p>'
-    drawn = ""
-    if rows:
-        drawn = part.figure(partial(plot.modes, found), "natural frequencies of the modes")
-        drawn += part.figure(partial(plot.eigenvalues, found), "eigenvalues on the complex plane")
-    first = found.shown_first
-    listed = table(*found.table(first)) if len(first) < len(rows) else ""
-    return f'<div class="pictures">{drawn}</div>{listed}{_long_table(head, rows)}{played}{note}'
+def _result(eqs: Equations, found: AnalysisResult, part: ReportPart) -> str:
+    """The section of any result: its message, plots and tables, and the poses that it plays."""
+    parts = [f"<p>{text(found.message)}</p>" if found.message else ""]
+    if found.status != Status.FAILED:
+        drawn = "".join(part.figure(draw, words) for draw, words in figures_of(found))
+        parts.append(f'<div class="pictures">{drawn}</div>' if drawn else "")
+    for sheet in found.sheets():
+        parts.append(f"<h3>{text(sheet.title)}</h3>" if sheet.title else "")
+        parts.append(table(sheet.columns, sheet.short.rows) if sheet.hidden else "")
+        parts.append(_long_table(sheet.columns, sheet.rows, sheet.words))
+    poses = sum(1 for _ in found.poses())
+    title = type(found).analysis.title.lower()
+    parts.append(part.player(title, lambda: result_clips(found, most=MOST_PLAYED), (poses, title)))
+    parts.append(f'<p class="note">{text(type(found).played)}</p>' if type(found).played and poses else "")
+    return "".join(parts)
 
 
 def _linear(eqs: Equations, found: StateSpace, part: ReportPart) -> str:
@@ -354,9 +367,9 @@ def _number(value: Any) -> str:
     return "-" if not np.isfinite(value) else f"{value:.6g}"
 
 
-WRITERS: dict[type, tuple[str, Callable[[Equations, Any, ReportPart], str]]] = {
+Writer = Callable[["Equations", Any, ReportPart], str]
+WRITERS: dict[type, tuple[str, Writer]] = {
     Equilibrium: ("Equilibrium", _equilibrium),
-    Modes: ("Modes", _modes),
     StateSpace: ("Linear system", _linear),
     Result: ("Motion", _motion),
     Path: ("Path of equilibria", _path),
@@ -366,4 +379,4 @@ WRITERS: dict[type, tuple[str, Callable[[Equations, Any, ReportPart], str]]] = {
     SweepContent: ("Sweep", _sweep),
     Optimum: ("Optimum", _optimum),
 }
-"""The title of the section of each type of finding, and the function that writes its content."""
+"""The title of the section of each type of finding that has its own, and the function that writes its content."""

@@ -349,5 +349,5 @@ joints:
     steady = float(np.arccos(9.81 / 25))
     for angle, words in ((steady, False), (0.3, True)):
         at = {"hinge": angle, "d(spin)/dt": 5.0}
-        for found in (linearize(eqs, at=at), modes(eqs, at=at)):
-            assert any("moves ('spin' at 5 in SI units), but not steadily" in x for x in found.warnings) == words
+        for remarks in (linearize(eqs, at=at).warnings, modes(eqs, at=at).remarks):
+            assert any("moves ('spin' at 5 in SI units), but not steadily" in x for x in remarks) == words

@@ -752,12 +752,12 @@ int robot_initial_state(robot_robot *robot) {
   r->t = r->work[0] = r->work[1] = 0;
   pl_run_forget(r);
   begin_following(robot);
+  robot->started = robot->changed = robot->counted = 0;
   int result = ROBOT_OK;
   if (ROBOT_CONSTRAINTS) {
     const double t_rates = time_of_start_rates(robot);
     place_driven(robot, t_rates, r->q, r->v);
     result = close_loops(robot, t_rates, r->q, r->v);
-    robot->started = robot->changed = robot->counted = 0;
     if (result) result = robot_project(robot);
   }
   if (result) {

@@ -27,7 +27,6 @@ class Entity(IntEnum):
     POLYLINE, LINE, POINT, TRANSFORMATION = 106, 110, 116, 124
 
 
-
 def read_iges(text: str, what: str) -> Drawing:
     """The lines of an IGES file."""
     sections = _sections(text, what)

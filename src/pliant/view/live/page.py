@@ -12,20 +12,20 @@ from typing import Any
 
 import numpy as np
 
+from pliant.analysis.modes import SECONDS, ModesResult, modes
 from pliant.equations.equations import Equations, Values
 from pliant.equations.outputs import evaluate_outputs, output_units
 from pliant.equations.workspace import EvaluationError
 from pliant.geometry import arrays
 from pliant.joint.coordinate import LengthCoordinate
 from pliant.language.message_text import unit_text
-from pliant.solve.linear.modal import Modes, modes
 from pliant.solve.result import Result
 from pliant.solve.state import AssemblyError, assemble
 from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import KINDS, with_rod_model
-from pliant.view.clips import CLIPS, mode_positions, run_maker, run_scenes
+from pliant.view.clips import run_maker, run_scenes
 from pliant.view.colours import PALETTE, rgb
 from pliant.view.marks import Scene
 from pliant.view.player import round_length
@@ -206,7 +206,7 @@ class LivePage:
             later = max(0.0, self.clock.value) + seconds
             self.clock.value = later if later < self.clock.max else 0.0
         else:
-            self.phase = (self.phase + seconds / CLIPS.mode_seconds) % 1.0
+            self.phase = (self.phase + seconds / SECONDS) % 1.0
 
     def _update(self) -> None:
         choice = self._choice()
@@ -292,7 +292,7 @@ class LiveRobot:
         self._maker: SceneMaker | None = None
         self._rest: np.ndarray | None = None
         self._start: Mapping[str, float] = {}
-        self._found: tuple[SliderValues, Modes] | None = None
+        self._found: tuple[SliderValues, ModesResult] | None = None
         self._positions: tuple[SliderValues, int, list[np.ndarray]] | None = None
 
     def start(self, choice: SliderValues) -> DisplayedScene:
@@ -341,8 +341,7 @@ class LiveRobot:
         if number > found.shapes.shape[1]:
             raise ValueError(f"the robot has {found.shapes.shape[1]} modes")
         if self._positions is None or self._positions[:2] != (choice, number):
-            positions = mode_positions(self.eqs, found, number - 1, parameters=choice.parameters, inputs=choice.inputs)
-            self._positions = choice, number, positions
+            self._positions = choice, number, found.positions(number - 1)
         positions = self._positions[2]
         words = f"mode {number}: {found.words(number - 1)}, damping ratio {found.damping_ratios[number - 1]:.3g}"
         return self._shown(choice, positions[int(phase * len(positions)) % len(positions)], 0.0, words)

@@ -14,7 +14,7 @@ from pliant.language.names import instances_of
 from pliant.view.plot.style import GREY, axes, axes_below_each_other, key, label, prefixed, spaced_ticks, styled
 
 if TYPE_CHECKING:
-    from pliant.solve.linear.modal import Modes
+    from pliant.analysis.modes import ModesResult
     from pliant.solve.result import Result
     from pliant.solve.statics.equilibrium import Equilibrium
 
@@ -180,7 +180,12 @@ def energy(run: Result, *, ax: Any = None) -> Any:
 
 @styled
 def spectrum(
-    run: Result, name: str | None = None, *, modes: Modes | None = None, ax: Any = None, highest: float | None = None
+    run: Result,
+    name: str | None = None,
+    *,
+    modes: ModesResult | None = None,
+    ax: Any = None,
+    highest: float | None = None,
 ) -> Any:
     """Amplitude over frequency of an output, a frame's position or a coordinate, without its mean (Hann window).
 

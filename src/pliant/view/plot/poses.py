@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.solve.linear.modal import Modes
+from pliant.analysis.modes import LARGEST_MOVE, ModesResult
 from pliant.solve.result import Result
-from pliant.view.clips import CLIPS
 from pliant.view.plot.style import COLOURS, DASHES, SIZE, axes, key, label, prefixed, styled
 from pliant.view.scene import make_scene
 from pliant.view.sketch import pose_of
@@ -30,7 +29,7 @@ def shape(
 ) -> Any:
     """Centre lines of rods and bodies in one or several poses, seen along an axis of the world.
 
-    poses: "initial", "equilibrium", positions q, a State, an Equilibrium, a Result (start, end and three times in between), a Modes
+    poses: "initial", "equilibrium", positions q, a State, an Equilibrium, a Result (start, end and three times in between), modes
     (rest and both ends of the swing of `mode`, counted from 1), a sequence of these, or a mapping from the words in the legend to
     them; the model's start by default. parameters: those of the pose by default. plane: two letters such as "xz",
     the axes to the right and upwards; by default the two in which the robot is largest.
@@ -63,7 +62,7 @@ Posed = tuple["Equations", np.ndarray]
 def _poses(eqs: Equations, poses: Any, mode: int, parameters: Values | None) -> dict[str, Posed]:
     if isinstance(poses, Mapping):
         return {str(words): _pose(eqs, item, parameters) for words, item in poses.items()}
-    if isinstance(poses, Modes):
+    if isinstance(poses, ModesResult):
         return _swing(eqs, poses, mode, parameters)
     if isinstance(poses, Result):
         rows = np.unique(np.linspace(0, len(poses.time) - 1, 5).round().astype(int))
@@ -79,7 +78,7 @@ def _pose(eqs: Equations, given: Any, parameters: Values | None) -> Posed:
     return here, state.q
 
 
-def _swing(eqs: Equations, found: Modes, mode: int, parameters: Values | None) -> dict[str, Posed]:
+def _swing(eqs: Equations, found: ModesResult, mode: int, parameters: Values | None) -> dict[str, Posed]:
     if not 1 <= mode <= found.shapes.shape[1]:
         raise ValueError(f"there is no mode {mode}: the modes are counted from 1 to {found.shapes.shape[1]}")
     here = eqs.at(parameters=found.equations.given_parameters if parameters is None else parameters)
@@ -89,7 +88,7 @@ def _swing(eqs: Equations, found: Modes, mode: int, parameters: Values | None) -
     moved = np.concatenate(_lines(here, bound.increment(q, small * direction)))
     fastest = float(np.linalg.norm(moved - rest, axis=1).max()) / small
     size = float(np.linalg.norm(np.ptp(rest, axis=0)))
-    amplitude = CLIPS.largest_move * size / fastest if fastest > 0 and size > 0 else 0.0
+    amplitude = LARGEST_MOVE * size / fastest if fastest > 0 and size > 0 else 0.0
     return {
         "rest": (here, q),
         f"mode {mode}, {found.words(mode - 1)}": (here, bound.increment(q, amplitude * direction)),

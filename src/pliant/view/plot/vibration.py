@@ -13,7 +13,7 @@ from pliant.language.message_text import describe
 from pliant.view.plot.style import COLOURS, axes, key, styled
 
 if TYPE_CHECKING:
-    from pliant.solve.linear.modal import Modes
+    from pliant.analysis.modes import ModesResult
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ LAYOUT = VibrationLayout()
 
 
 @styled
-def modes(found: Modes, *, ax: Any = None, count: int | None = None) -> Any:
+def modes(found: ModesResult, *, ax: Any = None, count: int | None = None) -> Any:
     """Natural frequency of each mode, with its damping ratio; directions that grow are hollow and below zero."""
     frequencies = np.asarray(found.frequencies)[:count]
     ratios = np.asarray(found.damping_ratios)[:count]

@@ -8,6 +8,7 @@ import pytest
 from integrator_systems import setup
 from scipy.spatial.transform import Rotation
 
+from pliant.analysis.simulate import Simulate
 from pliant.equations.layout import RuntimeStatus
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.motion.integrator import (
@@ -20,11 +21,10 @@ from pliant.solve.motion.integrator import (
     SemiImplicit,
     method_by_name,
 )
-from pliant.solve.options import SimulateOptions
 
 
 def test_methods_are_found_by_the_names_of_the_command_line():
-    names = get_args(SimulateOptions.model_fields["method"].annotation)[0]
+    names = get_args(Simulate.model_fields["method"].annotation)[0]
     assert tuple(METHODS) == get_args(names)
     for name in METHODS:
         method = method_by_name(name, step=1e-3)

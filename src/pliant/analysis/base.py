@@ -1,0 +1,303 @@
+"""Base of all analyses: their options, checks, and what follows from them: the Python function, the function for many cases, the
+keys in model files and the options of the command.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any, ClassVar, Concatenate, Literal, ParamSpec, Protocol, Self, TypeAlias, TypeVar
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from pliant.analysis.remark import RemarkRule
+from pliant.analysis.result import AnalysisResult
+from pliant.equations.equations import Equations, InputValues, Values
+from pliant.equations.state import rate_name
+from pliant.language import dimension as dim
+from pliant.language.arguments import ArgumentError, choice, file_name, known_keywords, need_equations, positive
+from pliant.language.base import IN_FILE, InPython, OneOrList, Part, Problem, WordMappingOrObject
+from pliant.language.deadline import time_limit
+from pliant.language.dimension import Dimension
+from pliant.language.environment import to_node
+from pliant.language.evaluate import UNKNOWN
+from pliant.language.message_text import KeyPath, suggestion
+from pliant.language.names import CoordinateName, InputName, OutputName
+from pliant.language.scalar import Quantity, Scalar
+from pliant.language.schema_errors import read_errors
+from pliant.language.syntax import ExpressionError
+from pliant.language.traversal import Leaf, map_leaves
+from pliant.language.units import parse_unit
+from pliant.language.value_checks import wrong_dimension
+from pliant.model.model import Model
+from pliant.solve.blas_threads import on_one_blas_thread
+from pliant.solve.state import Start
+from pliant.solve.status import unless_failed
+
+ValuesByName: TypeAlias = dict[str, Annotated[float, Quantity(None)]]
+"""Values by name, each with or without a unit."""
+StateGiven: TypeAlias = Annotated[Start, WordMappingOrObject("initial", "equilibrium", values=ValuesByName)]
+"""A state: `initial`, `equilibrium`, or coordinates and rates by name; in Python also a State, positions, or an object that has a
+state, such as an equilibrium or the end of a motion."""
+PoseGiven: TypeAlias = Annotated[Start, WordMappingOrObject("initial", values=ValuesByName)]
+"""A pose: `initial`, or coordinates by name; in Python also positions, or an object that has a state."""
+Seconds: TypeAlias = Annotated[float, Quantity(dim.TIME)]
+PureNumber: TypeAlias = Annotated[float, Quantity(dim.NUMBER)]
+AnyNumber: TypeAlias = Annotated[float, Quantity(None)]
+"""Numbers in SI units when an analysis runs; before, they may be texts with a unit and expressions of parameters."""
+CoordinateNames: TypeAlias = Annotated[tuple[CoordinateName, ...], OneOrList()]
+InputNames: TypeAlias = Annotated[tuple[InputName, ...], OneOrList()]
+OutputNames: TypeAlias = Annotated[tuple[OutputName, ...], OneOrList()]
+Count: TypeAlias = Annotated[int, Field(ge=1, strict=True)]
+
+
+class Analysis(Part):
+    """An analysis of a robot.
+
+    A subclass is everything about an analysis: its docstring describes it; its fields, each with a docstring, are the keywords of
+    its Python function, the keys in model files and the options of its command; `run` computes. `function_of` makes its function,
+    whose line among the public names of the package registers the analysis. The class of its result (`result`) says what
+    came out.
+    """
+
+    name: ClassVar[str]
+    """Name of the command and of the key in model files; the module is called so too."""
+    title: ClassVar[str]
+    """Heading of its results."""
+    result: ClassVar[type[AnalysisResult]]
+    """Class of its results."""
+    remarks: ClassVar[tuple[RemarkRule, ...]] = ()
+    """What may have to be said about its results."""
+    first: ClassVar[tuple[str, ...]] = ()
+    """Fields that the Python function also accepts without their name, in this order."""
+    flags: ClassVar[Mapping[str, str]] = {}
+    """Options of the command that are not called `--` and the name of the field."""
+    state: ClassVar[str] = "at"
+    """The field with the state of the robot, which cases of a study replace."""
+
+    inputs: Annotated[InputValues | None, InPython()] = None
+    """Inputs by name: numbers, texts with a unit or expressions of t, functions of the time, or `(times, values)`; others as in the
+    model."""
+    parameters: Annotated[Values | None, InPython()] = None
+    """Parameters by name, in SI units; others as in the model."""
+    timeout: Annotated[float | None, InPython()] = None
+    """Seconds of real time after which the analysis stops, with what it has found so far."""
+    out: Annotated[str | os.PathLike[str] | None, InPython()] = None
+    """netCDF file for the result; an incomplete one goes to `NAME.partial.nc`."""
+    on_failure: Annotated[Literal["raise", "return"], InPython()] = "raise"
+    """Whether a failed analysis raises AnalysisFailed, or returns its result with the status `failed`."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "result" in cls.__dict__:
+            cls.result.analysis = cls
+
+    @abstractmethod
+    def run(self, eqs: Equations) -> Any:
+        """Compute. The options are numbers in SI units; a failure is a result with the status `failed`."""
+
+    @classmethod
+    def file_keys(cls) -> tuple[str, ...]:
+        """The keys that a file may have."""
+        return cls.options()
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    @classmethod
+    @cache
+    def options(cls) -> tuple[str, ...]:
+        """Names of the fields that files and commands can give."""
+        return tuple(
+            name for name, field in cls.model_fields.items() if not any(isinstance(x, InPython) for x in field.metadata)
+        )
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """The analysis with options from Python code; raises ArgumentError for wrong ones."""
+        try:
+            return cls(**{name: _plain(x) if name in cls.options() else x for name, x in options.items()})
+        except ValidationError as error:
+            path, message, hint = next(iter(read_errors(error)))
+            where, field = ".".join(map(str, path)), str(path[0])
+            raise ArgumentError(f"{where}: {message}" if field in cls.model_fields else message, hint) from None
+
+    @classmethod
+    def of_file(cls, options: Any) -> Self:
+        """The analysis with options from a model file; raises ValidationError."""
+        return cls.model_validate(options, context=IN_FILE)
+
+    def in_si(self, eqs: Equations) -> Self:
+        """The same with numbers in SI units in place of texts with units and expressions of parameters."""
+        own = eqs.model.environment
+
+        def number(leaf: Leaf) -> Any:
+            if not isinstance(leaf.marker, Quantity):
+                return leaf.value
+            if isinstance(leaf.value, str):
+                known = {name: own.dimension(name) or UNKNOWN for name in own.names}
+                where = ".".join(map(str, leaf.path))
+                try:
+                    problem = wrong_dimension(to_node(leaf.value), leaf.marker.dimension or UNKNOWN, known)
+                    if problem is None:
+                        return float(own.value(leaf.value))
+                except ExpressionError as error:
+                    problem = str(error), error.hint
+                raise ArgumentError(f"{where}: {problem[0]}", problem[1])
+            return float(own.value(leaf.value))
+
+        made: Self = map_leaves(self, number)
+        return made
+
+    def faults(self, model: Model) -> Iterator[Problem]:
+        """Names and units among the options that the robot does not have: path of the option, message and hint."""
+        for name in ("start", "at"):
+            if isinstance(given := getattr(self, name, None), Mapping):
+                yield from named_values((name,), given, state_dimensions(model), "coordinate or rate", model)
+
+    # -- running -----------------------------------------------------------------------------------------------------
+
+    def analyse(self, eqs: Equations) -> Any:
+        """Check, run, save and return the result; raises AnalysisFailed if it failed, unless failures are returned."""
+        need_equations(eqs)
+        choice("on_failure", self.on_failure, ("raise", "return"))
+        seconds = None if self.timeout is None else positive("timeout", self.timeout)
+        out = None if self.out is None else file_name("out", self.out)
+        with time_limit(seconds):
+            found = self.in_si(eqs).run(eqs)
+        if out is not None:
+            found.keep(out)
+        return unless_failed(found, self.on_failure)
+
+    def given(self) -> dict[str, Any]:
+        """The options that are not None, by name, with those that only Python code can give and that `run` needs."""
+        names = (*self.options(), "inputs", "parameters")
+        return {name: x for name in names if (x := getattr(self, name)) is not None}
+
+    @classmethod
+    def documentation(cls) -> str:
+        """Its description, and that of each option."""
+        known = cls.field_texts()
+        names = (*cls.options(), *(name for name in known if name not in cls.options()))
+        texts = [f"    {name}: {' '.join(known[name].split())}" for name in names if name in known]
+        return "\n".join([inspect.cleandoc(cls.__doc__ or ""), "", "Args:", *texts])
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and lists of NumPy as those of Python."""
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        return value.item()
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return tuple(value.tolist())
+    if isinstance(value, Mapping):
+        return {name: _plain(x) for name, x in value.items()}
+    return value
+
+
+# -- names and units in options ---------------------------------------------------------------------------------------
+
+
+def named_values(
+    path: KeyPath, given: Mapping[str, Scalar], known: Mapping[str, Dimension | None], kind: str, model: Model,
+    *, at: KeyPath | None = None,
+) -> Iterator[Problem]:  # fmt: skip
+    """Problems of values by name: unknown names, and values of a wrong dimension. at: path of the name, if it is not a key."""
+    own = model.environment
+    dimensions = {name: own.dimension(name) or UNKNOWN for name in own.names}
+    for name, value in given.items():
+        place = path if at is not None else (*path, name)
+        if name not in known:
+            yield (place if at is None else at), *unknown_name(kind, name, known)
+        elif (expected := known[name]) is not None and not (isinstance(value, float | int)):
+            try:
+                problem = wrong_dimension(to_node(value), expected, dimensions)
+            except ExpressionError as error:
+                problem = str(error), error.hint
+            if problem is not None:
+                yield place, *problem
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> tuple[str, str]:
+    """Message and hint for a name that the robot does not have."""
+    names = list(known)
+    return f"there is no {kind} '{name}'", suggestion(name, names, f"known: {', '.join(names[:12]) or 'none'}")
+
+
+def state_dimensions(model: Model) -> dict[str, Dimension | None]:
+    """Dimensions of coordinates and rates, by all names that a state accepts."""
+    found: dict[str, Dimension | None] = {}
+    for entry in model.coordinates:
+        found |= dict.fromkeys(entry.q_names, unit_dimension(entry.unit))
+        rates = unit_dimension("1/s" if entry.unit in ("rad", "-") else entry.unit and f"{entry.unit}/s")
+        for name in entry.v_names:
+            found[rate_name(name)] = rates
+            found.setdefault(name, rates)
+    return found
+
+
+def unit_dimension(unit: str) -> Dimension | None:
+    """The dimension of a unit as in tables; None if it is not known."""
+    return parse_unit({"-": "1", "rad": "1"}.get(unit, unit)).dimension if unit else None
+
+
+# -- registered analyses ---------------------------------------------------------------------------------------------
+
+
+@cache
+def analysis(name: str) -> type[Analysis]:
+    """The class of an analysis by its name; imports its module."""
+    module = import_module(f"pliant.analysis.{name}")
+    (found,) = (
+        x
+        for x in vars(module).values()
+        if isinstance(x, type) and issubclass(x, Analysis) and x.__module__ == module.__name__
+    )
+    return found
+
+
+# -- the function of an analysis -------------------------------------------------------------------------------------
+
+Options = ParamSpec("Options")
+Found = TypeVar("Found", covariant=True)
+
+
+class Runs(Protocol[Found]):
+    """An analysis, by the type of its result."""
+
+    def run(self, eqs: Equations) -> Found:
+        """Compute."""
+
+
+def function_of(kind: Callable[Options, Runs[Found]]) -> Callable[Concatenate[Equations, Options], Found]:
+    """The public function of an analysis: `modes(eqs, count=5)`. Its keywords, their types and its documentation are those of the
+    class."""
+    assert isinstance(kind, type)
+    assert issubclass(kind, Analysis)
+    made: type[Analysis] = kind
+    fields = made.model_fields
+    both = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter("eqs", both)]
+    for name in (*made.first, *(x for x in (*made.options(), *fields) if x not in made.first)):
+        if name in [x.name for x in parameters]:
+            continue
+        default = inspect.Parameter.empty if fields[name].is_required() else fields[name].default
+        way = both if name in made.first else inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(name, way, default=default, annotation=fields[name].annotation))
+    signature = inspect.Signature(parameters)
+
+    @on_one_blas_thread
+    def analyse(*arguments: Any, **options: Any) -> Any:
+        given = signature.bind(*arguments, **options).arguments
+        eqs = given.pop("eqs")
+        need_equations(eqs)
+        return made.of(given).analyse(eqs)
+
+    analyse.__name__ = analyse.__qualname__ = made.name
+    analyse.__module__ = made.__module__
+    analyse.__doc__ = made.documentation()
+    analyse.__signature__ = signature  # type: ignore[attr-defined]
+    return known_keywords(analyse)

@@ -1,0 +1,374 @@
+"""Base of the results of analyses: named arrays with units, a status and remarks, and what follows from them for all results:
+texts, JSON, netCDF files, tables and plots.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import ABC
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from pliant.analysis.remark import Remark, remarks_on
+from pliant.equations.equations import Equations
+from pliant.equations.state import State
+from pliant.language.arguments import ArgumentError, file_name
+from pliant.language.display import shown
+from pliant.solve.labelled_arrays import LabelledArrays, Variable, named_axes
+from pliant.solve.netcdf_files import partial_path, save_dataset
+from pliant.solve.status import Status
+from pliant.solve.versions import versions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import xarray
+
+
+FORMAT = "pliant-analysis-2"
+"""Format of the files of results, as stated in them."""
+
+
+class Along:
+    """Annotation of a field of a result with values along named axes: `Annotated[np.ndarray, Along("mode", unit="Hz")]`.
+
+    Axes named `coordinate`, `rate`, `constraint`, `input` and `frame` have the names of the robot as labels; an axis with the name
+    of a field of texts has these as labels. is_complex: whether numbers may be complex; files and studies have two variables then.
+    """
+
+    def __init__(self, *axes: str, unit: str = "", text: str = "", is_complex: bool = False) -> None:
+        self.axes, self.unit, self.text, self.is_complex = axes, unit, text, is_complex
+
+    def attributes(self) -> dict[str, str]:
+        """Attributes of the variable in a dataset."""
+        return {name: x for name, x in (("units", self.unit), ("long_name", self.text)) if x}
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table of texts. first: indices of the rows of a short version; None: all. words: what a row is."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    title: str = ""
+    first: tuple[int, ...] | None = None
+    words: str = "rows"
+
+    @property
+    def short(self) -> Sheet:
+        """The short version."""
+        return self if self.first is None else Sheet(self.columns, tuple(self.rows[k] for k in self.first), self.title)
+
+    @property
+    def hidden(self) -> int:
+        """Number of rows that the short version omits."""
+        return 0 if self.first is None else len(self.rows) - len(self.first)
+
+    def lines(self) -> list[str]:
+        """The short version in columns of equal width, and a line on the rows that it omits."""
+        head, rows = self.columns, self.short.rows
+        widths = [max(len(row[k]) for row in (head, *rows)) for k in range(len(head))]
+        made = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (head, *rows)]
+        return made + ([f"{self.hidden} more {self.words} are not shown"] if self.hidden else [])
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A plot of variables of a result over another one, which the drawing layer draws.
+
+    x, y: names of variables (or of labels of an axis); an array with two axes is one line per entry of its second axis. marks: no
+    lines between the points. log: axes with a logarithmic scale: "", "x", "y" or "xy". title: what it shows.
+    """
+
+    x: str
+    y: tuple[str, ...]
+    title: str = ""
+    marks: bool = False
+    log: str = ""
+    where: str = ""
+    """Name of a variable of truth values: points where it is false are hollow."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """A plot of points in space, coloured by another variable. points: name of an array with three columns [m]."""
+
+    points: str
+    colour: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Poses:
+    """Poses of the robot to play.
+
+    q: one row per pose. times: at which they are played [s]. t: times at which inputs are evaluated [s]. words: shown in place of
+    the time; captions: the same, one for each pose. loops: whether it starts again at its end.
+    """
+
+    name: str
+    q: np.ndarray
+    times: np.ndarray
+    t: float | np.ndarray = 0.0
+    words: str = ""
+    captions: tuple[str, ...] = ()
+    loops: bool = False
+
+
+Plot = str | Lines | Points
+"""A plot of a result: a function of `pliant.plot` by name, or a description."""
+
+
+class AnalysisResult(ABC):
+    """Base of the results of analyses.
+
+    A subclass is a frozen dataclass. Fields with numbers along axes are annotated by `Along`; they are the variables of `dataset`,
+    of files, JSON and studies. A field of type `State` is stored by its arrays.
+
+    Attributes:
+        status: completed, converged, stopped or failed.
+        message: what came out, in one sentence; what to do if it failed.
+        remarks: what one has to know to read the numbers correctly.
+    """
+
+    analysis: ClassVar[Any]
+    """The analysis that it is a result of; set by the analysis."""
+    plots: ClassVar[tuple[Plot, ...]] = ()
+    """Its plots, for reports and `plot`; the first is that of `plot`."""
+
+    status: Status
+    message: str
+    equations: Equations
+
+    # -- what subclasses may say -------------------------------------------------------------------------------------
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Its tables."""
+        return ()
+
+    def poses(self) -> Iterable[Poses]:
+        """Poses of the robot to play."""
+        return ()
+
+    played: ClassVar[str] = ""
+    """What is played, for a note below the player."""
+
+    def labels(self) -> Mapping[str, Sequence[str]]:
+        """Labels of further axes."""
+        return {}
+
+    # -- what follows ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def remarks(self) -> tuple[Remark, ...]:
+        """Remarks, computed when they are asked for."""
+        return remarks_on(type(self).analysis.remarks, self.equations, self)
+
+    @classmethod
+    def variables(cls) -> dict[str, Along]:
+        """The fields with numbers along axes."""
+        return dict(_variables(cls))
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether it is incomplete because the analysis failed."""
+        return self.status == Status.FAILED
+
+    @cached_property
+    def recorded(self) -> LabelledArrays:
+        """Its content as labelled arrays."""
+        return LabelledArrays.of_arrays(dict(self._arrays()), self._labels(), self._attributes())
+
+    @property
+    def dataset(self) -> xarray.Dataset:
+        """Its content as an xarray Dataset; complex numbers are two variables, `NAME_real` and `NAME_imaginary`."""
+        return self.recorded.dataset
+
+    @classmethod
+    def units(cls) -> dict[str, str]:
+        """Units of its variables."""
+        return {
+            name: along.unit
+            for variable, along in cls.variables().items()
+            for name in (variable, f"{variable}_real", f"{variable}_imaginary")
+            if along.unit
+        }
+
+    def arrays(self) -> Iterator[tuple[str, tuple[tuple[str, ...], np.ndarray]]]:
+        """Its numbers by name, with the names of their axes."""
+        for name, (axes, values, _) in self._arrays():
+            if (
+                isinstance(values, np.ndarray)
+                and values.dtype.kind in "fi"
+                and not name.startswith(tuple(_states(type(self))))
+            ):
+                yield name, (axes, values.astype(float))
+
+    def _arrays(self) -> Iterator[tuple[str, Variable]]:
+        for name, along in self.variables().items():
+            value = getattr(self, name)
+            if isinstance(value, tuple) and (not value or isinstance(value[0], str)):
+                if along.axes != (name,):
+                    yield name, (along.axes, np.array(value, dtype=np.str_), along.attributes())
+                continue
+            values = np.asarray(np.nan if value is None else value)
+            if values.dtype == bool or isinstance(value, bool):
+                values = values.astype(float)
+            if along.is_complex:
+                yield f"{name}_real", (along.axes, values.real, along.attributes())
+                yield f"{name}_imaginary", (along.axes, values.imag, along.attributes())
+            else:
+                yield name, (along.axes, values, along.attributes())
+        for name in _states(type(self)):
+            state: State = getattr(self, name)
+            yield f"{name}.q", (("coordinate",), np.asarray(state.q), {})
+            yield f"{name}.v", (("rate",), np.asarray(state.v), {})
+            yield f"{name}.t", ((), np.asarray(state.t, dtype=float), {"units": "s"})
+
+    def _labels(self) -> dict[str, Variable]:
+        used = {axis for _, (axes, _, _) in self._arrays() for axis in axes}
+        own = {name: getattr(self, name) for name, along in self.variables().items() if along.axes == (name,)}
+        eqs = self.equations
+        known = {
+            "coordinate": eqs.coordinates, "rate": eqs.rates, "constraint": eqs.constraint_names, "input": eqs.inputs,
+            "frame": eqs.frame_names, "axis": tuple("xyz"), **own, **self.labels(),
+        }  # fmt: skip
+        return named_axes({axis: names for axis, names in known.items() if axis in used})
+
+    def _attributes(self) -> dict[str, Any]:
+        eqs = self.equations
+        own = {
+            name: getattr(self, name)
+            for name in _plain(type(self))
+            if isinstance(getattr(self, name), str | float | int) and name not in ("status", "message")
+        }
+        return {
+            "analysis": type(self).analysis.name,
+            "model": eqs.model.spec.name or "robot",
+            "model_text": eqs.model.text,
+            "status": str(self.status),
+            "message": self.message,
+            "remarks": json.dumps(self.remarks),
+            "parameters": json.dumps(eqs.parameters),
+            "inputs": json.dumps({k: x for k, x in eqs.given_inputs.items() if isinstance(x, int | float)}),
+            "own": json.dumps(own),
+            "versions": json.dumps(versions()),
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write as netCDF (`.nc`), which `pliant.load_result` reads; the file is complete or not written."""
+        if file_name("path", path).suffix not in (".nc", ""):
+            raise ArgumentError(f"cannot determine the format of '{path}'", "end it in .nc")
+        save_dataset(self.dataset, path, FORMAT)
+
+    def keep(self, path: str | os.PathLike[str]) -> Path:
+        """Save a complete result to a file, an incomplete one to `NAME.partial.nc` beside it; returns the file."""
+        target = partial_path(path) if self.is_partial else file_name("path", path)
+        self.save(target)
+        if not self.is_partial:
+            partial_path(path).unlink(missing_ok=True)
+        return target
+
+    @classmethod
+    def read(cls, recorded: LabelledArrays, equations: Equations) -> Self:
+        """The result of a file. equations: those of the file's model, with its parameters and inputs."""
+        own: dict[str, Any] = json.loads(recorded.attributes["own"])
+        for name, along in cls.variables().items():
+            if along.axes == (name,):
+                own[name] = recorded.names(name) if name in recorded.labels else ()
+            elif f"{name}_imaginary" in recorded.variables:
+                real, imaginary = recorded[f"{name}_real"], recorded[f"{name}_imaginary"]
+                own[name] = real + 1j * imaginary if np.any(imaginary) else real
+            else:
+                own[name] = _restored(recorded[name], _annotations(cls)[name])
+        for name in _states(cls):
+            own[name] = State(recorded[f"{name}.q"], recorded[f"{name}.v"], float(recorded[f"{name}.t"]))
+        about = recorded.attributes
+        made: Self = cls(**own, equations=equations, status=Status(about["status"]), message=about["message"])  # type: ignore[call-arg]
+        made.__dict__["remarks"] = tuple(map(Remark, json.loads(about["remarks"])))
+        return made
+
+    def as_json(self) -> dict[str, Any]:
+        """Its content as plain data: variables by name (complex numbers as pairs), labels of their axes, and remarks."""
+        made: dict[str, Any] = {"status": str(self.status), "message": self.message}
+        for name in self.variables():
+            value = getattr(self, name)
+            if np.iscomplexobj(value):
+                value = np.stack([np.real(value), np.imag(value)], axis=-1)
+            made[name] = value
+        labels = {f"{axis}s": self.recorded.names(axis) for axis in self.recorded.labels if axis not in made}
+        own = {name: getattr(self, name) for name in _plain(type(self)) if name not in made}
+        for name in _states(type(self)):
+            state = getattr(self, name)
+            made[name] = {
+                "q": dict(zip(self.equations.coordinates, np.asarray(state.q).tolist(), strict=True)),
+                "t": state.t,
+            }
+        return {**made, **labels, **own, "remarks": self.remarks}
+
+    @property
+    def lines(self) -> list[str]:
+        """Its text for a terminal: status and message, short tables, and remarks."""
+        made = [f"{type(self).analysis.title} ({self.status}){f': {self.message}' if self.message else ''}"]
+        for sheet in self.sheets():
+            made += [*([f"{sheet.title}:"] if sheet.title else []), *sheet.lines()]
+        return [*made, *self.remarks]
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines)
+
+    def _repr_html_(self) -> str:
+        return str(shown("AnalysisResult.html", self))
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the first of its plots; returns the axes."""
+        return shown("AnalysisResult.plot", self, **options)
+
+
+@cache
+def _annotations(cls: type) -> dict[str, Any]:
+    return {name: hint for name, hint in get_type_hints(cls, include_extras=True).items() if name in _field_names(cls)}
+
+
+def _field_names(cls: Any) -> set[str]:
+    return {field.name for field in fields(cls)}
+
+
+def _variables(cls: type) -> Iterator[tuple[str, Along]]:
+    for name, hint in _annotations(cls).items():
+        if get_origin(hint) is Annotated:
+            for extra in get_args(hint)[1:]:
+                if isinstance(extra, Along):
+                    yield name, extra
+
+
+def _states(cls: type) -> list[str]:
+    return [name for name, hint in _annotations(cls).items() if hint is State]
+
+
+def _plain(cls: type) -> list[str]:
+    """Fields that hold a text or a number."""
+    known = (str, float, int, bool)
+    return [
+        name
+        for name, hint in _annotations(cls).items()
+        if hint in known or (set(get_args(hint)) & set(known) and get_origin(hint) is not Annotated)
+    ]
+
+
+def _restored(values: np.ndarray, annotation: Any) -> Any:
+    """The value of a field from its variable: texts as a tuple, truth values with None for NaN."""
+    kinds = {get_args(annotation)[0], *get_args(get_args(annotation)[0])}
+    if values.dtype.kind == "U":
+        return tuple(map(str, values.tolist()))
+    if values.ndim:
+        return values.astype(bool) if np.dtype(bool) in kinds else values
+    value = values.item()
+    if value != value and type(None) in kinds:
+        return None
+    return bool(value) if bool in kinds else int(value) if int in kinds else value
