@@ -34,7 +34,7 @@ from pliant.language.scalar import CountMarker, Quantity
 from pliant.language.units import ALONE, WITH_PREFIX
 from pliant.link import LinkBase
 from pliant.mesh import Membrane, Shell, drawing, edges
-from pliant.rod import chamber, rayleigh, rod, shape
+from pliant.rod import chamber, rod, shape
 from pliant.section import Holes, Station
 from pliant.section import material as library
 from pliant.spec import attach
@@ -100,7 +100,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
             coordinate.EqualTo,
         ),
     ),
-    ("Rods", (rod.Rod, chamber.Chamber, rayleigh.Rayleigh, rod.RodFrame)),
+    ("Rods", (rod.Rod, chamber.Chamber, rod.Rayleigh, rod.RodFrame)),
     ("Shapes of rods", (shape.Arc, shape.Helix, shape.Points, shape.Poses, shape.PoseAlong)),
     ("Rod models", tuple(KINDS.values())),
     ("Meshes", (Membrane, Shell)),

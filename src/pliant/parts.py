@@ -124,8 +124,7 @@ from pliant.output import (
 from pliant.rod import Cosserat, FiniteElement, Gvs, Pcc, PccCog, Pcs, Polynomial, PseudoRigid, Timoshenko
 from pliant.rod.chamber import Chamber
 from pliant.rod.gvs import StrainOrders
-from pliant.rod.rayleigh import Rayleigh
-from pliant.rod.rod import Rod, RodFrame
+from pliant.rod.rod import Rayleigh, Rod, RodFrame
 from pliant.rod.shape import Arc, Helix, Points, PoseAlong, Poses
 from pliant.section import (
     Annulus,

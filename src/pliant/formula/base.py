@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
-from pliant.motion.base import CoordinatePart
+from pliant.motion.base import CoordinatePart, Vector
+from pliant.motion.fields import Fields
 
 
 @dataclass(frozen=True)
@@ -166,3 +169,69 @@ def power_law(rate: Any, coefficient: Any, power: Any) -> Any:
     square = ca.if_else(power < 1, SMOOTHING.slow**2, SMOOTHING.no_width**2)
     magnitude = ca.sqrt(rate * rate + square)
     return coefficient * rate * ca.power(magnitude, power - 1)
+
+
+STOPS = Fields("minimum", "maximum", "stiffness", "dissipation")
+"""Constants of `stops`: the ends of the range [m or rad], stiffness [N/m or N m/rad] and dissipation [s/m or s/rad]."""
+
+
+def pressing(depth: Any, rate: Any, stiffness: Any, dissipation: Any) -> tuple[Any, Any, Any]:
+    """Force, stored energy and dissipated power for a depth and its rate, as in `runtime/contact_law.c` with exponent 1."""
+    depth = ca.fmax(depth, 0.0)
+    spring = stiffness * depth
+    force = spring * ca.fmax(1 + dissipation * rate, 0.0)
+    return force, 0.5 * spring * depth, (force - spring) * rate
+
+
+@cache
+def stops(count: int, *, lower: bool, upper: bool) -> CoordinateForce:
+    """Stops on this number of coordinates, at the lower end of their range, the upper one, or both."""
+
+    def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
+        at = STOPS.read(c)
+        forces, energy, dissipation = [], 0.0, 0.0
+        for k in range(count):
+            depths = [(at.minimum - q[k], -1)] * lower + [(q[k] - at.maximum, 1)] * upper
+            depth, side = depths[0]
+            if len(depths) == 2:  # a coordinate is at one end at most, and within the range there is no force
+                side = ca.if_else(at.minimum + at.maximum < 2 * q[k], 1, -1)
+                depth = ca.fmax(depth, depths[1][0])
+            force, stored, lost = pressing(depth, side * v[k], at.stiffness, at.dissipation)
+            forces.append(-side * force)
+            energy, dissipation = energy + stored, dissipation + lost
+        return Effect(ca.vertcat(*forces), energy, dissipation)
+
+    name = f"stops{count}" + ("_lower" if lower else "") + ("_upper" if upper else "")
+    return CoordinateForce(name, (Vector(count),), STOPS.size, 0, effect)
+
+
+POINTS = 8
+"""Number of Gauss points of the integral of a force: exact for stiffnesses that are polynomials up to degree 14."""
+
+
+def gauss(count: int = POINTS) -> tuple[list[float], list[float]]:
+    """Gauss-Legendre points and weights on [0, 1]."""
+    points, weights = np.polynomial.legendre.leggauss(count)
+    return list(0.5 * (points + 1)), list(0.5 * weights)
+
+
+def spring_energy(stiffness: Callable[[Any], Any], rest: Any, value: Any, direction: Any, width: Any) -> Any:
+    """Integral of `stiffness(x) counted(x - rest)` from rest to `value`, with `counted` as in `one_sided`.
+
+    direction: 0 for both sides, +1 the positive one, -1 the negative one; the transition at zero has this `width`.
+    """
+    both, w = direction == 0, switch_width(width, value, rest)
+    side = ca.if_else(both, 1.0, direction)
+    d = side * (value - rest)
+
+    def integral(begin: Any, end: Any, counted: Callable[[Any], Any]) -> Any:
+        total = 0.0
+        for point, weight in zip(*gauss(), strict=True):
+            s = begin + (end - begin) * point
+            total += weight * (end - begin) * stiffness(rest + side * s) * counted(s)
+        return total
+
+    start = ca.if_else(both, 0.0, w)
+    full = integral(start, ca.if_else(both, d, ca.fmax(d, w)), lambda s: s)
+    fading = integral(-w, ca.fmin(ca.fmax(d, -w), w), lambda s: (s + w) ** 2 / (4 * w))
+    return full + ca.if_else(both, 0.0, fading)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 
-from pliant.formula.base import CoordinateForce, Effect
-from pliant.formula.stops import STOPS, stops
+from pliant.formula.base import STOPS, CoordinateForce, Effect, stops
 from pliant.language.base import DRIVES, PUSHES_AWAY, OneOrList, Part, Problem, WordOrList, not_negative, positive
 from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
 from pliant.language.message_text import KeyPath

@@ -8,9 +8,8 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.formula.base import CoordinateForce, Effect, one_sided, power_law
+from pliant.formula.base import CoordinateForce, Effect, one_sided, power_law, spring_energy
 from pliant.formula.inertia import Inertia
-from pliant.formula.variable_stiffness import spring_energy
 from pliant.geometry import so3
 from pliant.language.state_formula import StateFormula, sizes, words
 from pliant.motion.base import CoordinatePart, Quaternion, Vector

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import casadi as ca
 
-from pliant.formula.base import Effect, FrameForce, one_sided, power_law
+from pliant.formula.base import Effect, FrameForce, one_sided, power_law, spring_energy
 from pliant.formula.relative import POINTS, force_between_points
-from pliant.formula.variable_stiffness import spring_energy
 from pliant.joint.coordinate import LengthDamper, Spring
 from pliant.language.base import Problem, not_negative
 from pliant.language.dimension import LENGTH, NUMBER, Dimension
