@@ -211,13 +211,13 @@ def quaternion_rotation(q: Numbers) -> dict[str, Any] | None:
 
 def placement(position: Numbers, rotation: dict[str, Any] | None) -> dict[str, Any]:
     """The keys of a placement that are not at their defaults."""
-    found: dict[str, Any] = {}
+    placement: dict[str, Any] = {}
     there = [x if abs(x) > ROUNDING.nowhere else 0.0 for x in position]
     if any(there):
-        found["position"] = vector(there)
+        placement["position"] = vector(there)
     if rotation is not None:
-        found["rotation"] = rotation
-    return found
+        placement["rotation"] = rotation
+    return placement
 
 
 def inertia(matrix: np.ndarray) -> dict[str, Any]:

@@ -218,12 +218,12 @@ class Reader:
             if model.body_inertia[i].any():
                 entry["inertia"] = {"principal": vector(model.body_inertia[i])}
                 entry["inertia"] |= {"rotation": turned} if turned is not None and not round_one else {}
-        self.hold_up(i)
+        self.add_gravity_compensation(i)
         if model.body_mocapid[i] >= 0:
             self.note("a mocap body is fixed to the world", given, "body")
         return entry
 
-    def hold_up(self, i: int) -> None:
+    def add_gravity_compensation(self, i: int) -> None:
         """Add the force that compensates the weight of a body, or a part of it."""
         model = self.model
         force = -model.body_gravcomp[i] * model.body_mass[i] * model.opt_gravity
@@ -350,20 +350,20 @@ class Reader:
         model = self.model
         first = 3 if model.jnt_type[j] == JointType.FREE else 0
         given, v, q = model.name("jnt", j), model.jnt_dofadr[j] + first, model.jnt_qposadr[j] + first
-        found: dict[str, Any] = {}
+        orientation: dict[str, Any] = {}
         start = quaternion_rotation(self.starts[q : q + 4])
         if start:
-            found["initial"] = start
+            orientation["initial"] = start
         if self.rates[v : v + 3].any():
-            found["rate"] = vector(self.rates[v : v + 3])
+            orientation["rate"] = vector(self.rates[v : v + 3])
         if model.jnt_stiffness[j] and model.jnt_type[j] == JointType.BALL:
-            found["spring"] = number(model.jnt_stiffness[j])
+            orientation["spring"] = number(model.jnt_stiffness[j])
         elif model.jnt_stiffness[j]:
             self.note("the stiffness of a free joint is not imported", given, "joint")
         if model.dof_damping[v]:
-            found["damper"] = number(model.dof_damping[v])
+            orientation["damper"] = number(model.dof_damping[v])
         if model.dof_armature[v]:
-            found["armature"] = number(model.dof_armature[v])
+            orientation["armature"] = number(model.dof_armature[v])
         if model.dof_frictionloss[v]:
             self.note("the friction of a ball or free joint is not imported", given, "joint")
         if model.jnt_limited[j]:
@@ -371,35 +371,35 @@ class Reader:
         if model.largest("jnt_stiffnesspoly", j) or model.largest("dof_dampingpoly", v):
             self.note("nonlinear springs and dampers are not imported", given, "joint")
         if j in self.turned and any(self.turned[j][3:]):
-            found["input"] = ["=" + " + ".join(terms) if terms else 0 for terms in self.turned[j][3:]]
-        return found
+            orientation["input"] = ["=" + " + ".join(terms) if terms else 0 for terms in self.turned[j][3:]]
+        return orientation
 
     def coordinate(self, j: int) -> Coordinate:
         """The coordinate of a hinge or slide, without actuators."""
         model = self.model
         v, q, is_angle = model.jnt_dofadr[j], model.jnt_qposadr[j], model.jnt_type[j] == JointType.HINGE
-        found = Coordinate(self.joint_names[j], is_angle)
-        found.stiffness, found.rest = float(model.jnt_stiffness[j]), float(model.qpos_spring[q])
-        found.damping = float(model.dof_damping[v])
+        coordinate = Coordinate(self.joint_names[j], is_angle)
+        coordinate.stiffness, coordinate.rest = float(model.jnt_stiffness[j]), float(model.qpos_spring[q])
+        coordinate.damping = float(model.dof_damping[v])
         shown = angle if is_angle else number
         if model.dof_frictionloss[v]:
-            found.entry["friction"] = number(model.dof_frictionloss[v])
+            coordinate.entry["friction"] = number(model.dof_frictionloss[v])
         if model.dof_armature[v]:
-            found.entry["armature"] = number(model.dof_armature[v])
+            coordinate.entry["armature"] = number(model.dof_armature[v])
         if model.jnt_limited[j]:
             low, high = (float(x) for x in model.jnt_range[j])
             stiffness = _stop_stiffness(model.jnt_solref[j], model.jnt_solimp[j], float(model.dof_M0[v]))
-            found.entry["limits"] = {"minimum": shown(low), "maximum": shown(high), "stiffness": number(stiffness)}
+            coordinate.entry["limits"] = {"minimum": shown(low), "maximum": shown(high), "stiffness": number(stiffness)}
             self.begin_within(j)
         if model.jnt_actfrclimited[j]:
             low, high = (float(x) for x in model.jnt_actfrcrange[j])
-            found.bounds = (low, high)
+            coordinate.bounds = (low, high)
         given = model.name("jnt", j)
         if model.largest("jnt_stiffnesspoly", j) or model.largest("dof_dampingpoly", v):
             self.note("nonlinear springs and dampers are not imported", given, "joint")
         if model.largest("jnt_springyield", j):
             self.note("the yield of a spring is not imported", given, "joint")
-        return found
+        return coordinate
 
     def begin_within(self, j: int, when: str = "") -> None:
         """Move the start of a joint into its range, with a note."""
@@ -497,13 +497,13 @@ def points(reader: Reader, t: int) -> list[str] | None:
 
 def joints(reader: Reader, t: int) -> dict[int, float] | None:
     """The coefficients of a fixed tendon by joint; None for other tendons, and joints other than hinges and slides."""
-    model, found = reader.model, dict[int, float]()
+    model, joints = reader.model, dict[int, float]()
     for w in _wraps(reader, t):
         j = int(model.wrap_objid[w])
         if model.wrap_type[w] != PathObject.JOINT or j not in reader.coordinates:
             return None
-        found[j] = found.get(j, 0.0) + float(model.wrap_prm[w])
-    return found
+        joints[j] = joints.get(j, 0.0) + float(model.wrap_prm[w])
+    return joints
 
 
 def _wraps(reader: Reader, t: int) -> range:
@@ -890,15 +890,15 @@ def add_keys(reader: Reader, moving: list[int], joints: dict[str, dict[str, Any]
 
 def _inputs(reader: Reader, k: int) -> dict[str, Any]:
     """Values of inputs that differ from those of the model, in the same units."""
-    found: dict[str, Any] = {}
+    inputs: dict[str, Any] = {}
     for u, name in reader.inputs.items():
         value = float(reader.model.key_ctrl[k][_control(reader.model, u)])
         entry = reader.document.parts["parameters"][name]
         if reader.model.actuator_ctrllimited[u]:
             value = float(np.clip(value, *reader.model.actuator_ctrlrange[u]))  # as MuJoCo applies it
         if value != float(str(entry["value"]).partition(" ")[0]):
-            found[name] = {"value": number(value, str(entry["value"]).partition(" ")[2])}
-    return found
+            inputs[name] = {"value": number(value, str(entry["value"]).partition(" ")[2])}
+    return inputs
 
 
 def _control(model: CompiledMjcf, u: int) -> int:

@@ -79,7 +79,7 @@ Classes = dict[str, dict[str, dict[str, str]]]
 
 def default_classes(root: Element) -> Classes:
     """Defaults of all classes, including those of the enclosing classes."""
-    found: Classes = {"main": {}}
+    default_classes: Classes = {"main": {}}
     waiting: list[tuple[Element, dict[str, dict[str, str]]]] = [(top, {}) for top in root.all("default")]
     while waiting:
         here, inherited = waiting.pop()
@@ -88,9 +88,9 @@ def default_classes(root: Element) -> Classes:
             if child.tag == "default":
                 continue
             own[child.tag] = {**own.get(child.tag, {}), **child.attributes}
-        found[here.get("class") or "main"] = own
+        default_classes[here.get("class") or "main"] = own
         waiting += [(child, own) for child in here.all("default")]
-    return found
+    return default_classes
 
 
 def read_cable(element: Element, classes: Classes, class_name: str, document: Document) -> Cable | None:

@@ -111,13 +111,13 @@ class _Reader:
         text = element.get(name) if element is not None else ""
         if not text and otherwise is not None:
             return otherwise
-        found = read_number(text)
-        if found is None:
+        number = read_number(text)
+        if number is None:
             line, tag = (element.line, element.tag) if element is not None else (None, "")
             what = f"{describe(text)} is not a finite number up to {ROUNDING.largest:g}" if text else "it is missing"
             self.document.fault(f"`{name}` of <{tag}>: {what}", _hint(text), line=line)
             return 1.0
-        return found
+        return number
 
     def vector(self, element: Element | None, name: str, otherwise: tuple[float, ...]) -> np.ndarray:
         """An attribute of several numbers."""
@@ -272,11 +272,11 @@ class _Reader:
     def coordinate(self, joint: Element, name: str, *, is_angle: bool, driven: bool) -> dict[str, Any]:
         """The keys of the coordinate of a joint."""
         limit, dynamics, mimic = joint.first("limit"), joint.first("dynamics"), joint.first("mimic")
-        found: dict[str, Any] = {}
+        coordinate: dict[str, Any] = {}
         if mimic is not None:
-            found["equal_to"] = self.tie(mimic, is_angle=is_angle)
+            coordinate["equal_to"] = self.tie(mimic, is_angle=is_angle)
         elif joint.get("type") != "continuous" and limit is not None:
-            found |= self.limits(joint, limit, is_angle=is_angle)
+            coordinate |= self.limits(joint, limit, is_angle=is_angle)
         if mimic is not None and (limit is not None and (limit.get("lower") or limit.get("upper"))):
             self.note("the range of a mimic joint is not imported", joint, "limit")
         for key, field_name in (("damping", "damper"), ("friction", "friction")):
@@ -286,11 +286,11 @@ class _Reader:
                     f"the {key} of a joint cannot be negative", line=dynamics.line if dynamics else None
                 )
             if value:
-                found[field_name] = number(value)
+                coordinate[field_name] = number(value)
         if limit is not None and self.number(limit, "velocity", 0.0):
             self.note("the velocity limit of a joint has no counterpart", joint, "limit")
         if driven and mimic is None:
-            found["input"] = f"={self.input(joint, name, limit, is_angle=is_angle)}"
+            coordinate["input"] = f"={self.input(joint, name, limit, is_angle=is_angle)}"
         elif mimic is None:
             self.document.note(
                 "a joint without an effort limit has no input",
@@ -298,7 +298,7 @@ class _Reader:
                 line=joint.line,
                 path=f"joint {joint.get('name')}",
             )
-        return found
+        return coordinate
 
     def input(self, joint: Element, name: str, limit: Element | None, *, is_angle: bool) -> str:
         """Add the input that drives a joint, within its effort limit, and return its name."""

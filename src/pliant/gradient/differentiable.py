@@ -251,11 +251,11 @@ class Differentiable:
     def _controllers(self, values: Arrays, parameters: Mapping[str, float]) -> list[SmoothController]:
         """New controllers of the motion for these parameters, with these values of gains: runs do not share them."""
         acting = acting_controllers(self.options.get("controllers"), self.eqs, parameters)
-        found = []
+        controllers = []
         for c in smooth_controllers(acting):
             names = {name: f"{c.name}.{name}" for name in c.gain_values}
-            found.append(c.with_gains({name: values[own] for name, own in names.items() if own in values}))
-        return found
+            controllers.append(c.with_gains({name: values[own] for name, own in names.items() if own in values}))
+        return controllers
 
     def _refuse_inputs_that_controllers_read(self) -> None:
         """Reject derivatives that would have to pass through commands: of inputs over time, and of starts on the path of a
@@ -277,18 +277,18 @@ class Differentiable:
     @cached_property
     def _grids(self) -> dict[str, tuple[np.ndarray, str]]:
         """Times and interpolation of inputs over time."""
-        found = {}
+        grids = {}
         for name, value in mapping("inputs", self.options.get("inputs")).items():
             if name not in self._inputs:
                 continue
             if isinstance(value, tuple | list):
                 usual = "cubic" if name in self.eqs.model.smooth_inputs else "linear"
-                found[name] = np.array(value[0], dtype=float), value[2] if len(value) > 2 else usual
+                grids[name] = np.array(value[0], dtype=float), value[2] if len(value) > 2 else usual
             elif callable(value) or isinstance(value, str):
                 raise ArgumentError(
                     f"the input '{name}' has no values to differentiate by", "give it as a number or as (times, values)"
                 )
-        return found
+        return grids
 
     def _complete(self, values: Mapping[str, Any] | None) -> Arrays:
         given = mapping("values", values)
@@ -449,8 +449,8 @@ def jax_function(f: Differentiable) -> Callable[[Mapping[str, Any]], dict[str, A
         for name, shape in given_shapes().items():
             if full[name].shape != shape:
                 raise ArgumentError(f"'{name}' has shape {full[name].shape}; it must be {shape}")
-        found: dict[str, Any] = call(full)
-        return found
+        function: dict[str, Any] = call(full)
+        return function
 
     return function
 

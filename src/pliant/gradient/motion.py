@@ -240,13 +240,13 @@ def recorded_motion(
             f"use until={0.99 * run.final.t:.3g}, or an event that does not stop (stop=False)",
         )
     control = ControlRecord(acting, job, loop, rebuild, described=described) if acting else None
-    found = RecordedMotion(run, job.eqs, control, loop, job, eqs.model.spec.start if start is None else start)
-    if found.starts_at_rest and np.any(job.started[1]):
+    recorded_motion = RecordedMotion(run, job.eqs, control, loop, job, eqs.model.spec.start if start is None else start)
+    if recorded_motion.starts_at_rest and np.any(job.started[1]):
         raise ArgumentError(
             "a start at equilibrium has no derivatives if prescribed motions start with a nonzero rate",
             "let the inputs start with zero rate, or give the start by values",
         )
-    return found
+    return recorded_motion
 
 
 def refuse(eqs: Equations, options: Mapping[str, Any]) -> None:
@@ -295,17 +295,17 @@ def enters_as_gain(eqs: Equations, name: str, sides: Sequence[Mapping[str, float
 
 def smooth_controllers(acting: Sequence[Any]) -> list[SmoothController]:
     """The controllers. Raises ArgumentError if commands have no derivatives, or if names are not distinct."""
-    found: list[SmoothController] = []
+    smooth_controllers: list[SmoothController] = []
     for controller in acting:
         if not is_smooth(controller):
             raise ArgumentError(
                 f"{named(controller)} has no derivatives: only PID control and state feedback are supported",
                 "omit it with controllers=() and give inputs over time, or use finite differences",
             )
-        if any(controller.name == other.name for other in found):
+        if any(controller.name == other.name for other in smooth_controllers):
             raise ArgumentError(f"two controllers have the name '{controller.name}'", "give them different names")
-        found.append(controller)
-    return found
+        smooth_controllers.append(controller)
+    return smooth_controllers
 
 
 class RecordedController:

@@ -123,7 +123,7 @@ def poses_at_rest(
 ) -> list[Equilibrium] | None:
     """Equilibria under the inputs of some times [s]; None if one was not found. A search that fails from the given start
     is repeated from that of the model."""
-    found = []
+    poses_at_rest = []
     for k, t in enumerate(times):
         begin: list[Any] = ["initial"] if starts is None else [starts[k], "initial"]
         for start in begin:
@@ -135,8 +135,8 @@ def poses_at_rest(
                 break
         else:
             return None
-        found.append(rest)
-    return found
+        poses_at_rest.append(rest)
+    return poses_at_rest
 
 
 def _refuse(eqs: Equations, outputs: Sequence[str], *, at_rest: bool = False) -> None:

@@ -264,7 +264,7 @@ class Search:
         paths = self.values(x)
         total = sum(int(mask.sum()) * t.samples.measured.shape[1] for mask, t in zip(chosen, self.targets, strict=True))
         share = max(1.0 - free / max(total, 1), 1.0 / max(total, 1))
-        found = {}
+        scatter = {}
         for index, output, block in self._each():
             target = self.targets[index]
             measured = target.samples.measured[:, block]
@@ -273,8 +273,8 @@ class Search:
                 persistence[index, output] = persistence_of(left)
             variance = float(np.mean(left**2)) / share * persistence[index, output] if left.size else 1.0
             floor = 1e-12 * float(np.max(np.abs(measured), initial=0.0)) or 1e-12
-            found[index, output] = target.known.get(output, max(np.sqrt(variance), floor))
-        return found
+            scatter[index, output] = target.known.get(output, max(np.sqrt(variance), floor))
+        return scatter
 
     def _each(self) -> list[tuple[int, str, slice]]:
         return [(k, name, block) for k, t in enumerate(self.targets) for name, block in t.samples.blocks.items()]
@@ -422,10 +422,10 @@ def persistence_of(left: np.ndarray) -> float:
     """Number of correlated neighbouring samples, from the autocorrelation of the residuals (samples x components)."""
     left = left - left.mean(axis=0)
     power = np.sum(left * left)
-    found = 1.0
+    persistence = 1.0
     for lag in range(1, len(left)):
         share = np.sum(left[lag:] * left[:-lag]) / power if power > 0 else 0.0
         if share <= 0:
             break
-        found += 2 * share
-    return found
+        persistence += 2 * share
+    return persistence

@@ -113,12 +113,12 @@ class MassPoint:
 
 def mass_points(rod: RodProperties, begin: float, end: float, count: int, *, split: bool = True) -> list[MassPoint]:
     """Gauss points of the mass between two fractions of the length, in each part without steps and kinks."""
-    parts, found = rod.parts(begin, end) if split else [(begin, end)], []
+    parts, mass_points = rod.parts(begin, end) if split else [(begin, end)], []
     for first, last in parts:
         a, b = ((x - begin) / (end - begin) for x in (first, last)) if len(parts) > 1 else (0.0, 1.0)
         for inside, weight in gauss_between(a, b, count):
-            found.append(MassPoint(inside, begin + (end - begin) * inside, weight, (first, last)))
-    return found
+            mass_points.append(MassPoint(inside, begin + (end - begin) * inside, weight, (first, last)))
+    return mass_points
 
 
 def element_lengths(rod: RodProperties, ends: Sequence[float]) -> tuple[list[Any], list[Any]]:
@@ -135,7 +135,7 @@ def frames_on_segment(build: Build, rod: RodProperties, segment: int, ends: Sequ
 
     The segment of a frame is determined at the model's own parameter values; the fraction remains an expression.
     """
-    found, segments = {}, len(ends) - 1
+    frames_on_segment, segments = {}, len(ends) - 1
     equal = not rod.steps or list(ends) == [k / segments for k in range(segments + 1)]
     for name, at in rod.attachments.items():
         # the ends of the rod are within round-off
@@ -145,11 +145,11 @@ def frames_on_segment(build: Build, rod: RodProperties, segment: int, ends: Sequ
             begin, end = ends[segment : segment + 2]
             # multiplied by the number of equal segments, which is exact
             fraction = at / rod.length * segments if equal else (at / rod.length - begin) / (end - begin) + segment
-            found[name] = fraction - segment
+            frames_on_segment[name] = fraction - segment
             text = f"the frame '{name}' moves to another segment than in the model"
             for amount in (fraction - segment, segment + 1 - fraction):
                 build.require(amount + ROUND_OFF, f"rods.{rod.name}.frames.{name}", text, ANEW)
-    return found
+    return frames_on_segment
 
 
 def _segment_pose(strain: Any, s: Any) -> Pose:

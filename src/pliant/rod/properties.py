@@ -343,9 +343,11 @@ def _sections(rod: Rod, build: Build, along: Callable[[Sequence[Any]], Stations]
 def _single_sections(rod: Rod, build: Build) -> list[OneSection]:
     """The sections of a rod in order, those of a table if it has one."""
     table = build.robot.sections[rod.section[0]].stations_by_arc_length() if len(rod.section) == 1 else ()
-    found = [build.robot.sections[name] for name in ([name for _, name in table] or rod.section)]
-    assert all(isinstance(section, OneSection) for section in found), "a table holds no other table: checked when read"
-    return found  # type: ignore[return-value]
+    single_sections = [build.robot.sections[name] for name in ([name for _, name in table] or rod.section)]
+    assert all(isinstance(section, OneSection) for section in single_sections), (
+        "a table holds no other table: checked when read"
+    )
+    return single_sections  # type: ignore[return-value]
 
 
 def _over_fibres(rod: Rod, build: Build, law: Law, sections: Stations) -> tuple[Law, Stations]:

@@ -98,7 +98,7 @@ contacts:
         basis = _across(build, axis)
         flat = disc(SHAPE.corners)
         shares = [SHAPE.rim] * SHAPE.corners + [0.0]
-        found = [self._side(build, name, node, (R, p), axis * (half - rounding))]
+        shapes = [self._side(build, name, node, (R, p), axis * (half - rounding))]
         for way, faces in ((1, flat.faces), (-1, flat.faces[:, ::-1])):
             local = basis @ ca.DM(flat.points.T) * (radius - 2 * rounding)
             placed = R @ (local + ca.repmat(way * axis * (half - rounding), 1, len(shares))) + ca.repmat(
@@ -109,10 +109,10 @@ contacts:
                 for place, share in zip(matrix_columns(placed), shares, strict=True)
             ]
             inner = frozenset((k, SHAPE.corners) for k in range(SHAPE.corners))
-            found.append(
+            shapes.append(
                 add_shape(build, name, "faces", corners, [(a, b, c) for a, b, c in faces.tolist()], smooth=inner)
             )
-        return found
+        return shapes
 
     def _side(self, build: Build, name: str, node: int, pose: Pose, half: Any) -> int:
         ends = [

@@ -68,14 +68,14 @@ def read_iges(text: str, what: str) -> Drawing:
 
 def _sections(text: str, what: str) -> dict[str, list[str]]:
     """Lines by the letter in column 73."""
-    found: dict[str, list[str]] = {letter: [] for letter in "SGDPT"}
+    sections: dict[str, list[str]] = {letter: [] for letter in "SGDPT"}
     for line in text.splitlines():
-        if len(line) > 72 and line[72] in found:
-            found[line[72]].append(line)
+        if len(line) > 72 and line[72] in sections:
+            sections[line[72]].append(line)
     for letter, name in (("G", "global"), ("D", "directory"), ("P", "parameter")):
-        if not found[letter]:
+        if not sections[letter]:
             raise MeshProblem(f"{what} is not an IGES file: it has no {name} section", "export it as IGES 5 text")
-    return found
+    return sections
 
 
 def _global_fields(text: str, what: str) -> tuple[str, str, list[str]]:
