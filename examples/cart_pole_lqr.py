@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import expm, solve_discrete_are
 
 import pliant
-from pliant.solve.linear.state_space import StateSpace
+from pliant.analysis.linearize import StateSpace
 
 SAMPLE = 0.02
 """Time between two commands of the controller [s]."""

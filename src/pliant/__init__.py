@@ -22,7 +22,6 @@ show_by(
         "Equations.report": "pliant.view.report:write_report",
         "Equilibrium.html": "pliant.view.notebook:equilibrium_html",
         "AnalysisResult.html": "pliant.view.notebook:result_of_analysis_html",
-        "StateSpace.html": "pliant.view.notebook:state_space_html",
         "Fit.html": "pliant.view.notebook:fit_html",
         "Comparisons.html": "pliant.view.notebook:comparisons_html",
         "Film.html": "pliant.view.notebook:film_html",

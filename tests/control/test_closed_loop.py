@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.analysis.linearize import StateSpace
 from pliant.control import StateFeedback, closed_loop, discretize, kalman, lqr, reduce
 from pliant.control.closed_loop import ClosedLoop, mode_of_motion
 from pliant.control.modes import system_modes
-from pliant.solve.linear.state_space import StateSpace
 from pliant.solve.motion.plant import model_controllers
 
 SAMPLE = 0.02

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.analysis.linearize import StateSpace
 from pliant.control import Limits, StateFeedback, allocate, discretize, kalman, lqr
-from pliant.solve.linear.state_space import StateSpace
 
 SAMPLE = 0.02
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.analysis.linearize import StateSpace
 from pliant.analysis.modes import ModesResult
 from pliant.control import (
     ConstraintControl,
@@ -38,7 +39,6 @@ from pliant.control import (
 )
 from pliant.model import model as models
 from pliant.model.time_series import TimeSeries, interpolated
-from pliant.solve.linear.state_space import StateSpace
 from pliant.solve.motion.plant import model_controllers
 from pliant.solve.statics.equilibrium import Equilibrium
 

@@ -254,12 +254,12 @@ def test_remarks_commands_and_walls_of_states(tmp_path):
     push = {"force": (np.array([0.0, 0.2]), np.array([0.0, 1.0]))}
     eqs = pliant.derive("cart_pole")
     linear = pliant.linearize(eqs, at="initial")
-    assert linear.warnings
+    assert linear.remarks
     written = report(eqs, [linear, pliant.simulate(eqs, 0.2, save_every=0.05, inputs=push)])
-    assert f"Linear system: {text(linear.warnings[0])}" in written
+    assert f"Linear system: {text(linear.remarks[0])}" in written
     assert 'alt="inputs force over time"' in written
-    assert 'alt="eigenvalues of A on the complex plane"' in written
-    assert "<p>States: rail, hinge" in written
+    assert 'alt="Eigenvalues on the complex plane' in written
+    assert "<td>rail, hinge, d(rail)/dt, d(hinge)/dt</td>" in written
     soft = pliant.derive("stiff_flop")
     written = report(soft, [pliant.linearize(soft)])
     assert "<details><summary>36 states</summary>" in written
@@ -289,9 +289,9 @@ def test_a_view_that_fails_is_missing_in_a_report_that_has_the_rest(hostile, mon
     eqs, rest, modes, run = hostile
     missing = []
     written = report(eqs, [rest, modes, run], missing)
-    assert [x.partition(" (")[0] for x in missing] == ["the robot at rest", "vibration modes", "the motion"]
+    assert [x.partition(" (")[0] for x in missing] == ["the robot at rest", "modes", "the motion"]
     assert written.count("Missing, because of an error") == 3
-    assert "natural frequencies of the modes" in written
+    assert "Natural frequency of each mode" in written
     assert "energies over time" in written
     file = tmp_path / "m.html"
     assert command(["modes", "pendulum", "--report", str(file)]) == 2

@@ -27,7 +27,7 @@ from pliant.language.dimension import Dimension
 from pliant.language.environment import to_node
 from pliant.language.evaluate import UNKNOWN
 from pliant.language.message_text import KeyPath, suggestion
-from pliant.language.names import CoordinateName, InputName, OutputName
+from pliant.language.names import CoordinateName
 from pliant.language.scalar import Quantity, Scalar
 from pliant.language.schema_errors import read_errors
 from pliant.language.syntax import ExpressionError
@@ -51,8 +51,8 @@ PureNumber: TypeAlias = Annotated[float, Quantity(dim.NUMBER)]
 AnyNumber: TypeAlias = Annotated[float, Quantity(None)]
 """Numbers in SI units when an analysis runs; before, they may be texts with a unit and expressions of parameters."""
 CoordinateNames: TypeAlias = Annotated[tuple[CoordinateName, ...], OneOrList()]
-InputNames: TypeAlias = Annotated[tuple[InputName, ...], OneOrList()]
-OutputNames: TypeAlias = Annotated[tuple[OutputName, ...], OneOrList()]
+SignalNames: TypeAlias = Annotated[tuple[str, ...], OneOrList()]
+"""Names of inputs or outputs, of their components (`tip.x`) or instances (`pull[2]`)."""
 Count: TypeAlias = Annotated[int, Field(ge=1, strict=True)]
 
 

@@ -10,7 +10,7 @@ from abc import ABC
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -37,12 +37,14 @@ FORMAT = "pliant-analysis-2"
 class Along:
     """Annotation of a field of a result with values along named axes: `Annotated[np.ndarray, Along("mode", unit="Hz")]`.
 
-    Axes named `coordinate`, `rate`, `constraint`, `input` and `frame` have the names of the robot as labels; an axis with the name
-    of a field of texts has these as labels. is_complex: whether numbers may be complex; files and studies have two variables then.
+    Axes named `coordinate`, `rate`, `constraint`, `input` and `frame` have the names of the robot as labels; labels: the field
+    has the labels of its axis. is_complex: whether numbers may be complex; files and studies have two variables then.
     """
 
-    def __init__(self, *axes: str, unit: str = "", text: str = "", is_complex: bool = False) -> None:
-        self.axes, self.unit, self.text, self.is_complex = axes, unit, text, is_complex
+    def __init__(
+        self, *axes: str, unit: str = "", text: str = "", is_complex: bool = False, labels: bool = False
+    ) -> None:
+        self.axes, self.unit, self.text, self.is_complex, self.labels = axes, unit, text, is_complex, labels
 
     def attributes(self) -> dict[str, str]:
         """Attributes of the variable in a dataset."""
@@ -51,13 +53,15 @@ class Along:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table of texts. first: indices of the rows of a short version; None: all. words: what a row is."""
+    """A table of texts. first: indices of the rows of a short version; None: all. words: what a row is. where: it is shown:
+    everywhere (`text`), in the output of commands and on pages (`command`), or on pages only (`page`)."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     title: str = ""
     first: tuple[int, ...] | None = None
     words: str = "rows"
+    where: Literal["text", "command", "page"] = "text"
 
     @property
     def short(self) -> Sheet:
@@ -71,9 +75,9 @@ class Sheet:
 
     def lines(self) -> list[str]:
         """The short version in columns of equal width, and a line on the rows that it omits."""
-        head, rows = self.columns, self.short.rows
-        widths = [max(len(row[k]) for row in (head, *rows)) for k in range(len(head))]
-        made = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (head, *rows)]
+        rows = [self.columns, *self.short.rows] if any(self.columns) else list(self.short.rows)
+        widths = [max(len(row[k]) for row in rows) for k in range(len(self.columns))]
+        made = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         return made + ([f"{self.hidden} more {self.words} are not shown"] if self.hidden else [])
 
 
@@ -167,7 +171,7 @@ class AnalysisResult(ABC):
     @cached_property
     def remarks(self) -> tuple[Remark, ...]:
         """Remarks, computed when they are asked for."""
-        return remarks_on(type(self).analysis.remarks, self.equations, self)
+        return remarks_on(type(self).analysis.remarks, self.equations, self) if self.equations is not None else ()
 
     @classmethod
     def variables(cls) -> dict[str, Along]:
@@ -213,7 +217,7 @@ class AnalysisResult(ABC):
         for name, along in self.variables().items():
             value = getattr(self, name)
             if isinstance(value, tuple) and (not value or isinstance(value[0], str)):
-                if along.axes != (name,):
+                if not along.labels:
                     yield name, (along.axes, np.array(value, dtype=np.str_), along.attributes())
                 continue
             values = np.asarray(np.nan if value is None else value)
@@ -225,20 +229,22 @@ class AnalysisResult(ABC):
             else:
                 yield name, (along.axes, values, along.attributes())
         for name in _states(type(self)):
-            state: State = getattr(self, name)
+            state: State | None = getattr(self, name)
+            if state is None:
+                continue
             yield f"{name}.q", (("coordinate",), np.asarray(state.q), {})
             yield f"{name}.v", (("rate",), np.asarray(state.v), {})
             yield f"{name}.t", ((), np.asarray(state.t, dtype=float), {"units": "s"})
 
     def _labels(self) -> dict[str, Variable]:
         used = {axis for _, (axes, _, _) in self._arrays() for axis in axes}
-        own = {name: getattr(self, name) for name, along in self.variables().items() if along.axes == (name,)}
+        own = {along.axes[0]: getattr(self, name) for name, along in self.variables().items() if along.labels}
         eqs = self.equations
         known = {
             "coordinate": eqs.coordinates, "rate": eqs.rates, "constraint": eqs.constraint_names, "input": eqs.inputs,
             "frame": eqs.frame_names, "axis": tuple("xyz"), **own, **self.labels(),
         }  # fmt: skip
-        return named_axes({axis: names for axis, names in known.items() if axis in used})
+        return named_axes({axis: names for axis, names in known.items() if axis in used or axis in own})
 
     def _attributes(self) -> dict[str, Any]:
         eqs = self.equations
@@ -279,15 +285,16 @@ class AnalysisResult(ABC):
         """The result of a file. equations: those of the file's model, with its parameters and inputs."""
         own: dict[str, Any] = json.loads(recorded.attributes["own"])
         for name, along in cls.variables().items():
-            if along.axes == (name,):
-                own[name] = recorded.names(name) if name in recorded.labels else ()
+            if along.labels:
+                own[name] = recorded.names(along.axes[0]) if along.axes[0] in recorded.labels else ()
             elif f"{name}_imaginary" in recorded.variables:
                 real, imaginary = recorded[f"{name}_real"], recorded[f"{name}_imaginary"]
                 own[name] = real + 1j * imaginary if np.any(imaginary) else real
             else:
                 own[name] = _restored(recorded[name], _annotations(cls)[name])
         for name in _states(cls):
-            own[name] = State(recorded[f"{name}.q"], recorded[f"{name}.v"], float(recorded[f"{name}.t"]))
+            if f"{name}.q" in recorded.variables:
+                own[name] = State(recorded[f"{name}.q"], recorded[f"{name}.v"], float(recorded[f"{name}.t"]))
         about = recorded.attributes
         made: Self = cls(**own, equations=equations, status=Status(about["status"]), message=about["message"])  # type: ignore[call-arg]
         made.__dict__["remarks"] = tuple(map(Remark, json.loads(about["remarks"])))
@@ -301,21 +308,21 @@ class AnalysisResult(ABC):
             if np.iscomplexobj(value):
                 value = np.stack([np.real(value), np.imag(value)], axis=-1)
             made[name] = value
-        labels = {f"{axis}s": self.recorded.names(axis) for axis in self.recorded.labels if axis not in made}
+        known = {*self.labels(), *(along.axes[0] for along in self.variables().values() if along.labels)}
+        labels = {f"{axis}s": self.recorded.names(axis) for axis in self.recorded.labels if axis not in known}
         own = {name: getattr(self, name) for name in _plain(type(self)) if name not in made}
         for name in _states(type(self)):
-            state = getattr(self, name)
-            made[name] = {
-                "q": dict(zip(self.equations.coordinates, np.asarray(state.q).tolist(), strict=True)),
-                "t": state.t,
-            }
+            state: State | None = getattr(self, name)
+            if state is not None:
+                q = dict(zip(self.equations.coordinates, np.asarray(state.q).tolist(), strict=True))
+                made[name] = {"q": q, "t": state.t}
         return {**made, **labels, **own, "remarks": self.remarks}
 
     @property
     def lines(self) -> list[str]:
         """Its text for a terminal: status and message, short tables, and remarks."""
         made = [f"{type(self).analysis.title} ({self.status}){f': {self.message}' if self.message else ''}"]
-        for sheet in self.sheets():
+        for sheet in (sheet for sheet in self.sheets() if sheet.where == "text"):
             made += [*([f"{sheet.title}:"] if sheet.title else []), *sheet.lines()]
         return [*made, *self.remarks]
 
@@ -348,7 +355,7 @@ def _variables(cls: type) -> Iterator[tuple[str, Along]]:
 
 
 def _states(cls: type) -> list[str]:
-    return [name for name, hint in _annotations(cls).items() if hint is State]
+    return [name for name, hint in _annotations(cls).items() if hint is State or State in get_args(hint)]
 
 
 def _plain(cls: type) -> list[str]:

@@ -7,14 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from pliant.analysis.equilibrium import FindEquilibrium
-from pliant.analysis.linearize import Linearize
 from pliant.analysis.simulate import Simulate
 from pliant.cli.command_output import (
     answering,
     check_json_file,
     equilibrium_json,
     print_equilibrium,
-    print_linear,
     print_result,
     result_json,
     write_json,
@@ -29,7 +27,6 @@ from pliant.control.static_model import rest_with
 from pliant.equations.equations import Equations
 from pliant.equations.input_values import inputs_at_time
 from pliant.language.table_files import FORMATS, endings
-from pliant.solve.linear import state_space as linear
 from pliant.solve.statics import equilibrium as solver
 from pliant.solve.status import Status
 from pliant.spec.derive import derive
@@ -109,39 +106,6 @@ def _held(eqs: Equations, held: list[str], use: str | None, options: dict[str, A
     return answering(
         lambda: rest_with(eqs, task, value, start=options.get("start", "initial"), inputs=given, use=names)
     )
-
-
-@with_options(Linearize)
-def linearize(
-    model: Model,
-    options: dict[str, Any],
-    choices: ModelOptions,
-    inputs: Inputs = None,
-    out: Answer = None,
-    report: Report = None,
-    json: Json = False,
-) -> int:
-    """Compute A, B, C, D about a state, in independent coordinates."""
-    check_json_file(out)
-    check_report(report)
-    eqs = derive(load_model(model, choices))
-    options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
-    found = answering(lambda: linear.linearize(eqs, **options))
-    answer = {
-        "model": model,
-        "status": "ok",
-        "message": "; ".join(found.warnings),
-        "warnings": found.warnings,
-        **{name: getattr(found, name) for name in ("A", "B", "C", "D", "states", "inputs", "outputs", "independent")},
-        "q": dict(zip(eqs.coordinates, found.state.q.tolist(), strict=True)),
-    }
-    write_json(out, answer)
-    failed = save_report(report, eqs, [found])
-    if json:
-        print_json(answer)
-        return failed
-    print_linear(eqs, found)
-    return failed
 
 
 @with_options(Simulate)

@@ -71,23 +71,33 @@ def write_result(out: str | None, found: AnalysisResult, answer: Any) -> None:
 
 def print_analysis(found: AnalysisResult, *, every: bool = False) -> None:
     """Print the message, the tables and the remarks of a result. every: all rows of tables."""
-    out = console()
+    out, large = console(), []
     if found.message:
         out.print(f"{found.message} ({found.status})", markup=False)
-    for sheet in found.sheets():
+    for sheet in (sheet for sheet in found.sheets() if sheet.where != "page"):
+        if sheet.where == "command" and _width(sheet) > out.width:
+            large.append(f"{sheet.columns[0]} ({len(sheet.rows)} x {len(sheet.columns) - 1})")
+            continue
         if sheet.title:
             out.print(sheet.title, style="bold", markup=False)
         print_sheet(sheet if every else sheet.short)
         if sheet.hidden and not every:
             out.print(f"{sheet.hidden} more {sheet.words}: --json or --out FILE has all", markup=False)
+    if large:
+        out.print(f"{', '.join(large)}: --json or --out FILE has the numbers", markup=False)
     for remark in found.remarks:
         say(remark)
+
+
+def _width(sheet: Sheet) -> int:
+    """Width of a table in characters."""
+    return sum(2 + max(len(row[k]) for row in (sheet.columns, *sheet.rows)) for k in range(len(sheet.columns)))
 
 
 def print_sheet(sheet: Sheet) -> None:
     """Print a table; the last column is as wide as there is room, and its texts are broken at spaces and dots."""
     out, head, rows = console(), sheet.columns, sheet.rows
-    table = Table(box=None)
+    table = Table(box=None, show_header=any(head))
     for title in head[:-1]:  # the last word of a title is on a second line, to leave room for the last column
         table.add_column("\n".join(title.rsplit(" ", 1)), no_wrap=True)
     table.add_column(head[-1], overflow="fold")

@@ -30,7 +30,6 @@ from pliant.solve.status import AnalysisFailed
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
-    from pliant.solve.linear.state_space import StateSpace
     from pliant.solve.statics.path import Path as StaticPath
 
 
@@ -124,35 +123,6 @@ def print_equilibrium(found: Any) -> None:
     if len(found.q) > sum(row.count == 1 for row in rows[:MOST_ROWS]):
         out.print(f"--json has all {len(found.q)} coordinates one by one", markup=False)
     out.print(f"largest unbalanced force {found.residual:.2g}", markup=False)
-
-
-def print_linear(eqs: Equations, found: StateSpace) -> None:
-    """Print a linear system: its state, those of its matrices whose rows fit on a line, and its names."""
-    out = console()
-    rows = coordinate_rows(eqs.model, found.state.q)
-    where = [f"{row.name} = {row.value} {row.unit}".strip() for row in rows if row.count == 1][:FEW_NAMES]
-    where += ["..."] if len(where) < len(rows) else []
-    if len(where) > 1 or where != ["..."]:
-        out.print(f"linearized about {', '.join(where)}", markup=False)
-    large = []
-    for name in "ABCD":
-        matrix = getattr(found, name)
-        size = np.abs(matrix)
-        matrix = np.where(size > ROUND_OFF * size.max(initial=0.0), matrix, 0.0)
-        if matrix.size > 1 and not np.any(matrix):
-            out.print(f"{name} = 0 ({' x '.join(map(str, matrix.shape))})", markup=False)
-            continue
-        text = np.array2string(matrix, precision=6, suppress_small=True, max_line_width=10**6, threshold=10**6)
-        if max(map(len, text.splitlines())) <= out.width:
-            out.print(f"{name} =\n{text}", markup=False)
-        else:
-            large.append(f"{name} ({' x '.join(map(str, matrix.shape))})")
-    if large:
-        out.print(f"{', '.join(large)}: --json or --out FILE has the numbers", markup=False)
-    for note in found.warnings:
-        say(note)
-    for line in found.summary:
-        out.print(line, markup=False)
 
 
 ROUND_OFF = 1e-14

@@ -12,7 +12,6 @@ from pliant.cli.command_output import (
     equilibrium_json,
     path_json,
     print_equilibrium,
-    print_linear,
     print_path,
     print_result,
     result_json,
@@ -24,7 +23,6 @@ from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import report_file, save_report
 from pliant.equations.equations import Equations
 from pliant.language.faults import SpecError
-from pliant.solve.linear.state_space import linearize
 from pliant.solve.motion.plant import model_controllers
 from pliant.solve.motion.simulate import simulate
 from pliant.solve.result import Result, keep
@@ -102,12 +100,6 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
         if not json:
             print_equilibrium(found)
         return found.status, {"status": found.status, "message": found.message, **equilibrium_json(found)}, found
-    if analysis.name == "linearize":
-        linear = linearize(eqs, **options)
-        if not json:
-            print_linear(eqs, linear)
-        names = ("A", "B", "C", "D", "states", "inputs", "outputs", "warnings")
-        return "ok", {"status": "ok", **{name: getattr(linear, name) for name in names}}, linear
     target = None if file is None else str(file.with_suffix(".nc"))
     if analysis.name == "path":
         path = continuation(eqs, **options)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import StrictBool
 
+from pliant.analysis.linearize import StateSpace
 from pliant.control.base import TaskController
 from pliant.control.discrete import held_commands
 from pliant.control.limits import SHORT, Limits, Shortfalls, actuator_limits, closest_inputs, named
@@ -22,7 +23,6 @@ from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.equations.state import State
 from pliant.language.base import Problem, positive
 from pliant.language.scalar import AngularSpeed, Scalar, Time
-from pliant.solve.linear.state_space import StateSpace
 from pliant.solve.motion.events import Now
 from pliant.solve.motion.plant import Plant
 from pliant.solve.saddle import saddle_matrix

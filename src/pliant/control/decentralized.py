@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from pliant.analysis.linearize import StateSpace
 from pliant.control.discrete import DiscreteStateSpace, held_commands, need_linear
 from pliant.control.lqr import Linear, Regulator, Weights, costs, lqr, weight_matrix
 from pliant.control.reduction import Reduction
 from pliant.equations.core import UnknownName
 from pliant.language.arguments import mapping, name_tuple, of_type, positive, real
 from pliant.solve.blas_threads import on_one_blas_thread
-from pliant.solve.linear.state_space import StateSpace
 
 ITERATIONS = 500
 GOOD_ENOUGH = 1e-7

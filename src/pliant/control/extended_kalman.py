@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.analysis.linearize import StateSpace, linearize
 from pliant.control.discrete import held
 from pliant.control.lqr import Weights, weight_matrix
 from pliant.equations.core import check_names
@@ -13,7 +14,6 @@ from pliant.equations.equations import Equations, Values
 from pliant.equations.layout import RuntimeStatus
 from pliant.equations.outputs import evaluate_outputs
 from pliant.equations.state import State
-from pliant.solve.linear.state_space import StateSpace, linearize
 from pliant.solve.motion.integrator import Method, make_run
 from pliant.solve.motion.method_choice import choose_method
 from pliant.solve.motion.simulate import simulate

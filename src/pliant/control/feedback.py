@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.analysis.linearize import StateSpace, refuse_smooth
 from pliant.control.discrete import DiscreteStateSpace
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, check_holding, closest_inputs, named
 from pliant.control.lqr import Regulator
@@ -25,7 +26,6 @@ from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.equations.outputs import evaluate_outputs
 from pliant.language.arguments import ArgumentError, flag, mapping, need_equations, of_type, vector
 from pliant.solve.configuration_group import ConfigurationGroup
-from pliant.solve.linear.state_space import StateSpace, refuse_smooth
 from pliant.solve.motion.events import Now
 
 NOTHING = 1e-12

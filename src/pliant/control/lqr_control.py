@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field, StrictBool
 
+from pliant.analysis.linearize import StateSpace, linearize
 from pliant.control.base import ControllerBase, Dimensioned, KnownDimensions, twice
 from pliant.control.closed_loop import closed_loop
 from pliant.control.decentralized import Group, decentralized_lqr
@@ -23,7 +24,6 @@ from pliant.language.base import OneOrList, Part, Problem, ValueOrPart, not_nega
 from pliant.language.dimension import TIME
 from pliant.language.names import CoordinateName, FrameName, InputName, Name, OutputName
 from pliant.language.scalar import Frequency, Length, Number, Scalar, Value
-from pliant.solve.linear.state_space import StateSpace, linearize
 from pliant.solve.motion.plant import Plant
 from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy
 
+from pliant.analysis.linearize import linearize
 from pliant.control.discrete import held
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
 from pliant.control.task import CheckedValues
@@ -20,7 +21,6 @@ from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.state import State
 from pliant.language.arguments import number
-from pliant.solve.linear.state_space import linearize
 from pliant.solve.motion.events import Now
 
 Reference = Callable[[float], Sequence[float]]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pliant.analysis.linearize import linearize
 from pliant.control.discrete import DiscreteStateSpace, held
 from pliant.control.feedback import Actuation
 from pliant.control.limits import Limits, named
@@ -16,7 +17,6 @@ from pliant.control.trajectory import Trajectory
 from pliant.equations.equations import Equations, Values
 from pliant.equations.state import State
 from pliant.solve.configuration_group import ConfigurationGroup
-from pliant.solve.linear.state_space import linearize
 from pliant.solve.motion.events import Now
 
 

@@ -21,7 +21,6 @@ from pliant.language.message_text import suggestion
 from pliant.solve.blas_threads import one_blas_thread
 from pliant.solve.input_limits import beyond_limits_in_motion
 from pliant.solve.law_ranges import outside_laws
-from pliant.solve.linear.state_space import StateSpace, linearize
 from pliant.solve.motion.job import end_message
 from pliant.solve.motion.result_builder import FRAME_PARTS
 from pliant.solve.motion.simulate import Request, read_request
@@ -396,26 +395,6 @@ class OneByOne(_OneByOne):
         own = {axis: found.recorded.names(axis) for axis in found.recorded.labels if axis not in _named(eqs)}
         message = "; ".join(filter(None, (found.message, *found.remarks)))
         return Outcome(str(found.status), message, dict(found.arrays()), own)
-
-
-@dataclass(frozen=True)
-class Linearize(_OneByOne):
-    """Linear systems."""
-
-    name, start = "linearize", "at"
-
-    def axes(self, eqs: Equations) -> dict[str, Any]:
-        """None: states are chosen in each case."""
-        return {}
-
-    def found(self, eqs: Equations, options: dict[str, Any]) -> Outcome:
-        """A, B, C and D."""
-        at: StateSpace = linearize(eqs, **options)
-        axes = {"A": ("state", "state_column"), "B": ("state", "linear_input")}
-        axes |= {"C": ("linear_output", "state_column"), "D": ("linear_output", "linear_input")}
-        arrays: Arrays = {name: (on, getattr(at, name)) for name, on in axes.items()}
-        labels = {"state": at.states, "state_column": at.states, "linear_input": at.inputs, "linear_output": at.outputs}
-        return Outcome(str(Status.COMPLETED), "; ".join(at.warnings), arrays, labels)
 
 
 def _truth(value: bool | None) -> np.ndarray:

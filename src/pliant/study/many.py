@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from pliant.analysis.base import Analysis as BaseAnalysis
 from pliant.analysis.base import Runs
+from pliant.analysis.linearize import Linearize
 from pliant.analysis.modes import Modes
 from pliant.language.arguments import known_keywords, name_tuple
 from pliant.language.deadline import time_is_up
 from pliant.solve.result import INTERRUPTED
 from pliant.solve.versions import versions
-from pliant.study.analyses import KEPT, Analysis, FindEquilibrium, Linearize, OneByOne, Outcome, Simulate, units
+from pliant.study.analyses import KEPT, Analysis, FindEquilibrium, OneByOne, Outcome, Simulate, units
 from pliant.study.case_results import NOT_RUN, CaseResults
 from pliant.study.cases import Cases, read_cases
 from pliant.study.execution import StudyWork, opened_executor, run_on_executor, run_on_threads
@@ -244,32 +245,6 @@ def equilibrium_many(
     return _run(robot, cases, FindEquilibrium(options), workers, executor, progress)
 
 
-@known_keywords
-def linearize_many(
-    robot: Robot,
-    cases: CasesGiven,
-    *,
-    workers: int | None = None,
-    executor: Any = None,
-    progress: Progress | bool | None = None,
-    at: Any = "equilibrium",
-    inputs: Mapping[str, Any] | None = None,
-    time: float | None = None,
-    independent: Sequence[str] | None = None,
-    input_names: Sequence[str] | None = None,
-    output_names: Sequence[str] | None = None,
-) -> xarray.Dataset:
-    """Linear systems A, B, C, D for many cases.
-
-    Cases, workers, executor and return value: as for `simulate_many`. The other options are those of `linearize`.
-    """
-    options = {
-        "at": at, "inputs": inputs, "time": time, "independent": independent, "input_names": input_names,
-        "output_names": output_names,
-    }  # fmt: skip
-    return _run(robot, cases, Linearize(options), workers, executor, progress)
-
-
 Options = ParamSpec("Options")
 
 
@@ -306,3 +281,4 @@ def many_of(kind: Callable[Options, Runs[Any]]) -> Callable[Concatenate[Robot, C
 
 
 modes_many = many_of(Modes)
+linearize_many = many_of(Linearize)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pliant.equations.equations import Equations
     from pliant.identify.compare import Comparison
     from pliant.identify.fit import Fit
-    from pliant.solve.linear.state_space import StateSpace
     from pliant.solve.result import Result
     from pliant.solve.statics.equilibrium import Equilibrium
     from pliant.spec.robot import RobotSpec
@@ -96,18 +95,11 @@ def _remarks(notes: Sequence[str]) -> str:
 def result_of_analysis_html(found: AnalysisResult) -> str:
     """Any result: its message, short tables, remarks and poses."""
     parts = [f"<p>{text(found.message)}</p>" if found.message else ""]
-    for sheet in found.sheets():
+    for sheet in (sheet for sheet in found.sheets() if sheet.where == "text"):
         parts.append(table(sheet.columns, sheet.short.rows))
         parts.append(f"<p>{sheet.hidden} more {text(sheet.words)} are not shown.</p>" if sheet.hidden else "")
     title = type(found).analysis.title.lower()
     return "".join(parts) + _remarks(found.remarks) + _view(title, lambda: result_clips(found))
-
-
-def state_space_html(found: StateSpace) -> str:
-    """A linear system: its sizes, names and eigenvalues."""
-    first, *lines = found.summary
-    rows = [(name, rest) for name, _, rest in (line.partition(": ") for line in lines)]
-    return f"<p>Linear system: {text(first)}. Its matrices are A, B, C and D.</p>{table(('', ''), rows)}{_remarks(found.warnings)}"
 
 
 def fit_html(found: Fit) -> str:

@@ -20,7 +20,6 @@ from pliant.identify.fit import Fit
 from pliant.language.column_headings import heading
 from pliant.language.files import write_whole
 from pliant.language.message_text import INSTANCE
-from pliant.solve.linear.state_space import StateSpace
 from pliant.solve.result import Result
 from pliant.solve.statics.equilibrium import Equilibrium
 from pliant.solve.statics.path import Path
@@ -177,34 +176,6 @@ def _result(eqs: Equations, found: AnalysisResult, part: ReportPart) -> str:
     parts.append(part.player(title, lambda: result_clips(found, most=MOST_PLAYED), (poses, title)))
     parts.append(f'<p class="note">{text(type(found).played)}</p>' if type(found).played and poses else "")
     return "".join(parts)
-
-
-def _linear(eqs: Equations, found: StateSpace, part: ReportPart) -> str:
-    values = np.linalg.eigvals(found.A) if found.A.size else np.zeros(0)
-    values = values[np.argsort(np.abs(values), kind="stable")]
-    rows = [(f"{x.real:.6g}", f"± {x.imag:.6g}" if x.imag else "0") for x in values if x.imag >= 0]
-    parts = [_names("States", found.states), _names("Inputs", found.inputs), _names("Outputs", found.outputs)]
-    if values.size:
-        drawn = part.figure(partial(plot.eigenvalues, found), "eigenvalues of A on the complex plane")
-        parts.append(f'<h3>Eigenvalues of A</h3><div class="pictures">{drawn}</div>')
-        parts.append(_long_table(("real part [1/s]", "imaginary part [1/s]"), rows, "eigenvalues"))
-    if len(found.A) <= FEW_ROWS:
-        sides = {"A": (found.states, found.states), "B": (found.states, found.inputs)}
-        sides |= {"C": (found.outputs, found.states), "D": (found.outputs, found.inputs)}
-        for letter, (down, across) in sides.items():
-            matrix = getattr(found, letter)
-            if matrix.size:
-                lines = [(name, *(f"{x:.4g}" for x in row)) for name, row in zip(down, matrix, strict=True)]
-                parts.append(f"<h3>{letter}</h3>{table(('', *across), lines)}")
-    return "".join(parts)
-
-
-def _names(title: str, names: Sequence[str]) -> str:
-    """A list of names; folded if it is long."""
-    listed = text(", ".join(names) or "none")
-    if len(names) <= FEW_ROWS:
-        return f"<p>{title}: {listed}.</p>"
-    return f"<details><summary>{len(names)} {title.lower()}</summary><p>{listed}</p></details>"
 
 
 def _motion(eqs: Equations, run: Result, part: ReportPart) -> str:
@@ -370,7 +341,6 @@ def _number(value: Any) -> str:
 Writer = Callable[["Equations", Any, ReportPart], str]
 WRITERS: dict[type, tuple[str, Writer]] = {
     Equilibrium: ("Equilibrium", _equilibrium),
-    StateSpace: ("Linear system", _linear),
     Result: ("Motion", _motion),
     Path: ("Path of equilibria", _path),
     ComparisonContent: ("Comparison", _comparison),

@@ -46,8 +46,8 @@ def test_positions_alone_stick_from_where_they_are(eqs):
     rest = pliant.equilibrium(eqs)
     given = pliant.linearize(eqs, at=rest.q)
     np.testing.assert_allclose(given.A[2:, :2], np.diag([-20e3 / 3, -10e3]), rtol=1e-9, atol=1e-6)
-    assert any("not an equilibrium" in x for x in given.warnings)  # nothing holds it against the slope
-    assert not any("not an equilibrium" in x for x in pliant.linearize(eqs, at=rest).warnings)
+    assert any("not an equilibrium" in x for x in given.remarks)  # nothing holds it against the slope
+    assert not any("not an equilibrium" in x for x in pliant.linearize(eqs, at=rest).remarks)
 
 
 def test_linear_motion_is_that_of_simulate_from_neighbouring_states(eqs):
@@ -79,6 +79,6 @@ def test_what_slides_has_no_stiffness_along_the_surface(eqs):
     run = pliant.simulate(eqs, 0.3, start={"d(slide)/dt": 0.1}, parameters=slope, save_every=0.3)
     linear = pliant.linearize(eqs, at=run.final, parameters=slope)
     assert not run.final.contacts.sticks[0]
-    assert "'ground' slides at one place" in " ".join(linear.warnings)
+    assert "'ground' slides at one place" in " ".join(linear.remarks)
     assert abs(linear.A[2, 0]) < 1e-6 * 20e3
     assert linear.A[2, 1] == pytest.approx(0.5 * 20e3 / 2, rel=1e-3)  # less depth, less friction against the motion
